@@ -245,6 +245,58 @@ def serve(folder: Path, repeats: int) -> Part:
     return Part("judging in the browser", rows, targets)
 
 
+def interleave(folder: Path, repeats: int) -> Part:
+    from bench.interleaving import CONTESTANTS, LISTS, MICROSECONDS
+
+    rows = in_turns("bench.interleaving", CONTESTANTS, repeats)
+    targets = [
+        Target(f"µs for a list, {label}", quotient(rows[label].get("seconds"), LISTS / 1e6), at_most=most)
+        for label, most in MICROSECONDS.items()
+    ]
+    return Part(f"interleaving, {LISTS:,} lists of ten", rows, targets)
+
+
+def ab_test(folder: Path, repeats: int) -> Part:
+    from bench.experiments import CONTESTANTS, CRANFIELD, METRICS, USERS, table
+
+    for users in (1_000, USERS):  # made before the clock starts
+        table(folder, users)
+    rows = in_turns("bench.experiments", CONTESTANTS, repeats, str(folder))
+    targets = [
+        Target(f"times faster than {name}", ratio(rows, name, CRANFIELD), at_least=3)
+        for name in CONTESTANTS
+        if name != CRANFIELD
+    ]
+    return Part(f"A/B test of {USERS:,} users, {len(METRICS)} metrics, from Parquet", rows, targets)
+
+
+def logs(folder: Path, repeats: int) -> Part:
+    from bench.logs import BARE, CONTESTANTS, LARGE_USERS, OURS, SAME, SMALL_USERS, WRITING, log_of
+
+    for users in (LARGE_USERS, SMALL_USERS, 100):
+        log_of(folder, users)  # made before the clock starts
+    rows = in_turns("bench.logs", CONTESTANTS, repeats, str(folder))
+    for first, second in SAME:
+        if rows[first].get("answer") != rows[second].get("answer"):
+            rows[second]["broken"] = f"{rows[second].get('answer')} instead of {rows[first].get('answer')}"
+    targets = [
+        Target("times the time of bare SQL, sessions", ratio(rows, OURS, BARE), at_most=2),
+        Target(f"s, {WRITING}", rows[WRITING].get("seconds"), at_most=60),
+    ]
+    return Part("logs of live traffic", rows, targets)
+
+
+def click_models(folder: Path, repeats: int) -> Part:
+    from bench.clicks import CONTESTANTS, COUNTS_FEW, COUNTS_MANY, LIMITS, MANY, RANKS, clicks_log
+
+    clicks_log(folder, MANY)  # made before the clock starts
+    rows = in_turns("bench.clicks", CONTESTANTS, repeats, str(folder))
+    targets = [Target(f"s, {label}", rows[label].get("seconds"), at_most=limit) for label, limit in LIMITS.items()]
+    more = quotient(rows[COUNTS_MANY].get("peak"), rows[COUNTS_FEW].get("peak"))
+    targets.append(Target("times the bytes of counts, with four times the sessions", more, at_most=1.1))
+    return Part(f"click models, {MANY:,} sessions x {RANKS} ranks from a Parquet file, 50 EM steps", rows, targets)
+
+
 def answers(folder: Path, repeats: int) -> Part:
     from bench.answers import CONTESTANTS, LONG, MORE, OURS, PAIRS, PEER, TWO, WORDS
 
@@ -257,6 +309,14 @@ def answers(folder: Path, repeats: int) -> Part:
     ]
     title = f"ROUGE-1, -2, -L and -Lsum with stemmer of {PAIRS:,} pairs x {WORDS} words; two texts of {LONG:,} words"
     return Part(title, rows, targets)
+
+
+def campaign(folder: Path, repeats: int) -> Part:
+    from bench.campaigns import CONTESTANTS, LIMITS
+
+    rows = in_turns("bench.campaigns", CONTESTANTS, repeats)
+    targets = [Target(f"s, {label}", rows[label].get("seconds"), at_most=limit) for label, limit in LIMITS.items()]
+    return Part("a campaign in the browser", rows, targets)
 
 
 PARTS: dict[str, Callable[[Path, int], Part]] = {
@@ -272,7 +332,12 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "merging": merging,
     "machine": machine_judges,
     "serve": serve,
+    "interleave": interleave,
+    "ab": ab_test,
+    "logs": logs,
+    "clicks": click_models,
     "answers": answers,
+    "campaign": campaign,
 }
 
 

@@ -6,7 +6,6 @@ are made in a temporary folder beside this file, because in a file system in mem
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 import sqlite3
@@ -18,6 +17,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from bench import postgres
+from bench.assessors import PASSWORD, Assessor, judge_together
 from bench.peers import peak_bytes
 
 HERE = Path(__file__).parent
@@ -25,11 +26,11 @@ CLIENTS, JUDGMENTS = 8, 2_000
 ADAPTIVE_TOPICS, ADAPTIVE_DOCS = 10, 10_000
 """Topics, and documents in the pool of each: 100,000 in all."""
 MANY = 1_000_000
-PASSWORD = "a long password"
 CHROMIUM = "/usr/bin/chromium"
 
 BARE = f"bare loop of SQLite commits, {JUDGMENTS:,}"
 SERVED = f"judgments by HTTP from {CLIENTS} clients, {JUDGMENTS:,}"
+POSTGRES = f"{SERVED}, into PostgreSQL"
 NEXT = "judge and get the next document, adaptive pool of 100,000 (95th percentile)"
 FIRST = "open the page, first document shown, key accepted (median of 10)"
 STATUS = f"status of {MANY:,} judgments"
@@ -65,7 +66,7 @@ def bare() -> float:
 
 def fill(store: Any, docs: int, people: int) -> None:
     from cranfield.building.serve.accounts import add_account
-    from cranfield.building.serve.store import Document, PoolEntry
+    from cranfield.building.serve.project_parts import Document, PoolEntry
     from cranfield.collection.topics import Topic, Topics
 
     store.add_topics(Topics([Topic("1", "wing flutter")]))
@@ -96,77 +97,34 @@ class Server:
         self.process.wait(20)
 
 
-class Client:
-    """An assessor who speaks HTTP over one connection."""
-
-    async def start(self, port: int, name: str) -> Client:
-        for _ in range(100):
-            try:
-                self.reader, self.writer = await asyncio.open_connection("127.0.0.1", port, limit=1 << 22)
-                break
-            except OSError:
-                await asyncio.sleep(0.05)
-        form = f"name={name}&password={PASSWORD.replace(' ', '+')}".encode()
-        head, _ = await self.call("POST", "/login", form, "content-type: application/x-www-form-urlencoded\r\n")
-        found = re.search(r"set-cookie: ([^;]+)", head)
-        assert found, head
-        self.cookie = f"cookie: {found[1]}\r\n"
-        _, page = await self.call("GET", "/judge", b"", self.cookie)
-        state = json.loads(page.split('id="state">')[1].split("</script>")[0])
-        self.headers = f"{self.cookie}content-type: application/json\r\nx-csrf-token: {state['csrf']}\r\n"
-        self.open = state["open"]
-        self.name, self.number = name, 0
-        return self
-
-    async def call(self, method: str, path: str, body: bytes, headers: str) -> tuple[str, str]:
-        head = f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {len(body)}\r\n{headers}\r\n"
-        self.writer.write(head.encode() + body)
-        answer = (await self.reader.readuntil(b"\r\n\r\n")).decode()
-        length = re.search(r"content-length: (\d+)", answer)
-        text = await self.reader.readexactly(int(length[1])) if length else b""
-        return answer, text.decode()
-
-    async def judge(self) -> None:
-        self.number += 1
-        body = {
-            "request": f"{self.name}-request-{self.number}", "offer": self.open[0], "grade": self.number % 2,
-            "milliseconds": 5, "have": self.open,
-        }  # fmt: skip
-        head, text = await self.call("POST", "/api/judge", json.dumps(body).encode(), self.headers)
-        assert " 200 " in head.partition("\r\n")[0], text
-        self.open = json.loads(text)["open"]
-
-
 def served() -> float:
+    with folder() as place:
+        return judged(f"{place}/judgments.db")
+
+
+def served_by_postgres() -> float:
+    with postgres.server(HERE / ".data") as url:
+        return judged(url)
+
+
+def judged(where: str) -> float:
+    """Seconds for all judgments by HTTP, with the database at a path or URL."""
     from cranfield.building.serve.store import Store
 
-    with folder() as place:
-        path = f"{place}/judgments.db"
-        with Store(path) as store:
-            fill(store, JUDGMENTS + 100 * CLIENTS, CLIENTS)
-
-        async def work(client: Client, left: list[int]) -> None:
-            while left:
-                left.pop()
-                await client.judge()
-
-        async def run(port: int) -> float:
-            clients = [await Client().start(port, f"w{number}") for number in range(CLIENTS)]
-            left = list(range(JUDGMENTS))
-            began = time.perf_counter()
-            await asyncio.gather(*(work(client, left) for client in clients))
-            return time.perf_counter() - began
-
-        with Server(path) as server:
-            seconds = asyncio.run(run(server.port))
-        with Store(path) as store:
-            assert store.database.read("SELECT COUNT(*) FROM judgment") == [(JUDGMENTS,)]
-        return seconds
+    with Store(where) as store:
+        fill(store, JUDGMENTS + 100 * CLIENTS, CLIENTS)
+    with Server(where) as server:
+        assessors = [Assessor(server.port, f"w{number}") for number in range(CLIENTS)]
+        seconds = judge_together(assessors, JUDGMENTS)
+    with Store(where) as store:
+        assert store.database.read("SELECT COUNT(*) FROM judgment") == [(JUDGMENTS,)]
+    return seconds
 
 
 def next_document() -> float:
     from cranfield.building.serve.accounts import add_account
-    from cranfield.building.serve.store import Document, Store
+    from cranfield.building.serve.project_parts import Document
+    from cranfield.building.serve.store import Store
     from cranfield.collection.topics import Topic, Topics
 
     with folder() as place:
@@ -188,18 +146,13 @@ def next_document() -> float:
             add_account(store, "w0", password=PASSWORD)
         more = [word for run in range(20) for word in ("--runs", f"{place}/run{run}.run")]
 
-        async def run_client(port: int) -> list[float]:
-            client = await Client().start(port, "w0")
-            times = []
-            for _ in range(300):
-                began = time.perf_counter()
-                await client.judge()
-                times.append(time.perf_counter() - began)
-            return times
-
         options = ["--topics", f"{place}/topics.jsonl", "--depth", "1000", "--method", "max-mean"]
         with Server(path, *options, *more) as server:
-            times = asyncio.run(run_client(server.port))
+            assessor, times = Assessor(server.port, "w0"), []
+            for _ in range(300):
+                began = time.perf_counter()
+                assessor.judge()
+                times.append(time.perf_counter() - began)
         with Store(path) as store:
             assert store.pool_size() == ADAPTIVE_TOPICS * ADAPTIVE_DOCS, store.pool_size()
         return sorted(times)[int(0.95 * len(times))]
@@ -267,6 +220,7 @@ def status_of_many() -> float:
 CONTESTANTS: dict[str, Callable[[], float]] = {
     BARE: bare,
     SERVED: served,
+    **({POSTGRES: served_by_postgres} if postgres.programs() else {}),
     NEXT: next_document,
     FIRST: first_document,
     STATUS: status_of_many,

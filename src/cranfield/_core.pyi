@@ -429,6 +429,45 @@ class PooledDocuments:
         For each place of a list, best first, the number of the document within its topic.
         """
 
+def interleave_list(
+    rankings: list[Any], method: str, length: int, seed: int, tau: float, skip_shared: bool
+) -> tuple[list[str], list[int], list[float], list[int], list[float]]:
+    """
+    Interleave lists of documents: documents, teams, worth of clicks, ranks and choices; by place, for each system.
+    """
+
+def interleave_lists(
+    documents: NDArray[numpy.int32],
+    start: NDArray[numpy.int64],
+    systems: int,
+    query: NDArray[numpy.int64],
+    seed: NDArray[numpy.uint64],
+    method: str,
+    length: int,
+    tau: float,
+    skip_shared: bool,
+    threads: int,
+) -> tuple[
+    NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64], NDArray[numpy.int32], NDArray[numpy.float64]
+]:
+    """
+    Interleave the lists of many queries, whose documents are numbers. All arrays are flat, short lists end in -1.
+    """
+
+def seeded_uniform(seed: int, stream: int) -> float:
+    """A random number in [0, 1) that depends only on its arguments."""
+
+def examination_step(
+    pair: NDArray[numpy.int32],
+    place: NDArray[numpy.int32],
+    skipped: NDArray[numpy.float64],
+    theta: NDArray[numpy.float64],
+    pairs: int,
+) -> tuple[NDArray[numpy.float64], float]:
+    """
+    The expected successes of every parameter in impressions without a click, and the log-likelihood of those.
+    """
+
 class Words:
     """Texts as numbered words; lines are sentences."""
 

@@ -32,6 +32,12 @@ VARIANTS: tuple[Measure, ...] = tuple(
             "rpref_relative2(gain='exp')", "ERR(probability='linear')", "nERR(probability={1:0.2,2:0.5,3:0.6})",
             "RBP(p=0.5,gain='linear',largest='topic')", "EBR(gain='exp',beta=3)@4", "iRBU(p=0.5,gain='exp')@4",
             "WSS(N=100,dialect='clef')@0.5", "CWL(continuation='AP',report='EC',cost_below=3)",
+            "MP(states='relevant')", "MP(moves='adjacent',loops=True,recall=True)", "MP(visits=[0.5,0.3,0.2],rel=2)",
+            "MP(states='relevant',moves='adjacent',distance='log',seconds={1:5,2:20,3:60})@4",
+            "uPBM(attractive={0:0.1,1:0.3,2:0.5,3:0.9},examined=[1,0.6,0.5,0.4])", "uUBM(gain='exp')@4",
+            "uDCM(attractive={0:0.1,1:0.3,2:0.5,3:0.9},go_on=[0.8,0.4])", "uCCM(max_grade=5)",
+            "uDBN(satisfied='linear',go_on=0.5)", "EBU(attractive={0:0.1,1:0.3,2:0.5,3:0.9},go_on=0.5)",
+            "rrDCM(attractive={0:0.1,1:0.3,2:0.5,3:0.9},go_on=[0.8,0.4])@4", "rrDBN(max_grade=5,go_on=0.5)",
         ],
     )
 )  # fmt: skip
@@ -44,6 +50,14 @@ STOPS_WHEN_SATISFIED = {"BPM", "IFT", "EBR"}
 """Satisfied users stop, or are more likely to stop. When the better document moves up past a lesser one, they may stop
 before the lesser one: after three documents without gain, (1, 3) has BPM (1/3 + 1)/5, and (3, 1) has 1/4.
 (unjudged, 1, 2) has EBR 2/5 · 1/3 + 5/6 · 4/9, (unjudged, 2, 1) has 3/5 · 2/3 + 5/6 · 1/9."""
+
+STOPS_AFTER_CLICKS = {"EBU", "uCCM", "uDBN", "uDCM", "uSDBN", "uUBM", "rrDCM"}
+"""Readers of click models may stop after a good document, or look at another place. When the better document moves up
+past a lesser one, fewer reach the lesser: (1, 3) has uSDBN 1/8 + 63/64 · 21/8, (3, 1) has 21/8 + 15/64 · 1/8. In rrDCM,
+readers may be more likely to stop at one rank than at another."""
+
+MOVES_ABOUT = {"MP"}
+"""The reader is not more often at the top: when a document moves up, its precision may count less."""
 
 CUT: tuple[Measure, ...] = tuple(measure @ 3 for measure in PLAIN if measure.cutoff_kind == "rank")
 

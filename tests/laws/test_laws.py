@@ -15,7 +15,14 @@ from cranfield.assessed.lists import Assessed
 from cranfield.assessed.prefixes import score_cut_lists
 from cranfield.errors import UsageError
 from cranfield.measures import MEASURES, Measure, parse
-from tests.laws.instances import ALL, ENDS_AT_THE_BEST, NEEDS, STOPS_WHEN_SATISFIED
+from tests.laws.instances import (
+    ALL,
+    ENDS_AT_THE_BEST,
+    MOVES_ABOUT,
+    NEEDS,
+    STOPS_AFTER_CLICKS,
+    STOPS_WHEN_SATISFIED,
+)
 from tests.oracles.joined import collections, graded_lists, joined, side_by_side
 
 Graded = tuple[list[float | None], list[float]]
@@ -68,7 +75,7 @@ def test_swapping_neighbours_so_that_the_better_moves_up_never_lowers_the_score(
     grades, missed = graded
     swapped = [[*grades[:at], grades[at + 1], grades[at], *grades[at + 2 :]] for at in range(len(grades) - 1)]
     lists = side_by_side([grades, *swapped], [grade for grade in grades if grade is not None] + missed)
-    exceptions = READS_ITS_OWN_LAG | ENDS_AT_THE_BEST | STOPS_WHEN_SATISFIED
+    exceptions = READS_ITS_OWN_LAG | ENDS_AT_THE_BEST | STOPS_WHEN_SATISFIED | STOPS_AFTER_CLICKS | MOVES_ABOUT
     for measure in (measure for measure in rated(ALL) if measure.name not in exceptions):
         before, *after = (measure.evaluate(lists) * toward_better(measure)).tolist()
         for at, score in enumerate(after):
@@ -84,6 +91,22 @@ def test_moving_the_best_document_up_may_lower_Pmeasure() -> None:
 def test_moving_the_better_up_may_lower_G() -> None:
     # gains 3 and 7: 3/log2(2+10-3) + 7/log2(2+11-10), against 7/log2(2+10-7) + 3/log2(2+11-10)
     assert parse("G(gain='exp')").of([None, 2, 3]) > parse("G(gain='exp')").of([None, 3, 2])
+
+
+def test_moving_the_better_up_may_lower_measures_on_click_models() -> None:
+    # a and s are 1/8 for grade 1 and 7/8 for grade 3
+    assert parse("uSDBN").of([1, 3]) == pytest.approx(1 / 8 + 63 / 64 * 21 / 8)
+    assert parse("uSDBN").of([3, 1]) == pytest.approx(21 / 8 + 15 / 64 * 1 / 8)
+
+
+def test_moving_a_document_up_may_lower_MP() -> None:
+    # visits only to relevant documents, and each is adjacent to its neighbours alone: π ∝ (1/2, 1/2 + w, w)
+    measure = parse("MP(states='relevant',moves='adjacent')")
+    near, far = 1 / 3, 1 / 4  # ranks 1, 2 and 4 against 1, 2 and 5
+    for last, w in ((4, near), (5, far)):
+        expected = (1 / 2 + (1 / 2 + w) + w * 3 / last) / (1 + 2 * w)
+        assert measure.of([1, 1, *[0] * (last - 3), 1]) == pytest.approx(expected)
+    assert measure.of([1, 1, 0, 1]) < measure.of([1, 1, *[0] * 40, 1])  # the distant document is hardly visited
 
 
 def test_moving_the_better_up_may_lower_BPM() -> None:
@@ -115,7 +138,8 @@ def test_swapping_any_two_so_that_the_better_moves_up_never_lowers_the_score(mis
                         swapped = (*grades[:i], grades[j], *grades[i + 1 : j], grades[i], *grades[j + 1 :])
                         if scores[row[swapped]] < scores[row[grades]] - 1e-12:
                             broken.add(measure.name)
-    assert broken == LESSER_PASSES_BETTER | ENDS_AT_THE_BEST | {"EBR"}  # which uses the gain so far, and readers stop
+    stops = {"EBR", "uDCM", "uSDBN", "uUBM", "rrDCM"}  # EBR uses the gain so far, and readers stop
+    assert broken == LESSER_PASSES_BETTER | ENDS_AT_THE_BEST | stops | MOVES_ABOUT
 
 
 @settings(max_examples=20, deadline=None)

@@ -76,6 +76,11 @@ MODEST = {
         "Rndcg",
         "additive",
     ): "a mean of nDCG at several ranks, but computed from running sums: there are no terms to take the mean of",
+    **{
+        (name, "diminishing"): "of two documents that make readers stop, the second does less to keep them from a much "
+        "better one below; it then may be worth more after the first: 0 0 3, test below"
+        for name in ("uCCM", "uDBN", "uDCM", "uSDBN", "rrCCM")
+    },
 }
 """Properties that hold in these experiments but are not declared, with the reason."""
 
@@ -91,6 +96,15 @@ def test_declared_properties_of_ranked_measures_hold(measure: Measure) -> None:
         else:
             claimed = getattr(measure.properties, name) or (measure.name, name) in MODEST
             assert experiment(measure).holds == claimed, experiment(measure)
+
+
+def test_a_document_above_a_much_better_one_may_be_worth_more_after_another() -> None:
+    # a = 1/8 for grade 1 and 7/8 for grade 3; half of those who click go on: each 1 keeps 1/16 of the readers away
+    a, b, kept = 1 / 8, 7 / 8 * 3, 15 / 16
+    both, first, second, none = (parse("uDCM").of(grades) for grades in ([1, 1, 3], [1, 0, 3], [0, 1, 3], [0, 0, 3]))
+    assert both == pytest.approx(a + kept * a + kept**2 * b)
+    assert (first, second, none) == pytest.approx((a + kept * b, a + kept * b, b))
+    assert both - first > second - none
 
 
 BY_PARAMETERS = [

@@ -250,7 +250,7 @@ def test_trec_lines_leave_out_missing_topics_that_are_skipped() -> None:
 
 
 def test_wrong_tables_raise_errors() -> None:
-    with pytest.raises(UsageError, match="row 0 has 2 cells, there are 1 column"):
+    with pytest.raises(UsageError, match="row 0 has 2 cells, there are 1 columns"):
         Table((Column("a"),), ((1, 2),))
     with pytest.raises(UsageError, match="kind == 'date', must be one of"):
         Table((Column("a", "date"),), ())

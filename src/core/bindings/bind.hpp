@@ -10,6 +10,8 @@ void bind_joins(nanobind::module_& m);
 void bind_intents(nanobind::module_& m);
 void bind_resampling(nanobind::module_& m);
 void bind_pools(nanobind::module_& m);
+void bind_clicks(nanobind::module_& m);
+void bind_interleaving(nanobind::module_& m);
 void bind_words(nanobind::module_& m);
 
 }  // namespace cranfield

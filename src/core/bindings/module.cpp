@@ -11,5 +11,7 @@ NB_MODULE(_core, m) {
     cranfield::bind_intents(m);
     cranfield::bind_resampling(m);
     cranfield::bind_pools(m);
+    cranfield::bind_clicks(m);
+    cranfield::bind_interleaving(m);
     cranfield::bind_words(m);
 }

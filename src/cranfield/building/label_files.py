@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
-import json
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -15,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.building.named_tables import NamedTable, read_csv, read_json_lines
 from cranfield.collection.column_names import COLUMNS, find_columns, no_column, repeated_column
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, stem, text_of
 from cranfield.collection.structured import frame_columns, parquet_table
 from cranfield.errors import DataError, UsageError
-from cranfield.text import counted, listed, plain_number, shown
+from cranfield.text import listed, plain_number, shown
 from cranfield.types import Array
 
 LABEL_COLUMNS = {
@@ -103,65 +102,29 @@ def from_file(path: PathLike) -> LabelColumns:
     text = text_of(buffer, origin)
     first = next((line for line in text.splitlines() if line.strip()), "")
     if first.lstrip().startswith("{"):
-        return _from_json_lines(text, origin)
+        return _of_table(read_json_lines(text, origin, "an object with task, worker and label", complete=True), origin)
     for delimiter in "\t,;":
         names = next(csv.reader([first], delimiter=delimiter), [])
         if len(names) >= 3 and "label" in (places := find_columns(names, LABEL_COLUMNS)) and len(places) >= 3:
-            return _from_csv(text, delimiter, origin)
-    table = read_side_file(
+            table = read_csv(text, delimiter, origin, "labels")
+            stripped = [[cell.strip() for cell in column] for column in table.columns]
+            return _of_table(replace(table, columns=stripped), origin)
+    side_file = read_side_file(
         path, f"{EXPECTED}, or lines of task worker label, or of topic assessor doc grade", (3, 4), data=buffer
     )
-    if not table.rows:
+    if not side_file.rows:
         raise DataError(origin, None, "holds no labels")
-    columns = [list(column) for column in zip(*table.rows, strict=True)]
+    columns = [list(column) for column in zip(*side_file.rows, strict=True)]
     if len(columns) == 3:
         tasks, workers, labels = columns
-        return LabelColumns(tasks, workers, labels, origin=origin, lines=table.lines)
+        return LabelColumns(tasks, workers, labels, origin=origin, lines=side_file.lines)
     topics, workers, docs, labels = columns
     note = "no header: columns are read as topic, assessor, doc, grade"
-    return LabelColumns(docs, workers, labels, topics, origin=origin, lines=table.lines, notes=(note,))
+    return LabelColumns(docs, workers, labels, topics, origin=origin, lines=side_file.lines, notes=(note,))
 
 
-def _from_csv(text: str, delimiter: str, origin: str) -> LabelColumns:
-    reader = csv.reader(io.StringIO(text.lstrip("\ufeff"), newline=""), delimiter=delimiter)
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    try:
-        for row in reader:
-            if row:
-                rows.append(row)
-                lines.append(reader.line_num)
-    except csv.Error as error:
-        raise DataError(origin, reader.line_num, f"not valid CSV: {error}") from None
-    names, *rows = rows
-    for line, row in zip(lines[1:], rows, strict=True):
-        if len(row) != len(names):
-            raise DataError(origin, line, f"{counted(len(row), 'column')}, expected {len(names)} as in the header")
-    if not rows:
-        raise DataError(origin, None, "holds no labels, only a header")
-    columns = [[cell.strip() for cell in column] for column in zip(*rows, strict=True)]
-    return _by_name(names, columns, origin, lines[1:])
-
-
-def _from_json_lines(text: str, origin: str) -> LabelColumns:
-    records: list[dict[str, Any]] = []
-    lines: list[int] = []
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(origin, number, f"not valid JSON: {error}") from None
-        if not isinstance(record, dict):
-            raise DataError(origin, number, f"is {shown(record)}, expected an object with task, worker and label")
-        records.append(record)
-        lines.append(number)
-    names = list(records[0])
-    for line_number, record in zip(lines, records, strict=True):
-        if absent := [name for name in names if name not in record]:
-            raise DataError(origin, line_number, f"no {listed(absent)}, which line {lines[0]} has")
-    return _by_name(names, [[record[name] for record in records] for name in names], origin, lines)
+def _of_table(table: NamedTable, origin: str) -> LabelColumns:
+    return _by_name(table.names, table.columns, origin, table.lines)
 
 
 def from_columns(frame: Any, origin: str = "frame") -> LabelColumns:
@@ -170,7 +133,9 @@ def from_columns(frame: Any, origin: str = "frame") -> LabelColumns:
     return _by_name(names, [get(i) for i in range(len(names))], origin, None)
 
 
-def _by_name(names: Sequence[str], columns: Sequence[list[Any]], origin: str, lines: list[int] | None) -> LabelColumns:
+def _by_name(
+    names: Sequence[str], columns: Sequence[Sequence[Any]], origin: str, lines: list[int] | None
+) -> LabelColumns:
     """Find the columns by their names."""
     places = find_columns(names, LABEL_COLUMNS)
     if message := repeated_column(names, places.values()):
@@ -203,7 +168,7 @@ def _by_name(names: Sequence[str], columns: Sequence[list[Any]], origin: str, li
     )
 
 
-def _texts(values: list[Any]) -> list[str]:
+def _texts(values: Sequence[Any]) -> list[str]:
     """Cells as text; a column of text, or of whole numbers, needs no look at each cell."""
     kinds = set(map(type, values))
     if kinds == {str}:
@@ -229,7 +194,7 @@ def _filled(names: list[str], role: str, origin: str, lines: list[int] | None) -
     return names
 
 
-def _numbers(values: list[Any], role: str, read: Any, origin: str, lines: list[int] | None) -> Array:
+def _numbers(values: Sequence[Any], role: str, read: Any, origin: str, lines: list[int] | None) -> Array:
     numbers = np.empty(len(values))
     for at, value in enumerate(values):
         try:

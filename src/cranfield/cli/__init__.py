@@ -15,6 +15,7 @@ VERBS = (
     "eval", "demo", "compare", "test", "anova", "power", "plot", "explain", "efficiency", "fairness", "measures",
     "stats", "pool-bias",
     "sample-topics", "split", "agree", "merge", "workers", "aware", "merge-effect", "audit", "ppi", "label",
+    "calibrate", "offpolicy",
     "rouge", "bleu", "nuggets", "citations", "one-click", "passages", "verticals", "sessions",
     "validate", "convert", "completion",
 )  # fmt: skip
@@ -40,7 +41,7 @@ GROUPS = {
         "cranfield meta power qrels.txt runs/*.run",
         (
             "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "axioms", "gtheory", "inform",
-            "predict", "tests", "reproduce", "study",
+            "predict", "tests", "reproduce", "study", "online",
         ),
     ),
     "pool": Group(
@@ -61,6 +62,30 @@ GROUPS = {
         "run a whole campaign in the browser; see: cranfield campaign help",
         "cranfield campaign init notes2027 --topics topics.xml --docs docs.jsonl",
         ("init", "serve", "status", "export", "import"),
+    ),
+    "ab": Group(
+        "experiments with users: A/B tests",
+        "assign users, compare arms, plan experiments; see: cranfield ab help",
+        "cranfield ab analyse users.csv --metric revenue --metric clicks/impressions",
+        ("assign", "analyse", "power", "aa"),
+    ),
+    "interleave": Group(
+        "which system do users prefer?",
+        "compare systems by clicks on lists that mix their results; see: cranfield interleave help",
+        "cranfield interleave analyse log.jsonl",
+        ("make", "simulate", "analyse", "power"),
+    ),
+    "log": Group(
+        "logs of live traffic",
+        "check and measure logs, find sessions, simulate a log; see: cranfield log help",
+        "cranfield log check log/",
+        ("check", "sessions", "measures", "documents", "preferences", "satisfaction", "demo"),
+    ),
+    "clicks": Group(
+        "models of clicks",
+        "fit click models to logs, use them; see: cranfield clicks help",
+        "cranfield clicks fit log.parquet --model PBM",
+        ("fit", "evaluate", "simulate", "judgments"),
     ),
 }  # fmt: skip
 """Words that are followed by a verb of their own, in the order of the overview."""

@@ -6,6 +6,19 @@ A new measure is a class in the file of its family and its name here, in the imp
 from __future__ import annotations
 
 from cranfield.measures.base import REGISTRY, FunctionMeasure, Measure, Properties, Terms, measure
+from cranfield.measures.click_measures import (
+    EBU,
+    rrCCM,
+    rrDBN,
+    rrDCM,
+    rrSDBN,
+    uCCM,
+    uDBN,
+    uDCM,
+    uPBM,
+    uSDBN,
+    uUBM,
+)
 from cranfield.measures.compatibility import Compat
 from cranfield.measures.contingency import Accuracy, Confusion, Fallout, Specificity, confusion
 from cranfield.measures.counts import Judged, NumRel, NumRelRet, NumRet, Unjudged
@@ -29,6 +42,8 @@ from cranfield.measures.incomplete import (
     rpref_relative,
     rpref_relative2,
 )
+from cranfield.measures.markov import MP
+from cranfield.measures.markov_sessions import session_precision
 from cranfield.measures.multi_aspect import TOMA
 from cranfield.measures.multidimensional import CAM, MM, cRBP, uRBP
 from cranfield.measures.naming.known_names import names
@@ -65,15 +80,17 @@ MEASURES = tuple(sorted(REGISTRY, key=str.lower))
 """The names of all measures in the package."""
 
 __all__ = [
-    "ADM", "AP", "AP11", "BPM", "CAM", "CG", "CWL", "DCG", "DEFAULT", "EBR", "ERR", "ERRIA", "ESL", "GAP", "IFT",
-    "INSQ", "INST", "MEASURES", "MM", "NCU", "NERR8", "NERR9", "NERR10", "NERR11", "NRBP", "NWRR", "PMP", "PRES", "RBP",
-    "RBTO", "RBU", "REGISTRY", "RR", "SBTO", "SDCG", "TBG", "TOMA", "WRR", "WSS", "Accuracy", "AlphaDCG", "AlphaNDCG",
-    "AlphaSharpNDCGIA", "AlphaSharpNERRIA", "AlphaSharpNNRBPIA", "CWLMeasure", "Compat", "Confusion", "Curve", "Curves",
-    "Discount", "E", "EfP", "F", "Fallout", "FunctionMeasure", "G", "Gain", "IPrec", "IRec", "Judged", "LastRel",
-    "Measure", "NumNonrelRet", "NumRel", "NumRelRet", "NumRet", "O", "P", "Pmeasure", "Pplus", "PplusQ", "Properties",
-    "Q", "R", "RBPres", "RelativeP", "Rmeasure", "Rndcg", "Rprec", "SetAP", "SetF", "Specificity", "Success", "Terms",
-    "Trailtext", "U", "Unjudged", "Utility", "as_cwl", "binG", "bpref", "bpref_N", "bpref_R", "bpref_relative", "cRBP",
-    "confusion", "cwl_vectors", "gAP", "gP", "gR", "iRBU", "ideal_dcg", "infAP", "infNDCG", "interpolated_precision",
-    "measure", "nCG", "nDCG", "nDCGrel", "nERR", "nERRIA", "nNRBP", "names", "parse", "parse_many", "precision_recall",
-    "rbp_resid", "roc", "rpref_N", "rpref_relative", "rpref_relative2", "statAP", "uRBP", "unj", "xinfAP", "yaap",
+    "ADM", "AP", "AP11", "BPM", "CAM", "CG", "CWL", "DCG", "DEFAULT", "EBR", "EBU", "ERR", "ERRIA", "ESL", "GAP", "IFT",
+    "INSQ", "INST", "MEASURES", "MM", "MP", "NCU", "NERR8", "NERR9", "NERR10", "NERR11", "NRBP", "NWRR", "PMP", "PRES",
+    "RBP", "RBTO", "RBU", "REGISTRY", "RR", "SBTO", "SDCG", "TBG", "TOMA", "WRR", "WSS", "Accuracy", "AlphaDCG",
+    "AlphaNDCG", "AlphaSharpNDCGIA", "AlphaSharpNERRIA", "AlphaSharpNNRBPIA", "CWLMeasure", "Compat", "Confusion",
+    "Curve", "Curves", "Discount", "E", "EfP", "F", "Fallout", "FunctionMeasure", "G", "Gain", "IPrec", "IRec",
+    "Judged", "LastRel", "Measure", "NumNonrelRet", "NumRel", "NumRelRet", "NumRet", "O", "P", "Pmeasure", "Pplus",
+    "PplusQ", "Properties", "Q", "R", "RBPres", "RelativeP", "Rmeasure", "Rndcg", "Rprec", "SetAP", "SetF",
+    "Specificity", "Success", "Terms", "Trailtext", "U", "Unjudged", "Utility", "as_cwl", "binG", "bpref", "bpref_N",
+    "bpref_R", "bpref_relative", "cRBP", "confusion", "cwl_vectors", "gAP", "gP", "gR", "iRBU", "ideal_dcg", "infAP",
+    "infNDCG", "interpolated_precision", "measure", "nCG", "nDCG", "nDCGrel", "nERR", "nERRIA", "nNRBP", "names",
+    "parse", "parse_many", "precision_recall", "rbp_resid", "roc", "rpref_N", "rpref_relative", "rpref_relative2",
+    "rrCCM", "rrDBN", "rrDCM", "rrSDBN", "session_precision", "statAP", "uCCM", "uDBN", "uDCM", "uPBM", "uRBP", "uSDBN",
+    "uUBM", "unj", "xinfAP", "yaap",
 ]  # fmt: skip

@@ -1,5 +1,5 @@
-"""The PostgreSQL server of the tests of judging, for campaigns too."""
+"""The databases of the tests of judging, for campaigns too."""
 
-from tests.building.serve.conftest import postgres_url
+from tests.building.serve.conftest import postgres_url, where
 
-__all__ = ["postgres_url"]
+__all__ = ["postgres_url", "where"]

@@ -30,7 +30,7 @@ def test_the_file_of_a_new_campaign_says_the_defaults() -> None:
         ({"rules": {"bytes": 10**12}}, "must be at most"),
         ({"measures": ["nDGC@10"]}, "nDCG"),
         ({"measures": []}, "measures is missing"),
-        ({"pool": {"method": "stratified"}}, "draws a sample"),
+        ({"pool": {"method": "stratified"}}, "from the sample that stratified draws"),
         ({"judging": {"grades": ["only one"]}}, "grades: there are 1"),
         ({"results": {"public": "yes"}}, "results.public == 'yes', must be true or false"),
         ({"phases": {"submission": {"closes": "soon"}}}, "phases.submission.closes == 'soon', must be a time"),

@@ -7,6 +7,7 @@ import io
 import re
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from statistics import fmean, median
 from typing import Any
@@ -15,6 +16,7 @@ import pytest
 
 from cranfield.building.campaign.campaign_site import campaign_app
 from cranfield.building.campaign.campaign_store import Campaign
+from cranfield.building.serve.database import Connection
 from tests.building.campaign.players import (
     DEPTH,
     TEAMS,
@@ -192,3 +194,56 @@ def leaderboard_by_hand(pool: set[tuple[str, str]]) -> list[tuple[str, float]]:
 def precision_by_hand(team: str, run: int, topic: str) -> float:
     """The share of relevant documents among the first 5, which are all in the pool."""
     return sum(grade(topic, doc) > 0 for doc in ranking(team, run, topic)[:5]) / 5
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """As on a full disk: no file grows beyond this size."""
+    resource = pytest.importorskip("resource", reason="no limits of the size of files on this system")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("size", [600_000, 3_000_000])
+def test_a_full_disk_during_an_upload_is_told_and_leaves_nothing(app: Any, tmp_path: Path, size: int) -> None:
+    """The larger file does not even fit where the server keeps uploads while it reads them."""
+    red = register(app, "red", join_code(Person(app, "olga", app.state.password)))
+    lines = run_text("red", 0).splitlines()
+    blanks = " " * (size // len(lines))
+    run = "".join(line.replace(" Q0 ", f" Q0 {blanks}") + "\n" for line in lines)
+    runs = tmp_path / "notes" / "runs"
+    with largest_file(500_000):
+        answer = red.upload(run)
+    assert answer.status_code == 507
+    assert "File too large" in answer.text
+    assert ("the run was not submitted" if size < 1_000_000 else "Nothing of this change was saved") in answer.text
+    assert not list(runs.iterdir())
+    assert "Nothing yet." in red.get("/team")
+    assert red.upload(run).status_code == 303
+    assert len(list(runs.iterdir())) == 1
+
+
+def test_a_full_database_during_an_upload_leaves_no_file(app: Any, tmp_path: Path) -> None:
+    red = register(app, "red", join_code(Person(app, "olga", app.state.password)))
+    store = app.state.site.store
+
+    def allow(more: int) -> None:
+        def change(connection: Connection) -> None:
+            (pages,) = connection.run("PRAGMA page_count")[0]
+            connection.run(f"PRAGMA max_page_count = {pages + more}")
+
+        store.database.write(change)
+
+    allow(0)
+    name = "x" * 90 + ".txt"
+    answers = [red.upload(run_text("red", 0, tag=f"red-{'y' * 100}{at}"), name) for at in range(20)]
+    assert answers[-1].status_code == 507
+    assert "the disk is full; nothing of this change was saved" in answers[-1].text
+    kept = [answer for answer in answers if answer.status_code in (200, 303)]
+    assert len(list((tmp_path / "notes" / "runs").iterdir())) == len(kept) == len(app.state.site.campaign.submissions())
+    allow(1000)
+    assert red.upload(run_text("red", 0, tag="red-z")).status_code in (200, 303)

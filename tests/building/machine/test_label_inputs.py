@@ -142,13 +142,15 @@ def test_documents_that_cannot_be_judged_are_listed(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "is empty, expected the texts of documents"),
+        ("", "is empty, expected documents"),
         ('{"doc_id": "d1", "text": "a"}\n{"doc_id"\n', ":2: not valid JSON"),
         ('{"name": "d1", "text": "a"}\n', ":1: no id of the document among name, text"),
         ('{"doc_id": "d1", "words": "a"}\n', ":1: no text of the document among doc_id, words"),
-        ('{"doc_id": "d1", "text": 5}\n', ":1: text of d1 is 5, expected text"),
+        ('{"doc_id": "d1", "text": {"a": 5}}\n', ":1: text is {'a': 5}, expected text"),
         ('{"doc_id": "d1", "text": "a"}\n{"doc_id": "d1", "text": "a"}\n', ":2: document 'd1' appears twice"),
-        ("d1\n", ":1: 1 column, expected id, tab, text"),
+        ("d1\n", ":1: neither JSON-lines nor a table"),
+        ("d1\ta\nd2\n", ":2: 1 column, expected an id, a tab and a text"),
+        ("doc_id\ttext\nd1\n", ":2: 1 column, expected 2 as in the header"),
         ("<!doctype html>\n", "is an HTML page"),
         ("{}\n[1]\n", ":1: no id of the document among no names"),
     ],

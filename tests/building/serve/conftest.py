@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.building.serve.store import PoolEntry, Store
+from cranfield.building.serve.project_parts import PoolEntry
+from cranfield.building.serve.store import Store
 from cranfield.collection.topics import Topic, Topics
 
 TOPICS = Topics(

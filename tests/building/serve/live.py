@@ -15,7 +15,8 @@ from urllib.parse import urlencode
 
 from cranfield.building.serve.accounts import add_account
 from cranfield.building.serve.judging import new_request
-from cranfield.building.serve.store import Document, PoolEntry, Store
+from cranfield.building.serve.project_parts import Document, PoolEntry
+from cranfield.building.serve.store import Store
 from cranfield.collection.topics import Topic, Topics
 
 PASSWORD = "a long password"

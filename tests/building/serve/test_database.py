@@ -12,7 +12,8 @@ import pytest
 
 from cranfield.building.serve import sqlite
 from cranfield.building.serve.database import Connection, StoreError
-from cranfield.building.serve.store import PoolEntry, Store
+from cranfield.building.serve.project_parts import PoolEntry
+from cranfield.building.serve.store import Store
 from cranfield.errors import UsageError
 
 
@@ -225,7 +226,7 @@ def test_a_pool_with_an_unknown_topic_is_refused(store: Store) -> None:
 
 
 def test_documents_are_found_by_all_words_in_any_script(store: Store) -> None:
-    from cranfield.building.serve.store import Document
+    from cranfield.building.serve.project_parts import Document
 
     docs = [
         Document("a", "Flutter", "Flutter of swept wings"),

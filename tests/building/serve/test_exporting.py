@@ -16,7 +16,8 @@ from cranfield.building.serve.importing import import_log, import_qrels
 from cranfield.building.serve.judging import Judging, new_request
 from cranfield.building.serve.judging_status import live_agreement, pace, status
 from cranfield.building.serve.judgment_log import Entry
-from cranfield.building.serve.store import Document, Facet, PoolEntry, Store
+from cranfield.building.serve.project_parts import Document, Facet, PoolEntry
+from cranfield.building.serve.store import Store
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.meta.agreement.preferences import read_preferences
 

@@ -12,8 +12,9 @@ from cranfield.building.serve.accounts import add_account
 from cranfield.building.serve.database import Connection
 from cranfield.building.serve.judging import Given, Judging, new_request
 from cranfield.building.serve.judgment_log import Entry
-from cranfield.building.serve.offers import AHEAD, Offer
-from cranfield.building.serve.store import Document, Store
+from cranfield.building.serve.offer_memory import AHEAD, Offer
+from cranfield.building.serve.project_parts import Document
+from cranfield.building.serve.store import Store
 from cranfield.errors import UsageError
 
 
@@ -330,3 +331,13 @@ def test_memory_is_what_a_fresh_start_reads_whatever_people_do(store: Store, clo
         mine, anew = running.offers(name).result(10), fresh.offers(name).result(10)
         assert (mine.mine, mine.counted, mine.total) == (anew.mine, anew.counted, anew.total)
         assert mine.offers == anew.offers
+
+
+def test_a_refused_judgment_does_not_make_the_server_read_everything_again(store: Store) -> None:
+    """Reading a project with a million judgments takes seconds, which one wrong request must not cost."""
+    judging = Judging(store)
+    judging.load()
+    before = judging._offers
+    with pytest.raises(UsageError, match="was not offered to you"):
+        judging.judge(Entry(new_request(), "2", "d9", "anna", grade=1)).result(10)
+    assert judging._offers is before

@@ -7,9 +7,10 @@ from typing import Any
 
 import pytest
 
-from cranfield.building.serve.database import StoreError
+from cranfield.building.serve.database import Connection
 from cranfield.building.serve.judging import new_request
-from cranfield.building.serve.store import Document, Facet, PoolEntry, Store
+from cranfield.building.serve.project_parts import Document, Facet, PoolEntry
+from cranfield.building.serve.store import Store
 from tests.building.serve.web import Client, app_of
 
 
@@ -216,22 +217,25 @@ def test_bodies_that_are_not_json_are_refused(app: Any) -> None:
         assert answer.status_code == 400, content[:10]
 
 
-def test_trouble_with_the_database_is_told_and_judging_goes_on_afterwards(
-    app: Any, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_trouble_with_the_database_is_told_and_judging_goes_on_afterwards(app: Any, sqlite_store: Store) -> None:
     anna = Client(app, "anna")
     item, request = anna.state()["items"][0], new_request()
-    submit = sqlite_store.database.submit
 
-    def full(change: Any) -> Any:
-        raise StoreError("judgments.db", "the disk is full; nothing of this change was saved", "full")
+    def allow(more: int) -> None:
+        def change(connection: Connection) -> None:
+            (pages,) = connection.run("PRAGMA page_count")[0]
+            connection.run(f"PRAGMA max_page_count = {pages + more}")
 
-    monkeypatch.setattr(sqlite_store.database, "submit", full)
-    answer = anna.judge(item, request, grade=1)
+        sqlite_store.database.write(change)
+
+    allow(0)
+    reason = "x" * 9000  # needs pages that the file does not have
+    answer = anna.judge(item, request, grade=1, reason=reason)
     assert answer.status_code == 507
     assert "the disk is full; nothing of this change was saved" in answer.json()["error"]
-    monkeypatch.setattr(sqlite_store.database, "submit", submit)
-    assert anna.judge(item, request, grade=1).status_code == 200
+    assert not sqlite_store.database.read("SELECT 1 FROM judgment")
+    allow(1000)
+    assert anna.judge(item, request, grade=1, reason=reason).status_code == 200
     assert qrels(sqlite_store) == {("1", "d0"): 1}
 
 
@@ -365,7 +369,6 @@ def test_judging_by_dimension(app: Any, sqlite_store: Store) -> None:
 
 
 def test_preferences_are_blind_to_names_and_sides_vary(app: Any, sqlite_store: Store) -> None:
-    from cranfield.building.serve.database import Connection
     from cranfield.building.serve.page_data import list_key
 
     def empty(connection: Connection) -> None:

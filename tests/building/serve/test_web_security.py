@@ -11,8 +11,9 @@ import pytest
 from cranfield.building.serve import accounts
 from cranfield.building.serve.accounts import LoginLimit, add_account, has_passwords, log_in
 from cranfield.building.serve.judging import Judging, new_request
+from cranfield.building.serve.project_parts import Document, PoolEntry
 from cranfield.building.serve.serving import Address, bound, local_name, url
-from cranfield.building.serve.store import Document, PoolEntry, Store
+from cranfield.building.serve.store import Store
 from cranfield.building.serve.web_app import Site, make_app
 from cranfield.errors import UsageError
 from tests.building.serve.web import PASSWORD, Client, app_of
@@ -367,3 +368,29 @@ def test_documents_with_strange_ids_are_judged_as_any_other(app: Any, sqlite_sto
         assert anna.judge(items[0], grade=1).status_code == 200
     assert set(ids) < set(seen)
     assert json.loads(json.dumps(seen)) == seen
+
+
+def test_the_call_that_judges_has_the_checks_and_headers_of_all_others(app: Any, sqlite_store: Store) -> None:
+    anna, olga = Client(app, "anna"), Client(app, "olga")
+    item = anna.state()["items"][0]
+    body = {"request": new_request(), "offer": item["offer"], "grade": 1}
+    other = anna.post("/api/offers", {})
+    assert anna.post("/api/judge", body, host="evil.example").status_code == 421
+    assert anna.post("/api/judge", {**body, "reason": "x" * 1_000_001}).status_code == 413
+    long = (b"x" * 100_000 for _ in range(11))  # without a content-length
+    assert anna.http.post("/api/judge", content=long, headers={"x-csrf-token": anna.csrf}).status_code == 413
+    assert "is not one of yours; reload the page" in olga.post("/api/judge", body).json()["error"]
+    assert not sqlite_store.database.read("SELECT 1 FROM judgment")
+    answer = anna.post("/api/judge", body)
+    assert answer.status_code == 200
+    assert {name: answer.headers[name] for name in other.headers if name != "content-length"} == {
+        name: value for name, value in other.headers.items() if name != "content-length"
+    }
+
+
+def test_an_account_that_is_switched_off_judges_no_more(app: Any, sqlite_store: Store) -> None:
+    anna = Client(app, "anna")
+    item = anna.state()["items"][0]
+    accounts.set_active(sqlite_store, "anna", False)
+    assert anna.judge(item, grade=1).status_code == 401
+    assert not sqlite_store.database.read("SELECT 1 FROM judgment")

@@ -10,7 +10,8 @@ from starlette.testclient import TestClient
 
 from cranfield.building.serve.accounts import add_account
 from cranfield.building.serve.judging import Judging, new_request
-from cranfield.building.serve.store import Document, Store
+from cranfield.building.serve.project_parts import Document
+from cranfield.building.serve.store import Store
 from cranfield.building.serve.web_app import Site, make_app
 
 PASSWORD = "a long password"

@@ -121,7 +121,7 @@ def test_lists_of_runs_are_compared_in_pairs(files: Path) -> None:
         ({"docs": ("none.jsonl",)}, "none.jsonl"),
         ({"docs": ("twice.jsonl",)}, "twice.jsonl:2: document 'a' appears twice, first on line 1"),
         ({"docs": ("bad.jsonl",)}, "bad.jsonl:1: not valid JSON"),
-        ({"docs": ("nameless.jsonl",)}, "nameless.jsonl:1: no id among text"),
+        ({"docs": ("nameless.jsonl",)}, "nameless.jsonl:1: no id of the document among text"),
         ({"docs": ("escape.jsonl",)}, "image '../../etc/passwd' is outside the folder"),
         ({"docs": ("pool.tsv",)}, "document 'a' appears twice, first on line 2"),
         ({"docs": ("plain.txt",)}, "neither JSON-lines nor a table"),
@@ -177,6 +177,28 @@ def test_a_folder_of_texts_pages_and_images(files: Path) -> None:
     (folder / "d.png").write_text("not an image")
     with pytest.raises(DataError, match="is missing or not one of"):
         list(read_documents("texts"))
+
+
+def test_documents_of_a_dataset_of_ir_datasets(files: Path) -> None:
+    """A dataset in local files, which ir_datasets itself reads."""
+    import ir_datasets
+
+    from cranfield.building.serve.document_files import read_documents
+
+    Path("dataset.tsv").write_text("a\tOn wing flutter.\nb\tOn heat.\n")
+    ir_datasets.registry.register("cranfield-test", ir_datasets.create_dataset(docs_tsv="dataset.tsv"))
+    with Store("judgments.db") as store:
+        notes = prepare(store, Sources(topics="topics.tsv", pool="pool.tsv", docs=("irds:cranfield-test",)))
+        assert "2 document texts from irds:cranfield-test" in notes
+        document = store.document("a")
+        assert document is not None
+        assert document.text == "On wing flutter."
+        assert [one.id for one in store.search("heat")] == ["b"]
+    ir_datasets.registry.register("cranfield-test/queries", ir_datasets.create_dataset(queries_tsv="dataset.tsv"))
+    with pytest.raises(DataError, match="this dataset has no documents"):
+        list(read_documents("irds:cranfield-test/queries"))
+    with pytest.raises(DataError, match="ir_datasets has no such dataset"):
+        list(read_documents("irds:cranfield-none"))
 
 
 def test_facets_have_text_type_and_weight(files: Path) -> None:

@@ -269,6 +269,21 @@ PARAMETERS: dict[str, st.SearchStrategy[object]] = {
         [f"{name}.gain" for name, kind in REGISTRY.items() if issubclass(kind, CWLMeasure)],
         st.sampled_from([None, "linear", "exp", {1: 0.5, 2: 3}]),
     ),
+    **dict.fromkeys(
+        ("attractive", "satisfied"),
+        st.sampled_from(["linear", "exp"]) | st.dictionaries(st.integers(0, 5), st.floats(0, 1), min_size=1),
+    ),
+    "examined": st.sampled_from([(), (1,), (0.9, 0.5, 0.1)]),
+    **dict.fromkeys(("go_on", "t1", "t2", "t3"), st.floats(0, 1)),
+    **dict.fromkeys(("uDCM.go_on", "rrDCM.go_on"), st.lists(st.floats(0, 1), min_size=1)),
+    "states": st.sampled_from(["all", "relevant"]),
+    "moves": st.sampled_from(["global", "adjacent"]),
+    "MP.distance": st.sampled_from(["inverse", "log", "none"]),
+    "loops": st.booleans(),
+    "transitions": st.none(),  # only without the parameters above; tests/measures/test_markov.py has these two
+    "visits": st.just(()),
+    "seconds": st.none() | st.lists(st.floats(0.1, 100), min_size=1) | st.just({1: 20, 2: 60}),
+    "recall": st.booleans(),
     "gain": st.one_of(
         st.sampled_from(["linear", "exp"]),
         st.dictionaries(st.floats(-3, 5), st.floats(0, 10), min_size=1, max_size=4),

@@ -20,18 +20,26 @@ from cranfield.comparison.compare import compare
 from cranfield.errors import UsageError
 from cranfield.measures.curves import interpolated_precision, precision_recall, roc
 from cranfield.meta import axioms, correlate
+from cranfield.online.experiments import aa_splits, ab_power, analyse
+from cranfield.online.interleaving.interleaving_analysis import InterleavingAnalysis, analyse_interleaving
+from cranfield.online.interleaving.preference_counts import count_preferences
 from cranfield.report.figures import (
     Figure,
+    describe_aa_p_values,
     describe_agreement,
     describe_alike,
+    describe_arm_effects,
     describe_asl,
     describe_assessor_agreement,
     describe_axioms,
     describe_boxes,
+    describe_click_parameters,
+    describe_click_perplexity,
     describe_components,
     describe_concordance,
     describe_correlations,
     describe_curves,
+    describe_detectable,
     describe_differences,
     describe_discovery,
     describe_diversity,
@@ -40,16 +48,22 @@ from cranfield.report.figures import (
     describe_heat,
     describe_informativeness,
     describe_interaction,
+    describe_interleaving_power,
     describe_intervals,
     describe_judge_confusion,
     describe_judge_ranks,
+    describe_log_measure,
     describe_method_ranks,
+    describe_online_agreement,
     describe_posterior_entropy,
     describe_power,
     describe_powered,
     describe_precision_recall,
+    describe_preferences,
     describe_rank_changes,
+    describe_reliability,
     describe_robustness,
+    describe_sessions,
     describe_spacing,
     describe_swap_rates,
     describe_topic_leniency,
@@ -62,6 +76,7 @@ from cranfield.report.figures.label_placement import placed, short_names
 from cranfield.report.figures.saving import rendered, specification
 from cranfield.report.figures.theme import PALETTE, STYLES, row_step, style, style_numbers, text_width, with_room
 from cranfield.scores.scores import Scores
+from tests.online.experiments.data import users
 from tests.report.figures import test_judge_figures as judge_data
 
 NAN = math.nan
@@ -108,6 +123,34 @@ def assessor_figures(names: list[str]) -> dict[str, Figure]:
     return {name: describe_assessor_agreement(result) for name, result in results.items()}
 
 
+def preferences(names: list[str]) -> InterleavingAnalysis:
+    """The analysis of interleaved systems with credits at random."""
+    credit = np.random.default_rng(0).random((30, len(names)))
+    return analyse_interleaving(count_preferences(names, credit), resamples=1)
+
+
+def log_columns(arms: list[str], *day: Any) -> dict[str, Any]:
+    """Columns of `measure_log` by arm, and by day."""
+    some = np.random.default_rng(2).random(len(arms))
+    days = {day[0]: day[1]} if day else {}
+    numbers = {"value": some, "low": some - 0.1, "high": some + 0.1, "users": np.full(len(arms), 20)}
+    return {**days, "arm": arms, "measure": ["CTR"] * len(arms), **numbers, "unit": ["clicks"] * len(arms)}
+
+
+def experiment_figures(names: list[str]) -> dict[str, Figure]:
+    """Return a figure of each result about experiments, with metrics of these names, at most 12."""
+    frame = users(120)
+    for name in names[:12]:
+        frame[name] = frame["revenue"]
+    return {
+        "arm effects": describe_arm_effects(analyse(frame, names[:12])),
+        "detectable effects": describe_detectable(ab_power(frame, names[:12])),
+        "p-values of A/A splits": describe_aa_p_values(
+            aa_splits(frame, names[:12], unit="user", splits=20, buckets=60)
+        ),
+    }
+
+
 def figures(systems: int) -> dict[str, Figure]:
     """Return a figure of each kind, with this many systems or measures."""
     data = scores(systems)
@@ -137,12 +180,37 @@ def figures(systems: int) -> dict[str, Figure]:
             {"measure": ["AP"] * len(names), "run": names, "effectiveness": some, "mean": some**2, "front": some > 0.5}
         ),
         "diversity": describe_diversity({"system": names, "I-rec@10": some, "D-nDCG@10": some**2}),
+        "online measure over days": describe_log_measure(log_columns(twice, "day", ["d1", "d2"] * systems)),
+        "online measure by arm": describe_log_measure(log_columns(names)),
+        "reliability": describe_reliability(
+            {"predicted": some, "observed": some**2, "low": some / 3, "high": some, "n": np.full(systems, 9)}
+        ),
+        "sessions": describe_sessions({"queries": names, "share": some / some.sum()}),
         "spacing": describe_spacing({name: rng.random(8) for name in names}, lists),
         "differences": describe_differences(data, ("run0", "run1")),
         "power": describe_power({"topics": [10, 20] * systems, "power": rng.random(2 * systems), "measure": twice}),
         "discovery": describe_discovery(
             {"method": twice, "judgments": [0, 9] * systems, "share": rng.random(2 * systems)}
         ),
+        "click parameters": describe_click_parameters(
+            {"parameter": ["examination"] * 2 * systems, "rank": [2, 3] * systems, "value": rng.random(2 * systems)}
+            | {"above": np.repeat(np.arange(systems), 2), "low": [0.1] * 2 * systems, "high": [0.9] * 2 * systems}
+        ),
+        "click perplexity": describe_click_perplexity(
+            {"model": twice, "rank": [1, 2] * systems, "perplexity": 1 + rng.random(2 * systems)}
+        ),
+        "interleaving power": describe_interleaving_power(
+            {"series": twice, "impressions": [10, 90] * systems, "power": rng.random(2 * systems)}
+        ),
+        "online winners": describe_online_agreement(
+            {
+                "comparison": ["ab"] * (2 * systems),
+                "measure": twice,
+                "topics": [10, 20] * systems,
+                "agreement": rng.random(2 * systems),
+            }
+        ),
+        "preferences": describe_preferences(preferences(names)),
         "interaction": describe_interaction(
             {"a.b": ["x", "y"] * systems, "c[0]": twice, "mean": rng.random(2 * systems)}, "a.b", "c[0]"
         ),
@@ -175,6 +243,7 @@ def figures(systems: int) -> dict[str, Figure]:
         "components": describe_components(
             {"measure": twice, "component": ["system", "topic"] * systems, "variance": rng.random(2 * systems)}
         ),
+        **experiment_figures(names),
         "worker confusion": describe_worker_confusion(merge(labelled(systems))),
         "posterior entropy": describe_posterior_entropy(merge(labelled(systems))),
         "worker accuracy": describe_worker_accuracy(rate_workers(labelled(systems), method="majority")),

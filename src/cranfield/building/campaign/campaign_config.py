@@ -21,6 +21,8 @@ FILE = "campaign.toml"
 PHASES = ("submission", "pooling", "judging", "results")
 """The phases of a campaign in their order. One of them is open at a time."""
 DOCUMENTS = ("any", "collection")
+JUDGED = ("graded", "intents")
+"""The modes of judging that the leaderboard can be scored by."""
 LARGEST = 500_000_000
 STARTER = """\
 # What this campaign is. The server reads this file when it starts.
@@ -44,8 +46,11 @@ depth = 10                   # the documents of each list that are considered
 # budget = 500               # the most documents in all
 
 [judging]
+mode = "graded"              # "intents": a grade for each subtopic of the topics
 grades = ["not relevant", "relevant", "highly relevant"]
 overlap = 1                  # how many assessors judge each document
+# gold_rate = 0.1            # the share of documents with known grades (init --gold), to check assessors
+# repeat_rate = 0.05         # the share of documents that an assessor judges a second time
 
 [results]
 public = false               # true: everybody sees the leaderboard in the phase results, without an account
@@ -85,6 +90,11 @@ class PoolPlan:
         """Does the method choose the next document by the judgments before it?"""
         return Method.of(self.method).policy.adaptive
 
+    @property
+    def samples(self) -> bool:
+        """Does the method draw a sample, by which measures are estimated?"""
+        return Method.of(self.method).policy.samples
+
 
 @dataclass(frozen=True)
 class Dates:
@@ -106,14 +116,18 @@ class Config:
     grades: tuple[tuple[float, str], ...] = DEFAULT_GRADES
     overlap: int = 1
     public: bool = False
+    mode: str = "graded"
+    gold_rate: float = 0.0
+    repeat_rate: float = 0.0
     dates: Mapping[str, Dates] = field(default_factory=dict)
 
     def settings(self, before: Settings) -> Settings:
         """The settings of judging."""
         budget = self.pool.budget if self.pool.adaptive else None
-        return before.changed(title=self.name, grades=self.grades, overlap=self.overlap, seed=self.pool.seed).changed(
-            budget=budget
-        )
+        return before.changed(
+            title=self.name, mode=self.mode, grades=self.grades, overlap=self.overlap, seed=self.pool.seed,
+            gold_rate=self.gold_rate, repeat_rate=self.repeat_rate, budget=budget,
+        )  # fmt: skip
 
     def closed(self, phase: str, now: datetime | None = None) -> str | None:
         """Why a phase is closed by its dates; None if it is open."""
@@ -135,6 +149,20 @@ def starter(name: str, measures: list[str], *, documents: str, database: str = "
         measures=json.dumps(measures),
         documents=json.dumps(documents),
     )
+
+
+def name_database(path: str, database: str) -> None:
+    """Change the database that a file names, and nothing else in it."""
+    import json
+
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    line = f"database = {json.dumps(database)}"
+    changed, count = re.subn(r"(?m)^database[ \t]*=[ \t]*(\"[^\"\n]*\"|'[^'\n]*')", lambda _: line, text, count=1)
+    if not count:  # it has the default; entries at the top of the file belong to no table
+        changed = f"{line}\n{text}"
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(changed)
 
 
 def read_config(folder: str) -> Config:
@@ -172,7 +200,7 @@ def config_of(data: Mapping[str, Any]) -> Config:
     rules = Rules(**_values(data, "rules", Rules))
     pool = PoolPlan(**_values(data, "pool", PoolPlan))
     judging, results = _table(data, "judging"), _table(data, "results")
-    _known(judging, ("grades", "overlap"), "judging.")
+    _known(judging, ("mode", "grades", "overlap", "gold_rate", "repeat_rate"), "judging.")
     _known(results, ("public",), "results.")
     labels = _typed(judging, "grades", list, "judging.", None)
     config = Config(
@@ -184,6 +212,9 @@ def config_of(data: Mapping[str, Any]) -> Config:
         DEFAULT_GRADES if labels is None else tuple((float(at), str(label)) for at, label in enumerate(labels)),
         _typed(judging, "overlap", int, "judging.", 1),
         _typed(results, "public", bool, "results.", False),
+        _typed(judging, "mode", str, "judging.", "graded"),
+        float(_typed(judging, "gold_rate", float | int, "judging.", 0.0)),
+        float(_typed(judging, "repeat_rate", float | int, "judging.", 0.0)),
         _dates(_table(data, "phases")),
     )
     _check(config)
@@ -201,11 +232,48 @@ def _check(config: Config) -> None:
     except re.error as error:
         raise UsageError(f"rules: tag == {shown(rules.tag)} is not a regular expression: {error}") from None
     check.whole("pool", depth=pool.depth, per_topic=pool.per_topic, budget=pool.budget)
-    if Method.of(pool.method).policy.samples:
-        raise UsageError(f"pool: method == {pool.method!r} draws a sample, which a leaderboard cannot be scored by")
+    check.one_of("judging", JUDGED, mode=config.mode)
+    _check_measures(config)
+    if pool.samples and pool.budget is None and pool.per_topic is None:
+        raise UsageError(f"pool: {pool.method} needs the number of documents to draw: give budget or per_topic")
     if pool.adaptive and pool.per_topic is not None:
         raise UsageError(f"pool: per_topic applies only to methods with a fixed order, not to {pool.method}")
     config.settings(Settings())
+
+
+def _check_measures(config: Config) -> None:
+    """Raise an error for measures that the judgments will not fit."""
+    from cranfield.measures import parse
+
+    for name in config.measures:
+        needs = parse(name).looks_at()
+        if "intents" in needs and config.mode != "intents":
+            raise UsageError(f'measures: {name} needs judgments by intent; write mode = "intents" under [judging]')
+        if config.pool.samples and not needs & {"sample", "inclusion"}:
+            raise UsageError(
+                f"measures: {name} cannot be estimated from the sample that {config.pool.method} draws; use xinfAP, "
+                "infNDCG or statAP, or another method"
+            )
+        if lacking := sorted(needs & {"dimensions", "lengths"}):
+            raise UsageError(f"measures: {name} needs {' and '.join(lacking)}, which a campaign does not have")
+        if config.mode == "graded" and not config.pool.samples:
+            _check_on_grades(name)
+    if config.pool.samples and config.mode == "intents":
+        raise UsageError(f"pool: {config.pool.method} draws a sample, which cannot be judged by intent")
+
+
+def _check_on_grades(measure: str) -> None:
+    """Raise an error for a measure that grades alone are not enough for; a small example shows it."""
+    from cranfield.evaluation.evaluator import evaluate
+
+    try:
+        evaluate({"topic": {"a": 1, "b": 0}}, {"run": {"topic": {"a": 2.0, "b": 1.0}}}, measure)
+    except CranfieldError as error:
+        why = str(error).partition(":")[0]
+        raise UsageError(
+            f"measures: {measure} cannot be computed from one grade for each document: {why}; for diversity measures, "
+            'write mode = "intents" under [judging]'
+        ) from None
 
 
 def _dates(phases: Mapping[str, Any]) -> dict[str, Dates]:
@@ -239,10 +307,13 @@ def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     return table
 
 
-def _typed(table: Mapping[str, Any], name: str, kind: type, where: str, default: Any = None) -> Any:
+def _typed(table: Mapping[str, Any], name: str, kind: Any, where: str, default: Any = None) -> Any:
     value = table.get(name, default)
-    if value is not default and (not isinstance(value, kind) or (kind is int and isinstance(value, bool))):
-        words = {str: "text", int: "a whole number", bool: "true or false", list: "a list", dict: "a table"}
+    if value is not default and (not isinstance(value, kind) or (kind is not bool and isinstance(value, bool))):
+        words: dict[Any, str] = {
+            str: "text", int: "a whole number", float | int: "a number", bool: "true or false", list: "a list",
+            dict: "a table",
+        }  # fmt: skip
         raise UsageError(f"{where}{name} == {shown(value)}, must be {words[kind]}")
     return value
 

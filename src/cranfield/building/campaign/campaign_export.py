@@ -7,17 +7,19 @@ import io
 import json
 import os
 import shutil
+import warnings
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
 from cranfield.building.campaign.campaign_config import FILE
+from cranfield.building.campaign.campaign_judgments import SAMPLE, sampled_judgments
 from cranfield.building.campaign.campaign_pool import FACT
 from cranfield.building.campaign.campaign_store import Campaign, Submission
 from cranfield.building.campaign.leaderboard import NoResultsError, Results, score
 from cranfield.building.serve.exporting import date_text, export_text
 from cranfield.building.serve.judgment_log import FIELDS, select
-from cranfield.errors import DataError
+from cranfield.errors import CranfieldWarning, DataError
 
 SUBMISSION_FIELDS = ("order", "digest", "team", "tag", "counts", "submitted", "bytes", "lists", "documents", "name",
                      "file")  # fmt: skip
@@ -107,7 +109,18 @@ def _submission(one: Submission) -> tuple[Any, ...]:
 def _write_judging(campaign: Campaign, write: Callable[[str, str], None]) -> None:
     store = campaign.store
     write("pool.tsv", export_text(store, "pool"))
+    gold = store.database.read("SELECT topic, doc, grade FROM gold ORDER BY topic, doc")
+    write("gold.qrels", "".join(f"{topic} 0 {doc} {grade:g}\n" for topic, doc, grade in gold))
+    if (sample := store.fact(SAMPLE)) is not None:
+        write("sample.tsv", sample)
+        if (sampled := sampled_judgments(campaign)) is not None and (sampled.grade >= 0).any():
+            write("qrels.sampled.txt", sampled.encoded().decode("utf-8", "surrogateescape"))
     write("qrels.txt", export_text(store, "qrels"))
+    if campaign.config.mode == "intents":
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CranfieldWarning)  # the leaderboard says it
+            write("qrels.intents.txt", export_text(store, "intent-qrels"))
+            write("intents.tsv", export_text(store, "intents"))
     write("labels.tsv", export_text(store, "labels"))
     write("judgments.jsonl", _judgments(campaign))
     guidelines = store.database.read("SELECT version, text, written_at, written_by FROM guideline ORDER BY version")

@@ -11,15 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from cranfield.building.campaign.campaign_config import FILE, PHASES, read_config
+from cranfield.building.campaign.campaign_config import FILE, PHASES, name_database, read_config
 from cranfield.building.campaign.campaign_export import ASSESSOR_FIELDS, SUBMISSION_FIELDS, TEAM_FIELDS
+from cranfield.building.campaign.campaign_judgments import SAMPLE
 from cranfield.building.campaign.campaign_pool import FACT
 from cranfield.building.campaign.campaign_setup import new_folder
 from cranfield.building.campaign.campaign_store import TEAM_NAME, Campaign, add_event
 from cranfield.building.serve.accounts import JUDGES
 from cranfield.building.serve.database import Connection
 from cranfield.building.serve.importing import import_log
-from cranfield.building.serve.store import Document, PoolEntry, Store, put_pool
+from cranfield.building.serve.project_parts import Document, PoolEntry
+from cranfield.building.serve.store import Store, put_pool
+from cranfield.collection.qrels import Qrels
 from cranfield.collection.topics import Topics
 from cranfield.errors import DataError
 from cranfield.text import shown
@@ -28,8 +31,10 @@ NOT_AUDIT = ("topic", "doc", "source", "query", "added_by")
 """Columns of `pool.tsv` that are not part of the audit trail."""
 
 
-def import_campaign(folder: str, source: str) -> Campaign:
+def import_campaign(folder: str, source: str, *, database: str | None = None) -> Campaign:
     """Make a campaign in a new folder from an export; the caller closes it.
+
+    database: a file in the folder, or a URL of PostgreSQL, instead of the one that the exported file names.
 
     The files that an export computes (qrels, labels, leaderboard, scores, comparisons, sheets) are not read.
     """
@@ -39,6 +44,8 @@ def import_campaign(folder: str, source: str) -> Campaign:
     read_config(source)
     with new_folder(folder) as made:
         shutil.copyfile(os.path.join(source, FILE), os.path.join(made, FILE))
+        if database is not None:
+            name_database(os.path.join(made, FILE), database)
         with Campaign(made, create=True) as campaign:
             _read(campaign, source)
     return Campaign(folder)
@@ -58,6 +65,11 @@ def _read(campaign: Campaign, source: str) -> None:
     people = list(_rows(path("assessors.csv"), ASSESSOR_FIELDS))
     guidelines = list(_objects(path("guidelines.jsonl")))
     pool = list(_pool(path("pool.tsv")))
+    if os.path.exists(path("gold.qrels")) and os.path.getsize(path("gold.qrels")):
+        store.add_gold((entry.topic, entry.doc, entry.grade) for entry in Qrels.read(path("gold.qrels")))
+    if os.path.exists(path("sample.tsv")):
+        with open(path("sample.tsv"), encoding="utf-8", errors="surrogateescape", newline="") as file:
+            store.keep_fact(SAMPLE, file.read())
 
     def change(connection: Connection) -> None:
         for line, row in people:

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.building.campaign.campaign_judgments import SAMPLE
 from cranfield.building.campaign.campaign_store import Campaign, add_event
 from cranfield.building.pools.pool_building import make_pool
+from cranfield.building.pools.pool_file import Pool
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.building.pools.pooling import Pooling
 from cranfield.building.serve.database import Connection
+from cranfield.building.serve.project_parts import PoolEntry
 from cranfield.building.serve.proposals import Adaptive, InOrder, Proposals
-from cranfield.building.serve.store import PoolEntry, Store, put_pool
+from cranfield.building.serve.store import Store, put_pool
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
 from cranfield.text import counted
@@ -38,15 +41,25 @@ def build_pool(campaign: Campaign, who: str) -> list[str]:
     plan = campaign.config.pool
     topics = [id for (id,) in campaign.store.database.read("SELECT id FROM topic ORDER BY position, id")]
     lists = PooledLists.of(runs, depth=plan.depth, topics=topics)
-    entries, notes = (_all_documents if plan.adaptive else _fixed)(campaign, lists)
+    sample = None
+    if plan.adaptive:
+        entries, notes = _all_documents(campaign, lists)
+    else:
+        pool = make_pool(lists, plan.method, budget=plan.budget, per_topic=plan.per_topic, seed=plan.seed)
+        entries, notes = _fixed(pool), pool.notes
+        sample = pool.to_tsv() if plan.samples else None
     place = {topic: at for at, topic in enumerate(topics)}
     entries.sort(key=lambda entry: place[entry.topic])
     kept = {"method": plan.method, "depth": plan.depth, "seed": plan.seed, "runs": [one.name for one in runs]}
 
     def change(connection: Connection) -> int:
         used = connection.run("SELECT 1 FROM judgment LIMIT 1") or connection.run("SELECT 1 FROM offer LIMIT 1")
+        if used and sample is not None:
+            raise UsageError("documents of the sample are judged or offered already, so that no other can be drawn")
         if not used:
             connection.run("DELETE FROM pool")
+        if sample is not None:
+            Store._set(connection, SAMPLE, sample)
         new = put_pool(connection, entries, by=who)
         Store._set(connection, FACT, json.dumps(kept))
         add_event(connection, who, "pool", {**kept, "documents": len(entries), "new": new})
@@ -57,17 +70,15 @@ def build_pool(campaign: Campaign, who: str) -> list[str]:
     return [f"{counted(len(entries), 'document')} of {counted(len(runs), 'run')} are in the pool{some}", *notes]
 
 
-def _fixed(campaign: Campaign, lists: PooledLists) -> tuple[list[PoolEntry], tuple[str, ...]]:
-    """The pool of a method whose order does not depend on judgments."""
-    plan = campaign.config.pool
-    pool = make_pool(lists, plan.method, budget=plan.budget, per_topic=plan.per_topic, seed=plan.seed)
-    names = ("order", "run", "rank", "estimate")
-    columns: dict[str, list[Any]] = {name: pool.columns()[name].tolist() for name in names}
-    entries = [
+def _fixed(pool: Pool) -> list[PoolEntry]:
+    """The pool of a method whose order does not depend on judgments; of a sample, only what was drawn."""
+    names = ("order", "run", "rank", "estimate", "stratum", "probability")
+    columns: dict[str, list[Any]] = {name: column.tolist() for name, column in pool.columns().items() if name in names}
+    return [
         PoolEntry(str(pool.topic[at]), str(pool.doc[at]), {n: c[at] for n, c in columns.items() if c[at] == c[at]})
         for at in np.argsort(pool.order, kind="stable").tolist()
+        if pool.order[at] > 0
     ]
-    return entries, pool.notes
 
 
 def _all_documents(campaign: Campaign, lists: PooledLists) -> tuple[list[PoolEntry], tuple[str, ...]]:

@@ -12,6 +12,7 @@ from cranfield.building.campaign.campaign_config import FILE, config_of, starter
 from cranfield.building.campaign.campaign_store import Campaign, add_event
 from cranfield.building.serve.accounts import add_account
 from cranfield.building.serve.document_files import read_documents
+from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import load, text_of
 from cranfield.collection.topics import Topics
 from cranfield.errors import DataError
@@ -48,6 +49,7 @@ def init_campaign(
     topics: str,
     docs: Sequence[str] = (),
     doc_ids: str | None = None,
+    gold: str | None = None,
     measures: Sequence[str] = MEASURES,
     database: str = "campaign.db",
     progress: Callable[[int], None] | None = None,
@@ -77,6 +79,9 @@ def init_campaign(
                 lines = text_of(load(doc_ids), doc_ids).split("\n")
                 ids = [line.strip() for line in lines if line.strip()]
                 notes.append(f"{counted(campaign.add_known_documents(ids), 'document id')} from {doc_ids}")
+            if gold is not None:
+                known = [(entry.topic, entry.doc, entry.grade) for entry in Qrels.read(gold)]
+                notes.append(f"{counted(campaign.store.add_gold(known), 'gold document')} from {gold}")
             campaign.store.database.write(
                 lambda connection: add_event(connection, "", "init", {"name": name, "topics": len(asked)})
             )

@@ -15,6 +15,7 @@ from cranfield.building.campaign.campaign_config import FILE, PHASES, Config, re
 from cranfield.building.campaign.campaign_tables import campaign_tables
 from cranfield.building.serve import accounts
 from cranfield.building.serve.database import Connection
+from cranfield.building.serve.judging_modes import need_facets
 from cranfield.building.serve.store import Store
 from cranfield.check import one_of
 from cranfield.errors import DataError, UsageError
@@ -130,6 +131,8 @@ class Campaign:
     def open_phase(self, phase: str, who: str) -> None:
         """Open a phase, which closes the one that is open."""
         one_of("", PHASES, phase=phase)
+        if phase == "judging":
+            need_facets(self.store, self.store.settings())
 
         def change(connection: Connection) -> None:
             if phase == "judging" and not connection.run("SELECT 1 FROM pool LIMIT 1"):

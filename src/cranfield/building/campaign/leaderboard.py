@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.building.campaign.campaign_judgments import campaign_judgments
 from cranfield.building.campaign.campaign_pool import counting_runs
 from cranfield.building.campaign.campaign_store import Campaign
-from cranfield.building.serve.exporting import grades
 from cranfield.check import nearest
-from cranfield.collection.qrels import Qrels
 from cranfield.comparison.compare import compare
 from cranfield.comparison.result import Comparison
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
+from cranfield.text import counted
 from cranfield.types import Array, Index64
 
 LEVEL = 0.95
@@ -61,7 +61,8 @@ class Leaderboard(Record):
     @staticmethod
     def of(scores: Scores, measure: str, teams: Mapping[str, str], comparison: Comparison | None = None) -> Leaderboard:
         """The leaderboard of scores by one of their measures. Equal means keep the order of the runs."""
-        estimates = [scores.summary(interval=LEVEL)[measure, run] for run in scores.runs]
+        summary = scores.summary(interval=LEVEL)
+        estimates = [summary[measure, run] for run in scores.runs]
         mean = np.array([one.value for one in estimates])
         key = np.round(mean if lower_is_better(measure) else -mean, 12)  # sums in another order differ a little
         order = np.argsort(key, kind="stable")
@@ -152,7 +153,9 @@ class Results:
     teams: Mapping[str, str]
     """{run: team}."""
     comparisons: Mapping[str, Comparison]
-    """{measure: comparison of all pairs}; empty with fewer than two runs or topics."""
+    """{measure: comparison of all pairs}, without those that cannot be compared."""
+    not_compared: Mapping[str, str]
+    """{measure: why its scores cannot be compared}."""
     notes: tuple[str, ...] = ()
 
     def measure_of(self, name: str | None) -> str:
@@ -178,10 +181,8 @@ class Results:
 
 def score(campaign: Campaign) -> Results:
     """Score the runs that count with the judgments so far."""
-    by_topic: dict[str, dict[str, float]] = {}
-    for (topic, doc), grade in grades(campaign.store).items():
-        by_topic.setdefault(topic, {})[doc] = grade
-    if not by_topic:
+    judged = campaign_judgments(campaign)
+    if judged is None:
         raise NoResultsError("nothing is judged yet, so that there are no scores")
     runs = counting_runs(campaign)
     if not runs:
@@ -189,12 +190,27 @@ def score(campaign: Campaign) -> Results:
     measures = list(campaign.config.measures)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CranfieldWarning)
-        scores = evaluate(Qrels.from_dict(by_topic), {run.name: run for run in runs}, measures)
-        enough = len(scores.runs) > 1 and len(scores.topics) > 1
-        comparisons = {str(m): compare(scores, str(m)) for m in scores.measures} if enough else {}
-    notes = tuple(dict.fromkeys(str(one.message) for one in caught if issubclass(one.category, CranfieldWarning)))
+        scores = evaluate(judged.qrels, {run.name: run for run in runs}, measures, **judged.options)
+        comparisons, not_compared = _compared(scores)
+    warned = [str(one.message) for one in caught if issubclass(one.category, CranfieldWarning)]
     teams = {one.tag: one.team for one in campaign.submissions(counting=True)}
-    return Results(scores, teams, comparisons, notes)
+    return Results(scores, teams, comparisons, not_compared, tuple(dict.fromkeys([*judged.notes, *warned])))
+
+
+def _compared(scores: Scores) -> tuple[dict[str, Comparison], dict[str, str]]:
+    """The comparison of all pairs of runs by each measure, or why there is none."""
+    comparisons: dict[str, Comparison] = {}
+    reasons: dict[str, str] = {}
+    for measure in map(str, scores.measures):
+        if len(scores.runs) < 2 or len(scores.topics) < 2:
+            are = f"{counted(len(scores.runs), 'run')} and {counted(len(scores.topics), 'judged topic')}"
+            reasons[measure] = f"a comparison needs two or more runs and judged topics; there are {are}"
+            continue
+        try:
+            comparisons[measure] = compare(scores, measure)
+        except CranfieldError as error:
+            reasons[measure] = str(error)
+    return comparisons, reasons
 
 
 class Scoreboard:

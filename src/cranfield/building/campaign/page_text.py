@@ -27,6 +27,15 @@ def number(value: float, digits: int = 4) -> str:
     return "–" if math.isnan(value) else f"{value:.{digits}f}"
 
 
+def p_value(value: float) -> str:
+    """A p-value for a table, which is never 0.
+
+    >>> p_value(0.0312), p_value(0.00000002)
+    ('0.0312', '< 0.0001')
+    """
+    return "< 0.0001" if value < 0.0001 else number(value)
+
+
 def signed(value: float) -> str:
     """A difference for a table, with a real minus sign.
 

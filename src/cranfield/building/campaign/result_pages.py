@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from cranfield.building.campaign.campaign_site import CampaignSite, campaign_site
 from cranfield.building.campaign.leaderboard import Leaderboard, Results, Sheet
-from cranfield.building.campaign.page_text import number, signed
+from cranfield.building.campaign.page_text import number, p_value, signed
 from cranfield.building.serve.accounts import ROLES, Session
 from cranfield.building.serve.web_app import failure, for_role
 from cranfield.errors import CranfieldError, UsageError
@@ -30,7 +30,7 @@ def _need_open(site: CampaignSite, session: Session | None) -> None:
 async def leaderboard_page(request: Request) -> Response:
     """The leaderboard; for everybody if the campaign says so."""
     site = campaign_site(request)
-    session = site.session(request)
+    session = site.session(request.cookies)
     if session is None and not site.campaign.config.public:
         return RedirectResponse("/login", 303)
     try:
@@ -43,11 +43,12 @@ def _leaderboard(site: CampaignSite, session: Session | None, measure: str | Non
     _need_open(site, session)
     results = site.board.results()
     board = results.leaderboard(measure)
+    means = results.scores.mean()
     rows = [
         {
             "rank": board.rank[at], "run": board.run[at], "team": board.team[at], "mean": number(board.mean[at]),
             "low": number(board.low[at]), "high": number(board.high[at]), "groups": board.groups[at],
-            "others": [number(_mean(results, name, board.run[at])) for name in _others(results, board.measure)],
+            "others": [number(means[board.run[at]][name]) for name in _others(results, board.measure)],
             **_bar(board, at),
         }
         for at in range(len(board.run))
@@ -57,15 +58,12 @@ def _leaderboard(site: CampaignSite, session: Session | None, measure: str | Non
         "leaderboard.html", session, board=board, rows=rows, titles=titles, others=_others(results, board.measure),
         measures=[str(one) for one in results.scores.measures], width=WIDTH,
         preview=site.campaign.phase != "results", compared=bool(results.comparisons),
+        reason=results.not_compared.get(board.measure, ""),
     )  # fmt: skip
 
 
 def _others(results: Results, measure: str) -> list[str]:
     return [str(one) for one in results.scores.measures if str(one) != measure]
-
-
-def _mean(results: Results, measure: str, run: str) -> float:
-    return results.scores.mean()[run][measure]
 
 
 def _bar(board: Leaderboard, at: int) -> dict[str, str]:
@@ -85,14 +83,14 @@ def _compare(site: CampaignSite, session: Session, measure: str | None) -> Respo
     _need_open(site, session)
     results = site.board.results()
     name = results.measure_of(measure)
-    if name not in results.comparisons:
-        raise UsageError("two or more runs and topics are needed for a comparison")
-    comparison = results.comparisons[name]
+    comparison = results.comparisons.get(name)
     own = {run for run, team in results.teams.items() if team == session.assessor}
-    rows = sorted(comparison.rows(), key=lambda row: (row["p adjusted"], -abs(row["difference"])))
+    pairs = comparison.rows() if comparison else ()
+    rows = sorted(pairs, key=lambda row: (row["p adjusted"], -abs(row["difference"])))
     return site.render(
-        "compare.html", session, measure=name, rows=rows, own=own, notes=comparison.notes,
-        measures=[str(one) for one in results.scores.measures], signed=signed, number=number,
+        "compare.html", session, measure=name, rows=rows, own=own, notes=comparison.notes if comparison else (),
+        reason=results.not_compared.get(name, ""),
+        measures=[str(one) for one in results.scores.measures], signed=signed, p_value=p_value,
     )  # fmt: skip
 
 

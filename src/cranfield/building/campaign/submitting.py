@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from cranfield.building.campaign.campaign_store import SUBMISSION, Campaign, Submission, add_event, submission_of
@@ -56,7 +57,9 @@ def submit(campaign: Campaign, team: str, name: str, data: bytes) -> Receipt:
             return _refuse(campaign, team, name, checked)
         return _keep(campaign, team, name, digest, path, len(data), checked)
     except OSError as error:
-        message = f"cannot be written: {error.strerror}; the run was not submitted"
+        message = (
+            f"a file cannot be written: {error.strerror}; the run was not submitted; free some space and try again"
+        )
         raise StoreError(campaign.folder, message, "full") from None
     finally:
         if os.path.exists(path):
@@ -124,7 +127,13 @@ def _keep(campaign: Campaign, team: str, name: str, digest: str, path: str, size
         rows = connection.run(f"SELECT {SUBMISSION} FROM submission WHERE number = ?", (number,))
         return Receipt(submission_of(rows[0]), checked.findings, notes=tuple(notes))
 
-    return campaign.store.database.write(change)
+    try:
+        return campaign.store.database.write(change)
+    except Exception:
+        with suppress(Exception):  # what is wrong with the database was noticed above
+            if campaign.submission(digest) is None and os.path.exists(final):
+                os.unlink(final)
+        raise
 
 
 def need_free_tag(connection: Connection, team: str, tag: str) -> None:

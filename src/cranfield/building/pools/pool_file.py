@@ -139,7 +139,12 @@ class Pool(Record):
     def read(path: PathLike) -> Pool:
         """The pool in a file: a table with a header, of which only topic and document are required."""
         origin = shown_path(os.fspath(path))
-        rows = list(_rows(text_of(load(path), origin), origin))
+        return Pool.parse(text_of(load(path), origin), origin)
+
+    @staticmethod
+    def parse(text: str, origin: str) -> Pool:
+        """The pool in the text of a file; messages name its `origin`."""
+        rows = list(_rows(text, origin))
         if not rows:
             raise DataError(origin, None, f"is empty, expected a header and lines of {' '.join(FIELDS[:6])}")
         (line, header), *body = rows

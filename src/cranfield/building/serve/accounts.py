@@ -168,7 +168,7 @@ def start_session(store: Store, name: str) -> str:
 
 def session(store: Store, token: str) -> Session | None:
     """The session of a token, if it has not ended."""
-    rows = store.database.read(
+    rows = store.database.glance(
         """SELECT assessor.name, assessor.role, csrf FROM session JOIN assessor ON assessor.name = session.assessor
         WHERE token = ? AND expires_at > ? AND active = 1""",
         _digest(token),

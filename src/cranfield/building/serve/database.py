@@ -1,8 +1,8 @@
 """A database that acknowledges a change only after it is on disk: SQLite by path, PostgreSQL by URL.
 
-All changes go through one thread. It takes the changes that wait, runs each in a savepoint, commits them together, and
-only then answers. So many clients share the cost of a commit, a change that fails undoes nothing but itself, and no
-exception leaves a transaction open.
+Changes that wait are made together: each in a savepoint, all with one commit, and only then they are answered. So many
+clients share the cost of a commit, a change that fails undoes nothing but itself, and no exception leaves a transaction
+open. A thread of the database makes the changes, or the thread that asks (`loop_commits`), never two at a time.
 """
 
 from __future__ import annotations
@@ -18,6 +18,8 @@ from cranfield.errors import DataError
 
 T = TypeVar("T")
 Row = tuple[Any, ...]
+Job = tuple[Callable[["Connection"], Any], "Reply"]
+"""A change, and who waits for it."""
 MOST_TOGETHER = 64
 """The most changes in a commit."""
 
@@ -31,6 +33,16 @@ class StoreError(DataError):
         """`locked`, `full`, `damaged`, `readonly`, `closed` or `other`."""
 
 
+class Reply(Protocol):
+    """Who waits for a change: a future, or something like it."""
+
+    def set_result(self, result: Any, /) -> None:
+        """The change is on disk."""
+
+    def set_exception(self, exception: BaseException, /) -> None:
+        """The change was not made."""
+
+
 class Connection(Protocol):
     """What the two databases have in common. Parameters of a statement are written `?`."""
 
@@ -40,8 +52,8 @@ class Connection(Protocol):
     def run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run a statement for each row."""
 
-    def begin(self) -> None:
-        """Begin a transaction that no other writer can enter."""
+    def begin(self, *, wait: bool = True) -> None:
+        """Begin a transaction that no other writer can enter; with `wait`, after other programs that write."""
 
     def active(self) -> bool:
         """Is a transaction open? A full disk may end it."""
@@ -58,6 +70,8 @@ class Engine(Protocol):
     words: Mapping[str, str]
     """Words of statements that differ: `serial` is the type of a number that counts by itself, and `tables`
     the query for the names of tables."""
+    local: bool
+    """Are statements so fast that an event loop can run them? Not if they go to another machine."""
     search_tables: Sequence[str]
     """The statements that make the index for search."""
 
@@ -84,7 +98,7 @@ class Engine(Protocol):
 
 
 class Database:
-    """Reads by any thread, and changes one after another by a thread of its own."""
+    """Reads by any thread, and changes one after another."""
 
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
@@ -92,6 +106,12 @@ class Database:
         """Connections for reading that no thread uses. Threads of a server come and go, so that none owns one."""
         self._jobs: queue.SimpleQueue[tuple[Callable[[Connection], Any], Future[Any]] | None] = queue.SimpleQueue()
         self._writer = self.connect(writes=True)
+        self._turn = threading.Lock()
+        """Held by the thread that uses the connection that writes."""
+        self._owner: int | None = None
+        """The thread that makes changes now."""
+        self._thread_waits = False
+        """The thread of the database wants the turn; others leave it to that thread."""
         self._closed = False
         self._closing = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="judgments", daemon=True)
@@ -134,6 +154,29 @@ class Database:
             self._close_idle()
         return rows
 
+    def glance(self, statement: str, *values: Any) -> list[Row]:
+        """As `read`, for a few rows by key. It uses the connection that writes if nobody else does: it has them.
+
+        Within a change, it reads what the change has written.
+        """
+        if self._owner == threading.get_ident():  # within a change
+            return self._writer.run(statement, values)
+        if not self._may_take_turn():
+            return self.read(statement, *values)
+        try:
+            return self._writer.run(statement, values)
+        except Exception:
+            pass  # the connection may be broken
+        finally:
+            self._turn.release()
+        return self.read(statement, *values)
+
+    def _may_take_turn(self) -> bool:
+        """Take the turn if that is possible at once; the caller has to release it."""
+        if not self.engine.local or self._closed or self._thread_waits:
+            return False
+        return self._turn.acquire(blocking=False)
+
     def _close_idle(self) -> None:
         while self._idle:
             with suppress(IndexError):  # another thread was faster
@@ -166,7 +209,8 @@ class Database:
             self._jobs.put(None)
         self._thread.join()
         self._close_idle()
-        self._writer.close()
+        with self._turn:
+            self._writer.close()
 
     def __enter__(self) -> Database:
         return self
@@ -184,33 +228,54 @@ class Database:
                     last = True
                     break
                 batch.append(more)
-            self._commit([job for job in batch if job[1].set_running_or_notify_cancel()])
+            self._thread_waits = True
+            with self._turn:
+                self._thread_waits = False
+                self._commit([job for job in batch if job[1].set_running_or_notify_cancel()])
             if last:
                 return
 
-    def _commit(self, batch: list[tuple[Callable[[Connection], Any], Future[Any]]]) -> None:
-        """Make changes in one transaction, and answer after its commit."""
-        connection = self._writer
-        outcomes: list[tuple[Future[Any], Any, Exception | None]] = []
+    def commit_here(self, batch: Sequence[Job]) -> bool:
+        """Make changes in the calling thread, if nobody else writes; False if they have to be submitted instead."""
+        if not self._may_take_turn():
+            return False
         try:
-            connection.begin()
+            return self._commit(batch, wait=False)
+        finally:
+            self._turn.release()
+
+    def _commit(self, batch: Sequence[Job], *, wait: bool = True) -> bool:
+        """Make changes in one transaction, and answer after its commit. False: another program writes, nobody waits."""
+        connection = self._writer
+        outcomes: list[tuple[Reply, Any, Exception | None]] = []
+        try:
+            try:
+                connection.begin(wait=wait)
+            except Exception:
+                if wait:
+                    raise
+                return False
+            self._owner = threading.get_ident()
             if len(batch) == 1:  # if it fails, there is nothing else to keep
                 outcomes.append((batch[0][1], batch[0][0](connection), None))
             else:
-                for change, future in batch:
-                    outcomes.append((future, *_in_savepoint(connection, change)))
+                for change, reply in batch:
+                    outcomes.append((reply, *_in_savepoint(connection, change)))
             connection.run("COMMIT")
         except BaseException as error:
             self._abandon()
             explained = self.engine.explained(error) if isinstance(error, Exception) else error
-            for _, future in batch:
-                future.set_exception(explained)
-            return
-        for future, result, failure in outcomes:
+            for _, reply in batch:
+                reply.set_exception(explained)
+            return True
+        finally:
+            self._owner = None
+        for reply, result, failure in outcomes:
             if failure is None:
-                future.set_result(result)
+                reply.set_result(result)
             else:
-                future.set_exception(self.engine.explained(failure))
+                reply.set_exception(self.engine.explained(failure))
+        return True
 
     def _abandon(self) -> None:
         """Leave the connection without an open transaction; replace it if it is broken."""

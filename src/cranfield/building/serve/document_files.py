@@ -2,28 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from html.parser import HTMLParser
-from typing import Any
 
-from cranfield.building.serve.store import Document
-from cranfield.collection.column_names import COLUMNS, column_key, find_columns
+from cranfield.building.document_records import DocumentRecord, read_records, readable
+from cranfield.building.serve.project_parts import Document
 from cranfield.collection.records import DATASET_PREFIXES
 from cranfield.collection.source import PathLike, load, shown_path, text_of
 from cranfield.errors import DataError, UsageError
-from cranfield.text import listed, shown
+from cranfield.text import shown
 
-PARTS = {
-    "id": (*COLUMNS["doc"], "id", "_id"),
-    "title": ("title", "headline", "subject"),
-    "text": ("text", "contents", "content", "body", "abstract", "passage", "answer"),
-    "html": ("html",),
-    "image": ("image", "picture"),
-    "url": ("url", "link"),
-}
-"""Names of the parts of a document, the most specific first."""
 IMAGES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}
 """{suffix: type} of images that are shown."""
 _MAGIC = {"image/png": b"\x89PNG", "image/jpeg": b"\xff\xd8", "image/gif": b"GIF8", "image/webp": b"RIFF"}
@@ -46,77 +35,27 @@ def read_documents(source: PathLike) -> Iterator[Document]:
 
 def _file(path: str) -> Iterator[Document]:
     origin = shown_path(path)
-    text = text_of(load(path), origin)
-    first = next((line for line in text.split("\n") if line.strip()), "")
-    if not first:
-        raise DataError(origin, None, "is empty, expected documents")
-    records = _json_lines(text, origin) if first.lstrip().startswith("{") else _table(text, origin)
     folder = os.path.realpath(os.path.dirname(path) or ".")
     seen: dict[str, int] = {}
-    for line, record in records:
-        document = _document(record, origin, line, folder)
-        if document.id in seen:
+    for record in read_records(path, origin):
+        if record.id in seen:
             raise DataError(
-                origin, line, f"document {shown(document.id)} appears twice, first on line {seen[document.id]}"
+                origin, record.line, f"document {shown(record.id)} appears twice, first on line {seen[record.id]}"
             )
-        seen[document.id] = line
-        yield document
+        seen[record.id] = record.line
+        yield _document(record, origin, folder)
 
 
-def _json_lines(text: str, origin: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(origin, number, f"not valid JSON: {error}") from None
-        if not isinstance(record, dict):
-            raise DataError(origin, number, f"is {shown(record)}, expected an object with id and text")
-        yield number, record
-
-
-def _table(text: str, origin: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    lines = text.split("\n")
-    names = lines[0].lstrip("\ufeff").rstrip("\r").split("\t")
-    if len(names) < 2 or "id" not in find_columns(names, PARTS):
-        raise DataError(
-            origin, 1, "neither JSON-lines nor a table: expected an object on each line, or a first line of names "
-            "between tabs, such as id, title, text",
-        )  # fmt: skip
-    for number, line in enumerate(lines[1:], 2):
-        if line.strip():
-            cells = line.rstrip("\r").split("\t")
-            if len(cells) != len(names):
-                raise DataError(origin, number, f"{len(cells)} columns, expected {len(names)} as in the first line")
-            yield number, dict(zip(names, cells, strict=True))
-
-
-def _document(record: Mapping[str, Any], origin: str, line: int, folder: str) -> Document:
-    names = list(record)
-    places = find_columns(names, PARTS)
-    if "id" not in places:
-        raise DataError(origin, line, f"no id among {listed(map(column_key, names))}; expected one called id or doc_id")
-    parts = {part: record[names[place]] for part, place in places.items()}
-    for part, value in parts.items():
-        if isinstance(value, list) and part == "text":
-            parts[part] = "\n".join(map(str, value))
-        elif value is None:
-            parts[part] = ""
-        elif not isinstance(value, str | int | float):
-            raise DataError(origin, line, f"{part} is {shown(value)}, expected text")
-    texts = {part: str(value) for part, value in parts.items()}
-    id = texts["id"]
-    if not id or not id.isprintable():
-        raise DataError(origin, line, f"id {shown(id)} is empty or not printable")
-    extra = {part: texts[part] for part in ("url",) if texts.get(part)}
-    if texts.get("image"):
-        extra["image"] = _inside(folder, texts["image"], origin, line)
-        return Document(id, texts.get("title", ""), _cut(texts.get("text", "")), "image", extra)
-    if texts.get("html"):
-        extra["html"] = _cut(texts["html"])
-        return Document(id, texts.get("title", ""), text_of_html(extra["html"]), "html", extra)
-    return Document(id, texts.get("title", ""), _cut(texts.get("text", "")), "text", extra)
+def _document(record: DocumentRecord, origin: str, folder: str) -> Document:
+    parts = {part: readable(text) for part, text in record.parts.items()}
+    extra = {part: parts[part] for part in ("url",) if parts.get(part)}
+    if parts.get("image"):
+        extra["image"] = _inside(folder, parts["image"], origin, record.line)
+        return Document(record.id, parts.get("title", ""), _cut(parts.get("text", "")), "image", extra)
+    if parts.get("html"):
+        extra["html"] = _cut(parts["html"])
+        return Document(record.id, parts.get("title", ""), text_of_html(extra["html"]), "html", extra)
+    return Document(record.id, parts.get("title", ""), _cut(parts.get("text", "")), "text", extra)
 
 
 def _inside(folder: str, path: str, origin: str, line: int | None) -> str:
@@ -165,7 +104,7 @@ def _folder(path: str) -> Iterator[Document]:
 def _of_file(id: str, path: str, suffix: str, root: str) -> Document:
     if suffix in IMAGES:
         return Document(id, "", "", "image", {"image": _inside(root, path, path, None)})
-    text = _cut(text_of(load(path), path).encode("utf-8", "replace").decode())
+    text = _cut(readable(text_of(load(path), path)))
     if suffix in PAGES:
         return Document(id, "", text_of_html(text), "html", {"html": text})
     return Document(id, "", text, "text", {})

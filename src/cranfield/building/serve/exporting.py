@@ -18,7 +18,8 @@ from typing import Any
 
 from cranfield import check
 from cranfield.building.serve.judgment_log import FIELDS, select
-from cranfield.building.serve.store import Facet, Store
+from cranfield.building.serve.project_parts import Facet
+from cranfield.building.serve.store import Store
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.text import counted, listed, shown
 
@@ -139,12 +140,20 @@ def _dimensions(store: Store, rule: Callable[[Sequence[float]], float], dimensio
     return _lines((t, "0", d, g) for (t, d, name), g in grades_by_row(store, rule).items() if name == dimension)
 
 
-def _intents(store: Store) -> str:
-    """Lines of topic, intent, probability, type. Probabilities of a topic are scaled to sum to 1, equal if missing."""
+@dataclass(frozen=True)
+class IntentRows:
+    """Rows of topic, intent, probability and type (`inf` or `nav`)."""
+
+    rows: tuple[tuple[str, str, float, str], ...]
+    notes: tuple[str, ...]
+
+
+def intents_of_topics(store: Store) -> IntentRows:
+    """The intents of all topics. Probabilities of a topic are scaled to sum to 1, equal if missing."""
     by_topic = defaultdict(list)
     for facet in store.facets("intent"):
         by_topic[facet.topic].append(facet)
-    lines, equal, scaled = [], [], []
+    rows, equal, scaled = [], [], []
     for topic, facets in by_topic.items():
         weights = [facet.weight for facet in facets]
         known = [weight for weight in weights if weight is not None]
@@ -154,18 +163,27 @@ def _intents(store: Store) -> str:
         total = sum(known)
         if abs(total - 1) > 0.01 and topic not in equal:
             scaled.append(topic)
-        lines += [
+        rows += [
             (topic, facet.id, weight / total, "nav" if facet.type == "nav" else "inf")
             for facet, weight in zip(facets, known, strict=True)
         ]
-    for topics, what in (
-        (equal, "are missing, so that all intents are equally likely"),
-        (scaled, "were scaled to sum to 1"),
-    ):
-        if topics:
-            message = f"intents: {counted(len(topics), 'topic')}: probabilities {what}: {listed(topics)}"
-            warnings.warn(message, CranfieldWarning, stacklevel=2)
-    return _lines(lines)
+    notes = [
+        f"intents: {counted(len(topics), 'topic')}: probabilities {what}: {listed(topics)}"
+        for topics, what in (
+            (equal, "are missing, so that all intents are equally likely"),
+            (scaled, "were scaled to sum to 1"),
+        )
+        if topics
+    ]
+    return IntentRows(tuple(rows), tuple(notes))
+
+
+def _intents(store: Store) -> str:
+    """Lines of topic, intent, probability, type."""
+    intents = intents_of_topics(store)
+    for note in intents.notes:
+        warnings.warn(note, CranfieldWarning, stacklevel=2)
+    return _lines(intents.rows)
 
 
 def _preferences(store: Store) -> str:

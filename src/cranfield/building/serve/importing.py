@@ -11,7 +11,8 @@ from typing import Any
 from cranfield.building.serve.accounts import add_account
 from cranfield.building.serve.database import Connection
 from cranfield.building.serve.judgment_log import FIELDS, Entry, record
-from cranfield.building.serve.store import PoolEntry, Store, put_pool
+from cranfield.building.serve.project_parts import PoolEntry
+from cranfield.building.serve.store import Store, put_pool
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import load, shown_path, text_of
 from cranfield.errors import DataError, UsageError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import secrets
 import time
 from collections.abc import Callable
@@ -22,9 +23,12 @@ from cranfield.building.serve.judgment_log import (
     select,
     undo,
 )
-from cranfield.building.serve.offers import AHEAD, Offer, Offers
+from cranfield.building.serve.loop_commits import LoopCommits
+from cranfield.building.serve.offer_memory import AHEAD, Offer
+from cranfield.building.serve.offers import Offers
+from cranfield.building.serve.project_parts import PoolEntry
 from cranfield.building.serve.proposals import Proposals
-from cranfield.building.serve.store import PoolEntry, Store, put_pool
+from cranfield.building.serve.store import Store, put_pool
 from cranfield.errors import UsageError
 from cranfield.text import shown
 
@@ -61,6 +65,7 @@ class Judging:
         self.clock = clock
         self._make_proposals = make_proposals
         self._offers: Offers | None = None
+        self._in_loop = LoopCommits(store.database)
 
     def reload(self) -> None:
         """Read settings, pool and judgments again before the next change."""
@@ -72,19 +77,38 @@ class Judging:
             self._offers = Offers(connection.run, self.store.settings(), proposals)
         return self._offers
 
-    def _submit(self, change: Callable[[Connection, Offers], T]) -> Future[T]:
-        """Make a change; if it fails or is not committed, what is in memory is read again."""
+    def _work(self, change: Callable[[Connection, Offers], T]) -> Callable[[Connection], T]:
+        """The change, after which the memory of offers is read again if it fails half-way."""
 
         def work(connection: Connection) -> T:
-            return change(connection, self._current(connection))
+            offers = self._current(connection)
+            offers.touched = False
+            try:
+                return change(connection, offers)
+            except BaseException:
+                if offers.touched:
+                    self.reload()
+                raise
 
-        def forget(future: Future[T]) -> None:
-            if not future.cancelled() and future.exception() is not None:
-                self.reload()
+        return work
 
-        future = self.store.database.submit(work)
-        future.add_done_callback(forget)
+    def _failed(self, error: BaseException) -> None:
+        """What a change did to the memory of offers is not on disk, unless it was refused before it did anything."""
+        if not isinstance(error, UsageError):
+            self.reload()
+
+    def _submit(self, change: Callable[[Connection, Offers], T]) -> Future[T]:
+        def check(future: Future[T]) -> None:
+            if not future.cancelled() and (error := future.exception()) is not None:
+                self._failed(error)
+
+        future = self.store.database.submit(self._work(change))
+        future.add_done_callback(check)
         return future
+
+    def in_loop(self, change: Callable[[Connection, Offers], T]) -> asyncio.Future[T]:
+        """Make a change in the running event loop."""
+        return self._in_loop.submit(self._work(change), self._failed)
 
     def load(self) -> None:
         """Read the pool and the judgments now, not with the first request."""
@@ -105,19 +129,22 @@ class Judging:
 
     def judge(self, entry: Entry, *, most: int = AHEAD) -> Future[Given]:
         """Record a judgment, and reserve the next document. The document must have been offered to the assessor."""
+        return self._submit(lambda connection, offers: self.record(connection, offers, entry, most=most))
 
-        def change(connection: Connection, offers: Offers) -> Given:
-            now = self.clock()
-            row = repeated(connection, entry)
-            if row is None:
-                placed = self._placed(connection, entry)
-                last = last_of_chain(connection, entry.topic, entry.doc, entry.assessor, placed.purpose)
-                row = add(connection, placed, last, overlap=offers.settings.overlap, now=now)
-                offers.judged(connection, row, last)
-            given = offers.give(connection, entry.assessor, now, most=most)
-            return self._given(offers, entry.assessor, row, given)
-
-        return self._submit(change)
+    def record(
+        self, connection: Connection, offers: Offers, entry: Entry, offer: Offer | None = None, *, most: int = AHEAD
+    ) -> Given:
+        """Record a judgment within a change. `offer` is the offer that it answers, if it is known."""
+        now = self.clock()
+        row = repeated(connection, entry)
+        if row is None:
+            placed = entry.of(offer.id, offer.purpose) if offer else self._placed(connection, entry)
+            last = last_of_chain(connection, entry.topic, entry.doc, entry.assessor, placed.purpose)
+            reserved = offers.reserved((entry.topic, entry.doc), entry.assessor, now)
+            row = add(connection, placed, last, overlap=offers.settings.overlap, now=now, reserved=reserved)
+            offers.take(connection, row, last)
+        given = offers.give(connection, entry.assessor, now, most=most)
+        return self._given(offers, entry.assessor, row, given)
 
     def _placed(self, connection: Connection, entry: Entry) -> Entry:
         """The entry with the purpose of its offer; a document that was never offered cannot be judged."""
@@ -130,7 +157,7 @@ class Judging:
         if not rows:
             raise UsageError(f"document {shown(entry.doc)} of topic {shown(entry.topic)} was not offered to you")
         id, purpose = rows[0]
-        return replace(entry, offer=id, purpose=purpose)
+        return entry.of(id, purpose)
 
     def undo(self, assessor: str, request: str, *, times: int = 1, most: int = AHEAD) -> Future[Given]:
         """Take back the last judgments of an assessor, one after another."""
@@ -149,7 +176,7 @@ class Judging:
                 row = undo(connection, assessor, name, overlap=offers.settings.overlap, now=now)
                 if row is None:
                     break
-                offers.judged(connection, row, self._replaced(connection, row))
+                offers.take(connection, row, self._replaced(connection, row))
                 last, undone = row, undone + 1
             if last is not None and last.state == "none":
                 self._offer_again(connection, offers, last, now)

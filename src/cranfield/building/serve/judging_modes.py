@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cranfield.building.serve.judging_settings import Settings
-from cranfield.building.serve.store import Facet, Store
+from cranfield.building.serve.project_parts import Facet
+from cranfield.building.serve.store import Store
 from cranfield.errors import UsageError
 from cranfield.text import listed, shown
 

@@ -18,10 +18,11 @@ from cranfield.building.serve.judging import Given
 from cranfield.building.serve.judging_modes import left_is_first, read_answer
 from cranfield.building.serve.judging_settings import Settings
 from cranfield.building.serve.judgment_log import Entry
-from cranfield.building.serve.offers import Offer
+from cranfield.building.serve.offer_memory import Offer
 from cranfield.building.serve.page_data import Pages
+from cranfield.building.serve.project_parts import Document, Facet
 from cranfield.building.serve.search_words import phrases
-from cranfield.building.serve.store import Document, Facet
+from cranfield.building.serve.store import Store
 from cranfield.building.serve.web_app import Site, for_role, site_of
 from cranfield.building.serve.web_security import DOCUMENT_POLICY, json_body
 from cranfield.errors import UsageError
@@ -75,10 +76,10 @@ def answer(pages: Pages, given: Given, assessor: str, have: Iterable[object]) ->
     }
 
 
-def _offer(site: Site, session: Session, id: object) -> Offer:
+def _offer(store: Store, session: Session, id: object) -> Offer:
     """An offer of this assessor; nobody can look at, or judge, what was offered to others."""
     rows = (
-        site.store.database.read(
+        store.database.glance(
             "SELECT id, topic, doc, purpose FROM offer WHERE id = ? AND assessor = ?", id, session.assessor
         )
         if type(id) is int and 0 < id < 2**62
@@ -89,17 +90,15 @@ def _offer(site: Site, session: Session, id: object) -> Offer:
     return Offer(*rows[0])
 
 
-def _list(body: Mapping[str, Any], name: str) -> list[object]:
-    value = body.get(name, [])
+def known_offers(body: Mapping[str, Any]) -> list[object]:
+    """The offers whose documents the page has already."""
+    value = body.get("have", [])
     return value[:1000] if isinstance(value, list) else []
 
 
-async def judge(request: Request, session: Session) -> Response:
-    """Record a judgment; the answer comes when it is on disk."""
-    site = site_of(request)
-    body = await json_body(request)
-    offer = _offer(site, session, body.get("offer"))
-    pages = site.pages()
+def entry_of(pages: Pages, session: Session, body: Mapping[str, Any]) -> tuple[Entry, Offer]:
+    """The judgment that a page sends, checked, and the offer that it answers."""
+    offer = _offer(pages.store, session, body.get("offer"))
     state = body.get("state", "graded")
     grade, payload = None, None
     if state == "graded":
@@ -111,8 +110,7 @@ async def judge(request: Request, session: Session) -> Response:
         request_id, offer.topic, offer.doc, session.assessor, state, grade, payload, reason.strip(),
         spent if type(spent) is int else None, offer=offer.id,
     )  # fmt: skip
-    given = await asyncio.wrap_future(site.judging.judge(entry))
-    return JSONResponse({"saved": True, **answer(pages, given, session.assessor, _list(body, "have"))})
+    return entry, offer
 
 
 def _read(pages: Pages, offer: Offer, assessor: str, body: Mapping[str, Any]) -> tuple[float | None, Any]:
@@ -143,7 +141,7 @@ async def undo(request: Request, session: Session) -> Response:
     if row is not None:
         back |= {"doc": row.doc if pages.settings.mode != "preferences" else "", "state": row.state, "grade": row.grade}
         back["first"] = next((o.id for o in given.offers if (o.topic, o.doc) == (row.topic, row.doc)), None)
-    return JSONResponse({**back, **answer(pages, given, session.assessor, _list(body, "have"))})
+    return JSONResponse({**back, **answer(pages, given, session.assessor, known_offers(body))})
 
 
 async def offers(request: Request, session: Session) -> Response:
@@ -154,7 +152,7 @@ async def offers(request: Request, session: Session) -> Response:
     given = await asyncio.wrap_future(
         site.judging.offers(session.assessor, topic=topic if isinstance(topic, str) else None)
     )
-    return JSONResponse(answer(site.pages(), given, session.assessor, _list(body, "have")))
+    return JSONResponse(answer(site.pages(), given, session.assessor, known_offers(body)))
 
 
 async def history(request: Request, session: Session) -> Response:
@@ -177,7 +175,7 @@ async def history(request: Request, session: Session) -> Response:
 async def item(request: Request, session: Session) -> Response:
     """A document that the assessor had before, with what was said of it."""
     site = site_of(request)
-    offer = _offer(site, session, _number(request, "offer"))
+    offer = _offer(site.store, session, _number(request, "offer"))
     pages = site.pages()
     rows = site.store.database.read(
         "SELECT state, grade, payload, reason FROM standing_judgment WHERE offer = ? AND assessor = ?",
@@ -257,7 +255,7 @@ async def add_nugget(request: Request, session: Session) -> Response:
     """A nugget that an assessor found missing."""
     site = site_of(request)
     body = await json_body(request)
-    offer = _offer(site, session, body.get("offer"))
+    offer = _offer(site.store, session, body.get("offer"))
     text = body.get("text")
     if site.store.settings().mode != "nuggets":
         raise UsageError("nuggets are added only in the mode nuggets")
@@ -279,7 +277,7 @@ async def add_nugget(request: Request, session: Session) -> Response:
 
 
 def _document(site: Site, request: Request, session: Session) -> Document:
-    offer = _offer(site, session, _number(request, "offer"))
+    offer = _offer(site.store, session, _number(request, "offer"))
     pages = site.pages()
     name = offer.doc
     if pages.settings.mode == "preferences":
@@ -311,7 +309,6 @@ async def image(request: Request, session: Session) -> Response:
 
 ROUTES = [
     Route("/judge", for_role(judge_page)),
-    Route("/api/judge", for_role(judge), methods=["POST"]),
     Route("/api/undo", for_role(undo), methods=["POST"]),
     Route("/api/offers", for_role(offers), methods=["POST"]),
     Route("/api/history", for_role(history)),

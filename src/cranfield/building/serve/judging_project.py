@@ -19,8 +19,9 @@ from cranfield.building.serve.judging_modes import need_facets
 from cranfield.building.serve.judging_settings import ANSWER_GRADES, DEFAULT_GRADES, Settings
 from cranfield.building.serve.offers import need_pool
 from cranfield.building.serve.page_data import list_key
+from cranfield.building.serve.project_parts import Facet, PoolEntry
 from cranfield.building.serve.proposals import Adaptive, Proposals
-from cranfield.building.serve.store import Facet, PoolEntry, Store
+from cranfield.building.serve.store import Store
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import read_bytes, text_of

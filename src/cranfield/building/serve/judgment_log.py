@@ -27,6 +27,20 @@ FIELDS = (
     "position", "judged_at", "purpose", "counted", "supersedes", "restores", "guideline", "offer",
 )  # fmt: skip
 _COLUMNS = ", ".join(FIELDS)
+_GIVEN = tuple(name for name in FIELDS[1:] if name not in ("position", "guideline"))
+_INSERT = f"""INSERT INTO judgment ({", ".join(_GIVEN)}, position, guideline) VALUES ({", ".join("?" * len(_GIVEN))},
+    (SELECT COALESCE(MAX(position), 0) + 1 FROM judgment WHERE assessor = ?), (SELECT MAX(version) FROM guideline))
+    RETURNING id, position, guideline"""
+_BY_REQUEST = f"SELECT {_COLUMNS} FROM judgment WHERE request = ?"
+_LAST, _LAST_REPEAT = (
+    f"""SELECT {_COLUMNS} FROM judgment AS j WHERE topic = ? AND doc = ? AND assessor = ? AND purpose {same} 'repeat'
+    AND NOT EXISTS (SELECT 1 FROM judgment AS later WHERE later.supersedes = j.id)"""
+    for same in ("<>", "=")
+)
+_JUDGED_BY_OTHERS = "SELECT COUNT(*) FROM current_qrels WHERE topic = ? AND doc = ? AND assessor <> ?"
+_MINE = "SELECT 1 FROM offer WHERE topic = ? AND doc = ? AND assessor = ? AND state = 'open' AND expires_at > ?"
+_LEASED_BY_OTHERS = """SELECT COUNT(*) FROM offer WHERE topic = ? AND doc = ? AND assessor <> ? AND state = 'open'
+    AND expires_at > ? AND purpose IN ('pool', 'found')"""
 
 
 @dataclass(frozen=True)
@@ -46,6 +60,13 @@ class Entry:
     milliseconds: int | None = None
     purpose: str = "pool"
     offer: int | None = None
+
+    def of(self, offer: int, purpose: str) -> Entry:
+        """The entry as the answer to an offer."""
+        return Entry(
+            self.request, self.topic, self.doc, self.assessor, self.state, self.grade, self.payload, self.reason,
+            self.milliseconds, purpose, offer,
+        )  # fmt: skip
 
     def check(self) -> None:
         """Raise an error for an entry that cannot be recorded."""
@@ -117,15 +138,21 @@ def repeated(connection: Connection, entry: Entry) -> LogRow | None:
     return before
 
 
-def add(connection: Connection, entry: Entry, last: LogRow | None, *, overlap: int, now: float) -> LogRow:
+def add(
+    connection: Connection, entry: Entry, last: LogRow | None, *, overlap: int, now: float, reserved: bool = False
+) -> LogRow:
     """Add a judgment. It counts unless the document already has `overlap` judgments of others, or checks the assessor.
 
     last: the last row about the document by the same assessor, which the judgment replaces.
+    reserved: the assessor has the document; otherwise the table of offers says whether this is so.
     """
     counted = (
         entry.purpose in COUNTED
         and entry.state == "graded"
-        and (bool(last and last.counted and last.state == "graded") or has_room(connection, entry, overlap, now))
+        and (
+            bool(last and last.counted and last.state == "graded")
+            or has_room(connection, entry, overlap, now, reserved)
+        )
     )
     return _insert(connection, entry, "judge", int(counted), now, supersedes=last.id if last else None, restores=None)
 
@@ -173,47 +200,33 @@ def _insert(
         entry.request, entry.topic, entry.doc, entry.assessor, action, entry.state, entry.grade, entry.payload_text,
         entry.reason, entry.milliseconds, now, entry.purpose, counted, supersedes, restores, entry.offer,
     )  # fmt: skip
-    names = [name for name in FIELDS[1:] if name not in ("position", "guideline")]
-    ((id, position, guideline),) = connection.run(
-        f"""INSERT INTO judgment ({", ".join(names)}, position, guideline) VALUES ({", ".join("?" * len(names))},
-        (SELECT COALESCE(MAX(position), 0) + 1 FROM judgment WHERE assessor = ?), (SELECT MAX(version) FROM guideline))
-        RETURNING id, position, guideline""",
-        (*values, entry.assessor),
-    )
-    given: dict[str, Any] = dict(zip(names, values, strict=True))
+    ((id, position, guideline),) = connection.run(_INSERT, (*values, entry.assessor))
+    given: dict[str, Any] = dict(zip(_GIVEN, values, strict=True))
     return LogRow(id=id, position=position, guideline=guideline, **given)
 
 
-def has_room(connection: Connection, entry: Entry, overlap: int, now: float) -> bool:
+def has_room(connection: Connection, entry: Entry, overlap: int, now: float, reserved: bool = False) -> bool:
     """May one more assessor judge the document? Judgments of others count, and so do their open offers.
 
     An assessor with an open offer has a place already, so that offers of others do not matter then.
     """
-    lease = "SELECT COUNT(*) FROM offer WHERE topic = ? AND doc = ? AND state = 'open' AND expires_at > ?"
-    place = (entry.topic, entry.doc)
-    ((judged, mine, others),) = connection.run(
-        f"""SELECT (SELECT COUNT(*) FROM current_qrels WHERE topic = ? AND doc = ? AND assessor <> ?),
-        ({lease} AND assessor = ?), ({lease} AND assessor <> ? AND purpose IN ('pool', 'found'))""",
-        (*place, entry.assessor, *place, now, entry.assessor, *place, now, entry.assessor),
-    )
-    return bool(judged + (0 if mine else others) < overlap)
+    place = (entry.topic, entry.doc, entry.assessor)
+    ((judged,),) = connection.run(_JUDGED_BY_OTHERS, place)
+    if judged >= overlap or reserved or connection.run(_MINE, (*place, now)):
+        return bool(judged < overlap)
+    ((leased,),) = connection.run(_LEASED_BY_OTHERS, (*place, now))
+    return bool(judged + leased < overlap)
 
 
 def by_request(connection: Connection, request: str) -> LogRow | None:
     """The row that a request made."""
-    rows = connection.run(f"SELECT {_COLUMNS} FROM judgment WHERE request = ?", (request,))
+    rows = connection.run(_BY_REQUEST, (request,))
     return LogRow(*rows[0]) if rows else None
 
 
 def last_of_chain(connection: Connection, topic: str, doc: str, assessor: str, purpose: str) -> LogRow | None:
     """The last row about a document by an assessor. Repeated judgments are a chain of their own."""
-    same = "=" if purpose == "repeat" else "<>"
-    rows = connection.run(
-        f"""SELECT {_COLUMNS} FROM judgment AS j
-        WHERE topic = ? AND doc = ? AND assessor = ? AND purpose {same} 'repeat'
-        AND NOT EXISTS (SELECT 1 FROM judgment AS later WHERE later.supersedes = j.id)""",
-        (topic, doc, assessor),
-    )
+    rows = connection.run(_LAST_REPEAT if purpose == "repeat" else _LAST, (topic, doc, assessor))
     return LogRow(*rows[0]) if rows else None
 
 

@@ -17,7 +17,7 @@ from cranfield.building.serve.accounts import Session
 from cranfield.building.serve.exporting import EXPORTS, export_text
 from cranfield.building.serve.judging_modes import facet_kind
 from cranfield.building.serve.judging_status import live_agreement, pace, status
-from cranfield.building.serve.store import Facet
+from cranfield.building.serve.project_parts import Facet
 from cranfield.building.serve.web_app import Site, for_role, site_of
 from cranfield.errors import UsageError
 from cranfield.text import shown

@@ -12,9 +12,10 @@ from urllib.parse import quote
 
 from cranfield.building.serve.judging_modes import facet_kind, left_is_first, rows_to_grade
 from cranfield.building.serve.judging_settings import Settings
-from cranfield.building.serve.offers import Offer
+from cranfield.building.serve.offer_memory import Offer
+from cranfield.building.serve.project_parts import Document
 from cranfield.building.serve.search_words import marked_words
-from cranfield.building.serve.store import Document, Store
+from cranfield.building.serve.store import Store
 
 LIST_DEPTH = 10
 """Documents of a list that are shown when two lists are compared."""
@@ -31,7 +32,7 @@ class Pages:
         """A topic as the page shows it."""
         data = self.store.topic_data(id)
         shown = {name: data[name] for name in ("id", "title", "description", "narrative")}
-        return {**shown, "words": marked_words(f"{shown['title']}")}
+        return {**shown, "words": marked_words(shown["title"])}
 
     def item(self, offer: Offer, assessor: str) -> dict[str, Any]:
         """A document as the page shows it."""
@@ -55,13 +56,13 @@ class Pages:
 
     def pair(self, offer: Offer) -> tuple[str, str]:
         """The two documents or lists that an offer compares."""
-        rows = self.store.database.read("SELECT audit FROM pool WHERE topic = ? AND doc = ?", offer.topic, offer.doc)
+        rows = self.store.database.glance("SELECT audit FROM pool WHERE topic = ? AND doc = ?", offer.topic, offer.doc)
         audit = json.loads(rows[0][0])
         return str(audit["first"]), str(audit["second"])
 
     def _side(self, topic: str, name: str, offer: int, at: int) -> dict[str, Any]:
         """One of two documents, or the first documents of one of two lists, whose name is not shown."""
-        rows = self.store.database.read("SELECT value FROM setting WHERE name = ?", list_key(topic, name))
+        rows = self.store.database.glance("SELECT value FROM setting WHERE name = ?", list_key(topic, name))
         if not rows:
             return {"documents": [self.document(name, f"offer={offer}&side={at}")]}
         docs = json.loads(rows[0][0])[:LIST_DEPTH]

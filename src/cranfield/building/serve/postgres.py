@@ -42,7 +42,7 @@ class PostgresConnection:
         with self._raw.cursor() as cursor:
             cursor.executemany(_marked(statement), rows)
 
-    def begin(self) -> None:
+    def begin(self, *, wait: bool = True) -> None:
         self._raw.execute("BEGIN")
         self._raw.execute(f"SELECT pg_advisory_xact_lock({WRITER})")
 
@@ -66,6 +66,7 @@ class Postgres:
             "tables": "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()",
         }
     )
+    local = False
     search_tables: Sequence[str] = (
         "CREATE TABLE document_index (number BIGINT PRIMARY KEY, words TSVECTOR NOT NULL)",
         "CREATE INDEX document_words ON document_index USING gin (words)",

@@ -49,16 +49,16 @@ CREATE TABLE IF NOT EXISTS offer (
     expires_at DOUBLE PRECISION NOT NULL, state TEXT NOT NULL);
 
 CREATE UNIQUE INDEX IF NOT EXISTS one_open_offer ON offer (topic, doc, assessor) WHERE state = 'open';
-CREATE INDEX IF NOT EXISTS open_offers ON offer (assessor) WHERE state = 'open';
 
 CREATE TABLE IF NOT EXISTS judgment (
     id {serial}, request TEXT NOT NULL UNIQUE, topic TEXT NOT NULL, doc TEXT NOT NULL,
     assessor TEXT NOT NULL REFERENCES assessor (name), action TEXT NOT NULL, state TEXT NOT NULL,
     grade DOUBLE PRECISION, payload TEXT, reason TEXT NOT NULL, milliseconds INTEGER, position INTEGER NOT NULL,
     judged_at DOUBLE PRECISION NOT NULL, purpose TEXT NOT NULL, counted INTEGER NOT NULL,
-    supersedes BIGINT UNIQUE REFERENCES judgment (id), restores BIGINT REFERENCES judgment (id), guideline BIGINT,
+    supersedes BIGINT REFERENCES judgment (id), restores BIGINT REFERENCES judgment (id), guideline BIGINT,
     offer BIGINT, UNIQUE (assessor, position));
 
+CREATE UNIQUE INDEX IF NOT EXISTS superseded_once ON judgment (supersedes) WHERE supersedes IS NOT NULL;
 CREATE INDEX IF NOT EXISTS judgment_of_document ON judgment (topic, doc, assessor);
 CREATE INDEX IF NOT EXISTS repeated_judgment ON judgment (assessor, topic, doc) WHERE purpose = 'repeat';
 CREATE INDEX IF NOT EXISTS judgment_counts ON judgment (assessor, topic, state, purpose, counted, milliseconds);

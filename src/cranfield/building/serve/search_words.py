@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _UNSPACED = re.compile(r"([\u2e80-\u2fdf\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff])")
 """Characters of Chinese, Japanese and Korean, which are written without blanks or with few."""
@@ -34,11 +35,12 @@ def phrases(query: str) -> list[str]:
     return [" ".join(spaced(word).split()) for word in _WORD.findall(query)[:MOST_WORDS]]
 
 
-def marked_words(title: str) -> list[str]:
+@lru_cache(maxsize=1_000)
+def marked_words(title: str) -> tuple[str, ...]:
     """The words of a topic that are marked in documents: all but the most common ones.
 
     >>> marked_words("What is the flutter of wings?")
-    ['flutter', 'wings']
+    ('flutter', 'wings')
     """
     words = dict.fromkeys(word.casefold() for word in _WORD.findall(title))
-    return [word for word in words if word not in _COMMON and (len(word) > 1 or not word.isascii())][:MOST_WORDS]
+    return tuple([word for word in words if word not in _COMMON and (len(word) > 1 or not word.isascii())][:MOST_WORDS])

@@ -137,7 +137,7 @@ def serve(
         config = uvicorn.Config(
             app, log_level=log, access_log=False, server_header=False, ssl_certfile=address.certificate,
             ssl_keyfile=address.key, timeout_graceful_shutdown=5, lifespan="off", ws="none", proxy_headers=False,
-            backlog=512,
+            backlog=512, http=_protocol(),
         )  # fmt: skip
         server = uvicorn.Server(config)
         sys.setswitchinterval(SWITCH)
@@ -153,6 +153,15 @@ def serve(
             listening.close()
     finally:
         lock.close()
+
+
+def _protocol() -> Any:
+    """How the server speaks HTTP; uvicorn chooses if it has no fast parser."""
+    try:
+        from cranfield.building.serve.whole_answers import WholeAnswers
+    except ImportError:
+        return "auto"
+    return WholeAnswers
 
 
 def url(address: Address, port: int, key: str | None = None) -> str:

@@ -13,6 +13,8 @@ from cranfield.building.serve.search_words import phrases, spaced
 
 WAIT = 5.0
 """Seconds to wait for another program that writes."""
+CACHE = 64_000
+"""Kilobytes of the database that are kept in memory at most."""
 
 
 class SQLiteConnection:
@@ -20,11 +22,13 @@ class SQLiteConnection:
 
     def __init__(self, path: str, *, writes: bool) -> None:
         self._raw = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
+        self._waits = True
         try:
             self._raw.execute("PRAGMA foreign_keys = ON")
             self._raw.execute("PRAGMA synchronous = FULL")
             if writes:
                 self._raw.execute("PRAGMA journal_mode = WAL")
+                self._raw.execute(f"PRAGMA cache_size = {-CACHE}")
             else:
                 self._raw.execute("PRAGMA query_only = ON")
         except sqlite3.Error:
@@ -42,7 +46,10 @@ class SQLiteConnection:
     def run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         self._raw.executemany(statement, rows)
 
-    def begin(self) -> None:
+    def begin(self, *, wait: bool = True) -> None:
+        if wait is not self._waits:
+            self._raw.execute(f"PRAGMA busy_timeout = {round(1000 * WAIT) if wait else 0}")
+            self._waits = wait
         self._raw.execute("BEGIN IMMEDIATE")
 
     def active(self) -> bool:
@@ -57,10 +64,11 @@ class SQLite:
 
     words: Mapping[str, str] = MappingProxyType(
         {
-            "serial": "INTEGER PRIMARY KEY AUTOINCREMENT",
+            "serial": "INTEGER PRIMARY KEY",
             "tables": "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
         }
     )
+    local = True
     search_tables: Sequence[str] = (
         "CREATE VIRTUAL TABLE document_index USING fts5"
         " (title, text, content='', tokenize='unicode61 remove_diacritics 2')",

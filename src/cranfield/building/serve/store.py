@@ -8,56 +8,18 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from cranfield.building.serve.database import Connection, Database, StoreError, open_database
+from cranfield.building.serve.document_table import add_documents, document, search
 from cranfield.building.serve.judging_settings import Settings
+from cranfield.building.serve.project_parts import Document, Facet, PoolEntry, intents_of, topic_of, topic_record
 from cranfield.building.serve.schema import VERSION, statements
-from cranfield.collection.topics import Subtopic, Topic, Topics
+from cranfield.collection.topics import Topics
 from cranfield.errors import UsageError
 from cranfield.text import counted, listed, shown
 
-BATCH = 1_000
-"""Rows of documents that are written together."""
 LONGEST_GUIDELINES = 200_000
-
-
-@dataclass(frozen=True)
-class Document:
-    """A document to show. `kind` is `text`, `html`, `image` or `missing`; `extra` has the path of an image."""
-
-    id: str
-    title: str = ""
-    text: str = ""
-    kind: str = "text"
-    extra: Mapping[str, Any] | None = None
-
-
-@dataclass(frozen=True)
-class PoolEntry:
-    """A document to judge. `audit` is the trail of the pool: runs, ranks, stratum; assessors never see it."""
-
-    topic: str
-    doc: str
-    audit: Mapping[str, Any]
-    source: str = "pool"
-    query: str | None = None
-
-
-@dataclass(frozen=True)
-class Facet:
-    """An intent or a nugget of a topic."""
-
-    topic: str
-    kind: str
-    """`intent` or `nugget`."""
-    id: str
-    text: str = ""
-    type: str = ""
-    """For an intent, `inf` or `nav`; for a nugget, `vital` or `okay`, or empty."""
-    weight: float | None = None
-    """The probability of an intent, or the weight of a nugget."""
 
 
 class Store:
@@ -126,7 +88,7 @@ class Store:
 
     def fact(self, name: str) -> str | None:
         """A text that was kept under a name."""
-        rows = self.database.read("SELECT value FROM setting WHERE name = ?", name)
+        rows = self.database.glance("SELECT value FROM setting WHERE name = ?", name)
         return str(rows[0][0]) if rows else None
 
     def keep_fact(self, name: str, value: str) -> None:
@@ -155,12 +117,8 @@ class Store:
 
     def add_topics(self, topics: Topics) -> int:
         """Add topics, or replace those with the same id; their subtopics become intents. Returns how many there are."""
-        rows = [(topic.id, position, json.dumps(_record(topic))) for position, topic in enumerate(topics.values())]
-        intents = [
-            Facet(topic.id, "intent", sub.number, sub.text, _type(sub.type), _weight(sub))
-            for topic in topics.values()
-            for sub in topic.subtopics
-        ]
+        rows = [(topic.id, position, json.dumps(topic_record(topic))) for position, topic in enumerate(topics.values())]
+        intents = [intent for topic in topics.values() for intent in intents_of(topic)]
 
         def change(connection: Connection) -> None:
             connection.run_many(
@@ -177,7 +135,7 @@ class Store:
     def topic_data(self, id: str) -> Mapping[str, Any]:
         """The texts of a topic; read once."""
         if id not in self._topic_data:
-            rows = self.database.read("SELECT data FROM topic WHERE id = ?", id)
+            rows = self.database.glance("SELECT data FROM topic WHERE id = ?", id)
             data = json.loads(rows[0][0]) if rows else {"id": id, "title": "", "description": "", "narrative": ""}
             self._topic_data[id] = data
         return self._topic_data[id]
@@ -185,7 +143,7 @@ class Store:
     def topics(self) -> Topics:
         """The topics, in their order."""
         rows = self.database.read("SELECT data FROM topic ORDER BY position, id")
-        return Topics(_topic(json.loads(data)) for (data,) in rows)
+        return Topics(topic_of(json.loads(data)) for (data,) in rows)
 
     def add_facets(self, facets: Sequence[Facet], *, by: str | None = None, keep: bool = False) -> None:
         """Add intents or nuggets, or replace those with the same id; with `keep`, leave those that are there."""
@@ -193,7 +151,7 @@ class Store:
 
     def facets(self, kind: str, topic: str | None = None) -> list[Facet]:
         """Intents or nuggets, of a topic or of all, in their order."""
-        rows = self.database.read(
+        rows = self.database.glance(
             f"""SELECT facet.topic, kind, facet.id, text, type, weight FROM facet
             LEFT JOIN topic ON topic.id = facet.topic
             WHERE kind = ? {"" if topic is None else "AND facet.topic = ?"}
@@ -247,50 +205,15 @@ class Store:
 
     def add_documents(self, documents: Iterable[Document], progress: Callable[[int], None] | None = None) -> int:
         """Add documents, or replace those with the same id, and index them for search. Returns how many were read."""
-        count, batch = 0, []
-        for document in documents:
-            extra = json.dumps(dict(document.extra or {}))
-            batch.append((document.id, document.title, document.text.replace("\0", ""), document.kind, extra))
-            if len(batch) == BATCH:
-                self._put_documents(batch)
-                count += len(batch)
-                batch = []
-                if progress:
-                    progress(count)
-        if batch:
-            self._put_documents(batch)
-        return count + len(batch)
-
-    def _put_documents(self, rows: Sequence[tuple[str, str, str, str, str]]) -> None:
-        def change(connection: Connection) -> None:
-            indexed = []
-            for row in rows:
-                old = connection.run("SELECT number, title, text FROM document WHERE id = ?", (row[0],))
-                if old and (old[0][1], old[0][2]) != row[1:3]:
-                    self.database.engine.unindex(connection, *old[0])
-                ((number,),) = connection.run(
-                    """INSERT INTO document (id, title, text, kind, extra) VALUES (?, ?, ?, ?, ?)
-                    ON CONFLICT (id) DO UPDATE SET title = excluded.title, text = excluded.text,
-                    kind = excluded.kind, extra = excluded.extra RETURNING number""",
-                    row,
-                )
-                if not old or (old[0][1], old[0][2]) != row[1:3]:
-                    indexed.append((number, row[1], row[2]))
-            self.database.engine.index(connection, indexed)
-
-        self.database.write(change)
+        return add_documents(self.database, documents, progress)
 
     def document(self, id: str) -> Document | None:
         """A document by its id."""
-        rows = self.database.read("SELECT id, title, text, kind, extra FROM document WHERE id = ?", id)
-        return _document(rows[0]) if rows else None
+        return document(self.database, id)
 
     def search(self, query: str, limit: int = 20) -> list[Document]:
         """The documents that contain all words of a query, the best first."""
-        statement, values = self.database.engine.search(query, limit)
-        if not statement:
-            return []
-        return [_document(row) for row in self.database.read(statement, *values)]
+        return search(self.database, query, limit)
 
     # ---- guidelines
 
@@ -346,31 +269,3 @@ def put_facets(connection: Connection, facets: Sequence[Facet], *, by: str | Non
             VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (topic, kind, id) DO {update}""",
             (facet.topic, facet.kind, facet.id, last + 1, facet.text, facet.type, facet.weight, by),
         )
-
-
-def _document(row: Sequence[Any]) -> Document:
-    id, title, text, kind, extra = row
-    return Document(id, title, text, kind, json.loads(extra))
-
-
-def _record(topic: Topic) -> dict[str, Any]:
-    texts = {name: getattr(topic, name) for name in ("id", "title", "description", "narrative", "lang")}
-    subtopics = [{"number": sub.number, "text": sub.text, "type": sub.type} for sub in topic.subtopics]
-    return {**texts, "subtopics": subtopics}
-
-
-def _topic(record: Mapping[str, Any]) -> Topic:
-    subtopics = tuple(Subtopic(sub["number"], sub["text"], sub["type"]) for sub in record["subtopics"])
-    texts = {name: record[name] for name in ("id", "title", "description", "narrative", "lang")}
-    return Topic(**texts, subtopics=subtopics)
-
-
-def _type(text: str) -> str:
-    return {"navigational": "nav", "informational": "inf"}.get(text.lower(), text.lower())
-
-
-def _weight(subtopic: Subtopic) -> float | None:
-    try:
-        return float(subtopic.fields.get("probability", ""))
-    except (TypeError, ValueError):
-        return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -22,6 +23,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cranfield.building.serve import accounts
 from cranfield.building.serve.accounts import JUDGES, ROLES, LoginLimit, Session
@@ -32,6 +34,7 @@ from cranfield.building.serve.store import Store
 from cranfield.building.serve.web_security import (
     COOKIE,
     MOST_BODY,
+    Checks,
     Guard,
     has_token,
     page_policy,
@@ -42,8 +45,15 @@ from cranfield.errors import CranfieldError
 
 HERE = Path(__file__).parent
 Handler = Callable[[Request, Session], Awaitable[Response]]
+JUDGE = "/api/judge"
 STATUS = {"locked": 503, "full": 507, "damaged": 500, "closed": 503}
 """{kind of trouble with the database: code of the answer}."""
+STRANGER = "you are not logged in"
+FORGED = "this does not come from a page of your session; reload the page"
+NOT_SAVED = "Nothing of this change was saved."
+OUR_FAULT = f"The server has a problem; its terminal shows more. {NOT_SAVED}"
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+"""What a full disk answers: no space, a quota, or a limit of the size of files."""
 LOG = logging.getLogger("cranfield.serve")
 
 
@@ -94,10 +104,16 @@ class Site:
         """What pages show, with the settings of now."""
         return Pages(self.store, self.store.settings())
 
-    def session(self, request: Request) -> Session | None:
-        """Who sends the request."""
-        token = request.cookies.get(COOKIE)
+    def session(self, cookies: Mapping[str, str]) -> Session | None:
+        """Who sends a request with these cookies."""
+        token = cookies.get(COOKIE)
         return accounts.session(self.store, token) if token else None
+
+    def denial(self, session: Session, roles: Sequence[str], path: str) -> str | None:
+        """Why somebody may not see a page that is for some roles; None if it is open."""
+        if session.role not in roles:
+            return f"only an {' or '.join(roles)} may do this"
+        return self.refusal(path)
 
     def render(self, template: str, session: Session | None, status: int = 200, **values: Any) -> HTMLResponse:
         """A page."""
@@ -125,27 +141,30 @@ def for_role(handler: Handler, *roles: str, files: int = 0) -> Callable[[Request
         site = site_of(request)
         api = request.url.path.startswith("/api/")
         try:
-            session = site.session(request)
+            session = site.session(request.cookies)
             if session is None:
                 if api:
-                    return JSONResponse({"error": "you are not logged in"}, 401)
+                    return JSONResponse({"error": STRANGER}, 401)
                 return RedirectResponse("/login", 303)
-            if session.role not in allowed:
-                return failure(request, 403, f"only an {' or '.join(allowed)} may do this")
-            if closed := site.refusal(request.url.path):
-                return failure(request, 403, closed)
+            if denial := site.denial(session, allowed, request.url.path):
+                return failure(request, 403, denial)
             if request.method not in ("GET", "HEAD"):
                 token: object = request.headers.get("x-csrf-token")
                 if token is None and not api:
                     token = (await request.form(max_files=files, max_fields=100)).get("csrf")
-                if not (same_origin(request) and has_token(session, token)):
-                    return failure(request, 403, "this does not come from a page of your session; reload the page")
+                if not (same_origin(request.headers) and has_token(session, token)):
+                    return failure(request, 403, FORGED)
             return await handler(request, session)
         except StoreError as error:
             LOG.error("%s", error)
             return failure(request, STATUS.get(error.kind, 503), str(error))
         except CranfieldError as error:
             return failure(request, 400, str(error))
+        except OSError as error:
+            if error.errno not in FULL:
+                raise
+            LOG.error("%s", error)
+            return failure(request, STATUS["full"], f"The server cannot keep the file: {error.strerror}. {NOT_SAVED}")
 
     return endpoint
 
@@ -188,7 +207,7 @@ async def login_page(request: Request) -> Response:
 async def login(request: Request) -> Response:
     """Check name and password."""
     site = site_of(request)
-    if site.open_to_key is not None or not same_origin(request):
+    if site.open_to_key is not None or not same_origin(request.headers):
         return failure(request, 403, "log in with the form of this server")
     form = await request.form(max_files=0, max_fields=10)
     name, password = str(form.get("name", ""))[:100], str(form.get("password", ""))
@@ -229,7 +248,7 @@ async def no_page(request: Request, error: Exception) -> Response:
 async def our_fault(request: Request, error: Exception) -> Response:
     """The answer to a bug: no details go out, they are in the log of the server."""
     LOG.exception("%s %s", request.method, request.url.path)
-    return failure(request, 500, "The server has a problem; its terminal shows more. Nothing of this change was saved.")
+    return failure(request, 500, OUR_FAULT)
 
 
 class KeptFiles(StaticFiles):
@@ -258,12 +277,21 @@ def make_app(
     `routes` come before those of judging. `uploads` has the most bytes of a request to pages that take files.
     """
     from cranfield.building.serve.judging_pages import ROUTES as JUDGING
+    from cranfield.building.serve.judgment_call import JudgmentCall
     from cranfield.building.serve.organiser_pages import ROUTES as ORGANISING
 
     url = site.store.settings().url
     frames = "{0.scheme}://{0.netloc}".format(urlsplit(url)) if url else ""
+    checks = Checks(
+        hosts=frozenset(name.lower() for name in hosts),
+        policy=page_policy(frames),
+        secure=site.secure,
+        most_body=most_body,
+        uploads=uploads,
+    )
+    judge = JudgmentCall(site, checks)
     handlers: Mapping[Any, Any] = {404: no_page, 405: no_page, HTTPException: no_page, Exception: our_fault}
-    app = Starlette(
+    app = JudgingApp(
         routes=[
             *routes,
             Route("/", for_role(home)),
@@ -271,21 +299,26 @@ def make_app(
             Route("/login", login_page),
             Route("/login", login, methods=["POST"]),
             Route("/logout", for_role(logout, *ROLES), methods=["POST"]),
+            Route(JUDGE, judge, methods=["POST"]),
             *JUDGING,
             *ORGANISING,
             Mount("/static", KeptFiles([folder / "static" for folder in site.folders])),
         ],
-        middleware=[
-            Middleware(
-                Guard,
-                hosts=frozenset(name.lower() for name in hosts),
-                policy=page_policy(frames),
-                secure=site.secure,
-                most_body=most_body,
-                uploads=uploads,
-            )
-        ],
+        middleware=[Middleware(Guard, checks)],
         exception_handlers=handlers,
     )
     app.state.site = site
+    app.judge = judge
     return app
+
+
+class JudgingApp(Starlette):
+    """The application. The call that people wait for with every key does not go through its layers."""
+
+    judge: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http" and scope["path"] == JUDGE and scope["method"] == "POST":
+            await self.judge(scope, receive, send)
+        else:
+            await super().__call__(scope, receive, send)

@@ -37,12 +37,11 @@ def page_policy(frames: str = "") -> str:
     )
 
 
-class Guard:
-    """ASGI middleware: checks the host, bounds the body, adds headers, and turns nothing into a traceback."""
+class Checks:
+    """What every request must be like, and the headers of every answer."""
 
     def __init__(
         self,
-        app: ASGIApp,
         *,
         hosts: frozenset[str],
         policy: str,
@@ -50,7 +49,6 @@ class Guard:
         most_body: int,
         uploads: Mapping[str, int],
     ) -> None:
-        self.app = app
         self.hosts = hosts
         self.most_body = most_body
         self.uploads = uploads
@@ -66,22 +64,38 @@ class Guard:
         if secure:
             self.headers["strict-transport-security"] = "max-age=31536000"
 
+    def most(self, path: str) -> int:
+        """The most bytes of a request to a page."""
+        return self.uploads.get(path, self.most_body)
+
+    def refusal(self, headers: Mapping[str, str], path: str) -> Response | None:
+        """The answer to a request that calls the server by another name, or is too long; None if it is neither."""
+        host = headers.get("host", "").lower()
+        name = host if host.endswith("]") else host.rpartition(":")[0] or host
+        if self.hosts and name not in self.hosts and host not in self.hosts:
+            return PlainTextResponse(f"this server is not called {host[:100]!r}", 421)
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > self.most(path):
+            return too_large(self.most(path))
+        return None
+
+
+class Guard:
+    """ASGI middleware: checks the host, bounds the body, adds headers, and turns nothing into a traceback."""
+
+    def __init__(self, app: ASGIApp, checks: Checks) -> None:
+        self.app = app
+        self.checks = checks
+
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        headers = Headers(scope=scope)
-        host = headers.get("host", "").lower()
-        name = host if host.endswith("]") else host.rpartition(":")[0] or host
-        if self.hosts and name not in self.hosts and host not in self.hosts:
-            await PlainTextResponse(f"this server is not called {host[:100]!r}", 421)(scope, receive, send)
+        refusal = self.checks.refusal(Headers(scope=scope), scope["path"])
+        if refusal is not None:
+            await refusal(scope, receive, send)
             return
-        most = self.uploads.get(scope["path"], self.most_body)
-        length = headers.get("content-length", "0")
-        if not length.isdigit() or int(length) > most:
-            await too_large(most)(scope, receive, send)
-            return
-        received = 0
+        most, received = self.checks.most(scope["path"]), 0
 
         async def bounded() -> Message:
             nonlocal received
@@ -94,7 +108,7 @@ class Guard:
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 out = MutableHeaders(scope=message)
-                for key, value in self.headers.items():
+                for key, value in self.checks.headers.items():
                     out.setdefault(key, value)
             await send(message)
 
@@ -113,12 +127,12 @@ def too_large(most: int) -> Response:
     return JSONResponse({"error": f"the request is too long: at most {most:,} bytes are allowed"}, 413)
 
 
-def same_origin(request: Request) -> bool:
+def same_origin(headers: Mapping[str, str]) -> bool:
     """Does a request come from our own pages? Browsers say where a request that changes something comes from."""
-    origin = request.headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != request.headers.get("host", "").lower():
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
         return False
-    return request.headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
+    return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
 
 
 def has_token(session: Session, token: object) -> bool:
@@ -128,8 +142,13 @@ def has_token(session: Session, token: object) -> bool:
 
 async def json_body(request: Request) -> Mapping[str, Any]:
     """The object in the body of a request."""
+    return json_object(await request.body())
+
+
+def json_object(text: bytes) -> Mapping[str, Any]:
+    """The object that the body of a request holds."""
     try:
-        body = json.loads(await request.body())
+        body = json.loads(text)
     except (ValueError, RecursionError):
         raise UsageError("the request is not valid JSON") from None
     if not isinstance(body, dict):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
-import json
 import os
 import re
 from collections.abc import Sequence
@@ -15,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.building.label_files import seconds_of
+from cranfield.building.named_tables import NamedTable, read_csv, read_json_lines
 from cranfield.collection.column_names import column_key, find_columns, no_column, repeated_column
 from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, text_of, unmarked
 from cranfield.errors import DataError, UsageError
@@ -103,9 +102,9 @@ def from_file(path: PathLike, encoding: str = "utf-8") -> LogColumns:
     if not first:
         raise DataError(origin, None, f"is empty, expected {EXPECTED}")
     if first.lstrip().startswith("{"):
-        columns = _from_json_lines(text, origin)
+        columns = _by_name(read_json_lines(text, origin, "an object with a query"), origin)
     elif delimiter := _header_delimiter(first):
-        columns = _from_table(text, delimiter, origin)
+        columns = _by_name(read_csv(text, delimiter, origin, "queries"), origin)
     else:
         columns = _from_lines(text, origin)
     return _decodable(columns, encoding)
@@ -142,49 +141,8 @@ def _from_lines(text: str, origin: str) -> LogColumns:
     return LogColumns(queries, counts, origin=origin)
 
 
-def _from_table(text: str, delimiter: str, origin: str) -> LogColumns:
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter)
-    rows: list[list[str]] = []
-    lines: list[int] = []
-    try:
-        for row in reader:
-            if row and (len(row) > 1 or row[0].strip()):
-                rows.append(row)
-                lines.append(reader.line_num)
-    except csv.Error as error:
-        raise DataError(origin, reader.line_num, f"not a valid table: {error}") from None
-    names, *rows = rows
-    names = [name.lstrip("\ufeff") for name in names]
-    if not rows:
-        raise DataError(origin, None, "holds no queries, only a header")
-    widths = set(map(len, rows))
-    if widths != {len(names)}:
-        at = next(at for at, row in enumerate(rows) if len(row) != len(names))
-        message = f"{counted(len(rows[at]), 'column')}, expected {len(names)} as in the header"
-        raise DataError(origin, lines[at + 1], message)
-    columns = list(zip(*rows, strict=True))
-    return _by_name(names, columns, origin, lines[1:])
-
-
-def _from_json_lines(text: str, origin: str) -> LogColumns:
-    records: list[dict[str, Any]] = []
-    lines: list[int] = []
-    for number, line in enumerate(text.split("\n"), 1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise DataError(origin, number, f"not valid JSON: {error}") from None
-        if not isinstance(record, dict):
-            raise DataError(origin, number, f"is {shown(record)}, expected an object with a query")
-        records.append(record)
-        lines.append(number)
-    names = list(dict.fromkeys(name for record in records for name in record))
-    return _by_name(names, [[record.get(name) for record in records] for name in names], origin, lines)
-
-
-def _by_name(names: Sequence[str], columns: Sequence[Sequence[Any]], origin: str, lines: list[int]) -> LogColumns:
+def _by_name(table: NamedTable, origin: str) -> LogColumns:
+    names, columns, lines = table.names, table.columns, table.lines
     places = find_columns(names, LOG_COLUMNS)
     if message := repeated_column(names, places.values()):
         raise DataError(origin, None, message)

@@ -11,9 +11,15 @@ from __future__ import annotations
 
 from cranfield.report.figures.describe.assessor_figures import describe_assessor_agreement
 from cranfield.report.figures.describe.box_plots import describe_boxes
+from cranfield.report.figures.describe.click_figures import describe_click_parameters, describe_click_perplexity
 from cranfield.report.figures.describe.discovery_curves import describe_discovery
 from cranfield.report.figures.describe.diversity_plane import describe_diversity
 from cranfield.report.figures.describe.efficiency_front import describe_efficiency
+from cranfield.report.figures.describe.experiment_figures import (
+    describe_aa_p_values,
+    describe_arm_effects,
+    describe_detectable,
+)
 from cranfield.report.figures.describe.grids import (
     describe_axioms,
     describe_concordance,
@@ -35,10 +41,14 @@ from cranfield.report.figures.describe.merged_labels import (
     describe_worker_confusion,
 )
 from cranfield.report.figures.describe.method_ranks import describe_method_ranks
+from cranfield.report.figures.describe.online_measures import describe_log_measure, describe_reliability
+from cranfield.report.figures.describe.online_winners import describe_online_agreement
 from cranfield.report.figures.describe.power_curves import describe_power
 from cranfield.report.figures.describe.precision_recall import describe_curves, describe_precision_recall
+from cranfield.report.figures.describe.preference_figures import describe_interleaving_power, describe_preferences
 from cranfield.report.figures.describe.rank_changes import describe_rank_changes
 from cranfield.report.figures.describe.reproduction_plots import describe_alike, describe_effects
+from cranfield.report.figures.describe.session_figure import describe_sessions
 from cranfield.report.figures.describe.spacing import describe_spacing
 from cranfield.report.figures.describe.system_intervals import describe_intervals
 from cranfield.report.figures.describe.text_read import describe_trailtext
@@ -47,12 +57,15 @@ from cranfield.report.figures.describe.variance_bars import describe_components
 from cranfield.report.figures.figure import Axis, Figure, Reference
 
 __all__ = [
-    "Axis", "Figure", "Reference", "describe_agreement", "describe_alike", "describe_asl",
-    "describe_assessor_agreement", "describe_axioms", "describe_boxes", "describe_components", "describe_concordance",
-    "describe_correlations", "describe_curves", "describe_differences", "describe_discovery", "describe_diversity",
-    "describe_effects", "describe_efficiency", "describe_heat", "describe_informativeness", "describe_interaction",
-    "describe_intervals", "describe_judge_confusion", "describe_judge_ranks", "describe_method_ranks",
+    "Axis", "Figure", "Reference", "describe_aa_p_values", "describe_agreement", "describe_alike",
+    "describe_arm_effects", "describe_asl", "describe_assessor_agreement", "describe_axioms", "describe_boxes",
+    "describe_click_parameters", "describe_click_perplexity", "describe_components", "describe_concordance",
+    "describe_correlations", "describe_curves", "describe_detectable", "describe_differences", "describe_discovery",
+    "describe_diversity", "describe_effects", "describe_efficiency", "describe_heat", "describe_informativeness",
+    "describe_interaction", "describe_interleaving_power", "describe_intervals", "describe_judge_confusion",
+    "describe_judge_ranks", "describe_log_measure", "describe_method_ranks", "describe_online_agreement",
     "describe_posterior_entropy", "describe_power", "describe_powered", "describe_precision_recall",
-    "describe_rank_changes", "describe_robustness", "describe_spacing", "describe_swap_rates",
-    "describe_topic_leniency", "describe_trailtext", "describe_worker_accuracy", "describe_worker_confusion",
+    "describe_preferences", "describe_rank_changes", "describe_reliability", "describe_robustness", "describe_sessions",
+    "describe_spacing", "describe_swap_rates", "describe_topic_leniency", "describe_trailtext",
+    "describe_worker_accuracy", "describe_worker_confusion",
 ]  # fmt: skip

@@ -121,7 +121,7 @@ function drawNuggets(rows) {
     make("button", { type: "button", "aria-label": "Remove this passage", onclick: () => spans.remove(at) }, "×")));
   rows.replaceChildren(
     make("ul", { class: "nuggets", "aria-label": "Nuggets" }, ...buttons),
-    make("p", { class: "soft" }, "Mark a passage, or choose a sentence with ", make("kbd", {}, "j"), " and ", make("kbd", {}, "k"), ", then press the key of a nugget. "),
+    make("p", { class: "soft" }, "Mark a passage", make("span", { class: "keys-only" }, ", or choose a sentence with ", make("kbd", {}, "j"), " and ", make("kbd", {}, "k")), ", then choose a nugget. "),
     make("ul", { class: "spans", "aria-label": "Passages" }, ...list),
     make("button", { type: "button", class: "primary", onclick: save }, make("kbd", {}, "Enter"), " Save and go on"), " ",
     make("button", { type: "button", onclick: newNugget }, make("kbd", {}, "n"), " New nugget"));

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cranfield.cli.declare import argument, option
+from cranfield.cli.declare import MORE, argument, option
 from cranfield.cli.printing import Quiet
 
 
@@ -16,18 +16,24 @@ class ImportVerb(Quiet):
     summary = "make a campaign from exported files"
     examples = """
 cranfield campaign import notes2027-copy notes2027-files
+cranfield campaign import notes2027-copy notes2027-files --database postgresql://me@localhost/copy
 """
 
     folder: str = argument("DIR", "A new folder for the campaign.", required=True)
     source: str = argument("FOLDER", "The folder of an export.", required=True)
     organiser: str = option("--organiser NAME", "The organiser who gets a password.", default="organiser")
+    database: str | None = option(
+        "--database DB",
+        "A file in the folder, or postgresql://USER@HOST/NAME; default: as in the exported campaign.toml.",
+        group=MORE,
+    )
 
     def run(self) -> None:
         from cranfield.building.campaign.campaign_import import import_campaign
         from cranfield.building.campaign.campaign_setup import add_organiser
         from cranfield.text import counted
 
-        with import_campaign(self.folder, self.source) as campaign:
+        with import_campaign(self.folder, self.source, database=self.database) as campaign:
             password = add_organiser(campaign, self.organiser)
             teams, runs = len(campaign.teams()), len(campaign.submissions())
         print(f"{counted(teams, 'team')}, {counted(runs, 'submission')} in {self.folder}")

@@ -36,6 +36,9 @@ cranfield campaign init notes2027 --topics topics.xml --database postgresql://me
     doc_ids: str | None = option(
         "--doc-ids FILE", "The ids of all documents, one on a line, if their texts are elsewhere.", reads=True
     )
+    gold: str | None = option(
+        "--gold FILE", "Documents with known grades (qrels), shown now and then to check assessors.", reads=True
+    )
     title: str | None = option("--title TEXT", "The name of the campaign; default: that of the folder.")
     measure: list[str] = option(
         "--measure, -m NAME", "A measure; the first one ranks the leaderboard. May be repeated. Default: nDCG@10, AP."
@@ -66,7 +69,7 @@ cranfield campaign init notes2027 --topics topics.xml --database postgresql://me
                 docs=tuple(self.docs or ()),
                 measures=tuple(self.measure or MEASURES),
                 progress=(lambda done: progress(done, 0)) if progress else None,
-                **self.values("topics", "doc_ids", "database"),
+                **self.values("topics", "doc_ids", "gold", "database"),
             )
         if not self.quiet:
             for note in notes:

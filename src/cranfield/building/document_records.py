@@ -1,0 +1,142 @@
+"""The documents in a file: an object or a line with tabs for each, with names for their parts."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cranfield.collection.column_names import COLUMNS, column_key, find_columns
+from cranfield.collection.source import HEAD, Buffer, PathLike, check_complete, check_content, load
+from cranfield.errors import DataError
+from cranfield.text import counted, listed, shown
+
+PARTS = {
+    "id": (*COLUMNS["doc"], "_id", "id"),
+    "title": ("title", "headline", "subject"),
+    "text": ("text", "contents", "content", "body", "passage", "document_text", "abstract", "answer"),
+    "html": ("html",),
+    "image": ("image", "picture"),
+    "url": ("url", "link"),
+}
+"""Names of the parts of a document, the most specific first."""
+_MARK = b"\xef\xbb\xbf"
+_BLOCK = 1 << 24
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class DocumentRecord:
+    """A document as the file has it. Bytes that are not UTF-8 are surrogates."""
+
+    line: int
+    id: str
+    parts: Mapping[str, str]
+    """Its parts by the names of `PARTS`, except the id."""
+    names: tuple[str, ...]
+    """The names that the file has for the parts."""
+
+
+def read_records(path: PathLike, origin: str) -> Iterator[DocumentRecord]:
+    """The documents in a file, which may be compressed and larger than the memory.
+
+    Lines are JSON objects with an id (such as doc_id, docno or _id) and a text (such as text, contents or body), or
+    cells between tabs: with names in the first line, or an id and a text.
+    """
+    buffer = load(path)
+    head = bytes(buffer[:HEAD])
+    if not head.strip():
+        raise DataError(origin, None, "is empty, expected documents")
+    check_content(head, origin)
+    is_json = head.removeprefix(_MARK).lstrip().startswith(b"{")
+    yield from (_json_lines if is_json else _tabs)(buffer, origin)
+    check_complete(buffer)
+
+
+def _lines(buffer: Buffer) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not blank, with their numbers; a block at a time, since collections are large."""
+    number, rest = 0, b""
+    for begin in range(0, len(buffer), _BLOCK):
+        *lines, rest = (rest + bytes(buffer[begin : begin + _BLOCK])).split(b"\n")
+        for line in lines:
+            number += 1
+            if line.strip():
+                yield number, line.removeprefix(_MARK) if number == 1 else line
+    if rest.strip():
+        yield number + 1, rest.removeprefix(_MARK) if number == 0 else rest
+
+
+def _json_lines(buffer: Buffer, origin: str) -> Iterator[DocumentRecord]:
+    known: tuple[list[str], dict[str, str]] | None = None
+    for number, line in _lines(buffer):
+        try:
+            record = json.loads(line.decode("utf-8", "surrogateescape"))
+        except (ValueError, RecursionError) as error:
+            raise DataError(origin, number, f"not valid JSON: {error}") from None
+        if not isinstance(record, dict):
+            raise DataError(origin, number, f"is {shown(record)}, expected an object with an id and a text")
+        if known is None or known[0] != list(record):
+            known = list(record), _names(list(record), origin, number)
+        yield _record({part: record[name] for part, name in known[1].items()}, tuple(record), origin, number)
+
+
+def _names(names: list[str], origin: str, line: int) -> dict[str, str]:
+    """The name that a file has for each part."""
+    places = find_columns(names, PARTS)
+    if "id" not in places:
+        given = listed(map(column_key, names)) or "no names"
+        raise DataError(
+            origin, line, f"no id of the document among {given}; expected one of {', '.join(PARTS['id'])}"
+        )  # fmt: skip
+    return {part: names[at] for part, at in places.items()}
+
+
+def _tabs(buffer: Buffer, origin: str) -> Iterator[DocumentRecord]:
+    names: list[str] = []
+    parts: dict[str, str] = {}
+    for at, (number, line) in enumerate(_lines(buffer)):
+        cells = line.removesuffix(b"\r").decode("utf-8", "surrogateescape").split("\t")
+        if at == 0:
+            if len(cells) < 2:
+                raise DataError(
+                    origin, number, "neither JSON-lines nor a table: expected an object on each line, or an id, a tab "
+                    "and a text, or a first line of names between tabs, such as id, title, text",
+                )  # fmt: skip
+            if "id" in find_columns(cells, PARTS):
+                names, parts = cells, _names(cells, origin, number)
+                continue
+        if names and len(cells) != len(names):
+            raise DataError(origin, number, f"{counted(len(cells), 'column')}, expected {len(names)} as in the header")
+        if not names and len(cells) < 2:
+            raise DataError(origin, number, "1 column, expected an id, a tab and a text")
+        values = dict(zip(names, cells, strict=True)) if names else {}
+        found = {part: values[name] for part, name in parts.items()} or {"id": cells[0], "text": "\t".join(cells[1:])}
+        yield _record(found, tuple(names), origin, number)
+
+
+def readable(text: str) -> str:
+    """The text with a replacement character for each byte that is not UTF-8.
+
+    >>> readable(b"caf\\xe9".decode("utf-8", "surrogateescape"))
+    'caf\ufffd'
+    """
+    return _SURROGATE.sub("\ufffd", text)
+
+
+def _record(parts: dict[str, Any], names: tuple[str, ...], origin: str, line: int) -> DocumentRecord:
+    texts = {}
+    for part, value in parts.items():
+        if isinstance(value, list) and part == "text":
+            texts[part] = "\n".join(map(str, value))
+        elif value is None:
+            texts[part] = ""
+        elif isinstance(value, str | int | float):
+            texts[part] = str(value)
+        else:
+            raise DataError(origin, line, f"{part} is {shown(value)}, expected text")
+    id = texts.pop("id").strip()
+    if not id or not id.isprintable():
+        raise DataError(origin, line, f"id {shown(id)} is empty or not printable")
+    return DocumentRecord(line, id, texts, names)

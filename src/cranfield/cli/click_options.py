@@ -1,0 +1,93 @@
+"""The options of verbs that read clicks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cranfield.cli.declare import MORE, READING, Verb, flag, option
+from cranfield.cli.engine_options import OnEngine
+from cranfield.cli.merge_options import number_list
+
+MODELS = "online.clicks.click_kinds:known_click_models"
+LOG = (
+    "The log: a table with a row per impression and the columns session, query, position, doc and clicked (Parquet, "
+    "CSV or JSON lines), or a log that cranfield log check reads."
+)
+MODEL = "A click model, written by cranfield clicks fit."
+
+
+class ClickReading(OnEngine):
+    """How a log is read."""
+
+    events: str | None = option(
+        "--events FILE", "The events or clicks, if LOG does not hold them.", reads=True, solves="events="
+    )
+    columns: str | None = option(
+        "--columns MAP",
+        "Which column holds what: entries such as session=qid,doc=url; for a log, also a TOML file.",
+        solves="columns=",
+    )
+    zone: str | None = option(
+        "--zone ZONE", "The time zone of times without one, such as Europe/Berlin.", solves="zone="
+    )
+    first_position: int | None = option(
+        "--first-position N", "The position of the first document, 0 or 1.", group=READING, solves="first_position=0"
+    )
+    depth: int | None = option(
+        "--depth N", "Use only the first N documents of each list.", group=READING, solves="set the depth"
+    )
+
+    def click_reading(self) -> dict[str, Any]:
+        """The parameters of `click_rows`."""
+        names = ("events", "columns", "zone", "first_position", "depth")
+        return {**self.values(*names), "engine": self.open_engine()}
+
+
+class ClickFitting(Verb):
+    """How a click model is fitted."""
+
+    prior: str = option(
+        "--prior A,B",
+        "Imaginary clicks and skips of each document; 0,0 is maximum likelihood.",
+        default="1,1",
+        group=MORE,
+    )
+    rank_prior: str = option(
+        "--rank-prior A,B", "The same for parameters of ranks and of the whole model.", default="1,1", group=MORE
+    )
+    steps: int = option(
+        "--steps N", "The largest number of EM steps.", default=2000, group=MORE, solves="allow more steps"
+    )
+    tolerance: float = option(
+        "--tolerance T",
+        "Stop if a step adds less to the log-likelihood per impression.",
+        default=1e-8,
+        group=MORE,
+    )
+    exact: bool = flag("--exact", "For DCM and SDBN: maximise the likelihood by EM, instead of counting.")
+    clicks: str = option(
+        "--clicks WHICH",
+        "The clicks of a session that count: {names} (all, or only the highest in the list).",
+        default="all",
+        choices=("all", "first"),
+        group=MORE,
+    )
+    held_out: float | None = option(
+        "--held-out SHARE", "Do not fit on this share of the sessions, such as 0.2, so that evaluate can use them."
+    )
+    split: str = option(
+        "--split HOW",
+        "How sessions are held out: {names} (at random by a hash of the session, or the latest ones).",
+        default="session",
+        choices=("session", "time"),
+        group=MORE,
+    )
+    seed: int = option("--seed N", "Seed of the random numbers.", default=0)
+
+    def click_fitting(self) -> dict[str, Any]:
+        """The parameters of `fit_clicks`."""
+        return {
+            "prior": number_list("--prior", self.prior),
+            "rank_prior": number_list("--rank-prior", self.rank_prior),
+            **self.values("steps", "tolerance", "exact", "clicks", "held_out", "split", "seed"),
+        }

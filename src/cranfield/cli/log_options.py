@@ -1,0 +1,80 @@
+"""The options of verbs that read a log of live traffic."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from cranfield.cli.declare import READING, argument, declared, flag, option
+from cranfield.cli.engine_options import OnEngine
+
+if TYPE_CHECKING:
+    from cranfield.online.logs import Log
+
+LOG = (
+    "The log: a directory or a database with queries and events, or the file of the queries or impressions "
+    "(JSON-lines, CSV or Parquet)."
+)
+
+
+class LogTables(OnEngine):
+    """The tables of a log, and how they are read."""
+
+    log: str = argument("LOG", LOG, required=True, reads=True)
+    events: str | None = option(
+        "--events FILE", "The events or clicks, if LOG does not hold them.", reads=True, solves="events="
+    )
+    columns: str | None = option(
+        "--columns MAP",
+        "Which column holds what: a TOML file, or entries such as query_id=qid,events.time=when. Columns with usual "
+        "names are found without it.",
+        solves="columns=",
+    )
+    zone: str | None = option(
+        "--zone ZONE", "The time zone of times without one, such as Europe/Berlin.", solves="zone="
+    )
+    first_position: int | None = option(
+        "--first-position N", "The position of the first document, 0 or 1.", group=READING, solves="first_position=0"
+    )
+    salt: str | None = option(
+        "--salt TEXT",
+        "Hash users with this salt; default: the environment variable CRANFIELD_SALT, or a new salt.",
+        group=READING,
+        solves="salt=",
+    )
+
+    def with_options(self, record: Any) -> Any:
+        """A result whose notes and remedies name options of the command line instead of parameters."""
+        notes = tuple(map(self._with_options, record.notes))
+        if not hasattr(record, "findings"):
+            return replace(record, notes=notes)
+        findings = tuple(replace(finding, remedy=self._with_options(finding.remedy)) for finding in record.findings)
+        return replace(record, notes=notes, findings=findings)
+
+    def _with_options(self, text: str) -> str:
+        names = {parameter.name: parameter.label for parameter in declared(type(self)) if parameter.spellings}
+        named = rf"\b({'|'.join(names)})=(?=(\w?))"
+        return re.sub(named, lambda match: names[match[1]] + (" " if match[2] else ""), text)
+
+    def log_tables(self) -> dict[str, Any]:
+        """The parameters that `read_log` and `check_log` have in common, the source apart."""
+        names = ("events", "columns", "zone", "first_position", "salt")
+        return {**self.values(*names), "engine": self.open_engine()}
+
+
+class LogReading(LogTables):
+    """As `LogTables`, for verbs that use the log."""
+
+    keep_users: bool = flag("--keep-users", "Do not hash the users.", group=READING)
+    no_texts: bool = flag("--no-texts", "Do not read the texts of queries.", group=READING)
+    skip_bad: bool = flag(
+        "--skip-bad", "Leave out rows that cannot be read, and count them.", group=READING, solves="skip="
+    )
+
+    def read_log(self) -> Log:
+        """The log that the options name."""
+        from cranfield.online.logs import read_log
+
+        tables = self.log_tables()
+        return read_log(self.log, **tables, hashed=not self.keep_users, texts=not self.no_texts, skip=self.skip_bad)

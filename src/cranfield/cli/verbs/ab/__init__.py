@@ -1,0 +1,1 @@
+"""The verbs of `cranfield ab`: experiments with users."""

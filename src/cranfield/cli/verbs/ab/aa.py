@@ -1,0 +1,54 @@
+"""`cranfield ab aa`: how often random splits of the same users are significant."""
+
+from __future__ import annotations
+
+from cranfield.cli import ab_options, options
+from cranfield.cli.declare import MORE, argument, flag, option
+from cranfield.cli.engine_options import OnEngine
+from cranfield.cli.printing import Plotting
+from cranfield.errors import UsageError
+
+
+class AaVerb(OnEngine, Plotting):
+    """Split the users of a table at random many times, and count how often the halves differ significantly.
+
+    There is no effect, so a share of about α of the splits should be significant, and p-values should be uniform. If
+    not, the metric, its distribution or the unit of analysis makes the test wrong: --by-row, for a table with several
+    rows per user, shows what happens if rows are analysed but users are assigned.
+    """
+
+    summary = "check the set-up with random splits of the same users"
+    examples = """
+cranfield ab aa past.csv --unit user --metric revenue
+cranfield ab aa sessions.parquet --unit user --metric clicks/impressions --splits 10000 --plot p.svg
+cranfield ab aa sessions.parquet --unit user --metric clicks --by-row
+"""
+
+    table: str = argument("TABLE", ab_options.TABLE, required=True, reads=True)
+    metric: list[str] | None = ab_options.metrics()
+    unit: str | None = ab_options.unit("The column of user ids, by which users are split.")
+    covariate: list[str] | None = ab_options.covariates()
+    by_row: bool = flag("--by-row", "Analyse rows instead of users.")
+    splits: int = option("--splits N", "Number of random splits.", default=1_000)
+    alpha: float = options.alpha()
+    seed: int = options.seed()
+    buckets: int = option("--buckets N", "Users are split in this many buckets.", default=5_000, group=MORE)
+
+    def check(self) -> None:
+        super().check()
+        if self.unit is None:
+            raise UsageError("no column of user ids; name it with --unit")
+
+    def run(self) -> None:
+        from cranfield.online.experiments.random_splits import aa_splits
+
+        with self.open_engine() as engine, self.progress("splitting") as progress:
+            result = aa_splits(
+                self.table, ab_options.split_metrics(self.metric), unit=self.unit or "", covariates=self.covariate,
+                engine=engine, progress=progress, **self.values("by_row", "splits", "alpha", "seed", "buckets"),
+            )  # fmt: skip
+        self.show_record(result)
+        if self.plot:
+            from cranfield.report.figures import describe_aa_p_values
+
+            describe_aa_p_values(result).save(self.plot)

@@ -1,0 +1,172 @@
+"""`cranfield ab analyse`: compare the arms of an experiment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cranfield.cli import ab_options, options
+from cranfield.cli.declare import MORE, argument, option
+from cranfield.cli.engine_options import OnEngine
+from cranfield.cli.printing import Plotting
+from cranfield.errors import UsageError
+
+if TYPE_CHECKING:
+    from cranfield.online.engines import Engine
+    from cranfield.online.experiments.ab_record import Analysis
+
+
+class AnalyseVerb(OnEngine, Plotting):
+    """Compare the arms of an experiment with the control, metric by metric.
+
+    First, the numbers of users are compared with the design. If they disagree (sample-ratio mismatch), the result is
+    not to be trusted, and the exit code is 1. Means are compared by Welch's test, shares by a z test or Fisher's exact
+    test, ratios by the delta method, quantiles by order statistics. A covariate from before the experiment makes
+    intervals narrower (CUPED). p-values are adjusted for the number of metrics and arms.
+
+    --sequential always-valid allows looking at the result at any time; obrien-fleming, pocock, lan-demets-of and
+    lan-demets-pocock allow planned looks, and need --look. --segment also shows the effect in parts of the users, --day
+    by days since a user's first day. docs/experiments.md explains all of this.
+    """
+
+    summary = "compare the arms of an experiment"
+    examples = """
+cranfield ab analyse users.csv --metric revenue --metric clicks/impressions
+cranfield ab analyse users.parquet --metric revenue --covariate revenue=revenue_before --plot effects.svg
+cranfield ab analyse days.csv --unit user --day day --metric revenue --segment country
+cranfield ab analyse log/ -m CTR@5,click-RR
+cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-of --looks 5 --look 2
+"""
+
+    table: str = argument("TABLE", ab_options.TABLE, required=True, reads=True)
+    metric: list[str] | None = ab_options.metrics()
+    measures: list[str] | None = option(
+        "--measures, -m NAME",
+        "TABLE is a log (see cranfield log): compare online measures, such as CTR@5, of the arms that it names.",
+    )
+    arm: str = option("--arm COLUMN", "The column of the arm.", default="arm")
+    unit: str | None = ab_options.unit()
+    control: str | None = option("--control ARM", "The arm to compare with; default: control or A, else the first.")
+    covariate: list[str] | None = ab_options.covariates()
+    share: list[str] | None = option(
+        "--share ARM=SHARE", "The share of users that an arm should have; default: equal. May be repeated."
+    )
+    lower: list[str] | None = option("--lower METRIC", "Lower values of this metric are better. May be repeated.")
+    cap: list[str] | None = option(
+        "--cap COLUMN=MAX", "Set higher values to MAX, a number or a quantile such as p99. May be repeated."
+    )
+    segment: list[str] | None = option(
+        "--segment COLUMN", "Also show the effects for each value of this column. May be repeated."
+    )
+    day: str | None = option("--day COLUMN", "The column of the day: also show the effects by days since exposure.")
+    sequential: str = option(
+        "--sequential DESIGN", "{names}.", default="once", names="online.experiments.ab_analysis:SEQUENTIAL"
+    )
+    looks: str = option(
+        "--looks LOOKS",
+        "Planned looks: their number, or shares of the planned users such as 0.2,0.5,1.",
+        default="5",
+        group=MORE,
+    )
+    look: int | None = option("--look N", "The number of this look.", group=MORE, solves="look=")
+    tuned_for: float = option(
+        "--tuned-for USERS", "Always-valid intervals are narrowest with this many users.", default=10_000.0, group=MORE
+    )
+    method: str = option(
+        "--method NAME",
+        "{names}: formulas, or resampling.",
+        default="analytic",
+        names="online.experiments.ab_analysis:METHODS",
+        group=MORE,
+    )
+    resamples: int = option("--resamples, -B N", "Number of resamples of the bootstrap.", default=2_000, group=MORE)
+    seed: int = option("--seed N", "Seed of the random numbers.", default=0, group=MORE)
+    alpha: float = options.alpha()
+    correction: str = option(
+        "--correction NAME",
+        "Correction of the p-values: {names}.",
+        default="holm",
+        names="comparison.corrections:CORRECTIONS",
+        group=MORE,
+    )
+    relative: str = option(
+        "--relative METHOD",
+        "Intervals of relative differences by {names}.",
+        default="fieller",
+        names="online.experiments.arm_effects:RELATIVE",
+        group=MORE,
+    )
+    ratio_alpha: float = option(
+        "--ratio-alpha A", "Significance level of the sample-ratio test.", default=0.001, group=MORE
+    )
+
+    events: str | None = option(
+        "--events FILE", "With -m: the events, if TABLE does not hold them.", reads=True, group=MORE, solves="events="
+    )
+    columns: str | None = option(
+        "--columns MAP", "With -m: which column of the log holds what.", group=MORE, solves="columns="
+    )
+    zone: str | None = option("--zone ZONE", "With -m: the zone of times without one.", group=MORE, solves="zone=")
+
+    def check(self) -> None:
+        super().check()
+        of_log = {"--events": self.events, "--columns": self.columns, "--zone": self.zone}
+        of_table = {"--metric": self.metric, "--unit": self.unit, "--covariate": self.covariate, "--cap": self.cap}
+        wrong = [name for name, value in (of_table if self.measures else of_log).items() if value]
+        if wrong:
+            raise UsageError(f"{wrong[0]} {'does not go with' if self.measures else 'needs'} --measures")
+
+    def run(self) -> int:
+        with self.open_engine() as engine:
+            result = self.of_log(engine) if self.measures else self.of_table(engine)
+        if self.for_programs:
+            self.show_record(result)
+        else:
+            parts = [part for part in (result, result.by_segment, result.by_day) if part is not None]
+            self.show(*(part.table() for part in parts))
+        if self.plot:
+            from cranfield.report.figures import describe_arm_effects
+
+            describe_arm_effects(result).save(self.plot)
+        return 1 if result.mismatch else 0
+
+    def settings(self) -> dict[str, Any]:
+        """The options for tables and logs."""
+        names = ("control", "sequential", "look", "tuned_for", "method", "resamples", "seed", "alpha", "correction",
+                 "relative", "ratio_alpha")  # fmt: skip
+        return {
+            "shares": ab_options.shares("--share", self.share),
+            "lower": self.lower or (),
+            "segments": self.segment or (),
+            "looks": self.read_looks(),
+            **self.values(*names),
+        }
+
+    def of_table(self, engine: Engine) -> Analysis:
+        """The analysis of a table of users."""
+        from cranfield.online.experiments.ab_analysis import analyse
+
+        caps = dict(ab_options.by_name("--cap", self.cap))
+        return analyse(
+            self.table, ab_options.split_metrics(self.metric), covariates=self.covariate, caps=caps, engine=engine,
+            **self.values("arm", "unit", "day"), **self.settings(),
+        )  # fmt: skip
+
+    def of_log(self, engine: Engine) -> Analysis:
+        """The analysis of a log."""
+        from cranfield.cli.measure_names import measure_names
+        from cranfield.online.experiments.log_analysis import analyse_log
+        from cranfield.online.logs import read_log
+
+        if self.day not in (None, "day"):
+            raise UsageError(f"--day {self.day}: a log has its own days; write --day day")
+        log = read_log(self.table, engine=engine, **self.values("events", "columns", "zone"))
+        return analyse_log(log, measure_names(self.measures or []), by_day=self.day is not None, **self.settings())
+
+    def read_looks(self) -> Any:
+        """A number of looks, or the fractions of the planned users."""
+        if self.looks.isdigit():
+            return int(self.looks)
+        fractions = options.numbers("--looks", self.looks) or []
+        if not all(0 < fraction <= 1 for fraction in fractions):
+            raise UsageError(f"--looks {self.looks}: expected a number of looks, or shares such as 0.2,0.5,1")
+        return fractions

@@ -1,0 +1,1 @@
+"""The verbs of `cranfield clicks`, one file each."""

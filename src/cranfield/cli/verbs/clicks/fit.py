@@ -1,0 +1,57 @@
+"""`cranfield clicks fit`: fit a click model to a log."""
+
+from __future__ import annotations
+
+from cranfield.cli import options
+from cranfield.cli.click_options import LOG, MODELS, ClickFitting, ClickReading
+from cranfield.cli.declare import MORE, RESULT, argument, flag, option
+from cranfield.cli.merge_options import write_table
+from cranfield.cli.printing import Plotting
+
+
+class FitVerb(ClickReading, ClickFitting, Plotting):
+    """Fit a click model to a log, and print its parameters with intervals.
+
+    RCM, RCTR and DCTR are click rates: of everything, of ranks, of documents. In PBM and UBM users examine ranks, and
+    click what is attractive. In CM, DCM, CCM, DBN and SDBN they read from the top until they stop. RCM, RCTR, DCTR, CM,
+    DCM and SDBN are fitted by counting, the others by EM; --exact also fits DCM and SDBN by EM.
+
+    Intervals are those of the Beta posterior for models that are fitted by counting, and of the observed information
+    for the others. A document that is clicked several times in a session counts as clicked once. --save writes the
+    model for cranfield clicks evaluate, simulate and judgments. --plot draws parameters by rank.
+    """
+
+    repeats_warnings = True
+    summary = "fit a click model to a log"
+    examples = """
+cranfield clicks fit log.parquet --save pbm.json
+cranfield clicks fit log.parquet --model DBN --held-out 0.2 --save dbn.json
+cranfield clicks fit log.parquet --model DCM --exact --prior 0.5,1.5 --pairs documents.csv
+cranfield clicks fit log.csv --columns session=qid,doc=url --plot examination.svg
+"""
+
+    log: str = argument("LOG", LOG, required=True)
+    model: str = option("--model NAME", "The click model: {names}.", default="PBM", names=MODELS)
+    save: str | None = option("--save FILE", "Write the model to this file (JSON).", group=RESULT)
+    pairs: str | None = option("--pairs FILE", "Also write the parameters of documents, as a table.", group=RESULT)
+    level: float = options.level()
+    no_intervals: bool = flag("--no-intervals", "Compute no intervals, which saves time with EM models.", group=MORE)
+
+    def run(self) -> None:
+        from cranfield.online.clicks import fit_clicks
+        from cranfield.record import table_of
+
+        level = None if self.no_intervals else self.level
+        with self.progress("fitting") as progress:
+            fitted = fit_clicks(
+                self.log, self.model, level=level, progress=progress, **self.click_fitting(), **self.click_reading()
+            )
+        if self.save:
+            fitted.save(self.save)
+        if self.pairs:
+            write_table(table_of(fitted.pair_columns()), self.pairs)
+        self.show_record(fitted)
+        if self.plot:
+            from cranfield.report.figures import describe_click_parameters
+
+            describe_click_parameters(fitted).save(self.plot)

@@ -1,0 +1,65 @@
+"""`cranfield clicks judgments`: judgments from clicks."""
+
+from __future__ import annotations
+
+from cranfield.cli.click_options import MODEL
+from cranfield.cli.declare import RESULT, argument, flag, option
+from cranfield.cli.merge_options import write_table
+from cranfield.cli.printing import TABLE_FORMATS, Printing, warn_of_notes
+
+
+class JudgmentsVerb(Printing):
+    """Write judgments (qrels) from a click model: for each document of a query an expected grade, probability × top.
+
+    The probability is the relevance of the document (attractive and satisfying) if the model has it, otherwise its
+    attractiveness. The grades are numbers such as 0.37; measures with gains use them as they are, and measures that
+    need relevant and other documents need --rel, or --whole. -f table, csv and so on, and --intervals, have the
+    interval of each grade, the impressions and the clicks, and mark documents that were shown fewer than --least times.
+
+    A query becomes a topic. Queries with blanks cannot be written to qrels: --topics gives the ids of topics whose
+    titles are the queries.
+    """
+
+    summary = "write judgments (qrels) from a click model"
+    examples = """
+cranfield clicks judgments dbn.json -o clicks.qrels
+cranfield clicks judgments pbm.json --topics topics.tsv --top 4 --least 20 --leave-out-few -o clicks.qrels
+cranfield clicks judgments dbn.json --parameter attractiveness --intervals grades.csv -o clicks.qrels
+"""
+
+    model: str = argument("MODEL", MODEL, required=True, reads=True)
+    parameter: str | None = option(
+        "--parameter NAME",
+        "What grades are made of: {names}; default: relevance if the model has it, otherwise attractiveness.",
+        choices=("attractiveness", "satisfaction", "relevance"),
+    )
+    top: float = option("--top GRADE", "The grade of a document that is relevant for sure.", default=1.0)
+    whole: bool = flag("--whole", "Round grades to whole numbers.")
+    least: int = option("--least N", "Mark documents that were shown fewer than N times.", default=10)
+    leave_out_few: bool = flag("--leave-out-few", "Leave these documents out.")
+    topics: str | None = option(
+        "--topics FILE", "The topics: their titles are the queries of the model.", reads=True, solves="contains a blank"
+    )
+    intervals: str | None = option(
+        "--intervals FILE", "Also write the table of grades with intervals and counts.", group=RESULT
+    )
+    format: str = option(
+        "--format, -f FORMAT", "{names}.", choices=("qrels", *TABLE_FORMATS), default="qrels", group=RESULT
+    )
+
+    def run(self) -> None:
+        from cranfield.collection.topics import Topics
+        from cranfield.online.clicks import click_judgments, load_click_model
+
+        topics = None if self.topics is None else Topics.read(self.topics).queries()
+        result = click_judgments(
+            load_click_model(self.model), self.parameter, topics=topics,
+            **self.values("top", "whole", "least", "leave_out_few"),
+        )  # fmt: skip
+        if self.intervals:
+            write_table(result.table(), self.intervals)
+        if self.format == "qrels":
+            warn_of_notes(result.notes, "trec")
+            result.to_qrels().write(self.output or "-")
+        else:
+            self.show_record(result)

@@ -1,0 +1,1 @@
+"""The verbs of `cranfield interleave`, one file each."""

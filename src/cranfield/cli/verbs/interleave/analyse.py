@@ -1,0 +1,100 @@
+"""`cranfield interleave analyse`: which system do users prefer?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cranfield.cli import options
+from cranfield.cli.declare import MORE, argument, option
+from cranfield.cli.printing import Plotting
+from cranfield.errors import UsageError
+
+if TYPE_CHECKING:
+    from cranfield.online.interleaving.preference_counts import PreferenceCounts
+
+
+class AnalyseVerb(Plotting):
+    """Compare systems by the interleaved lists that each won: the verdict, wins, Δ, tests and intervals.
+
+    LOG holds attribution records, a line of JSON each, as cranfield interleave make and Interleaved.to_json write them.
+    Each may have query_id (the id of the impression), user, query, and clicks: a list of clicked documents or of
+    positions from 1 on. --clicks reads clicks from a file instead, with columns query_id, and doc or position;
+    --traffic reads clicks, users and queries from a log of live traffic with the same query_ids.
+
+    The system with more credit wins an impression. p is the exact sign test of wins and losses; ties do not count. The
+    intervals of Δ draw whole users, or whole queries, again. p any time holds however often one looks at the results,
+    so an experiment may stop as soon as it is small. A system is called better if p, corrected for the number of pairs,
+    is below --alpha, and the interval by user does not contain 0.
+
+    With more than two systems: all pairs, the matrix of preferences (--show matrix), and cycles, where a is better than
+    b, b than c, and c than a.
+    """
+
+    summary = "which system do users prefer? from logged lists and clicks"
+    examples = """
+cranfield interleave analyse log.jsonl
+cranfield interleave analyse lists.jsonl --clicks clicks.csv
+cranfield interleave analyse log.jsonl --show matrix --plot preferences.svg
+cranfield interleave analyse lists.jsonl --clicks clicks.parquet --engine duckdb
+cranfield interleave analyse lists.jsonl --traffic logs/
+"""
+
+    log: str = argument("LOG", "Attribution records, as JSON-lines.", required=True, reads=True)
+    clicks: str | None = option(
+        "--clicks FILE", "Clicks: query_id, and doc or position (JSON-lines, CSV).", reads=True, solves="clicks="
+    )
+    traffic: str | None = option(
+        "--traffic DIR",
+        "A log of live traffic, as cranfield log check reads it: clicks, users and queries come from there.",
+    )
+    engine: str | None = option(
+        "--engine NAME",
+        "Count on an engine, for large logs: duckdb, spark, or a Spark master such as local[2] or spark://host:7077. "
+        "Files may then be Parquet too.",
+    )
+    memory: str | None = option("--memory SIZE", "The most memory that the engine may use, such as 2GB.", group=MORE)
+    alpha: float = options.alpha()
+    level: float = options.level()
+    power: float = option("--power P", "The power for which impressions are counted.", default=0.8, group=MORE)
+    correction: str = option(
+        "--correction NAME", "The correction for many pairs: {names}.", default="holm", group=MORE,
+        names="comparison.corrections:CORRECTIONS",
+    )  # fmt: skip
+    resamples: int = options.resamples(2_000, "Bootstrap samples of users and of queries.")
+    seed: int = options.seed()
+    what: str = options.show("pairs", "matrix", help="Print {names}: a row per pair, or Δ of every system over others.")
+
+    def check(self) -> None:
+        super().check()
+        if self.traffic and self.clicks:
+            raise UsageError("--traffic and --clicks exclude each other; leave out one of them")
+        if self.memory and not (self.engine or self.traffic):
+            raise UsageError("--memory limits an engine; choose one with --engine")
+
+    def counts(self) -> PreferenceCounts:
+        """Wins and losses, counted in Python or on an engine."""
+        if self.engine is None and self.traffic is None:
+            from cranfield.online.interleaving.attribution_log import count_logged
+
+            return count_logged(self.log, self.clicks)
+        from cranfield.online.engines import open_engine
+        from cranfield.online.interleaving.engine_counts import count_on_engine
+        from cranfield.online.logs import read_log
+
+        with open_engine(self.engine or "duckdb", memory=self.memory) as engine:
+            clicks = self.clicks if self.traffic is None else read_log(self.traffic, engine=engine)
+            return count_on_engine(engine, self.log, clicks)
+
+    def run(self) -> None:
+        from cranfield.online.interleaving.interleaving_analysis import analyse_interleaving
+
+        setting = self.values("alpha", "level", "power", "correction", "resamples", "seed")
+        result = analyse_interleaving(self.counts(), **setting)
+        if self.what == "matrix" and self.format != "json":
+            self.show(result.matrix_table())
+        else:
+            self.show_record(result)
+        if self.plot:
+            from cranfield.report.figures import describe_preferences
+
+            describe_preferences(result).save(self.plot)

@@ -1,0 +1,95 @@
+"""`cranfield interleave power`: how many impressions does an interleaving experiment need?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cranfield import check
+from cranfield.cli import options
+from cranfield.cli.declare import argument, option
+from cranfield.cli.printing import Plotting
+from cranfield.errors import UsageError
+
+USUAL_DELTAS = "0.01,0.02,0.05,0.1"
+
+
+class PowerVerb(Plotting):
+    """How many impressions does a sign test need to find a difference?
+
+    --delta is Chapelle et al.'s Δ: the share of impressions that a system wins, where a tie is half a win, minus 1/2.
+    With the LOG of an earlier experiment, ties and the design effect come from there: how alike the impressions of one
+    user are.
+    """
+
+    summary = "how many impressions does an interleaving experiment need?"
+    examples = """
+cranfield interleave power --delta 0.01,0.02,0.05 --ties 0.4
+cranfield interleave power --delta 0.02 --ties 0.4 --impressions 5000 --plot power.svg
+cranfield interleave power log.jsonl --delta 0.01,0.02
+"""
+
+    log: str | None = argument("LOG", "Attribution records of an earlier experiment, with clicks.", reads=True)
+    clicks: str | None = option(
+        "--clicks FILE", "Clicks: query_id, and doc or position (JSON-lines, CSV).", reads=True, solves="clicks="
+    )
+    delta: str | None = option("--delta D,D,...", f"Differences to find; default, with a LOG: {USUAL_DELTAS}.")
+    ties: float | None = option("--ties SHARE", "The share of impressions that are ties; default: 0, or that of LOG.")
+    design_effect: float | None = option(
+        "--design-effect F", "Impressions needed, relative to independent ones; default: 1, or that of LOG."
+    )
+    impressions: int | None = option("--impressions N", "Also print the power at this number of impressions.")
+    alpha: float = options.alpha()
+    power: float = option("--power P", "The power for which impressions are counted.", default=0.8)
+
+    def given(self) -> bool:
+        return self.log is not None or self.delta is not None
+
+    def check(self) -> None:
+        super().check()
+        check.whole("", **{"--impressions": self.impressions})
+        try:
+            words = (USUAL_DELTAS if self.delta is None else self.delta).split(",")
+            self.deltas = [float(word) for word in words if word.strip()]
+        except ValueError:
+            raise UsageError(f"--delta {self.delta}: expected numbers separated by commas, such as 0.01,0.05") from None
+        if not self.deltas:
+            raise UsageError("--delta is empty; give numbers separated by commas, such as 0.01,0.05")
+        if self.clicks and not self.log:
+            raise UsageError("--clicks belongs to a LOG; give the file of attribution records as well")
+
+    def run(self) -> None:
+        from cranfield.online.interleaving.interleaving_power import interleaving_power
+
+        ties, effect = self.ties, self.design_effect
+        if self.log is not None:
+            seen = _pair_of(self.log, self.clicks)
+            ties = seen[0] if ties is None else ties
+            effect = seen[1] if effect is None else effect
+        result = interleaving_power(
+            self.deltas, ties=ties or 0.0, design_effect=effect or 1.0, **self.values("alpha", "power", "impressions")
+        )
+        self.show_record(result)
+        if self.plot:
+            from cranfield.report.figures import describe_interleaving_power
+
+            curve = result.curve()
+            curve["series"] = _series(curve["delta"])
+            describe_interleaving_power(curve, wanted=self.power, subtitle=result.notes[0]).save(self.plot)
+
+
+def _pair_of(log: str, clicks: str | None) -> tuple[float, float]:
+    """The share of ties, and the design effect, of a log; of several pairs, the mean and the largest."""
+    import numpy as np
+
+    from cranfield.online.interleaving.attribution_log import count_logged
+
+    counts = count_logged(log, clicks)
+    ties = float((counts.totals[:, 1] / counts.totals.sum(axis=1)).mean())
+    effects = [effect for effect in (one.design_effect() for one in counts.by_user) if not np.isnan(effect)]
+    return ties, max([1.0, *effects])
+
+
+def _series(deltas: Any) -> Any:
+    import numpy as np
+
+    return np.array([f"Δ = {delta:g}" for delta in np.asarray(deltas).tolist()], dtype=object)

@@ -1,0 +1,1 @@
+"""`cranfield log VERB`: logs of live traffic. One file per verb."""

@@ -1,0 +1,74 @@
+"""`cranfield log measures`: online measures of a log."""
+
+from __future__ import annotations
+
+from cranfield.cli.declare import option
+from cranfield.cli.log_options import LogReading
+from cranfield.cli.printing import Plotting
+from cranfield.cli.session_options import SessionOptions
+from cranfield.errors import UsageError
+
+
+class MeasuresVerb(LogReading, SessionOptions, Plotting):
+    """Measure a log: clicks, dwell time, abandonment, sessions, loyalty, revenue, with intervals over users.
+
+    Every measure is a ratio of two sums over users, and its interval comes from the delta method: the queries of one
+    user are not independent. --by gives a row per day (in UTC), arm or segment, and --plot draws one measure over days
+    or groups. --oec adds a weighted sum of measures, which a TOML file declares:
+
+        name = "shop"
+        [[parts]]
+        measure = "CTR@5"
+        weight = 0.7
+        low = 0       # this value counts as 0
+        high = 0.2    # and this as 1; without both, the value is divided by that of the whole log
+    """
+
+    summary = "online measures with intervals, by day, arm and segment"
+    examples = """
+cranfield log measures log/
+cranfield log measures log/ -m CTR@5,abandonment --by arm
+cranfield log measures log/ -m click-RR --by day --plot days.svg
+cranfield log measures log/ --set heart
+cranfield log measures log/ --oec oec.toml --by arm
+"""
+
+    measures: list[str] | None = option(
+        "--measures, -m NAME",
+        "The measures, such as CTR@5 or satisfied-clicks(seconds=20); docs/online.md lists them.",
+        names="online.log_measures:known_online",
+    )
+    by: list[str] | None = option("--by COLUMN", "A row for each day, arm, or value of another column of the queries.")
+    set: str | None = option("--set NAME", "A ready-made set of measures: {names}.", names="online.log_measures:SETS")
+    oec: str | None = option("--oec FILE", "Also compute the weighted sum that this TOML file declares.", reads=True)
+    confidence: float = option("--confidence P", "The confidence of intervals.", default=0.95)
+    least: int = option(
+        "--least N",
+        "Leave out groups with fewer than N users, so that they show no single user.",
+        default=10,
+        solves="least=",
+    )
+
+    def run(self) -> None:
+        from cranfield.cli.measure_names import measure_names
+        from cranfield.online.log_measures import measure_log, metric_set, read_oec
+
+        names = measure_names(self.measures) if self.measures else []
+        chosen = metric_set(self.set) if self.set else None
+        oec = read_oec(self.oec) if self.oec else None
+        by = [name for text in self.by or [] for name in text.split(",")]
+        if self.plot and not by:
+            raise UsageError("--plot draws a measure over groups; name them with --by, such as --by day")
+        log = self.read_log()
+        with log.engine:
+            result = measure_log(
+                log, names, by=by, oec=oec, metric_set=chosen,
+                **self.values("confidence", "least", "sessions", "silence"),
+            )  # fmt: skip
+        if self.plot and len(result.measures) > 1 and not oec:
+            raise UsageError(f"--plot draws one measure, but there are {len(result.measures)}; choose one with -m")
+        self.show_record(result)
+        if self.plot:
+            from cranfield.report.figures import describe_log_measure
+
+            describe_log_measure(result, result.measures[-1]).save(self.plot)

@@ -1,0 +1,85 @@
+"""`cranfield log preferences`: preferences between documents from clicks, and the runs that they favour."""
+
+from __future__ import annotations
+
+from cranfield.cli.declare import argument, option
+from cranfield.cli.log_options import LOG, LogReading
+from cranfield.cli.printing import Printing
+from cranfield.errors import UsageError
+
+
+class PreferencesVerb(LogReading, Printing):
+    """Count how often users preferred one document to another, and say which runs agree with them.
+
+    A clicked document is preferred to those above it that were skipped (skip-above); --rule names other rules. With
+    runs, a table shows the share of preferences that each run agrees with, averaged over queries, and a test of all
+    pairs of runs over queries. Preferences that go in circles are counted, with an example.
+    """
+
+    summary = "preferences between documents from clicks, and the runs that they favour"
+    examples = """
+cranfield log preferences log/
+cranfield log preferences log/ --rule skip-above,no-click-next
+cranfield log preferences log/ bm25.run dense.run --topics topics.tsv
+"""
+
+    log: str = argument("LOG", LOG, required=True, reads=True)
+    runs: list[str] = argument("RUN", "Run files, to see which ones the preferences favour.", reads=True)
+    rule: list[str] | None = option(
+        "--rule NAME", "When a click is a preference: {names}.", names="online.log_measures.preferences:RULES"
+    )
+    topics: str | None = option(
+        "--topics FILE",
+        "The topics of the runs, with the texts of their queries; default: a topic is named by its text.",
+        reads=True,
+        solves="topics=",
+    )
+    test: str = option("--test, -t TEST", "The test of pairs of runs.", default="t")
+    alpha: float = option("--alpha P", "The significance level.", default=0.05)
+    top: int = option("--top N", "How many pairs of documents to show.", default=20)
+    least: int = option(
+        "--least N",
+        "Leave out pairs with preferences of fewer than N users.",
+        default=5,
+        solves="least=",
+    )
+
+    def check(self) -> None:
+        super().check()
+        if self.topics and not self.runs:
+            raise UsageError("--topics names the topics of runs, but there are no runs")
+
+    def run(self) -> None:
+        from cranfield.online.log_measures.preferences import click_preferences
+
+        rules = [name for text in self.rule or ["skip-above"] for name in text.split(",")]
+        log = self.read_log()
+        with log.engine:
+            preferences = click_preferences(log, rules, least=self.least)
+        if not self.runs:
+            if self.for_programs:
+                self.show_record(preferences)
+            else:
+                self.show(preferences.table(self.top))
+            return
+        from cranfield.collection.run import Run
+        from cranfield.online.log_measures.preferences import run_agreement
+
+        runs = {}
+        for path in self.runs:
+            run = Run.read(path)
+            runs[run.name if run.name not in runs else path] = run
+        agreement = run_agreement(preferences, runs, topics=self._texts(), test=self.test, alpha=self.alpha)
+        if self.for_programs:
+            self.show_record(agreement)
+        else:
+            tables = [agreement.table(), *([agreement.comparison.table()] if agreement.comparison else [])]
+            self.show(*tables)
+
+    def _texts(self) -> dict[str, str] | None:
+        """{topic: text of its query}."""
+        if self.topics is None:
+            return None
+        from cranfield.collection.topics import Topics
+
+        return Topics.read(self.topics).queries()

@@ -1,0 +1,208 @@
+"""Markov Precision: precision at the relevant documents, weighted by how often a wandering reader is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cranfield import check
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import Hits, ranges, row_blocks
+from cranfield.errors import UsageError
+from cranfield.measures.base import Measure, Properties, Terms, measure, number_tuple
+from cranfield.measures.gain import Gain
+from cranfield.measures.retrieved import num_retrieved
+from cranfield.measures.transition_files import visits_in_file
+from cranfield.types import Array, Index
+
+STATES = ("all", "relevant")
+MOVES = ("global", "adjacent")
+DISTANCES = ("inverse", "log", "none")
+PAIRS = 4_000_000
+"""How many pairs of documents are weighed at a time, to bound memory."""
+
+
+@measure
+class MP(Measure):
+    r"""Markov Precision: precision at the relevant documents, weighted by how often a reader who moves about is there.
+
+    .. math:: \sum_{i \in \mathcal{R}} \pi_i\,\frac{C(i)}{i}, \qquad \pi = \pi P,
+        \quad P_{ij} = \frac{w_{ij}}{\sum_k w_{ik}}, \quad w_{ij} = \frac{1}{|i - j| + 1}
+
+    The reader moves up and down the list as a Markov chain, and π is its invariant distribution, restricted to the
+    ranks of the relevant retrieved documents: there it adds up to 1. `states` are the documents that the reader visits:
+    `"all"`, or `"relevant"` ones only. `moves` are `"global"` (to every other document) or `"adjacent"` (to the next
+    document above or below). The `distance` of the two documents makes a move less likely: `"inverse"` as above,
+    `"log"` w = 1/log(|i − j| + 2), or `"none"` w = 1. With `loops=True` the reader may also stay (distance 0).
+
+    Moves can be estimated from clicks or from eye tracking instead: `transitions` names a file with lines `from to
+    weight` (ranks, and a count or a probability); `visits` lists π itself by rank. Ranks that these leave out are
+    never visited.
+
+    `seconds` is the mean time that a visit lasts, 1 / exit rate, by grade, {1: 20, 2: 60}, or by rank, [30, 20, 10]
+    (the last number holds for all further ranks). Then the chain runs in continuous time: π̃_i ∝ π_i · seconds.
+    `recall=True` multiplies by the share of relevant documents that are retrieved. AP is
+    MP(states="relevant", distance="none", recall=True): all relevant retrieved documents are visited alike.
+    No relevant documents: 0.
+    With `recall=True`, a topic without relevant documents is undefined.
+    Reference: Ferrante, Ferro & Maistro, SIGIR 2014, doi:10.1145/2600428.2609637
+
+    >>> MP(states="relevant", distance="none").of([1, 0, 1], missed=[1])
+    0.8333333333333333
+    >>> round(MP(visits=[0.5, 0.3, 0.2]).of([1, 0, 1]), 4)  # (0.5 · 1 + 0.2 · 2/3) / 0.7
+    0.9048
+    """
+
+    states: str = "all"
+    moves: str = "global"
+    distance: str = "inverse"
+    loops: bool = False
+    transitions: str | None = None
+    visits: Sequence[float] = ()
+    seconds: Mapping[float, float] | Sequence[float] | Gain | None = None
+    recall: bool = False
+    rel: float = 1
+
+    only_relevant = True
+    properties = Properties(normalised=True, recall_free=True)
+
+    def normalised(self) -> dict[str, Any]:
+        seconds = self.seconds
+        if isinstance(seconds, Mapping):
+            seconds = Gain.of(seconds, "seconds")
+        elif seconds is not None and not isinstance(seconds, (Gain, str)):
+            seconds = number_tuple(seconds)
+        return {"visits": number_tuple(self.visits), "seconds": seconds}
+
+    def check(self) -> None:
+        for name, choices in (("states", STATES), ("moves", MOVES), ("distance", DISTANCES)):
+            check.one_of(self.name, choices, **{name: getattr(self, name)})
+        if self.transitions is not None and not isinstance(self.transitions, str):
+            raise check.wrong(self.name, "transitions", self.transitions, "the path of a file")
+        for name in ("loops", "recall"):
+            if not isinstance(getattr(self, name), bool):
+                raise check.wrong(self.name, name, getattr(self, name), "True or False")
+        if not isinstance(self.visits, tuple):
+            raise check.wrong(self.name, "visits", self.visits, "a list of numbers, such as [0.5, 0.3, 0.2]")
+        for share in self.visits:
+            check.finite(self.name, visits=share)
+            check.not_negative(self.name, visits=share)
+        if self.visits and not sum(self.visits) > 0:
+            raise check.wrong(self.name, "visits", list(self.visits), "above 0 for some rank")
+        if self.visits and self.transitions is not None:
+            raise UsageError(f"{self.name}: visits and transitions are both given; give only one of them")
+        chain = {name: default for name, default in self.parameters().items() if name in CHAIN}
+        changed = [name for name, default in chain.items() if getattr(self, name) != default]
+        if changed and (self.visits or self.transitions is not None):
+            given = "visits" if self.visits else "transitions"
+            raise UsageError(f"{self.name}: {given} says how the reader moves; {', '.join(changed)} would do nothing")
+        self._check_seconds()
+
+    def _check_seconds(self) -> None:
+        if self.seconds is None:
+            return
+        if isinstance(self.seconds, Gain) and self.seconds.kind == "table":
+            values: Sequence[float] = [worth for _, worth in self.seconds.table]
+        elif isinstance(self.seconds, tuple) and self.seconds:
+            values = self.seconds
+        else:
+            allowed = "seconds by grade, such as {1: 20, 2: 60}, or by rank, such as [30, 20, 10]"
+            raise check.wrong(self.name, "seconds", self.seconds, allowed)
+        for value in values:
+            check.finite(self.name, seconds=value)
+            check.positive(self.name, seconds=value)
+
+    def declares(self, default: Properties) -> Properties:
+        if self.recall:
+            return default.replace(recall_free=False, normalised=self.cutoff is None)
+        # Ranks that are never visited do not count, so that a list can be perfect and score 0.
+        return default if self.transitions is None and not self.visits else default.replace(normalised=False)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits = lists.relevant(self.rel, self.k)
+        visits = self._visits(lists, hits)
+        if self.seconds is not None:
+            visits = visits * self._seconds_at(hits)
+        total = hits.sum(visits)
+        share = visits / np.where(total > 0, total, 1.0)[hits.row]
+        precision = hits.nth / hits.rank
+        over: Array | float = 1.0
+        if self.recall:
+            relevant = lists.num_rel(self.rel)
+            found = np.maximum(hits.count, 1.0)
+            over = np.where(relevant > 0, relevant / found, 0.0)
+        return Terms(hits, share * precision, over, {"precision": precision, "share of visits": share})
+
+    def _visits(self, lists: Assessed, hits: Hits) -> Array:
+        """How often the reader is at each relevant document, up to a factor for each list."""
+        if self.visits:
+            return _by_rank(np.array(self.visits), hits.rank)
+        if self.transitions is not None:
+            return _by_rank(visits_in_file(self.transitions), hits.rank)
+        if self.states == "all":
+            return self._among_all(hits.rank, num_retrieved(lists, self.k)[hits.row].astype(np.int64))
+        if self.moves == "adjacent":
+            return self._to_neighbours(hits)
+        return self._to_all_relevant(hits)
+
+    # The weights are symmetric, w_ij = w_ji. So π_i P_ij = π_j P_ji for π_i ∝ Σ_k w_ik: these sums are invariant.
+
+    def _among_all(self, rank: Index, length: Index) -> Array:
+        """The sum of weights from each rank to all, or to adjacent, ranks of a list of this length."""
+        steps = self.move_weights(np.arange(1, int(length.max(initial=1)) + 1))
+        above, below = rank - 1, length - rank
+        if self.moves == "adjacent":
+            total = steps[0] * (np.minimum(above, 1) + np.minimum(below, 1))
+        else:
+            running = np.concatenate(([0.0], np.cumsum(steps)))
+            total = running[above] + running[below]
+        return self._or_alone(np.asarray(total, dtype=np.float64))
+
+    def _to_neighbours(self, hits: Hits) -> Array:
+        """The sum of weights to the relevant documents just above and just below."""
+        before = hits.previous(hits.rank.astype(np.float64), first=0.0)
+        up = np.where(hits.nth > 1, self.move_weights(hits.rank - before), 0.0)
+        down = np.zeros(len(hits))
+        down[:-1] = np.where(hits.nth[1:] > 1, up[1:], 0.0)
+        return self._or_alone(up + down)
+
+    def _to_all_relevant(self, hits: Hits) -> Array:
+        """The sum of weights to all other relevant documents of the list."""
+        size, total = np.diff(hits.start), np.zeros(len(hits))
+        for begin, end in row_blocks(size.astype(np.float64) ** 2, PAIRS):
+            first = np.arange(hits.start[begin], hits.start[end])
+            partners = size[hits.row[first]]
+            i = np.repeat(first, partners)
+            j = ranges(hits.start[hits.row[first]], partners)
+            weight = np.where(i == j, 0.0, self.move_weights(np.abs(hits.rank[i] - hits.rank[j])))
+            total[first] = np.bincount(i - hits.start[begin], weight, len(first))
+        return self._or_alone(total)
+
+    def move_weights(self, apart: Array | Index) -> Array:
+        """The weight of a move between documents that are so many ranks apart."""
+        if self.distance == "none":
+            return np.ones(apart.shape)
+        return np.asarray(1.0 / (apart + 1.0 if self.distance == "inverse" else np.log2(apart + 2.0)))
+
+    def _or_alone(self, total: Array) -> Array:
+        """With the weight of staying; a reader without a way out of the only document stays there."""
+        stay = float(self.move_weights(np.zeros(1))[0]) if self.loops else 0.0
+        return np.where(total + stay > 0, total + stay, 1.0)
+
+    def _seconds_at(self, hits: Hits) -> Array:
+        if isinstance(self.seconds, Gain):
+            return self.seconds(hits.grade)
+        by_rank = np.array(self.seconds)
+        return np.asarray(by_rank[np.minimum(hits.rank, len(by_rank)) - 1])
+
+
+CHAIN = ("states", "moves", "distance", "loops")
+"""The parameters that describe how the reader moves."""
+
+
+def _by_rank(visits: Array, rank: Index) -> Array:
+    """The number of each rank, 0 for ranks beyond the last."""
+    inside = rank <= len(visits)
+    return np.where(inside, visits[np.minimum(rank, len(visits)) - 1], 0.0)

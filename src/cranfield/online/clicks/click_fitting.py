@@ -1,0 +1,149 @@
+"""Fit a click model to a log."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cranfield.errors import NotedWarning, UsageError
+from cranfield.online.clicks.click_kinds import (
+    BROWSING,
+    EXAMINATION,
+    RANK,
+    ClickKind,
+    Fit,
+    check_exact,
+    find_click_model,
+)
+from cranfield.online.clicks.click_model import ClickModel
+from cranfield.online.clicks.click_pages import Cells, Pages
+from cranfield.online.clicks.click_settings import PRIOR, ClickSettings, two_counts
+from cranfield.text import counted, listed
+from cranfield.types import Array, Progress
+
+AT_BOUND = 0.999
+"""An examination from here on is at the bound of 1, which is that of rank 1."""
+
+
+def fit_clicks(
+    source: Any,
+    model: str = "PBM",
+    *,
+    prior: Sequence[float] = PRIOR,
+    rank_prior: Sequence[float] = PRIOR,
+    steps: int = 2000,
+    tolerance: float = 1e-8,
+    level: float | None = 0.95,
+    exact: bool = False,
+    clicks: str = "all",
+    held_out: float | None = None,
+    seed: int = 0,
+    split: str = "session",
+    progress: Progress | None = None,
+    **reading: Any,
+) -> ClickModel:
+    """Fit a click model.
+
+    source: `Pages`, a `Log`, or anything that `click_rows` reads, such as a Parquet file with a row per impression.
+        `reading` are parameters of `click_rows`: `engine`, `columns`, `depth`.
+    model: a name of `known_click_models`.
+    held_out: the share of sessions that the model is not fitted on, to evaluate it there; by `split` (`session` or
+        `time`) and `seed`, see `ClickRows.split`.
+    The other parameters are explained at `ClickSettings`.
+
+    >>> pages = Pages.of(["cats"] * 4, [["d1", "d2"]] * 4, [[1, 0], [1, 0], [0, 1], [0, 0]])
+    >>> fitted = fit_clicks(pages, "DCTR", prior=(0, 0))
+    >>> fitted.of_pair("cats", "d1"), fitted.of_pair("cats", "d2")
+    (0.5, 0.25)
+    """
+    kind = find_click_model(model)
+    settings = ClickSettings(
+        two_counts("prior", prior), two_counts("rank_prior", rank_prior), steps, tolerance, level, exact, clicks,
+        progress,
+    )  # fmt: skip
+    check_exact(kind, settings)
+    part = None if held_out is None else {"share": float(held_out), "seed": int(seed), "by": split}
+    data = counted_clicks(source, kind, settings, part, **reading)
+    if not data.impressions:
+        raise UsageError(f"{kind.name}: there are no impressions to fit the model to")
+    fit = kind.fit(data, settings)
+    shown, clicked = data.pair_counts()
+    notes = _notes(kind, data, shown, clicked, fit, settings)
+    for message in _cautions(kind, fit):
+        notes.append(message)
+        warnings.warn(message, NotedWarning, stacklevel=2)
+    return ClickModel(
+        kind.name, data.names, fit.values, data.ranks, shown, clicked, fit.log_likelihood, len(fit.trace),
+        fit.converged, settings.level, settings.exact, settings.prior, settings.rank_prior, settings.clicks, part,
+        fit.trace, tuple(notes),
+    )  # fmt: skip
+
+
+def counted_clicks(
+    source: Any, kind: ClickKind, settings: ClickSettings, held_out: Mapping[str, Any] | None, **reading: Any
+) -> Cells | Pages:
+    """The counts that a model needs: by query, document and rank, or of whole pages."""
+    if isinstance(source, Pages):
+        if held_out is not None:
+            raise UsageError("sessions of a log can be held out; pages are counted already")
+        pages = source
+    else:
+        from cranfield.online.clicks.click_reading import read_cells, read_pages
+        from cranfield.online.clicks.click_rows import click_rows
+
+        rows = click_rows(source, **reading)
+        if held_out is not None:
+            rows, _ = rows.split(**held_out)
+        if not kind.from_pages and settings.clicks == "all":
+            return read_cells(rows)
+        pages = read_pages(rows)
+    return pages.first_clicks() if settings.clicks == "first" else pages
+
+
+def _cautions(kind: ClickKind, fit: Fit) -> list[str]:
+    """What makes the result doubtful."""
+    if fit.converged is False:
+        return [f"{kind.name} did not converge in {counted(len(fit.trace), 'step')}; allow more steps"]
+    return []
+
+
+def _notes(
+    kind: ClickKind, data: Cells | Pages, shown: Array, clicked: Array, fit: Fit, settings: ClickSettings
+) -> list[str]:
+    """What a reader of the result needs to know."""
+    clicks = counted(int(clicked.sum()), "click")
+    sentence = f"{counted(int(shown.sum()), 'impression')} with {clicks}"
+    if isinstance(data, Pages):
+        sessions = int(data.sessions.sum())
+        sentence = f"{counted(sessions, 'session')} ({counted(len(data.sessions), 'distinct page')}), {sentence}"
+    names = data.names
+    sentence += f", {counted(len(names.queries), 'query', 'queries')}, {counted(len(names), 'document')} of queries"
+    if fit.converged is not None:
+        sentence += f"; {counted(len(fit.trace), 'step')}, {'converged' if fit.converged else 'not converged'}"
+    if np.isfinite(fit.log_likelihood):
+        sentence += f"; log-likelihood {fit.log_likelihood:,.1f}"
+    notes = [sentence, *data.notes, *fit.notes]
+    if settings.clicks == "first":
+        notes.append("only the first click of each session is counted")
+    if isinstance(data, Pages):
+        silent = int(data.sessions[data.last < 0].sum())
+        if silent:
+            notes.append(f"{counted(silent, 'session')} without clicks, which count as shown and not clicked")
+    once = int((shown == 1).sum())
+    if once:
+        notes.append(f"{counted(once, 'document')} of queries shown only once, about which little can be known")
+    if kind.can_be_exact and not settings.exact:
+        notes.append("by counting, as if users stopped after their last click")
+    scope = kind.parameters.get(EXAMINATION)
+    if scope in (RANK, BROWSING):
+        value = fit.values[EXAMINATION].value
+        bound = np.flatnonzero(value[1:] > AT_BOUND) + 1
+        if len(bound):
+            ranks = bound + 1 if scope == RANK else np.unique(((np.sqrt(8 * bound + 1) - 1) // 2 + 1).astype(int))
+            notes.append(
+                f"examined as much as rank 1 or more, which is at the bound of 1: rank {listed(ranks.tolist())}"
+            )
+    return notes

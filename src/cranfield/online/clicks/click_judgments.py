@@ -1,0 +1,146 @@
+"""Judgments from clicks: what a click model says about documents, as expected grades with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.collection.qrels import Qrels
+from cranfield.errors import UsageError
+from cranfield.online.clicks.click_kinds import ATTRACTIVENESS, PAIR, RELEVANCE
+from cranfield.online.clicks.click_model import ClickModel
+from cranfield.record import Record, table_of
+from cranfield.table import Table
+from cranfield.text import counted, listed
+from cranfield.types import Array, Index64
+
+FEW = 10
+"""Documents shown fewer times are marked."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClickJudgments(Record):
+    """An expected grade for every document that a click model has seen, with its interval."""
+
+    facts = ("model", "parameter", "top", "level", "least")
+
+    model: str
+    parameter: str
+    """The parameter of the model that the grades are made of."""
+    topic: NDArray[Any]
+    doc: NDArray[Any]
+    grade: Array
+    low: Array
+    high: Array
+    shown: Index64
+    clicked: Index64
+    few: NDArray[np.bool_]
+    """Shown fewer than `least` times."""
+    top: float
+    level: float | None
+    least: int
+    notes: tuple[str, ...] = ()
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """topic, doc, grade, low, high, impressions, clicks, few."""
+        return {
+            "topic": self.topic, "doc": self.doc, "grade": self.grade, "low": self.low, "high": self.high,
+            "impressions": self.shown, "clicks": self.clicked, "few": self.few,
+        }  # fmt: skip
+
+    def table(self) -> Table:
+        """A row per document."""
+        return table_of(
+            self.columns(), caption=f"Judgments from clicks: {self.parameter} of {self.model}", notes=self.notes
+        )
+
+    def to_qrels(self) -> Qrels:
+        """Judgments for our measures."""
+        rows = zip(self.topic.tolist(), self.doc.tolist(), self.grade.tolist(), strict=True)
+        return Qrels.from_tuples(rows, name=f"{self.model}-clicks")
+
+
+def click_judgments(
+    model: ClickModel,
+    parameter: str | None = None,
+    *,
+    top: float = 1.0,
+    whole: bool = False,
+    least: int = FEW,
+    leave_out_few: bool = False,
+    topics: Mapping[str, str] | None = None,
+) -> ClickJudgments:
+    """Turn what a click model knows about documents into grades: probability × top.
+
+    parameter: `attractiveness`, `satisfaction` or `relevance` (their product); default: relevance if the model has it,
+        otherwise attractiveness.
+    top: the grade of a document that is relevant for sure.
+    whole: round grades to whole numbers. Otherwise a grade is an expected grade, such as 0.37 × top.
+    least: documents shown fewer times are marked, or left out (`leave_out_few`): their grade is mostly the prior.
+    topics: {topic: query}, to write ids of topics instead of queries. Queries that are not among them are left out.
+
+    >>> from cranfield.online.clicks import Pages, fit_clicks
+    >>> pages = Pages.of(["cats"] * 4, [["d1", "d2"]] * 4, [[1, 0], [1, 0], [0, 1], [0, 0]])
+    >>> click_judgments(fit_clicks(pages, "DCTR", prior=(0, 0)), top=2).to_qrels().to_dict()
+    {'cats': {'d1': 1.0, 'd2': 0.5}}
+    """
+    own = [name for name, scope in model.kind.parameters.items() if scope == PAIR]
+    if not own:
+        raise UsageError(f"{model.model} says nothing about documents, so there are no judgments; fit another model")
+    chosen = parameter or (RELEVANCE if RELEVANCE in own else ATTRACTIVENESS)
+    if chosen not in own:
+        raise UsageError(f"{model.model} has no {chosen} of documents; it has {', '.join(own)}")
+    check.finite("click_judgments", top=top)
+    check.positive("click_judgments", top=top)
+    check.not_negative("click_judgments", least=least)
+    estimates, names = model.values[chosen], model.names
+    few = model.shown < least
+    keep = ~few if leave_out_few else np.ones(len(few), dtype=bool)
+    notes = []
+    if few.any():
+        what = "left out" if leave_out_few else "marked"
+        notes.append(f"{counted(int(few.sum()), 'document')} shown fewer than {counted(least, 'time')}, {what}")
+    topic = np.array(names.queries, dtype=object)[names.query] if len(names) else np.zeros(0, dtype=object)
+    if topics is not None:
+        topic, known, more = _as_topics(names.queries, names.query, topics)
+        keep &= known
+        notes += more
+    if not keep.any():
+        raise UsageError(f"no documents are left: {'; '.join(notes)}")
+    if model.converged is False:
+        notes.append(f"{model.model} did not converge when it was fitted")
+    grade, low, high = (top * end[keep] for end in (estimates.value, estimates.low, estimates.high))
+    if whole:
+        grade, low, high = np.round(grade), np.round(low), np.round(high)
+        notes.append("grades are rounded to whole numbers")
+    return ClickJudgments(
+        model.model, chosen, topic[keep], names.doc[keep], grade, low, high, model.shown[keep].astype(np.int64),
+        model.clicked[keep].astype(np.int64), few[keep], top, model.level, least, tuple(notes),
+    )  # fmt: skip
+
+
+def _as_topics(
+    queries: tuple[str, ...], query: Index64, topics: Mapping[str, str]
+) -> tuple[NDArray[Any], NDArray[np.bool_], list[str]]:
+    """The topic of each pair, whether it has one, and notes."""
+    ids: dict[str, str] = {}
+    for topic, text in topics.items():
+        if text in ids:
+            raise UsageError(f"topics {ids[text]!r} and {topic!r} have the same query {text!r}; leave out one of them")
+        ids[text] = topic
+    of_query = np.array([ids.get(text, "") for text in queries], dtype=object)
+    missing = [text for text in queries if text not in ids]
+    if len(missing) == len(queries):
+        raise UsageError(f"no query of the model is among the topics; the first query is {queries[0]!r}")
+    notes = []
+    if missing:
+        notes.append(
+            f"{counted(len(missing), 'query', 'queries')} without a topic, left out: {listed(missing, most=3)}"
+        )
+    chosen = of_query[query]
+    return chosen, np.asarray(chosen != "", dtype=bool), notes

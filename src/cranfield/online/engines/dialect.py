@@ -1,0 +1,263 @@
+"""The SQL in which DuckDB and Spark differ: types, nested columns, lists, and times."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+NUMBER = r"^\s*[+-]?[0-9]+([.][0-9]*)?\s*$"
+ZONE = r"[0-9]\s*([Zz]|UTC|GMT|[+-][0-9]{2}:?([0-9]{2})?)\s*$"
+"""The end of a time with a zone; the hour and minute before it are followed by seconds or nothing."""
+TIME_OF_DAY = r"[0-9]:[0-9]"
+SECONDS, MILLISECONDS, MICROSECONDS = 1e11, 1e14, 1e17
+"""Numbers below these are seconds, milliseconds and microseconds since 1970; larger ones are nanoseconds."""
+TIME_KINDS = ("seconds", "milliseconds", "microseconds", "nanoseconds", "zone", "no zone", "unreadable", "missing")
+"""How a time was written: as a number of units since 1970, or as a date with or without a zone."""
+LIST_SEPARATORS = "[,;| \\t]+"
+
+
+@dataclass(frozen=True)
+class Field:
+    """A column, or a part of one, as SQL."""
+
+    sql: str
+    kind: str
+    """`text`, `json`, `whole`, `number`, `time` (without a zone), `zoned`, `list`, `struct`, `map` or `other`."""
+
+
+class Dialect(ABC):
+    """SQL for fields of any kind. A value that cannot be read becomes null."""
+
+    string: str
+    """The type of text."""
+    array: str
+    """The type of lists of text."""
+
+    @abstractmethod
+    def kind(self, type: str) -> str:
+        """The kind of a field, from the name of its type."""
+
+    @abstractmethod
+    def extract(self, sql: str, parts: list[str]) -> str:
+        """A value within JSON text, as text."""
+
+    @abstractmethod
+    def matches(self, sql: str, pattern: str) -> str: ...
+
+    @abstractmethod
+    def zoned_micros(self, sql: str) -> str:
+        """Microseconds since 1970 of text with a zone, or of an instant."""
+
+    @abstractmethod
+    def local_micros(self, sql: str, zone: str) -> str:
+        """Microseconds since 1970 of text or a time without a zone, which is in `zone`."""
+
+    @abstractmethod
+    def items(self, field: Field) -> str:
+        """A list of text, from a list, JSON or text with separators."""
+
+    @abstractmethod
+    def repeats(self, items: str) -> str:
+        """How many items of a list are repetitions of others."""
+
+    @abstractmethod
+    def place(self, items: str, item: str) -> str:
+        """The position of an item in a list, from 1; 0 if it is not there, null without a list."""
+
+    @abstractmethod
+    def share_a_word(self, first: str, second: str) -> str:
+        """Whether two texts have a word in common; null if one of them is null."""
+
+    @abstractmethod
+    def divided(self, sql: str, by: int) -> str:
+        """The division of whole numbers."""
+
+    def text(self, field: Field) -> str:
+        """Text; empty text is null."""
+        return f"NULLIF(CAST({field.sql} AS {self.string}), '')"
+
+    def number(self, field: Field) -> str:
+        return f"TRY_CAST({field.sql} AS DOUBLE)"
+
+    def whole(self, field: Field) -> str:
+        """A whole number; 3.0 is one, 3.5 is null."""
+        if field.kind == "whole":
+            return f"CAST({field.sql} AS BIGINT)"
+        number = self.number(field)
+        return f"CASE WHEN {number} = floor({number}) THEN CAST({number} AS BIGINT) END"
+
+    def time_kind(self, field: Field) -> str:
+        """One of `TIME_KINDS`."""
+        missing = f"WHEN {field.sql} IS NULL THEN 'missing'"
+        if field.kind in ("time", "zoned"):
+            return f"CASE {missing} ELSE '{'zone' if field.kind == 'zoned' else 'no zone'}' END"
+        if field.kind in ("whole", "number"):
+            return f"CASE {missing} {self._units(field.sql)} END"
+        text = f"CAST({field.sql} AS {self.string})"
+        zoned, local = self.zoned_micros(text), self.local_micros(text, "UTC")
+        return (
+            f"CASE WHEN {text} LIKE '%Z' AND {zoned} IS NOT NULL THEN 'zone'"  # most times, without a slow pattern
+            f" {missing} WHEN trim({text}) = '' THEN 'missing'"
+            f" WHEN {self.matches(text, NUMBER)} THEN (CASE {self._units(f'TRY_CAST({text} AS DOUBLE)')} END)"
+            f" WHEN {self._has_zone(text)} THEN (CASE WHEN {zoned} IS NULL THEN 'unreadable' ELSE 'zone' END)"
+            f" WHEN {local} IS NULL THEN 'unreadable' ELSE 'no zone' END"
+        )
+
+    def micros(self, field: Field, zone: str = "UTC") -> str:
+        """Whole microseconds since 1970 in UTC; times without a zone are in `zone`."""
+        if field.kind == "zoned":
+            return self.zoned_micros(field.sql)
+        if field.kind == "time":
+            return self.local_micros(field.sql, zone)
+        if field.kind == "whole":
+            return self._scaled_whole(field.sql)
+        if field.kind == "number":
+            return self._scaled(field.sql)
+        text = f"CAST({field.sql} AS {self.string})"
+        zoned = self.zoned_micros(text)
+        return (
+            f"CASE WHEN {text} LIKE '%Z' AND {zoned} IS NOT NULL THEN {zoned}"
+            f" WHEN {self.matches(text, NUMBER)} THEN {self._scaled(f'TRY_CAST({text} AS DOUBLE)')}"
+            f" WHEN {self._has_zone(text)} THEN {zoned} ELSE {self.local_micros(text, zone)} END"
+        )
+
+    def _has_zone(self, text: str) -> str:
+        return f"{self.matches(text, TIME_OF_DAY)} AND {self.matches(text, ZONE)}"
+
+    @staticmethod
+    def _units(sql: str) -> str:
+        return (
+            f"WHEN abs({sql}) < {SECONDS:.0f} THEN 'seconds' WHEN abs({sql}) < {MILLISECONDS:.0f} THEN 'milliseconds'"
+            f" WHEN abs({sql}) < {MICROSECONDS:.0f} THEN 'microseconds' ELSE 'nanoseconds'"
+        )
+
+    @staticmethod
+    def _scaled(sql: str) -> str:
+        scale = (
+            f"CASE WHEN abs({sql}) < {SECONDS:.0f} THEN 1e6 WHEN abs({sql}) < {MILLISECONDS:.0f} THEN 1e3"
+            f" WHEN abs({sql}) < {MICROSECONDS:.0f} THEN 1.0 ELSE 1e-3 END"
+        )
+        return f"CAST(round({sql} * {scale}) AS BIGINT)"
+
+    def _scaled_whole(self, sql: str) -> str:
+        whole = f"CAST({sql} AS BIGINT)"
+        return (
+            f"CASE WHEN abs({whole}) < {SECONDS:.0f} THEN {whole} * 1000000"
+            f" WHEN abs({whole}) < {MILLISECONDS:.0f} THEN {whole} * 1000"
+            f" WHEN abs({whole}) < {MICROSECONDS:.0f} THEN {whole} ELSE {self.divided(whole, 1000)} END"
+        )
+
+
+class DuckDBDialect(Dialect):
+    """DuckDB's SQL."""
+
+    string = "VARCHAR"
+    array = "VARCHAR[]"
+
+    def kind(self, type: str) -> str:
+        if type.endswith("[]"):
+            return "list"
+        word = type.partition("(")[0]
+        if word == "TIMESTAMP WITH TIME ZONE":
+            return "zoned"
+        if word.startswith("TIMESTAMP") or word == "DATE":
+            return "time"
+        whole = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")
+        if word in (*whole, *(f"U{name}" for name in whole)):
+            return "whole"
+        kinds = {"VARCHAR": "text", "JSON": "json", "STRUCT": "struct", "MAP": "map"}
+        return kinds.get(word) or ("number" if word in ("DOUBLE", "FLOAT", "DECIMAL") else "other")
+
+    def extract(self, sql: str, parts: list[str]) -> str:
+        path = "$" + "".join('."' + part.replace('"', "") + '"' for part in parts)
+        return f"json_extract_string({sql}, {_literal(path)})"
+
+    def matches(self, sql: str, pattern: str) -> str:
+        return f"regexp_matches({sql}, {_literal(pattern)})"
+
+    def zoned_micros(self, sql: str) -> str:
+        return f"epoch_us(TRY_CAST({sql} AS TIMESTAMPTZ))"
+
+    def local_micros(self, sql: str, zone: str) -> str:
+        local = f"TRY_CAST({sql} AS TIMESTAMP)"
+        return f"epoch_us({local})" if zone == "UTC" else f"epoch_us(timezone({_literal(zone)}, {local}))"
+
+    def items(self, field: Field) -> str:
+        if field.kind == "list":
+            return f"CAST({field.sql} AS VARCHAR[])"
+        text = f"CAST({field.sql} AS VARCHAR)"
+        return (
+            f"CASE WHEN {text} IS NULL OR trim({text}) = '' THEN NULL"
+            f" WHEN starts_with(trim({text}), '[') THEN TRY_CAST(TRY_CAST({text} AS JSON) AS VARCHAR[])"
+            f" ELSE regexp_split_to_array(trim({text}), {_literal(LIST_SEPARATORS)}) END"
+        )
+
+    def repeats(self, items: str) -> str:
+        return f"len({items}) - list_unique({items})"
+
+    def place(self, items: str, item: str) -> str:
+        return f"CASE WHEN {items} IS NOT NULL THEN CAST(coalesce(list_position({items}, {item}), 0) AS BIGINT) END"
+
+    def share_a_word(self, first: str, second: str) -> str:
+        words = [f"regexp_split_to_array(trim(lower({text})), '\\s+')" for text in (first, second)]
+        return f"list_has_any({words[0]}, {words[1]})"
+
+    def divided(self, sql: str, by: int) -> str:
+        return f"{sql} // {by}"
+
+
+class SparkDialect(Dialect):
+    """Spark's SQL."""
+
+    string = "STRING"
+    array = "ARRAY<STRING>"
+
+    def kind(self, type: str) -> str:
+        word = type.partition("<")[0].partition("(")[0]
+        kinds = {"string": "text", "array": "list", "struct": "struct", "map": "map", "timestamp": "zoned"}
+        kinds |= {"timestamp_ntz": "time", "date": "time", "double": "number", "float": "number", "decimal": "number"}
+        kinds |= dict.fromkeys(("tinyint", "smallint", "int", "bigint"), "whole")
+        return kinds.get(word, "other")
+
+    def extract(self, sql: str, parts: list[str]) -> str:
+        path = "$" + "".join(f"['{part}']".replace("'", "\\'") for part in parts)
+        return f"get_json_object({sql}, '{path}')"
+
+    def matches(self, sql: str, pattern: str) -> str:
+        return f"{sql} RLIKE {_literal(pattern)}".replace("\\", "\\\\")
+
+    def zoned_micros(self, sql: str) -> str:
+        return f"unix_micros(TRY_CAST({sql} AS TIMESTAMP))"
+
+    def local_micros(self, sql: str, zone: str) -> str:
+        # The session is in UTC, so that a time without a zone is first read as if it were UTC
+        local = f"TRY_CAST({sql} AS TIMESTAMP)"
+        return f"unix_micros({local})" if zone == "UTC" else f"unix_micros(to_utc_timestamp({local}, {_literal(zone)}))"
+
+    def items(self, field: Field) -> str:
+        if field.kind == "list":
+            return f"CAST({field.sql} AS ARRAY<STRING>)"
+        text = f"CAST({field.sql} AS STRING)"
+        separators = _literal(LIST_SEPARATORS)
+        return (
+            f"CASE WHEN {text} IS NULL OR trim({text}) = '' THEN NULL"
+            f" WHEN startswith(trim({text}), '[') THEN from_json({text}, 'array<string>')"
+            f" ELSE split(trim({text}), {separators}) END"
+        )
+
+    def repeats(self, items: str) -> str:
+        return f"CASE WHEN {items} IS NOT NULL THEN size({items}) - size(array_distinct({items})) END"
+
+    def place(self, items: str, item: str) -> str:
+        return f"CAST(array_position({items}, {item}) AS BIGINT)"
+
+    def share_a_word(self, first: str, second: str) -> str:
+        words = [f"split(trim(lower({text})), '\\\\s+')" for text in (first, second)]
+        return f"arrays_overlap({words[0]}, {words[1]})"
+
+    def divided(self, sql: str, by: int) -> str:
+        return f"{sql} DIV {by}"
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

@@ -1,0 +1,152 @@
+"""What an engine does: read a table, keep one, fetch a small one. Everything between is lazy narwhals expressions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from types import TracebackType
+from typing import Any, ClassVar
+
+from cranfield.errors import DataError, UsageError
+from cranfield.frames import need
+from cranfield.online.engines.dialect import Dialect, Field
+
+
+class Engine(ABC):
+    """A database that scans logs. Frames are lazy (`narwhals.LazyFrame`); only small results come to Python.
+
+    The same expressions give the same answers on every engine, except that quantiles may be approximate.
+
+    >>> import narwhals as nw
+    >>> import pyarrow
+    >>> from cranfield.online.engines import open_engine
+    >>> with open_engine("duckdb") as engine:
+    ...     frame = engine.read(pyarrow.table({"user": ["a", "a", "b"], "clicks": [1, 2, 4]}))
+    ...     engine.fetch(frame.group_by("user").agg(nw.col("clicks").sum()).sort("user")).to_pylist()
+    [{'user': 'a', 'clicks': 3}, {'user': 'b', 'clicks': 4}]
+    """
+
+    name: ClassVar[str]
+    exact_quantiles: ClassVar[bool]
+    """Are the quantiles of this engine exact?"""
+    dialect: ClassVar[Dialect]
+
+    @abstractmethod
+    def read(self, source: Any, *, text: Sequence[str] = ()) -> Any:
+        """A lazy frame of a table.
+
+        source: a file, a pattern such as `logs/*.parquet`, or a directory, of JSON-lines, CSV, TSV or Parquet; a table
+            of a database (`log.duckdb::events`; `::events` is a table or view that the engine itself knows); or an
+            Arrow, pandas or polars frame, or one of the engine's own.
+        text: columns of JSON-lines and CSV files to read as text. The types of all others are inferred, so the user
+            0012 would become the number 12.
+        """
+
+    @abstractmethod
+    def read_rows(self, source: Any, *, numbered: bool = False, skip: bool = False) -> Any:
+        """A lazy frame of a table as it is written, for data that may be wrong.
+
+        The cells of CSV files and the values of JSON-lines are text; objects and lists within JSON are JSON text. The
+        frame has a further column `_unreadable`: the row could not be read, and is null.
+
+        numbered: also add `_file`, the path, and `_row`, the number of the row in the file, from 1; Spark has no
+            numbers of rows, so `_row` is null.
+        skip: leave unreadable rows null, or out (`rejected_rows` tells them), instead of an error.
+        """
+
+    def rejected_rows(self) -> list[tuple[str, int, str]]:
+        """The rows that `read_rows` left out since it was last asked: path, number of the row, and what is wrong."""
+        return []
+
+    @abstractmethod
+    def explode(self, frame: Any, column: str, item: str, position: str) -> Any:
+        """A row per item of a column of lists, which is replaced by the item and its position, from 1."""
+
+    @abstractmethod
+    def keep(self, frame: Any) -> Any:
+        """The same frame, computed now and kept by the engine, for one that is used several times."""
+
+    @abstractmethod
+    def fetch(self, frame: Any) -> Any:
+        """A small frame as a pyarrow table."""
+
+    @abstractmethod
+    def write(self, frame: Any, path: str) -> None:
+        """Write a frame of any size to a Parquet or CSV file, as the ending of the path says."""
+
+    @abstractmethod
+    def quantiles(self, frame: Any, column: str, at: Sequence[float], by: Sequence[str] = ()) -> Any:
+        """A pyarrow table: the columns of `by`, then `q0`, `q1`, … with the quantile at each probability of `at`.
+
+        Exact quantiles interpolate between two values, as numpy does. A null value is left out.
+        """
+
+    @abstractmethod
+    def select(self, frame: Any, columns: Mapping[str, str], *, add: bool = False) -> Any:
+        """A frame of SQL expressions in the engine's dialect, by name; `add` keeps the columns of the frame as well."""
+
+    def field(self, frame: Any, path: str) -> Field | None:
+        """A column by its name, or a part of one by its path, such as `event_attributes.position.ordinal`.
+
+        None if there is none. A part of JSON text is not checked: it may be null in all rows.
+        """
+        types = self.column_types(frame)
+        if path in types:
+            return Field(self.quote(path), self.dialect.kind(types[path]))
+        root, *parts = path.split(".")
+        if root not in types or not parts:
+            return None
+        kind = self.dialect.kind(types[root])
+        if kind in ("json", "text"):
+            return Field(self.dialect.extract(self.quote(root), parts), "text")
+        if kind != "struct":
+            return None
+        sql = ".".join(map(self.quote, [root, *parts]))
+        try:
+            found = self.column_types(self.select(frame, {"part": sql}))["part"]
+        except DataError:
+            return None
+        return Field(sql, self.dialect.kind(found))
+
+    @abstractmethod
+    def close(self) -> None:
+        """Release what the engine holds. A connection or session that was passed in stays open."""
+
+    def add_digest(self, frame: Any, name: str, column: str, salt: str) -> Any:
+        """The frame with a further column: the digest of a text column, as `cranfield.online.digest` computes it."""
+        from cranfield.online.digest import digest_sql
+
+        return self.select(frame, {name: digest_sql(self.name, self.quote(column), salt)}, add=True)
+
+    def add_bucket(self, frame: Any, name: str, column: str, salt: str) -> Any:
+        """The frame with a further column: the bucket of a text column, as `cranfield.online.digest` computes it."""
+        from cranfield.online.digest import bucket_sql
+
+        return self.select(frame, {name: bucket_sql(self.name, self.quote(column), salt)}, add=True)
+
+    def column_types(self, frame: Any) -> dict[str, str]:
+        """The columns of a frame, and their types as the engine names them."""
+        raise NotImplementedError
+
+    @staticmethod
+    @abstractmethod
+    def quote(name: str) -> str:
+        """The name of a column, as SQL writes it."""
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def need_logs(module: str, what: str) -> Any:
+    """Import a package of the extra `logs` or `spark`; the error says how to install the extra."""
+    extra = "spark" if module.startswith("pyspark") else "logs"
+    try:
+        return need(module, what)
+    except UsageError:
+        package = module.partition(".")[0]
+        raise UsageError(f"{what} needs {package}, which is not installed: pip install 'cranfield[{extra}]'") from None

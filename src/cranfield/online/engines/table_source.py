@@ -1,0 +1,149 @@
+"""Where a table is: files of one format, a table of a database, or a frame in memory."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from glob import has_magic
+
+from cranfield.collection.source import beginning, compression, expand, shown_path, unmarked
+from cranfield.errors import DataError, UsageError
+from cranfield.text import listed
+
+DATABASE_MARK = "::"
+"""Between the file of a database and the table."""
+REMOTE_MARK = "://"
+SUFFIXES = {
+    ".parquet": "parquet", ".pq": "parquet", ".jsonl": "json", ".ndjson": "json", ".json": "json",
+    ".csv": "csv", ".tsv": "csv", ".txt": "csv",
+}  # fmt: skip
+"""The formats by suffix, for files that only the engine can open."""
+PACKED = (".gz", ".zst", ".bz2")
+
+
+@dataclass(frozen=True)
+class TableSource:
+    """The files of a table, or the table of a database."""
+
+    origin: str
+    """The source as it was given, for messages."""
+    format: str
+    """`parquet`, `json`, `csv`, `duckdb`, `sqlite`, or `catalog` for a table that the engine knows."""
+    files: tuple[str, ...] = ()
+    table: str = ""
+    delimiter: str = ","
+    """Between the cells of a CSV file."""
+
+
+def find_table(path: str | os.PathLike[str] | Sequence[str]) -> TableSource:
+    """The files of a path, a pattern, a directory or a list of paths, or the table of a database.
+
+    The format of files is found by their content.
+
+    >>> find_table("::events").table, find_table("s3://bucket/log.parquet").format
+    ('events', 'parquet')
+    """
+    if not isinstance(path, str | os.PathLike):
+        return _of_files(listed(path), tuple(path))
+    origin = os.fspath(path)
+    database, mark, table = origin.rpartition(DATABASE_MARK)
+    if mark and not os.path.exists(origin):
+        return _database_table(origin, database, table)
+    if REMOTE_MARK in origin:
+        return TableSource(origin, _format_by_suffix(origin), (origin,))
+    if os.path.isdir(origin):
+        return _folder(origin)
+    files = tuple(expand([origin])) if has_magic(origin) else (origin,)
+    return _of_files(origin, files)
+
+
+def _database_table(origin: str, database: str, table: str) -> TableSource:
+    if not table:
+        raise UsageError(f"{origin}: no table after '::'; write the name of one, such as log.duckdb::events")
+    if not database:
+        return TableSource(origin, "catalog", (), table)
+    kind = content_format(database)
+    if kind not in ("duckdb", "sqlite"):
+        raise DataError(database, None, "is not a DuckDB or SQLite database")
+    return TableSource(origin, kind, (database,), table)
+
+
+def _folder(origin: str) -> TableSource:
+    """All files of a directory and its subdirectories, except hidden ones and those that begin with `_`."""
+    files = []
+    for folder, folders, names in os.walk(origin):
+        folders.sort()  # which is the order of the walk
+        files += [os.path.join(folder, name) for name in sorted(names) if not name.startswith((".", "_"))]
+    if not files:
+        raise DataError(origin, None, "is an empty directory, expected files of JSON-lines, CSV or Parquet")
+    return _of_files(origin, tuple(files))
+
+
+def _of_files(origin: str, files: tuple[str, ...]) -> TableSource:
+    formats = {file: content_format(file) for file in files}
+    if len(set(formats.values())) > 1:
+        kinds = listed(f"{os.path.basename(file)} is {formats[file]}" for file in files)
+        raise DataError(origin, None, f"has files of different formats ({kinds}), expected one format")
+    format = formats[files[0]]
+    if format in ("duckdb", "sqlite"):
+        raise DataError(origin, None, f"is a {format} database: name one of its tables, such as {origin}::events")
+    return TableSource(origin, format, files, delimiter=_delimiter(files[0]) if format == "csv" else ",")
+
+
+def content_format(path: str) -> str:
+    """The format of a file, found by its first bytes: `parquet`, `duckdb`, `sqlite`, `json` or `csv`."""
+    head = first_bytes(path)
+    if head.startswith(b"PAR1"):
+        return "parquet"
+    if head[8:12] == b"DUCK":
+        return "duckdb"
+    if head.startswith(b"SQLite format 3"):
+        return "sqlite"
+    text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
+    if not text:
+        raise DataError(shown_path(path), None, "is empty, expected JSON-lines, CSV or Parquet")
+    return "json" if text[:1] in b"{[" else "csv"
+
+
+def first_bytes(path: str, size: int = 1 << 16) -> bytes:
+    """The first bytes of a file, unpacked if it is compressed."""
+    if path == "-":
+        raise UsageError("a log cannot be read from standard input, because it is scanned more than once; give a file")
+    try:
+        with open(path, "rb") as file:
+            head = file.read(size)
+    except OSError as error:
+        raise DataError(path, None, "no such file" if isinstance(error, FileNotFoundError) else str(error)) from None
+    return bytes(beginning(path)[:size]) if compression(head) else head
+
+
+def _delimiter(path: str) -> str:
+    """The delimiter of a CSV file: the one of tab, comma, semicolon and bar that its first line has most often."""
+    line = first_bytes(path).splitlines()[0].decode("utf-8", "replace")
+    return max("\t,;|", key=line.count)
+
+
+def csv_header(table: TableSource) -> list[str]:
+    """The names of the columns of a CSV file; the same name twice is an error."""
+    text = unmarked(first_bytes(table.files[0])).decode("utf-8", "replace")
+    names = next(csv.reader(text.splitlines(keepends=True), delimiter=table.delimiter))
+    if twice := [name for name in names if names.count(name) > 1]:
+        raise DataError(table.files[0], 1, f"two columns are called {twice[0]!r}; rename one of them")
+    return names
+
+
+def _format_by_suffix(path: str) -> str:
+    name = path
+    for suffix in PACKED:
+        name = name.removesuffix(suffix)
+    suffix = os.path.splitext(name)[1].lower()
+    if suffix not in SUFFIXES:
+        raise UsageError(f"{path}: the format of a remote file is found by its ending, one of {', '.join(SUFFIXES)}")
+    return SUFFIXES[suffix]
+
+
+def no_table(table: TableSource, known: Sequence[str]) -> DataError:
+    """The error for a table that a database does not have."""
+    return DataError(table.files[0], None, f"no table {table.table!r}; there are {listed(known, most=10) or 'none'}")

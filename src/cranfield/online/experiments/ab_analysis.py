@@ -1,0 +1,374 @@
+"""`analyse`: compare the arms of an experiment, from a table with a row per user or several rows per user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cranfield import check
+from cranfield.check import nearest
+from cranfield.comparison.corrections import adjust, find_correction
+from cranfield.comparison.resampling import check_resampling
+from cranfield.comparison.test_result import check_alpha
+from cranfield.errors import UsageError
+from cranfield.online.experiments.ab_record import Analysis, EffectRow
+from cranfield.online.experiments.always_valid import TUNED_FOR
+from cranfield.online.experiments.arm_effects import RELATIVE, ArmEffect, Looks, share_effect, welch_effect
+from cranfield.online.experiments.arm_estimates import ArmEstimates, arm_estimates, needed_columns
+from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
+from cranfield.online.experiments.novelty_effects import NoveltyEffects, novelty_effects
+from cranfield.online.experiments.quantile_estimates import quantile_estimates
+from cranfield.online.experiments.ratio_mismatch import sample_ratio
+from cranfield.online.experiments.segment_effects import SegmentEffects, segment_effects
+from cranfield.online.experiments.sequential_boundaries import DESIGNS, SPENDING, look_fractions
+from cranfield.online.experiments.unit_table import ARM, UnitTable, arm_counts, chosen_control, read_table, unit_table
+from cranfield.online.moments import Moments, moments_of_sets
+from cranfield.text import counted, listed
+
+if TYPE_CHECKING:
+    from cranfield.online.engines.engine import Engine
+
+METHODS = ("analytic", "bootstrap")
+SEQUENTIAL = ("once", "always-valid", *DESIGNS)
+"""How often the result is looked at: once, at any time, or at planned times."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How effects are computed."""
+
+    alpha: float
+    looks: Looks
+    relative: str
+    lower: frozenset[str]
+    """Metrics of which lower values are better."""
+
+
+def analyse(
+    source: Any,
+    metrics: Iterable[str | Metric] | str,
+    *,
+    arm: str = "arm",
+    unit: str | None = None,
+    control: str | None = None,
+    covariates: Iterable[str] | dict[str, str | Sequence[str]] | None = None,
+    shares: Mapping[str, float] | None = None,
+    lower: Iterable[str] = (),
+    caps: Mapping[str, str | float] | None = None,
+    segments: Iterable[str] = (),
+    day: str | None = None,
+    alpha: float = 0.05,
+    correction: str = "holm",
+    relative: str = "fieller",
+    method: str = "analytic",
+    resamples: int = 2_000,
+    seed: int = 0,
+    sequential: str = "once",
+    looks: int | Sequence[float] = 5,
+    look: int | None = None,
+    tuned_for: float = TUNED_FOR,
+    ratio_alpha: float = 0.001,
+    engine: Any = "duckdb",
+) -> Analysis:
+    """Compare every arm with the control, in every metric.
+
+    source: a table with a row per user, or with several and `unit`, the column of user ids: a CSV, JSON-lines or
+        Parquet file, a pattern or directory of such files, a table of a database, or a frame.
+    metrics: columns (their mean), `share(c)` of a column of 0 and 1, `a/b` (Σa / Σb), `median(c)` or `p95(c)`. The
+        first one is the one that decides.
+    control: the arm that others are compared with; by default `control` or `A`, else the first one.
+    covariates: values from before the experiment that reduce the variance (CUPED): `METRIC=COVARIATE`, or a column for
+        all metrics. A covariate may be a ratio.
+    shares: {arm: the share of users it should have}; equal by default. A mismatch makes all results doubtful.
+    lower: the metrics of which lower values are better.
+    caps: {column: the highest value}, a number or `p99`; higher values are set to it.
+    segments: columns; effects are also shown for each of their values, with a test whether they differ.
+    day: the column of the day, if there is a row per user and day: effects by day since a user's first day.
+    sequential: `once`; `always-valid`, for looking at any time, with intervals that are narrowest at `tuned_for` users;
+        or a group-sequential design, with `looks` (their number, or fractions of the planned users) and the current
+        `look`. Intervals are then repeated confidence intervals.
+    method: `analytic` (Welch, delta method), or `bootstrap` (Poisson bootstrap over buckets of users; needs `unit`).
+    correction: for several metrics and arms; p adjusted decides.
+
+    >>> import pyarrow
+    >>> table = pyarrow.table({"arm": ["A", "A", "A", "B", "B", "B"], "revenue": [1, 2, 3, 4, 4, 7]})
+    >>> result = analyse(table, ["revenue"])
+    >>> effect = result.rows[0].effect
+    >>> effect.difference, round(effect.p, 4)
+    (3.0, 0.0754)
+    """
+    from cranfield.online.engines import open_engine
+
+    settings = _settings(alpha, relative, sequential, looks, look, tuned_for, lower)
+    check.one_of("analyse", METHODS, method=method)
+    find_correction(correction)
+    if method == "bootstrap":
+        check_resampling("analyse", resamples, seed, None)
+        if sequential != "once":
+            raise UsageError(f"analyse: the bootstrap is for one look, but sequential == {sequential!r}")
+        if unit is None:
+            raise UsageError("analyse: the bootstrap needs unit=, the column of user ids")
+    opened = open_engine(engine)
+    try:
+        frame = read_table(opened, source, [arm, *([unit] if unit else []), *segments])
+        return _analysed(
+            opened, frame, metrics, settings, arm=arm, unit=unit, control=control, covariates=covariates, shares=shares,
+            caps=caps, segments=tuple(segments), day=day, correction=correction, method=method, resamples=resamples,
+            seed=seed, ratio_alpha=ratio_alpha,
+        )  # fmt: skip
+    finally:
+        if opened is not engine:
+            opened.close()
+
+
+def _analysed(
+    engine: Engine,
+    frame: Any,
+    metrics: Iterable[str | Metric] | str,
+    settings: Settings,
+    *,
+    arm: str,
+    unit: str | None,
+    control: str | None,
+    covariates: Iterable[str] | dict[str, str | Sequence[str]] | None,
+    shares: Mapping[str, float] | None,
+    caps: Mapping[str, str | float] | None,
+    segments: tuple[str, ...],
+    day: str | None,
+    correction: str,
+    method: str,
+    resamples: int,
+    seed: int,
+    ratio_alpha: float,
+) -> Analysis:
+    names = frame.collect_schema().names()
+    parsed = parsed_metrics(metrics, names)
+    for name in settings.lower:
+        if name not in map(str, parsed):
+            raise nearest(name, [str(metric) for metric in parsed], "metric")
+    adjusting = parsed_covariates(covariates, parsed, names)
+    table = unit_table(
+        engine, frame, arm=arm, unit=unit, segments=segments, caps=caps,
+        sums=[name for metric in parsed for name in metric.columns],
+        means=[name for found in adjusting.values() for one in found for name in one.columns],
+    )  # fmt: skip
+    sets = {str(one): needed_columns(one, adjusting[one]) for one in parsed if one.kind != "quantile"}
+    moments = moments_of_sets(table.frame, sets, [ARM]) if sets else {}
+    users, none = arm_counts(table.frame, moments.values())
+    arms = {name: users.get(name, 0) for name in sorted({*users, *(shares or {})}, key=str)}
+    if len(arms) < 2:
+        raise UsageError(f"the only arm is {next(iter(arms))!r}; a comparison needs two or more")
+    first, chosen = chosen_control(list(arms), control)
+    order = [first, *(name for name in arms if name != first)]
+    ratio = sample_ratio({name: arms[name] for name in order}, shares, alpha=ratio_alpha)
+    rows: list[EffectRow] = []
+    notes = [*([chosen] if chosen else []), *table.notes, *_empty(arms)]
+    if none:
+        notes.append(f"{counted(none, 'row')} without an arm left out")
+    for metric in parsed:
+        if metric.kind == "quantile":
+            estimates = quantile_estimates(engine, table.frame, metric, order)
+            missing = [arms[name] - int(n) for name, n in zip(order, estimates.n, strict=True)]
+        else:
+            own = in_order(moments[str(metric)], order)
+            check_share(metric, own, order)
+            estimates = arm_estimates(own, metric, adjusting[metric])
+            missing = own.missing.tolist()
+        notes += _missing(metric, order, missing, arms)
+        notes += _constant(metric, estimates, order)
+        for i, treated in enumerate(order[1:], 1):
+            effect = effect_of(metric, estimates, 0, i, settings, adjusted=bool(adjusting[metric]))
+            rows.append(EffectRow(str(metric), metric.kind, treated, effect, estimates.reduction))
+    if method == "bootstrap":
+        from cranfield.online.experiments.bootstrap_effects import with_bootstrap
+
+        rows = with_bootstrap(
+            engine, table.frame, rows, parsed, adjusting, moments, order, alpha=settings.alpha, resamples=resamples,
+            seed=seed,
+        )  # fmt: skip
+        notes.append(f"bootstrap: {resamples:,} Poisson resamples of buckets of users, seed {seed}")
+    adjusted = adjust([row.effect.p for row in rows], correction)
+    rows = [replace(row, p_adjusted=float(p)) for row, p in zip(rows, adjusted, strict=True)]
+    notes += _method_notes(rows, settings, correction, engine, any(metric.kind == "quantile" for metric in parsed))
+    by_segment = _segments(table, parsed, adjusting, order, segments, settings, correction)
+    by_day = _days(engine, frame, arm, unit, day, parsed, order, settings)
+    return Analysis(
+        first, tuple(order[1:]), tuple(map(str, parsed)), tuple(rows), ratio, settings.alpha, correction,
+        settings.looks.design, settings.lower, tuple(notes), by_segment, by_day,
+    )  # fmt: skip
+
+
+def effect_of(
+    metric: Metric, estimates: ArmEstimates, control: int, treatment: int, settings: Settings, *, adjusted: bool = False
+) -> ArmEffect:
+    """The effect of one arm against another in a metric."""
+    if metric.kind == "share" and settings.looks.design == "once" and not adjusted:
+        first, second = (
+            (round(float(estimates.value[i]) * int(estimates.n[i])) if estimates.n[i] else 0, int(estimates.n[i]))
+            for i in (control, treatment)
+        )
+        return share_effect(first, second, alpha=settings.alpha, relative=settings.relative)
+    names = {"mean": "Welch", "share": "Welch", "ratio": "delta", "quantile": "order statistics"}
+    sides = [
+        (float(estimates.value[i]), float(estimates.variance[i]), int(estimates.n[i])) for i in (control, treatment)
+    ]
+    return welch_effect(
+        *sides, alpha=settings.alpha, looks=settings.looks, relative=settings.relative,
+        method=names[metric.kind] + (", CUPED" if adjusted else ""),
+    )  # fmt: skip
+
+
+def in_order(moments: Moments, arms: Sequence[str]) -> Moments:
+    """The moments of these arms in their order; an arm without users has none."""
+    size = len(moments.names)
+    place = [moments.groups.index((arm,)) if (arm,) in moments.groups else -1 for arm in arms]
+    there = np.array([at >= 0 for at in place])
+    at = np.array(place)
+    n, rows = np.where(there, moments.n[at], 0), np.where(there, moments.rows[at], 0)
+    mean = np.where(there[:, None], moments.mean[at], np.full(size, np.nan))
+    cov = np.where(there[:, None, None], moments.cov[at], np.full((size, size), np.nan))
+    return Moments(moments.names, moments.by, tuple((arm,) for arm in arms), n, rows, mean, cov)
+
+
+def check_share(metric: Metric, moments: Moments, arms: Sequence[str]) -> None:
+    """Raise an error if the column of a share holds something other than 0 and 1: then variance and mean disagree."""
+    if metric.kind != "share":
+        return
+    i = moments.column(metric.column)
+    for arm, n, mean, variance in zip(arms, moments.n, moments.mean[:, i], moments.cov[:, i, i], strict=True):
+        if n > 1 and not np.isclose(variance * (n - 1) / n, mean * (1 - mean), rtol=1e-6, atol=1e-9):
+            raise UsageError(
+                f"{metric}: column {metric.column!r} of arm {arm!r} has mean {mean:.4g} and variance {variance:.4g}, "
+                "so it holds other values than 0 and 1; use the column alone for its mean"
+            )
+
+
+def _settings(
+    alpha: float,
+    relative: str,
+    sequential: str,
+    looks: int | Sequence[float],
+    look: int | None,
+    tuned_for: float,
+    lower: Iterable[str],
+) -> Settings:
+    check_alpha("analyse", alpha)
+    check.one_of("analyse", RELATIVE, relative=relative)
+    check.one_of("analyse", SEQUENTIAL, sequential=sequential)
+    check.positive("analyse", tuned_for=tuned_for)
+    chosen = Looks(sequential, tuned_for=tuned_for)
+    if sequential in DESIGNS:
+        fractions = look_fractions(looks)
+        if look is None:
+            raise UsageError(f"analyse: sequential == {sequential!r} needs look=, the number of this look")
+        check.whole("analyse", look=look)
+        check.between("analyse", low=1, high=len(fractions), look=look)
+        used = fractions[:look] if sequential in SPENDING else fractions
+        chosen = Looks(sequential, tuple(used.tolist()), look)
+    elif look is not None:
+        raise UsageError(f"analyse: look == {look}, but sequential == {sequential!r}; name a group-sequential design")
+    return Settings(alpha, chosen, relative, frozenset([lower] if isinstance(lower, str) else lower))
+
+
+def _segments(
+    table: UnitTable,
+    metrics: Sequence[Metric],
+    covariates: Mapping[Metric, tuple[Metric, ...]],
+    order: Sequence[str],
+    segments: Sequence[str],
+    settings: Settings,
+    correction: str,
+) -> SegmentEffects | None:
+    usable = [metric for metric in metrics if metric.kind != "quantile"]
+    if not segments or not usable:
+        return None
+
+    def compare(metric: Metric, moments: Moments, arm: str) -> ArmEffect:
+        own = in_order(moments, [order[0], arm])
+        estimates = arm_estimates(own, metric, covariates[metric])
+        return effect_of(metric, estimates, 0, 1, settings, adjusted=bool(covariates[metric]))
+
+    sets = {str(metric): needed_columns(metric, covariates[metric]) for metric in usable}
+    return segment_effects(table.frame, usable, sets, order, segments, compare, settings.alpha, correction)
+
+
+def _days(
+    engine: Engine,
+    frame: Any,
+    arm: str,
+    unit: str | None,
+    day: str | None,
+    metrics: Sequence[Metric],
+    order: Sequence[str],
+    settings: Settings,
+) -> NoveltyEffects | None:
+    if day is None:
+        return None
+    if unit is None:
+        raise UsageError("analyse: effects by day need unit=, the column of user ids")
+    usable = [metric for metric in metrics if metric.kind != "quantile"]
+    if not usable:
+        raise UsageError("analyse: effects by day are for means, shares and ratios, and there is none")
+    return novelty_effects(engine, frame, usable, arm=arm, unit=unit, day=day, arms=order, alpha=settings.alpha)
+
+
+def _empty(arms: Mapping[str, int]) -> list[str]:
+    empty = [arm for arm, users in arms.items() if not users]
+    return [f"caution: no users in {listed(empty)}; nothing can be compared with an empty arm"] if empty else []
+
+
+def _missing(metric: Metric, order: Sequence[str], missing: Sequence[int], arms: Mapping[str, int]) -> list[str]:
+    if not sum(missing):
+        return []
+    by_arm = listed((f"{arm} {count:,}" for arm, count in zip(order, missing, strict=True)), most=6)
+    note = f"{metric}: {counted(sum(missing), 'user')} without a value left out ({by_arm})"
+    present = {arm: count for arm, count in zip(order, missing, strict=True) if arms[arm]}
+    uneven = sample_ratio(present, {arm: arms[arm] for arm in present})
+    return [note + "; caution: arms differ in how many are missing, which biases the metric" * uneven.mismatch]
+
+
+def _constant(metric: Metric, estimates: ArmEstimates, order: Sequence[str]) -> list[str]:
+    constant = [arm for arm, v, n in zip(order, estimates.variance, estimates.n, strict=True) if n > 1 and v == 0]
+    if not constant:
+        return []
+    why = "its interval has no width" if metric.kind == "quantile" else "it has no variance"
+    if len(constant) == len(order):
+        return [f"caution: {metric} has the same value for all users, so it cannot be tested"]
+    return [f"caution: {metric} is constant in {listed(constant)}: {why} there"]
+
+
+def _method_notes(
+    rows: Sequence[EffectRow], settings: Settings, correction: str, engine: Engine, quantiles: bool
+) -> list[str]:
+    methods = listed(dict.fromkeys(row.effect.method for row in rows), most=8)
+    level = f"{100 * (1 - settings.alpha):g}%"
+    notes = [
+        f"tests: {methods}; p adjusted by {find_correction(correction).name} for {counted(len(rows), 'comparison')}; "
+        f"each interval has level {level}; relative differences by {_RELATIVE[settings.relative]}"
+    ]
+    looks = settings.looks
+    if looks.design == "always-valid":
+        tau = listed((f"{row.metric} {row.effect.tau:.3g}" for row in rows if row.effect.tau > 0), most=4)
+        notes.append(
+            f"always valid: p and intervals hold at any number of looks; mixture with τ = {tau}, which makes "
+            f"intervals narrowest at {looks.tuned_for:,.0f} users"
+        )
+    elif looks.design != "once":
+        fractions = ", ".join(f"{t:.3g}" for t in looks.fractions)
+        notes.append(
+            f"group-sequential: {looks.design}, look {looks.look} at fractions {fractions} of the planned users; "
+            "p and intervals hold for all looks together"
+        )
+    reduced = {row.metric: row.reduction for row in rows if row.reduction > 0}
+    if reduced:
+        shown = listed((f"{name} {share:.1%}" for name, share in reduced.items()), most=8)
+        notes.append(f"CUPED: covariates remove this share of the variance: {shown}")
+    if quantiles and not engine.exact_quantiles:
+        notes.append("quantiles are approximate on this engine")
+    return notes
+
+
+_RELATIVE = {"fieller": "Fieller's method", "delta": "the delta method"}

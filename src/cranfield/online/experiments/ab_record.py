@@ -1,0 +1,185 @@
+"""The result of an experiment: effects, the sample ratio, and a verdict in one sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.online.experiments.arm_effects import ArmEffect
+from cranfield.online.experiments.novelty_effects import NoveltyEffects
+from cranfield.online.experiments.ratio_mismatch import SampleRatio
+from cranfield.online.experiments.segment_effects import SegmentEffects
+from cranfield.record import Record
+from cranfield.table import Cell, Column, Estimate, Table
+from cranfield.text import counted, listed
+
+
+@dataclass(frozen=True)
+class EffectRow:
+    """A metric in an arm against the control."""
+
+    metric: str
+    kind: str
+    arm: str
+    effect: ArmEffect
+    reduction: float = 0.0
+    """The share of the variance that covariates removed."""
+    p_adjusted: float = math.nan
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Analysis(Record):
+    """The effects of all arms in all metrics."""
+
+    facts = ("verdict", "control", "alpha", "correction", "sequential", "sample_ratio", "segments", "novelty")
+
+    control: str
+    arms: tuple[str, ...]
+    """The arms that are compared with the control."""
+    metrics: tuple[str, ...]
+    rows: tuple[EffectRow, ...]
+    ratio: SampleRatio
+    alpha: float
+    correction: str
+    sequential: str
+    lower: frozenset[str]
+    """Metrics of which lower values are better."""
+    remarks: tuple[str, ...]
+    by_segment: SegmentEffects | None = None
+    by_day: NoveltyEffects | None = None
+
+    @property
+    def mismatch(self) -> bool:
+        """Do the numbers of users disagree with the design? Then nothing else counts."""
+        return self.ratio.mismatch
+
+    @property
+    def sample_ratio(self) -> dict[str, Any]:
+        """The users of each arm and the test of their numbers."""
+        return self.ratio.to_dict()
+
+    @property
+    def segments(self) -> dict[str, Any] | None:
+        """The effects by segment, if they were asked for."""
+        return None if self.by_segment is None else self.by_segment.to_dict()
+
+    @property
+    def novelty(self) -> dict[str, Any] | None:
+        """The effects by day, if they were asked for."""
+        return None if self.by_day is None else self.by_day.to_dict()
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The verdict, the sample ratio, and how the numbers were computed."""
+        return (f"verdict: {self.verdict}", self.ratio.sentence(), *self.remarks)
+
+    def result(self, row: EffectRow) -> str:
+        """What the data say about a metric: `better`, `worse`, `no clear difference`, or nothing without a test."""
+        if math.isnan(row.p_adjusted):
+            return ""
+        if row.p_adjusted >= self.alpha or row.effect.difference == 0:
+            return "no clear difference"
+        return "better" if (row.effect.difference > 0) != (row.metric in self.lower) else "worse"
+
+    @property
+    def verdict(self) -> str:
+        """One sentence for the people who decide."""
+        if self.mismatch:
+            return (
+                "do not decide on this experiment: the arms do not have the numbers of users that the design says "
+                "(sample-ratio mismatch)"
+            )
+        sentences = [self._of_arm([row for row in self.rows if row.arm == arm]) for arm in self.arms]
+        return "; ".join(sentences)
+
+    def _of_arm(self, rows: Sequence[EffectRow]) -> str:
+        main, *others = rows
+        arm, effect = main.arm, main.effect
+        words = self.result(main)
+        if not words:
+            return f"{arm} cannot be compared with {self.control} in {main.metric}"
+        span = self._span(effect)
+        if words == "no clear difference":
+            said = f"no clear difference between {arm} and {self.control} in {main.metric} ({span})"
+        else:
+            change = _percent(effect.relative) if math.isfinite(effect.relative_low) else f"{effect.difference:+.4g}"
+            said = f"{arm} is {words} than {self.control}: {main.metric} changes by {change} ({span})"
+        results = {row.metric: self.result(row) for row in others}
+        parts = [
+            f"{listed(names)} {'is' if len(names) == 1 else 'are'} {word}"
+            for word in ("better", "worse")
+            if (names := [name for name, value in results.items() if value == word])
+        ]
+        unclear = sum(value == "no clear difference" for value in results.values())
+        if unclear:
+            parts.append(f"no clear difference in {counted(unclear, 'other metric')}")
+        return ", ".join([said, *parts])
+
+    def _span(self, effect: ArmEffect) -> str:
+        level = f"{100 * (1 - self.alpha):g}% interval"
+        if math.isfinite(effect.relative_low):
+            return f"{level} {_percent(effect.relative_low)} to {_percent(effect.relative_high)}"
+        if math.isfinite(effect.low):
+            return f"{level} of the difference {effect.low:.4g} to {effect.high:.4g}"
+        return "without an interval"
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """metric, arm, method, users, values, difference, relative difference, p, result; a row per metric and arm."""
+
+        def of(name: str) -> NDArray[Any]:
+            return np.array([getattr(row.effect, name) for row in self.rows])
+
+        def text(values: Sequence[str]) -> NDArray[Any]:
+            return np.array(values, dtype=object)
+
+        return {
+            "metric": text([row.metric for row in self.rows]),
+            "arm": text([row.arm for row in self.rows]),
+            "method": text([row.effect.method for row in self.rows]),
+            "users control": of("users_control"),
+            "users": of("users"),
+            "control": of("control"),
+            "value": of("treatment"),
+            "difference": of("difference"),
+            "low": of("low"),
+            "high": of("high"),
+            "relative": of("relative"),
+            "relative low": of("relative_low"),
+            "relative high": of("relative_high"),
+            "variance removed": np.array([row.reduction for row in self.rows]),
+            "p": of("p"),
+            "p adjusted": np.array([row.p_adjusted for row in self.rows]),
+            "result": text([self.result(row) for row in self.rows]),
+        }
+
+    def table(self) -> Table:
+        """A row per metric and arm. A sample-ratio mismatch is the heading, so that nobody misses it."""
+        columns = (
+            Column("metric"), Column("arm"), Column(self.control, "number"), Column("value", "number"),
+            Column("difference", "number"), Column("relative"), Column("p", "probability"),
+            Column("p adjusted", "probability"), Column("result"),
+        )  # fmt: skip
+        cells: list[tuple[Cell, ...]] = []
+        for row in self.rows:
+            effect = row.effect
+            difference = Estimate(row.metric, row.arm, effect.difference, effect.low, effect.high, effect.users, 0, 0)
+            relative = "" if math.isnan(effect.relative) else _percent(effect.relative)
+            if math.isfinite(effect.relative_low):
+                relative += f" [{_percent(effect.relative_low)}, {_percent(effect.relative_high)}]"
+            cells.append(
+                (row.metric, row.arm, effect.control, effect.treatment, difference, relative, effect.p,
+                 row.p_adjusted, "not to be trusted" if self.mismatch else self.result(row))
+            )  # fmt: skip
+        title = self.ratio.sentence() if self.mismatch else f"{listed(self.arms)} against {self.control}"
+        notes = tuple(note for note in self.notes if note != title)
+        return Table(columns, tuple(cells), title, notes)
+
+
+def _percent(value: float) -> str:
+    digits = 1 if abs(value) >= 0.1 else 2
+    return f"{100 * value:+z.{digits}f}%"

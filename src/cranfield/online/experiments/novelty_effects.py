@@ -1,0 +1,272 @@
+"""Novelty: does the effect change with the days since a user first met the experiment?"""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.comparison.test_result import shown_p
+from cranfield.errors import UsageError
+from cranfield.online.experiments.arm_effects import ArmEffect, welch_effect
+from cranfield.online.experiments.arm_estimates import value_and_gradient
+from cranfield.online.experiments.experiment_metrics import Metric
+from cranfield.online.experiments.unit_table import ARM, UNIT, check_columns, with_units
+from cranfield.online.moments import Moments, fetched, moments
+from cranfield.record import Record
+from cranfield.table import Column, Estimate, Table
+from cranfield.text import shown
+from cranfield.types import Array
+
+if TYPE_CHECKING:
+    from cranfield.online.engines.engine import Engine
+
+MOST_DAYS = 1_000
+DAY, SINCE = "_day", "_since"
+
+
+@dataclass(frozen=True)
+class Trend:
+    """The change of an effect per day since exposure."""
+
+    metric: str
+    arm: str
+    slope: float
+    low: float
+    high: float
+    p: float
+    days: int
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NoveltyEffects(Record):
+    """The effect on each day since a user's first day, and its trend."""
+
+    facts = ("trends",)
+
+    metric: tuple[str, ...]
+    arm: tuple[str, ...]
+    day: tuple[int, ...]
+    """Days since the user's first day: 0, 1, …"""
+    effects: tuple[ArmEffect, ...]
+    trends: tuple[Trend, ...]
+    alpha: float
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """metric, arm, day, users, difference, interval, p."""
+        numbers = {
+            name: np.array([getattr(effect, name) for effect in self.effects])
+            for name in ("users_control", "users", "control", "treatment", "difference", "low", "high", "p")
+        }
+        texts = {"metric": np.array(self.metric, dtype=object), "arm": np.array(self.arm, dtype=object)}
+        return {**texts, "day": np.array(self.day, dtype=np.int64), **numbers}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The trends in words."""
+        notes = ["day: days since a user's first day in the table; a user counts on the days with a row"]
+        for trend in self.trends:
+            if trend.days < 3:
+                notes.append(f"{trend.metric}, {trend.arm}: {trend.days} days are too few for a trend")
+                continue
+            first = next(
+                effect.difference
+                for effect, metric, arm in zip(self.effects, self.metric, self.arm, strict=True)
+                if (metric, arm) == (trend.metric, trend.arm)
+            )
+            said = "no clear trend"
+            if trend.p < self.alpha:
+                fades = (trend.slope > 0) != (first > 0)
+                said = (
+                    "the effect moves towards 0 or beyond: a novelty effect, do not trust the first days"
+                    if fades
+                    else "the effect grows: users learn, the first days show too little"
+                )
+            notes.append(
+                f"{trend.metric}, {trend.arm}: {said} ({trend.slope:+.4g} a day, "
+                f"{100 * (1 - self.alpha):g}% interval {trend.low:.4g} to {trend.high:.4g}, {shown_p(trend.p)})"
+            )
+        return tuple(notes)
+
+    def table(self) -> Table:
+        """A row per metric, arm and day."""
+        columns = (
+            Column("metric"), Column("arm"), Column("day", "count"), Column("users", "count"),
+            Column("difference", "number"), Column("p", "probability"),
+        )  # fmt: skip
+        rows = [
+            (metric, arm, day, effect.users_control + effect.users,
+             Estimate(metric, arm, effect.difference, effect.low, effect.high, effect.users, 0, 0), effect.p)
+            for metric, arm, day, effect in zip(self.metric, self.arm, self.day, self.effects, strict=True)
+        ]  # fmt: skip
+        return Table(columns, tuple(rows), "Effects by days since exposure", self.notes)
+
+
+def novelty_effects(
+    engine: Engine,
+    frame: Any,
+    metrics: Sequence[Metric],
+    *,
+    arm: str,
+    unit: str,
+    day: str,
+    arms: Sequence[str],
+    alpha: float = 0.05,
+) -> NoveltyEffects:
+    r"""The effect of each arm by days since a user's first day, with the slope of a weighted line through the effects.
+
+    .. math:: b = \sum_d c_d\, \Delta_d, \qquad
+        \text{var}(b) = \sum_{a} \sum_{u \in a} \Big(\sum_d c_d\, \frac{\psi_{ud}}{n_{ad}}\Big)^2
+
+    :math:`c_d` are the weights of least squares with weights 1 / var(Δ_d). ψ is what a user adds to the metric of a
+    day, minus its mean; it is summed within users, who are there on several days, before it is squared. So the test
+    holds although the effects of different days are correlated. Users in two arms do not count.
+    """
+    rows = _by_user_and_day(engine, with_days(engine, frame, arm=arm, unit=unit, day=day), metrics)
+    found: list[tuple[str, str, int, ArmEffect]] = []
+    trends = []
+    for metric in metrics:
+        by_day = moments(rows, metric.columns, [ARM, SINCE])
+        value, gradient = value_and_gradient(by_day, metric)
+        error = by_day.linear(value, gradient).error
+        for treated in arms[1:]:
+            days, effects = [], []
+            for since in sorted({int(str(group[1])) for group in by_day.groups}):
+                sides = [(arms[0], since), (treated, since)]
+                if not all(side in by_day.groups for side in sides):
+                    continue
+                at = [by_day.group(side) for side in sides]
+                triples = [(float(value[i]), float(error[i]) ** 2, int(by_day.n[i])) for i in at]
+                effect = welch_effect(*triples, alpha=alpha, method=metric.kind)
+                found.append((str(metric), treated, since, effect))
+                if math.isfinite(effect.low):
+                    days.append(since)
+                    effects.append(effect)
+            trends.append(_trend(engine, rows, by_day, metric, gradient, arms[0], treated, days, effects, alpha))
+    if not found:
+        raise UsageError(f"no day in column {day!r} has users of two arms")
+    names, arm_names, numbers, effects_ = zip(*found, strict=True)
+    return NoveltyEffects(names, arm_names, numbers, effects_, tuple(trends), alpha)
+
+
+def with_days(engine: Engine, frame: Any, *, unit: str, day: str, arm: str | None = None) -> Any:
+    """The frame with `_unit`, `_arm` and `_day`, the number of days since the first one.
+
+    A day may be a whole number, a date, a time stamp, or text that begins with a date as ISO 8601 writes it.
+    """
+    import pyarrow
+
+    from cranfield.online.engines.engine import need_logs
+
+    nw = need_logs("narwhals", "effects by day")
+    check_columns(frame, [unit, day, *([arm] if arm else [])], [])
+    label = nw.col(day).cast(nw.String)
+    if not frame.collect_schema()[day].is_integer():
+        label = label.str.slice(0, 10)  # the date of a time stamp
+    keyed = frame.with_columns(
+        label.alias(DAY), nw.col(unit).cast(nw.String).alias(UNIT),
+        *([nw.col(arm).cast(nw.String).alias(ARM)] if arm else []),
+    )  # fmt: skip
+    distinct = fetched(keyed.select(DAY).unique().filter(~nw.col(DAY).is_null()).head(MOST_DAYS + 1)).to_pylist()
+    if len(distinct) > MOST_DAYS:
+        raise UsageError(f"column {day!r} has more than {MOST_DAYS:,} days; it must hold days, not times")
+    if not distinct:
+        raise UsageError(f"column {day!r} is empty")
+    numbers = {row[DAY]: _ordinal(row[DAY], day) for row in distinct}
+    first = min(numbers.values())
+    table = pyarrow.table({DAY: list(numbers), "_number": [number - first for number in numbers.values()]})
+    joined = keyed.join(engine.read(table), on=DAY, how="inner")
+    return joined.drop(DAY).rename({"_number": DAY})
+
+
+def _ordinal(text: str, column: str) -> int:
+    try:
+        return int(text) if text.lstrip("-").isdigit() else datetime.date.fromisoformat(text).toordinal()
+    except ValueError:
+        raise UsageError(
+            f"column {column!r} holds {shown(text)}, must be a whole number or a date such as 2026-03-31"
+        ) from None
+
+
+def _by_user_and_day(engine: Engine, dated: Any, metrics: Sequence[Metric]) -> Any:
+    """One row per user and day since the user's first one, with sums of the columns."""
+    from cranfield.online.engines.engine import need_logs
+
+    nw = need_logs("narwhals", "effects by day")
+    names = tuple(dict.fromkeys(name for metric in metrics for name in metric.columns))
+    present = with_units(dated.filter(~nw.col(ARM).is_null()), UNIT, names)
+    first = present.group_by(UNIT).agg(
+        nw.col(DAY).min().alias("_first"), nw.col(ARM).min().alias("_low"), nw.col(ARM).max().alias("_high")
+    )
+    first = first.filter(nw.col("_low") == nw.col("_high"))
+    joined = present.join(first, on=UNIT, how="inner")
+    numbered = joined.select(ARM, UNIT, (nw.col(DAY) - nw.col("_first")).alias(SINCE), *names)
+    summed = numbered.group_by(UNIT, ARM, SINCE).agg(*(nw.col(name).sum().alias(name) for name in names))
+    return engine.keep(summed)
+
+
+def _trend(
+    engine: Engine,
+    rows: Any,
+    by_day: Moments,
+    metric: Metric,
+    gradient: Array,
+    control: str,
+    treated: str,
+    days: Sequence[int],
+    effects: Sequence[ArmEffect],
+    alpha: float,
+) -> Trend:
+    """The slope of the effects, with a variance from sums over users."""
+    from scipy.special import ndtr, ndtri
+
+    if len(days) < 3:
+        return Trend(str(metric), treated, math.nan, math.nan, math.nan, math.nan, len(days))
+    day, difference = np.array(days, dtype=np.float64), np.array([effect.difference for effect in effects])
+    weight = np.array([effect.error**-2 for effect in effects])
+    centred = day - weight @ day / weight.sum()
+    c = weight * centred / (weight @ centred**2)
+    slope = float(c @ difference)
+    variance = sum(_user_variance(engine, rows, by_day, metric, gradient, arm, days, c) for arm in (control, treated))
+    error = math.sqrt(variance)
+    rounding = 1e-9 * math.sqrt(float(c**2 @ (1 / weight)))
+    if error <= rounding:  # users do the same every day: what is left is rounding
+        slope, error = (slope if abs(slope) > rounding else 0.0), 0.0
+    half = float(ndtri(1 - alpha / 2)) * error
+    p = float(2 * ndtr(-abs(slope) / error)) if error else math.nan if slope else 1.0
+    return Trend(str(metric), treated, slope, slope - half, slope + half, p, len(days))
+
+
+def _user_variance(
+    engine: Engine,
+    rows: Any,
+    by_day: Moments,
+    metric: Metric,
+    gradient: Array,
+    arm: str,
+    days: Sequence[int],
+    c: Array,
+) -> float:
+    """Σ over the users of an arm of the square of what the user adds to the slope."""
+    import pyarrow
+
+    from cranfield.online.engines.engine import need_logs
+
+    nw = need_logs("narwhals", "effects by day")
+    at = [by_day.group((arm, since)) for since in days]
+    factor = c[:, None] * gradient[at] / by_day.n[at][:, None]  # days × columns
+    constant = -(factor * by_day.mean[at]).sum(axis=1)
+    table = {SINCE: np.array(days, dtype=np.int64), "_constant": constant}
+    table |= {f"_factor{j}": factor[:, j] for j in range(factor.shape[1])}
+    own = rows.filter(nw.col(ARM) == arm).join(engine.read(pyarrow.table(table)), on=SINCE, how="inner")
+    term = nw.col("_constant")
+    for j, name in enumerate(by_day.names):
+        term = term + nw.col(f"_factor{j}") * nw.col(name)
+    per_user = own.select(UNIT, term.alias("_term")).group_by(UNIT).agg(nw.col("_term").sum())
+    total = fetched(per_user.select((nw.col("_term") * nw.col("_term")).sum().alias("total"))).to_pylist()[0]["total"]
+    return float(total or 0.0)

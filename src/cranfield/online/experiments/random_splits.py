@@ -1,0 +1,255 @@
+"""A/A tests: split users at random many times; without an effect, p must be below α in a share α of the splits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.comparison.test_result import check_alpha
+from cranfield.errors import UsageError
+from cranfield.online.experiments.arm_effects import wilson
+from cranfield.online.experiments.arm_estimates import arm_estimates, needed_columns
+from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
+from cranfield.online.experiments.unit_table import ROWS, added_up, read_table, with_units
+from cranfield.online.experiments.user_buckets import BUCKETS, BucketSums, bucket_sums
+from cranfield.record import Record
+from cranfield.table import Column, Table
+from cranfield.text import counted
+from cranfield.types import Array, Progress
+
+if TYPE_CHECKING:
+    from cranfield.online.engines.engine import Engine
+
+BINS = 20
+FEWEST = 20
+"""The fewest users that are split."""
+_BLOCK = 500
+"""Splits at a time, to bound memory."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AASplits(Record):
+    """The share of A/A splits that are significant, for each metric."""
+
+    facts = ("alpha", "splits", "seed", "users", "rows_per_user")
+
+    metrics: tuple[str, ...]
+    p: Array
+    """metrics × splits; NaN if a split cannot be tested."""
+    alpha: float
+    splits: int
+    seed: int
+    users: int
+    rows_per_user: float
+    by_row: bool
+    remarks: tuple[str, ...] = ()
+
+    @property
+    def rejected(self) -> Array:
+        """The share of splits with p below α."""
+        return np.array([float((row < self.alpha).sum() / max(1, (~np.isnan(row)).sum())) for row in self.p])
+
+    @property
+    def intervals(self) -> Array:
+        """metrics × 2: Wilson's 95% interval of `rejected`."""
+        tested = [int((~np.isnan(row)).sum()) for row in self.p]
+        hits = [int((row < self.alpha).sum()) for row in self.p]
+        return np.array([wilson(x, n, 1.96) if n else (np.nan, np.nan) for x, n in zip(hits, tested, strict=True)])
+
+    @property
+    def uniform(self) -> Array:
+        """p of Kolmogorov and Smirnov's test that the p-values are uniform, as they must be."""
+        from scipy.stats import kstest
+
+        kept = [row[~np.isnan(row)] for row in self.p]
+        return np.array([float(kstest(row, "uniform").pvalue) if len(row) else np.nan for row in kept])
+
+    @property
+    def chance(self) -> Array:
+        """p of an exact binomial test that the rate of rejection is α."""
+        from scipy.stats import binomtest
+
+        tested = [int((~np.isnan(row)).sum()) for row in self.p]
+        hits = [int((row < self.alpha).sum()) for row in self.p]
+        tests = zip(hits, tested, strict=True)
+        return np.array([float(binomtest(x, n, self.alpha).pvalue) if n else np.nan for x, n in tests])
+
+    def histogram(self) -> dict[str, NDArray[Any]]:
+        """metric, low, high, share: the share of splits with p in each of 20 bins."""
+        edges = np.linspace(0, 1, BINS + 1)
+        counts = np.stack([np.histogram(row[~np.isnan(row)], edges)[0] for row in self.p])
+        totals = np.maximum(1, counts.sum(axis=1, keepdims=True))
+        return {
+            "metric": np.repeat(np.array(self.metrics, dtype=object), BINS),
+            "low": np.tile(edges[:-1], len(self.metrics)),
+            "high": np.tile(edges[1:], len(self.metrics)),
+            "share": (counts / totals).ravel(),
+        }
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """metric, rejected (the share of splits), low, high (its interval), p of the rate, p uniform."""
+        low, high = self.intervals.T
+        return {
+            "metric": np.array(self.metrics, dtype=object),
+            "rejected": self.rejected,
+            "low": low,
+            "high": high,
+            "p rate": self.chance,
+            "p uniform": self.uniform,
+        }
+
+    @property
+    def verdict(self) -> str:
+        """One sentence."""
+        bad = [
+            f"{name} {rate:.1%}"
+            for name, rate, p in zip(self.metrics, self.rejected, self.chance, strict=True)
+            if p < 0.001 / max(1, len(self.metrics))
+        ]
+        if bad:
+            return (
+                f"A/A splits are significant too often or too seldom at α = {self.alpha:g}: {', '.join(bad)}; results "
+                "of A/B tests on such data cannot be trusted"
+            )
+        return f"A/A splits are significant about as often as they should be, {self.alpha:.0%} of the time"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The verdict, and how the splits were made."""
+        how = f"{self.splits:,} random splits of {self.users:,} users, half and half, seed {self.seed}"
+        if self.by_row:
+            how += f"; the analysis treats each row as a unit ({self.rows_per_user:.1f} rows per user)"
+        return (f"verdict: {self.verdict}", how, *self.remarks)
+
+    def table(self) -> Table:
+        """A row per metric."""
+        low, high = self.intervals.T
+        columns = (
+            Column("metric"), Column(f"p < {self.alpha:g}", "text"), Column("95% interval"),
+            Column("p of the rate", "probability"), Column("p of uniformity", "probability"),
+        )  # fmt: skip
+        rows = tuple(
+            (name, f"{rate:.2%}", f"{a:.2%} to {b:.2%}", float(p), float(u))
+            for name, rate, a, b, p, u in zip(
+                self.metrics, self.rejected, low, high, self.chance, self.uniform, strict=True
+            )
+        )
+        return Table(columns, rows, "A/A splits", self.notes)
+
+
+def aa_splits(
+    source: Any,
+    metrics: Iterable[str | Metric] | str,
+    *,
+    unit: str,
+    covariates: Iterable[str] | dict[str, str | Sequence[str]] | None = None,
+    by_row: bool = False,
+    splits: int = 1_000,
+    alpha: float = 0.05,
+    seed: int = 0,
+    buckets: int = BUCKETS,
+    engine: Any = "duckdb",
+    progress: Progress | None = None,
+) -> AASplits:
+    """Split the users of a table into two random halves, many times, and test each split as `analyse` would.
+
+    The users go into buckets by a hash, sums per bucket are computed once, and a split draws half of the buckets. So
+    a thousand splits cost little more than one.
+
+    unit: the column of user ids, by which users are split.
+    by_row: analyse rows instead of users. If users have several rows, as with sessions or queries, rows are not
+        independent, and the splits show how often such an analysis is wrong.
+
+    Reference: Kohavi, Tang & Xu, Trustworthy Online Controlled Experiments, 2020, chapter 19
+
+    >>> import pyarrow
+    >>> rng = np.random.default_rng(0)
+    >>> table = pyarrow.table({"user": range(4_000), "revenue": rng.exponential(5, 4_000)})
+    >>> bool(0.03 < aa_splits(table, "revenue", unit="user", splits=500).rejected[0] < 0.07)
+    True
+    """
+    from cranfield.online.engines import open_engine
+
+    check_alpha("aa_splits", alpha)
+    check.whole("aa_splits", splits=splits, buckets=buckets)
+    if buckets < 50:
+        raise check.wrong("aa_splits", "buckets", buckets, "50 or more")
+    opened = open_engine(engine)
+    try:
+        frame = read_table(opened, source, [unit])
+        names = frame.collect_schema().names()
+        parsed = parsed_metrics(metrics, names)
+        for metric in parsed:
+            if metric.kind == "quantile":
+                raise UsageError(f"aa_splits: {metric} is a quantile, which sums per bucket cannot give")
+        adjusting = parsed_covariates(covariates, parsed, names)
+        sums, users, rows, remarks = _sums(opened, frame, parsed, adjusting, unit, by_row, buckets, seed)
+    finally:
+        if opened is not engine:
+            opened.close()
+    rng = np.random.default_rng(seed)
+    p = np.full((len(parsed), splits), np.nan)
+    half = np.arange(buckets) < buckets // 2
+    for begin in range(0, splits, _BLOCK):
+        count = min(_BLOCK, splits - begin)
+        weights = rng.permuted(np.broadcast_to(half, (count, buckets)), axis=1).astype(np.float64)
+        for m, metric in enumerate(parsed):
+            p[m, begin : begin + count] = _p_values(sums[str(metric)], metric, adjusting[metric], weights)
+        if progress is not None:
+            progress(begin + count, splits)
+    return AASplits(
+        tuple(map(str, parsed)), p, alpha, splits, seed, users, rows / max(1, users), by_row, tuple(remarks)
+    )
+
+
+def _sums(
+    engine: Engine,
+    frame: Any,
+    metrics: Sequence[Metric],
+    covariates: Mapping[Metric, tuple[Metric, ...]],
+    unit: str,
+    by_row: bool,
+    buckets: int,
+    seed: int,
+) -> tuple[dict[str, BucketSums], int, int, list[str]]:
+    """Sums per bucket, the number of users and of rows, and notes."""
+    from cranfield.online.engines.engine import need_logs
+    from cranfield.online.moments import fetched
+
+    nw = need_logs("narwhals", "A/A splits")
+    sets = {str(metric): needed_columns(metric, covariates[metric]) for metric in metrics}
+    added = [name for metric in metrics for name in metric.columns]
+    every = [name for names in sets.values() for name in names]
+    named = with_units(frame, unit, every)
+    per_user = engine.keep(added_up(named, added, every))
+    facts = fetched(per_user.select(nw.len().alias("users"), nw.col(ROWS).sum().alias("rows"))).to_pylist()[0]
+    users, rows = int(facts["users"]), int(facts["rows"] or 0)
+    if users < FEWEST:
+        raise UsageError(f"aa_splits: {counted(users, 'user')}, must be {FEWEST} or more")
+    sums = bucket_sums(engine, named if by_row else per_user, sets, buckets=buckets, seed=seed)
+    remarks = [
+        f"{name}: {counted(missing, 'row' if by_row else 'user')} without a value left out"
+        for name, one in sums.items()
+        if (missing := (rows if by_row else users) - int(one.n.sum()))
+    ]
+    return sums, users, rows, remarks
+
+
+def _p_values(sums: BucketSums, metric: Metric, covariates: Sequence[Metric], weights: Array) -> Array:
+    """p of Welch's test between the chosen buckets and the others, for each row of weights."""
+    from scipy.special import stdtr
+
+    both = sums.moments(np.concatenate([weights, 1 - weights]))
+    estimates = arm_estimates(both, metric, covariates)
+    value, each, n = (np.split(column, 2) for column in (estimates.value, estimates.variance, estimates.n))
+    variance = each[0] + each[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = (value[1] - value[0]) / np.sqrt(variance)
+        df = variance**2 / (each[0] ** 2 / (n[0] - 1) + each[1] ** 2 / (n[1] - 1))
+        p = 2 * stdtr(df, -np.abs(t))
+    return np.where(variance > 0, p, np.nan)

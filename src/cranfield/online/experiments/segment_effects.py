@@ -1,0 +1,171 @@
+"""Effects by segment, such as country or device, with a warning: the more segments, the more false alarms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.comparison.corrections import adjust, find_correction
+from cranfield.online.experiments.arm_effects import ArmEffect
+from cranfield.online.experiments.experiment_metrics import Metric
+from cranfield.online.experiments.unit_table import ARM
+from cranfield.online.moments import Moments, moments_of_sets
+from cranfield.record import Record
+from cranfield.table import Column, Estimate, Table
+from cranfield.text import counted
+
+MOST_VALUES = 1_000
+"""A segment with more values is refused."""
+
+
+@dataclass(frozen=True)
+class Interaction:
+    """Do the effects of a metric differ between the values of a segment?"""
+
+    segment: str
+    metric: str
+    arm: str
+    statistic: float
+    df: int
+    p: float
+    p_adjusted: float = math.nan
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SegmentEffects(Record):
+    """The effect in every value of every segment."""
+
+    facts = ("interactions",)
+
+    segment: tuple[str, ...]
+    value: tuple[str, ...]
+    metric: tuple[str, ...]
+    arm: tuple[str, ...]
+    effects: tuple[ArmEffect, ...]
+    p_adjusted: NDArray[Any]
+    interactions: tuple[Interaction, ...]
+    alpha: float
+    correction: str
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """segment, value, metric, arm, users, difference, interval, p, p adjusted."""
+        texts = {name: np.array(getattr(self, name), dtype=object) for name in ("segment", "value", "metric", "arm")}
+        counts = {
+            "users control": np.array([effect.users_control for effect in self.effects], dtype=np.int64),
+            "users": np.array([effect.users for effect in self.effects], dtype=np.int64),
+        }
+        numbers = {
+            name: np.array([getattr(effect, name) for effect in self.effects], dtype=np.float64)
+            for name in ("difference", "low", "high", "relative", "p")
+        }
+        return {**texts, **counts, **numbers, "p adjusted": self.p_adjusted}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The warning about many comparisons, and the tests whether segments differ."""
+        tested = int((~np.isnan(self.p_adjusted)).sum())
+        low = sum(effect.p < self.alpha for effect in self.effects)
+        notes = [
+            f"caution: {counted(tested, 'comparison')} of segments; without any effect, about "
+            f"{self.alpha * tested:.1f} of them have p below {self.alpha:g} by chance ({low} have); only p adjusted "
+            f"({find_correction(self.correction).name}) counts, and a segment that was not planned is a question for "
+            "the next experiment, not an answer"
+        ]
+        for one in self.interactions:
+            said = "differ" if one.p_adjusted < self.alpha else "do not clearly differ"
+            notes.append(
+                f"{one.metric}, {one.arm}: the effects {said} between values of {one.segment} "
+                f"(Q({one.df}) = {one.statistic:.2f}, p adjusted = {one.p_adjusted:.4f})"
+            )
+        return tuple(notes)
+
+    def table(self) -> Table:
+        """A row per segment, value, metric and arm."""
+        columns = (
+            Column("segment"), Column("value"), Column("metric"), Column("arm"), Column("users", "count"),
+            Column("difference", "number"), Column("p", "probability"), Column("p adjusted", "probability"),
+        )  # fmt: skip
+        rows = [
+            (segment, value, metric, arm, effect.users_control + effect.users,
+             Estimate(metric, arm, effect.difference, effect.low, effect.high, effect.users, 0, 0), effect.p, float(p))
+            for segment, value, metric, arm, effect, p in zip(
+                self.segment, self.value, self.metric, self.arm, self.effects, self.p_adjusted, strict=True
+            )
+        ]  # fmt: skip
+        return Table(columns, tuple(rows), "Effects by segment", self.notes)
+
+
+def segment_effects(
+    frame: Any,
+    metrics: Sequence[Metric],
+    sets: Mapping[str, Sequence[str]],
+    order: Sequence[str],
+    segments: Sequence[str],
+    compare: Callable[[Metric, Moments, str], ArmEffect],
+    alpha: float,
+    correction: str,
+) -> SegmentEffects:
+    r"""The effect of each arm in each value of each segment, and Cochran's test whether effects are equal.
+
+    .. math:: Q = \sum_s \frac{(\Delta_s - \bar\Delta)^2}{V_s} \sim \chi^2(S - 1), \qquad
+        \bar\Delta = \frac{\sum_s \Delta_s / V_s}{\sum_s 1 / V_s}
+
+    p-values of all comparisons, of all segments, metrics and arms, are adjusted together; so are those of the tests
+    whether effects differ.
+    """
+    rows: list[tuple[str, str, str, str, ArmEffect]] = []
+    interactions: list[Interaction] = []
+    for segment in segments:
+        moments = moments_of_sets(frame, sets, [ARM, segment])
+        groups = next(iter(moments.values())).groups
+        values = sorted({value for arm, value in groups if arm is not None}, key=lambda one: (one is None, one))
+        if len(values) > MOST_VALUES:
+            from cranfield.errors import UsageError
+
+            raise UsageError(f"segment {segment!r} has {len(values):,} values; at most {MOST_VALUES:,} make sense")
+        for metric in metrics:
+            for arm in order[1:]:
+                effects = [compare(metric, _part(moments[str(metric)], value), arm) for value in values]
+                names = ["(none)" if value is None else str(value) for value in values]
+                rows += [(segment, name, str(metric), arm, effect) for name, effect in zip(names, effects, strict=True)]
+                interactions.append(Interaction(segment, str(metric), arm, *heterogeneity(effects)))
+    adjusted = adjust([row[4].p for row in rows], correction)
+    differ = adjust([one.p for one in interactions], correction)
+    tests = tuple(
+        Interaction(one.segment, one.metric, one.arm, one.statistic, one.df, one.p, float(p))
+        for one, p in zip(interactions, differ, strict=True)
+        if one.df > 0
+    )
+    segment_names, values_, names_, arms, effects_ = zip(*rows, strict=True)
+    return SegmentEffects(segment_names, values_, names_, arms, effects_, adjusted, tests, alpha, correction)
+
+
+def heterogeneity(effects: Sequence[ArmEffect]) -> tuple[float, int, float]:
+    """Cochran's Q of effects with standard errors, its degrees of freedom, and p.
+
+    Reference: Cochran, The Combination of Estimates from Different Experiments, Biometrics 10(1), 1954
+    """
+    from scipy.special import chdtrc
+
+    errors = np.array([effect.error for effect in effects])
+    difference = np.array([effect.difference for effect in effects])
+    usable = np.isfinite(errors) & (errors > 0)
+    if usable.sum() < 2:
+        return math.nan, 0, math.nan
+    weight = 1 / errors[usable] ** 2
+    mean = weight @ difference[usable] / weight.sum()
+    statistic = float(weight @ (difference[usable] - mean) ** 2)
+    df = int(usable.sum()) - 1
+    return statistic, df, float(chdtrc(df, statistic))
+
+
+def _part(moments: Moments, value: Any) -> Moments:
+    """The moments of one value of the segment, by arm."""
+    at = np.array([i for i, group in enumerate(moments.groups) if group[1] == value], dtype=np.int64)
+    groups = tuple((moments.groups[i][0],) for i in at)
+    return Moments(moments.names, (ARM,), groups, moments.n[at], moments.rows[at], moments.mean[at], moments.cov[at])

@@ -1,0 +1,243 @@
+"""From the rows of a table to one row per user: sums over rows, users in two arms left out, outliers capped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cranfield.check import nearest
+from cranfield.errors import UsageError
+from cranfield.online.moments import Moments, fetched
+from cranfield.text import counted
+
+if TYPE_CHECKING:
+    from cranfield.online.engines.engine import Engine
+
+ARM, UNIT, LOW, HIGH, ROWS = "_arm", "_unit", "_low", "_high", "_rows"
+"""Names of columns that this module adds; a table must not have them."""
+
+
+@dataclass(frozen=True)
+class UnitTable:
+    """A frame with one row per user: `_arm`, `_unit` if users have ids, metrics, covariates and segments.
+
+    Without user ids, rows without an arm are still there; `arm_counts` counts them.
+    """
+
+    frame: Any
+    notes: tuple[str, ...]
+    """What was left out or changed."""
+
+
+def read_table(engine: Engine, source: Any, text: Iterable[str]) -> Any:
+    """The table of an experiment; these columns are text, if it has them: the user 0012 is not the number 12."""
+    frame = engine.read(source)
+    schema = frame.collect_schema()
+    numbers = [name for name in dict.fromkeys(text) if name in schema and schema[name].is_numeric()]
+    return engine.read(source, text=numbers) if numbers else frame
+
+
+def unit_table(
+    engine: Engine,
+    frame: Any,
+    *,
+    arm: str,
+    unit: str | None = None,
+    sums: Sequence[str] = (),
+    means: Sequence[str] = (),
+    segments: Sequence[str] = (),
+    caps: Mapping[str, str | float] | None = None,
+) -> UnitTable:
+    """One row per user, and what had to be left out on the way.
+
+    With `unit`, the column of user ids, the rows of a user become one: `sums` (metrics) are added up, of `means`
+    (covariates) the mean is taken, and a user with rows in two arms is left out. Without it, each row is a user.
+    Rows without an arm, or without a user, are left out. `caps`: {column: the highest value}, a number or a quantile
+    over all users such as `p99`; higher values are set to it.
+    """
+    nw = _narwhals()
+    schema = frame.collect_schema()
+    numeric = tuple(dict.fromkeys((*sums, *means)))
+    check_columns(frame, [arm, *([unit] if unit else []), *segments], numeric)
+    notes = []
+    picked = [_text(nw, arm).alias(ARM), *(_text(nw, name).alias(name) for name in segments)]
+    if unit:
+        picked.append(_text(nw, unit).alias(UNIT))
+    chosen = frame.select(*picked, *(_number(nw, name, schema[name]) for name in numeric if name not in segments))
+    if unit:
+        chosen, facts = _one_row_each(nw, engine, chosen, sums, means, segments)
+        if facts["none"]:
+            notes.append(f"{counted(facts['none'], 'row')} without an arm or without a user left out")
+        if facts["two"]:
+            share = facts["two"] / facts["users"]
+            left_out = counted(facts["two"], "user")
+            notes.append(f"{left_out} in more than one arm left out ({share:.2%} of {facts['users']:,})")
+        if facts["several"]:
+            added = "metrics are sums over their rows" + (", covariates means" if means else "")
+            notes.append(f"{counted(facts['several'], 'user')} with several rows: {added}")
+        if facts.get("mixed"):
+            several = counted(facts["mixed"], "user")
+            notes.append(f"{several} with several values of a segment: the first in the alphabet counts")
+    if caps:
+        chosen, capped = capped_columns(engine, chosen, caps)
+        notes += capped
+    return UnitTable(chosen, tuple(notes))
+
+
+def arm_counts(frame: Any, moments: Iterable[Moments] = ()) -> tuple[dict[str, int], int]:
+    """The number of users of each arm, in the order of names, and of rows without an arm.
+
+    Moments by arm, if there are any, have counted them already.
+    """
+    nw = _narwhals()
+    counted_before = next(iter(moments), None)
+    if counted_before is not None:
+        counts = {group[0]: int(rows) for group, rows in zip(counted_before.groups, counted_before.rows, strict=True)}
+    else:
+        rows = fetched(frame.group_by(ARM).agg(nw.len().alias("users"))).to_pylist()
+        counts = {row[ARM]: int(row["users"]) for row in rows}
+    none = counts.pop(None, 0)
+    if not counts:
+        raise UsageError("the table has no row with an arm")
+    return {str(arm): counts[arm] for arm in sorted(counts, key=str)}, none
+
+
+def _one_row_each(
+    nw: Any, engine: Engine, frame: Any, sums: Sequence[str], means: Sequence[str], segments: Sequence[str]
+) -> tuple[Any, dict[str, Any]]:
+    """The frame with one row per user, and counts of what was met."""
+    empty = nw.col(ARM).is_null() | nw.col(UNIT).is_null()
+    none = fetched(frame.select(empty.cast(nw.Int64).sum().alias("none"))).to_pylist()[0]["none"]
+    grouped = added_up(
+        frame.filter(~empty) if none else frame,
+        [name for name in sums if name not in segments],
+        [name for name in means if name not in segments],
+        nw.col(ARM).min().alias(LOW),
+        nw.col(ARM).max().alias(HIGH),
+        *(nw.col(name).min().alias(name) for name in segments),
+        *(nw.col(name).max().alias(f"{HIGH}{name}") for name in segments),
+    )
+    grouped = engine.keep(grouped)
+    mixed = [(nw.col(name) != nw.col(f"{HIGH}{name}")) for name in segments]
+    tests = {
+        "users": nw.len(),
+        "two": (nw.col(LOW) != nw.col(HIGH)).cast(nw.Int64).sum(),
+        "several": (nw.col(ROWS) > 1).cast(nw.Int64).sum(),
+    }
+    if mixed:
+        tests["mixed"] = nw.any_horizontal(*mixed, ignore_nulls=True).cast(nw.Int64).sum()
+    facts = fetched(grouped.select(*(test.alias(name) for name, test in tests.items()))).to_pylist()[0]
+    users = grouped.filter(nw.col(LOW) == nw.col(HIGH)).rename({LOW: ARM})
+    return users.select(ARM, UNIT, *dict.fromkeys((*segments, *sums, *means))), {**facts, "none": none}
+
+
+def added_up(frame: Any, sums: Iterable[str], means: Iterable[str], *more: Any) -> Any:
+    """One row per user (`_unit`): sums and means of columns, the number of rows, and `more` aggregates.
+
+    A sum without any value is missing, as a mean is.
+    """
+    nw = _narwhals()
+    totals = tuple(dict.fromkeys(sums))
+    averages = tuple(name for name in dict.fromkeys(means) if name not in totals)
+    grouped = frame.group_by(UNIT).agg(
+        nw.len().alias(ROWS),
+        *(nw.col(name).sum().alias(name) for name in totals),
+        *(nw.col(name).count().alias(f"{ROWS}{name}") for name in totals),
+        *(nw.col(name).mean().alias(name) for name in averages),
+        *more,
+    )
+    present = (nw.when(nw.col(f"{ROWS}{name}") > 0).then(nw.col(name)).alias(name) for name in totals)
+    return grouped.with_columns(*present).drop(*(f"{ROWS}{name}" for name in totals))
+
+
+def with_units(frame: Any, unit: str, numbers: Iterable[str]) -> Any:
+    """The rows that have a user, with the user's id as `_unit` and the columns as floats."""
+    nw = _narwhals()
+    schema = frame.collect_schema()
+    names = tuple(dict.fromkeys(numbers))
+    check_columns(frame, [unit], names)
+    named = frame.with_columns(_text(nw, unit).alias(UNIT), *(_number(nw, name, schema[name]) for name in names))
+    return named.filter(~nw.col(UNIT).is_null())
+
+
+def check_columns(frame: Any, keys: Iterable[str], numbers: Iterable[str]) -> None:
+    """Raise an error unless all columns are there, and those of `numbers` hold numbers."""
+    nw = _narwhals()
+    schema = frame.collect_schema()
+    for name in (*keys, *numbers):
+        if name not in schema:
+            raise nearest(name, list(schema), "column")
+    for name in numbers:
+        if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
+            raise UsageError(f"column {name!r} holds {schema[name]}, must hold numbers")
+
+
+def capped_columns(engine: Engine, frame: Any, caps: Mapping[str, str | float]) -> tuple[Any, tuple[str, ...]]:
+    """The frame with higher values set to the cap of their column, and a note on each."""
+    nw = _narwhals()
+    notes, limits = [], {}
+    frame = frame.filter(~nw.col(ARM).is_null())
+    names = frame.collect_schema().names()
+    for name, cap in caps.items():
+        if name not in names:
+            raise nearest(name, [one for one in names if not one.startswith("_")], "column")
+        limits[name] = cap_value(engine, frame, name, cap)
+    above = fetched(
+        frame.select(*((nw.col(name) > limit).cast(nw.Int64).sum().alias(name) for name, limit in limits.items()))
+    ).to_pylist()[0]
+    for name, limit in limits.items():
+        rule = f" ({caps[name]} of all users)" if isinstance(caps[name], str) else ""
+        notes.append(f"{name} capped at {limit:.6g}{rule}: {counted(above[name] or 0, 'user')} above it")
+    changed = (
+        nw.when(nw.col(name) > limit).then(nw.lit(limit)).otherwise(nw.col(name)).alias(name)
+        for name, limit in limits.items()
+    )
+    return frame.with_columns(*changed), tuple(notes)
+
+
+def cap_value(engine: Engine, frame: Any, name: str, cap: str | float) -> float:
+    """The cap of a column: a number, or a quantile such as `p99`."""
+    if isinstance(cap, str) and cap.startswith("p"):
+        try:
+            at = float(cap[1:]) / 100
+        except ValueError:
+            at = -1.0
+        if not 0 < at < 1:
+            raise UsageError(f"cap of {name} == {cap!r}, must be a number, or a quantile such as p99")
+        value = engine.quantiles(frame, name, [at]).to_pylist()[0]["q0"]
+        if value is None:
+            raise UsageError(f"cap of {name} == {cap!r}, but the column has no values")
+        return float(value)
+    try:
+        return float(cap)
+    except ValueError:
+        raise UsageError(f"cap of {name} == {cap!r}, must be a number, or a quantile such as p99") from None
+
+
+def chosen_control(arms: Sequence[str], control: str | None) -> tuple[str, str]:
+    """The control arm, and a note if it had to be chosen: `control` or `A`, else the first in alphabetical order."""
+    if control is not None:
+        if str(control) not in arms:
+            raise nearest(str(control), list(arms), "arm")
+        return str(control), ""
+    usual = [arm for name in ("control", "a") for arm in arms if arm.casefold() == name]
+    if usual:
+        return usual[0], f"control: {usual[0]}"
+    return arms[0], f"control: {arms[0]}, the first of the arms; name another if that is wrong"
+
+
+def _text(nw: Any, name: str) -> Any:
+    return nw.col(name).cast(nw.String)
+
+
+def _number(nw: Any, name: str, dtype: Any) -> Any:
+    """A column as floats; what is not finite is missing."""
+    value = nw.col(name).cast(nw.Float64)
+    return (nw.when(value.is_finite()).then(value) if dtype.is_float() or dtype.is_decimal() else value).alias(name)
+
+
+def _narwhals() -> Any:
+    from cranfield.online.engines.engine import need_logs
+
+    return need_logs("narwhals", "a table of an experiment")

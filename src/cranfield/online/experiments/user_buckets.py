@@ -1,0 +1,130 @@
+"""Users in buckets: sums per bucket, from which splits and resamples are drawn without touching a row again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cranfield.online.experiments.arm_estimates import value_and_gradient
+from cranfield.online.experiments.experiment_metrics import Metric
+from cranfield.online.experiments.unit_table import ARM, UNIT
+from cranfield.online.moments import Moments, moments_of_sets
+from cranfield.types import Array
+
+if TYPE_CHECKING:
+    from cranfield.online.engines.engine import Engine
+
+BUCKETS = 5_000
+"""Buckets in which users are counted together."""
+BUCKET = "_bucket"
+_BLOCK = 250
+"""Resamples at a time, to bound memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class BucketSums:
+    """Sums over the users of each bucket, of numbers from which a constant was subtracted."""
+
+    names: tuple[str, ...]
+    n: Array
+    """groups × buckets: the number of users."""
+    first: Array
+    """groups × buckets × columns: sums of the shifted columns."""
+    second: Array
+    """groups × buckets × columns × columns: sums of their products."""
+    shift: Array
+
+    def moments(self, weights: Array, group: int = 0) -> Moments:
+        """The moments of weighted buckets, one group for each row of `weights`."""
+        return from_sums(
+            self.names,
+            weights @ self.n[group],
+            weights @ self.first[group],
+            np.tensordot(weights, self.second[group], axes=1),
+            self.shift,
+        )
+
+
+def bucket_sums(
+    engine: Engine,
+    frame: Any,
+    sets: Mapping[str, Sequence[str]],
+    *,
+    groups: Sequence[str] | None = None,
+    buckets: int = BUCKETS,
+    seed: int = 0,
+) -> dict[str, BucketSums]:
+    """Sums of each set of columns by bucket, for each arm in `groups`, or for all users together.
+
+    The bucket of a user is a hash of the id and the seed, so it does not depend on the order of rows or on the engine.
+    """
+    from cranfield.online.engines.engine import need_logs
+
+    nw = need_logs("narwhals", "a table of an experiment")
+    numbered = engine.add_bucket(frame, BUCKET, UNIT, f"buckets/{seed}")
+    numbered = numbered.with_columns((nw.col(BUCKET) % buckets).alias(BUCKET))
+    by = [ARM, BUCKET] if groups is not None else [BUCKET]
+    found = moments_of_sets(numbered, sets, by)
+    rows = {arm: i for i, arm in enumerate(groups)} if groups is not None else {}
+    result = {}
+    for label, moments in found.items():
+        size, shape = len(moments.names), (max(1, len(rows)), buckets)
+        n, first, second = np.zeros(shape), np.zeros((*shape, size)), np.zeros((*shape, size, size))
+        shift = moments.pooled().mean[0]
+        shift = np.where(np.isfinite(shift), shift, 0.0)
+        for i, group in enumerate(moments.groups):
+            if not moments.n[i] or (groups is not None and group[0] not in rows):
+                continue
+            at = (rows[str(group[0])] if groups is not None else 0, int(str(group[-1])))
+            centre, count = moments.mean[i] - shift, float(moments.n[i])
+            n[at], first[at] = count, count * centre
+            second[at] = count * np.outer(centre, centre)
+            if count > 1:
+                second[at] += (count - 1) * moments.cov[i]
+        result[label] = BucketSums(moments.names, n, first, second, shift)
+    return result
+
+
+def from_sums(names: tuple[str, ...], n: Array, first: Array, second: Array, shift: Array) -> Moments:
+    """Moments from sums of shifted values, a group for each row."""
+    count = np.rint(n).astype(np.int64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre = first / n[:, None]
+        cov = (second - n[:, None, None] * centre[:, :, None] * centre[:, None, :]) / (n - 1)[:, None, None]
+    groups = tuple((i,) for i in range(len(count)))
+    return Moments(names, ("draw",), groups, count, count, centre + shift, cov)
+
+
+def bootstrapped(
+    sums: Mapping[str, BucketSums],
+    metrics: Mapping[str, Sequence[tuple[Metric, float]]],
+    groups: int,
+    *,
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> dict[str, Array]:
+    """Each metric in each group, in each Poisson resample of the buckets of users: groups × resamples.
+
+    Every bucket is counted as often as a Poisson number with mean 1 says. As users are in buckets by chance, buckets
+    are as good as users for this. `metrics` are weighted sums, such as a metric minus θ times its covariate. All
+    metrics share the resamples.
+
+    Reference: Chamandy, Muralidharan, Najmi & Naidu, Estimating Uncertainty for Massive Data Streams, Google, 2012
+    """
+    rng = np.random.default_rng(seed)
+    out = {name: np.zeros((groups, resamples)) for name in metrics}
+    buckets = next(iter(sums.values())).n.shape[1]
+    for begin in range(0, resamples, _BLOCK):
+        block = slice(begin, min(begin + _BLOCK, resamples))
+        for group in range(groups):
+            weights = rng.poisson(1.0, (block.stop - begin, buckets)).astype(np.float64)
+            for name, parts in metrics.items():
+                own = sums[name]
+                empty = np.zeros((len(weights), len(own.names), len(own.names)))
+                moments = from_sums(own.names, weights @ own.n[group], weights @ own.first[group], empty, own.shift)
+                for metric, weight in parts:
+                    out[name][group, block] += weight * value_and_gradient(moments, metric)[0]
+    return out

@@ -1,0 +1,316 @@
+"""Which system do users prefer? Wins and losses of interleaved lists, with tests, intervals and cycles."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.comparison.corrections import adjust
+from cranfield.online.interleaving.preference_counts import PreferenceCounts
+from cranfield.online.interleaving.sign_statistics import always_valid, impressions_needed, preference, sign_test
+from cranfield.record import Record
+from cranfield.table import Cell, Column, Table
+from cranfield.text import counted, listed
+from cranfield.types import Array
+
+
+@dataclass(frozen=True)
+class PairPreference:
+    """Which of two systems users prefer."""
+
+    first: str
+    second: str
+    wins: int
+    """Impressions in which the first system has more credit."""
+    ties: int
+    losses: int
+    delta: float
+    """Chapelle et al.'s Δ: above 0 if the first system wins more often."""
+    user_low: float
+    """The interval of Δ if users are drawn again; NaN without users."""
+    user_high: float
+    query_low: float
+    """The interval of Δ if queries are drawn again; NaN without queries."""
+    query_high: float
+    credit: float
+    """The mean credit of the first system minus that of the second, for an impression."""
+    credit_low: float
+    """Its interval, by users if they are known."""
+    credit_high: float
+    p: float
+    """Exact sign test of wins and losses, over impressions."""
+    p_adjusted: float
+    p_users: float
+    """Exact sign test with one vote for each user; NaN without users."""
+    p_any_time: float
+    """A p-value that holds however often one looks."""
+    design_effect: float
+    """The variance of Δ by users, relative to independent impressions; NaN without users."""
+    needed: float
+    """The impressions at which a difference of this size is found with the power asked for."""
+    better: str
+    """The system that is preferred; empty if no difference is shown."""
+
+    @property
+    def impressions(self) -> int:
+        """All impressions."""
+        return self.wins + self.ties + self.losses
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InterleavingAnalysis(Record):
+    """A row per pair of systems, the matrix of preferences, cycles, and a verdict."""
+
+    facts = ("verdict", "alpha", "level", "power", "correction", "resamples", "seed", "cycles")
+
+    systems: tuple[str, ...]
+    pairs: tuple[PairPreference, ...]
+    users: int
+    """The number of users; 0 if they are not known."""
+    queries: int
+    alpha: float
+    level: float
+    power: float
+    correction: str
+    resamples: int
+    seed: int
+    notes: tuple[str, ...]
+
+    @property
+    def cycles(self) -> tuple[tuple[str, ...], ...]:
+        """Three systems each of which is shown to be better than the next, and the last than the first."""
+        beats = {
+            (pair.better, pair.second if pair.better == pair.first else pair.first)
+            for pair in self.pairs
+            if pair.better
+        }
+        return cycles_of(beats, self.systems)
+
+    @property
+    def verdict(self) -> str:
+        """The result in one sentence."""
+        return _verdict(self)
+
+    def matrix(self) -> Array:
+        """systems × systems: Δ of the row's system over the column's; 0 on the diagonal."""
+        number = {name: n for n, name in enumerate(self.systems)}
+        values = np.zeros((len(self.systems), len(self.systems)))
+        for pair in self.pairs:
+            i, j = number[pair.first], number[pair.second]
+            values[i, j], values[j, i] = pair.delta, -pair.delta
+        return values
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """first, second, impressions, wins, ties, losses, delta, intervals by user and by query, p, needed, better."""
+        text, whole = ("first", "second", "better"), ("impressions", "wins", "ties", "losses")
+        names = (
+            "first", "second", "impressions", "wins", "ties", "losses", "delta", "user_low", "user_high", "query_low",
+            "query_high", "credit", "credit_low", "credit_high", "p", "p_adjusted", "p_users", "p_any_time",
+            "design_effect", "needed", "better",
+        )  # fmt: skip
+        return {
+            name: np.array(
+                [getattr(pair, name) for pair in self.pairs],
+                dtype=object if name in text else np.int64 if name in whole else np.float64,
+            )
+            for name in names
+        }
+
+    def table(self) -> Table:
+        """A row per pair; columns that hold nothing are left out."""
+        columns = [Column("first"), Column("second"), *(Column(name, "count") for name in ("wins", "ties", "losses"))]
+        columns += [Column("Δ", "number")]
+        by = [name for name, number in (("user", self.users), ("query", self.queries)) if number]
+        columns += [Column(f"{100 * self.level:g}% by {name}") for name in by]
+        columns += [Column("credit", "number")]
+        several = len(self.pairs) > 1
+        columns += [Column("p", "probability"), *([Column("p adjusted", "probability")] if several else [])]
+        columns += [*([Column("p by user", "probability")] if self.users else []), Column("p any time", "probability")]
+        columns += [Column("better")]
+        rows: list[tuple[Cell, ...]] = []
+        for pair in self.pairs:
+            ends = {"user": (pair.user_low, pair.user_high), "query": (pair.query_low, pair.query_high)}
+            cells: list[Cell] = [pair.first, pair.second, pair.wins, pair.ties, pair.losses, pair.delta]
+            cells += [_interval(*ends[name]) for name in by]
+            cells += [pair.credit]
+            cells += [pair.p, *([pair.p_adjusted] if several else []), *([pair.p_users] if self.users else [])]
+            rows.append((*cells, pair.p_any_time, pair.better or "-"))
+        return Table(tuple(columns), tuple(rows), self.verdict, self.notes)
+
+    def matrix_table(self) -> Table:
+        """A row and a column per system: Δ of the row's system over the column's."""
+        columns = (Column("Δ of row over column"), *(Column(name, "number") for name in self.systems))
+        rows = [
+            (name, *(None if i == j else float(value) for j, value in enumerate(row)))
+            for i, (name, row) in enumerate(zip(self.systems, self.matrix(), strict=True))
+        ]
+        return Table(columns, tuple(rows), "Preferences")
+
+
+def analyse_interleaving(
+    counts: PreferenceCounts,
+    *,
+    alpha: float = 0.05,
+    level: float = 0.95,
+    power: float = 0.8,
+    correction: str = "holm",
+    resamples: int = 2_000,
+    seed: int = 0,
+) -> InterleavingAnalysis:
+    """Compare systems by the impressions that each won: Δ, sign tests, intervals by user and by query, cycles.
+
+    A system is better if three things agree. The sign test, corrected for the number of pairs, has p < α. The interval
+    of Δ by user (where users are known) does not contain 0: impressions of one user may be alike, and the sign test
+    takes them as independent. And the interval of the mean difference in credit does not contain 0: with probabilistic,
+    optimised and pairwise interleaving, clicks at random give all systems the same mean credit, but one of them may win
+    a little more often, by less. Ties do not count in the sign tests, and as half a win in Δ.
+
+    p_any_time holds however often one looks, and may be used to stop early; it too takes impressions as independent.
+
+    Reference: Chapelle, Joachims, Radlinski & Yue, TOIS 30(1), 2012, doi:10.1145/2094072.2094078
+
+    >>> from cranfield.online.interleaving.preference_counts import count_preferences
+    >>> credit = np.array([[1, 0]] * 30 + [[0, 1]] * 10 + [[0, 0]] * 20)
+    >>> analyse_interleaving(count_preferences(["dense", "bm25"], credit)).verdict
+    'dense is better than bm25: it won 30 of 40 decided impressions (Δ = 0.1667, sign test p = 0.0022).'
+    """
+    check.between("analyse_interleaving", low=0, high=1, alpha=alpha, level=level, power=power)
+    check.whole("analyse_interleaving", resamples=resamples)
+    p = [sign_test(int(wins), int(losses)) for wins, _, losses in counts.totals]
+    adjusted = adjust(p, correction)
+    rows = []
+    for number, (i, j) in enumerate(counts.pairs):
+        wins, ties, losses = counts.totals[number].tolist()
+        total = wins + ties + losses
+        delta = float(preference(wins, losses, ties))
+        ends, effect, by_vote = {}, np.nan, np.nan
+        for name, clusters in (("user", counts.by_user), ("query", counts.by_query)):
+            rng = np.random.default_rng([seed, number, name == "query"])
+            ends[name] = clusters[number].interval(level, resamples, rng) if clusters else (np.nan, np.nan)
+        if counts.by_user:
+            effect = counts.by_user[number].design_effect()
+            by_vote = sign_test(*counts.by_user[number].votes())
+        low, high = ends["user"]
+        moments = counts.credit[number] if counts.credit else None
+        credit = (np.nan, np.nan, np.nan) if moments is None else (moments.mean, *moments.interval(level))
+        same = moments is None or (credit[1] > 0 if delta > 0 else credit[2] < 0)
+        shown = bool(adjusted[number] < alpha) and (not counts.by_user or low > 0 or high < 0) and same
+        winner = counts.systems[i if delta > 0 else j] if shown else ""
+        needed = impressions_needed(wins / total, losses / total, alpha, power) if total else math.inf
+        rows.append(
+            PairPreference(
+                counts.systems[i], counts.systems[j], wins, ties, losses, delta, low, high, *ends["query"], *credit,
+                p[number],
+                float(adjusted[number]), by_vote, always_valid(wins, losses), effect,
+                needed * (effect if effect > 1 else 1), winner,
+            )
+        )  # fmt: skip
+    users = counts.by_user[0].clusters if counts.by_user else 0
+    queries = counts.by_query[0].clusters if counts.by_query else 0
+    made = InterleavingAnalysis(
+        counts.systems, tuple(rows), users, queries, alpha, level, power, correction, resamples, seed, counts.notes
+    )
+    notes = (*counts.notes, *_notes(made, counts))
+    return InterleavingAnalysis(
+        made.systems, made.pairs, users, queries, alpha, level, power, correction, resamples, seed, notes
+    )
+
+
+def cycles_of(beats: set[tuple[str, str]], systems: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
+    """Triples in which each system beats the next, and the last the first.
+
+    If preferences of all pairs are shown, every longer cycle contains such a triple.
+
+    >>> cycles_of({("a", "b"), ("b", "c"), ("c", "a"), ("a", "d")}, ("a", "b", "c", "d"))
+    (('a', 'b', 'c'),)
+    """
+    place = {name: n for n, name in enumerate(systems)}
+    return tuple(
+        (a, b, c)
+        for a, b in sorted(beats, key=lambda pair: (place[pair[0]], place[pair[1]]))
+        for c in systems
+        if (b, c) in beats and (c, a) in beats and place[a] < min(place[b], place[c])
+    )
+
+
+def _notes(analysis: InterleavingAnalysis, counts: PreferenceCounts) -> Iterator[str]:
+    impressions = analysis.pairs[0].impressions
+    known = [counted(impressions, "impression")]
+    known += [counted(analysis.users, "user")] if analysis.users else []
+    known += [counted(analysis.queries, "query", "queries")] if analysis.queries else []
+    yield ", ".join(known)
+    yield (
+        "Δ = (wins + ties / 2) / impressions − 1/2 (Chapelle et al. 2012); p: exact sign test without ties; p any "
+        "time: valid however often one looks; credit: mean of the first minus the second"
+    )
+    if analysis.users or analysis.queries:
+        drawn = f"{analysis.resamples:,} bootstrap samples of whole users or queries"
+        yield f"intervals: percentiles of {drawn}, seed {analysis.seed}"
+    if len(analysis.pairs) > 1:
+        yield f"p adjusted: {analysis.correction}, for {len(analysis.pairs)} pairs"
+    if counts.by_user and counts.by_user[0].repeated:
+        worst = max((pair.design_effect for pair in analysis.pairs if pair.design_effect > 0), default=1.0)
+        yield (
+            f"users have several impressions; the variance of Δ by users is up to {worst:.2f} times that of "
+            "independent impressions, which p and p any time assume"
+        )
+    if not analysis.users:
+        yield "users are not known, so impressions are taken as independent"
+
+
+def _verdict(analysis: InterleavingAnalysis) -> str:
+    """The result in one sentence, for two systems or for several."""
+    if len(analysis.pairs) == 1:
+        return _verdict_of_two(analysis, analysis.pairs[0])
+    shown = [pair for pair in analysis.pairs if pair.better]
+    if analysis.cycles:
+        circle = "; ".join(" > ".join((*cycle, cycle[0])) for cycle in analysis.cycles[:3])
+        return f"The preferences are not transitive, so there is no best system: {circle}."
+    undecided = len(analysis.pairs) - len(shown)
+    beaten = dict.fromkeys(analysis.systems, 0)
+    for pair in shown:
+        beaten[pair.better] += 1
+    best = [name for name, number in beaten.items() if number == len(analysis.systems) - 1]
+    rest = f"; {counted(undecided, 'pair')} of {len(analysis.pairs)} not decided" if undecided else ""
+    if best:
+        return f"{best[0]} is better than all {len(analysis.systems) - 1} others{rest}."
+    if shown:
+        some = listed(f"{pair.better} > {pair.second if pair.better == pair.first else pair.first}" for pair in shown)
+        return f"No system is shown to be better than all others{rest}: {some}."
+    return f"No difference between the {len(analysis.systems)} systems is shown."
+
+
+def _verdict_of_two(analysis: InterleavingAnalysis, pair: PairPreference) -> str:
+    decided = pair.wins + pair.losses
+    p = f"p = {pair.p:.4f}" if pair.p >= 0.0001 else "p < 0.0001"
+    if pair.better:
+        other = pair.second if pair.better == pair.first else pair.first
+        won = pair.wins if pair.better == pair.first else pair.losses
+        return (
+            f"{pair.better} is better than {other}: it won {won:,} of {decided:,} decided impressions "
+            f"(Δ = {abs(pair.delta):.4f}, sign test {p})."
+        )
+    if not decided:
+        return f"No impression was decided between {pair.first} and {pair.second}: all {pair.ties:,} are ties."
+    more = (
+        ""
+        if math.isinf(pair.needed)
+        else f" A difference of this size needs about {math.ceil(pair.needed):,} impressions."
+    )
+    contains = pair.user_low <= 0 <= pair.user_high
+    reason = "the interval by user contains 0" if contains else "the mean difference in credit may be 0"
+    because = f"sign test {p}" if pair.p >= analysis.alpha else f"sign test {p}, but {reason}"
+    return (
+        f"No difference between {pair.first} and {pair.second} is shown: {pair.wins:,} to {pair.losses:,} of "
+        f"{pair.impressions:,} impressions (Δ = {pair.delta:.4f}, {because}).{more}"
+    )
+
+
+def _interval(low: float, high: float) -> str:
+    return "-" if math.isnan(low) else f"{low:.4f} to {high:.4f}"

@@ -1,0 +1,140 @@
+"""Statistics of wins and losses: Δ, the exact sign test, an always-valid test, and the impressions needed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from cranfield import check
+from cranfield.types import Array
+
+FIRST_GUESS = 50.0
+"""The prior of the always-valid test is Beta(a, a) with this a. Its standard deviation is 0.05, so the test is most
+sensitive to systems that win about 0.45 or 0.55 of the decided impressions, and it is valid whatever the truth is."""
+
+
+def preference(wins: Any, losses: Any, ties: Any) -> Array:
+    r"""Chapelle et al.'s Δ: the share of impressions that a system wins, where a tie is half a win, minus one half.
+
+    .. math:: \Delta_{AB} = \frac{\text{wins}(A) + \frac{1}{2} \text{ties}(A, B)}
+        {\text{wins}(A) + \text{wins}(B) + \text{ties}(A, B)} - \frac{1}{2}
+
+    NaN without impressions.
+    Reference: Chapelle, Joachims, Radlinski & Yue, TOIS 30(1), 2012, doi:10.1145/2094072.2094078
+
+    >>> float(preference(30, 20, 50))
+    0.05
+    """
+    wins, losses, ties = (np.asarray(values, dtype=np.float64) for values in (wins, losses, ties))
+    total = wins + losses + ties
+    return np.asarray(np.divide(wins - losses, 2 * total, out=np.full(np.shape(total), np.nan), where=total > 0))
+
+
+def sign_test(wins: int, losses: int) -> float:
+    """The exact two-sided sign test: how likely are wins at least as uneven if both systems are equally good?
+
+    Ties are left out (Conover, Practical Nonparametric Statistics, 1999, §3.4). Without wins and losses: 1.
+
+    >>> round(sign_test(8, 2), 4)  # 2 (1 + 10 + 45) / 2^10
+    0.1094
+    """
+    from scipy.stats import binom
+
+    n = int(wins) + int(losses)
+    return min(1.0, 2 * float(binom.cdf(min(wins, losses), n, 0.5))) if n else 1.0
+
+
+def always_valid(wins: int, losses: int) -> float:
+    r"""A p-value of wins and losses that holds however often one looks at the results, and whenever one stops.
+
+    .. math:: p = \min\left(1, \frac{B(a, a)\, 2^{-(W + L)}}{B(a + W, a + L)}\right), \quad a = 50
+
+    It is the inverse of a mixture likelihood ratio: under equal systems, the ratio exceeds 1/α at any time with a
+    probability of at most α (Ville's inequality).
+    References: Robbins, Annals of Mathematical Statistics 41(5), 1970; Johari et al., Operations Research 70(3), 2022
+
+    >>> round(always_valid(8, 2), 4), round(always_valid(80, 20), 8)
+    (0.8893, 0.00014488)
+    """
+    log_ratio = _log_beta(FIRST_GUESS + wins, FIRST_GUESS + losses) - _log_beta(FIRST_GUESS, FIRST_GUESS)
+    return min(1.0, math.exp(min(0.0, -log_ratio - (wins + losses) * math.log(2))))
+
+
+def always_valid_interval(wins: int, losses: int, level: float = 0.95) -> tuple[float, float]:
+    """The probabilities of a win, among wins and losses, that the always-valid test does not reject.
+
+    Of all such intervals that one looks at, at any time, all contain the true probability with the confidence level.
+
+    >>> [round(end, 4) for end in always_valid_interval(80, 20)]
+    [0.5532, 0.9482]
+    """
+    from scipy.optimize import brentq
+
+    n = wins + losses
+    if n == 0:
+        return 0.0, 1.0
+    mixture = _log_beta(FIRST_GUESS + wins, FIRST_GUESS + losses) - _log_beta(FIRST_GUESS, FIRST_GUESS)
+    limit = math.log(1 / (1 - level))
+
+    def excess(p: float) -> float:
+        return mixture - wins * math.log(p) - losses * math.log1p(-p) - limit
+
+    best, edge = wins / n, 1e-12
+    low = 0.0 if wins == 0 else float(brentq(excess, edge, min(best, 1 - edge)))
+    high = 1.0 if losses == 0 else float(brentq(excess, max(best, edge), 1 - edge))
+    return low, high
+
+
+def impressions_needed(wins: float, losses: float, alpha: float = 0.05, power: float = 0.8) -> float:
+    r"""The impressions after which a two-sided sign test finds the difference with this power; infinite for none.
+
+    .. math:: n = \left(\frac{z_{1 - \alpha/2} \sqrt{w + l} + z_{\text{power}} \sqrt{w + l - (w - l)^2}}{w - l}\right)^2
+
+    `wins` and `losses` are shares of all impressions; the rest are ties.
+    Reference: Connor, Biometrics 43(1), 1987, of McNemar's test, which is the sign test of pairs
+
+    >>> round(impressions_needed(0.30, 0.20))
+    390
+    """
+    from scipy.special import ndtri
+
+    check_shares(wins, losses)
+    check.between("impressions_needed", low=0, high=1, alpha=alpha, power=power)
+    difference, decided = wins - losses, wins + losses
+    if difference == 0:
+        return math.inf
+    root = ndtri(1 - alpha / 2) * math.sqrt(decided) + ndtri(power) * math.sqrt(max(decided - difference**2, 0.0))
+    return float((max(root, 0.0) / difference) ** 2)
+
+
+def power_at(wins: float, losses: float, impressions: Any, alpha: float = 0.05) -> Array:
+    """The probability that a two-sided sign test of so many impressions finds the difference, and its direction.
+
+    It is the formula of `impressions_needed`, solved for the power.
+
+    >>> float(power_at(0.30, 0.20, 390).round(3))
+    0.8
+    """
+    from scipy.special import ndtr, ndtri
+
+    check_shares(wins, losses)
+    difference, decided = abs(wins - losses), wins + losses
+    spread = math.sqrt(decided - difference**2)
+    n = np.asarray(impressions, dtype=np.float64)
+    if decided == 0:
+        return np.zeros_like(n)
+    reach = difference * np.sqrt(n) - ndtri(1 - alpha / 2) * math.sqrt(decided)
+    return np.asarray(ndtr(reach / spread) if spread > 0 else (reach > 0).astype(np.float64))
+
+
+def check_shares(wins: float, losses: float) -> None:
+    """Raise an error unless wins and losses are shares of all impressions."""
+    check.between("", low=0, high=1, wins=wins, losses=losses)
+    if wins + losses > 1 + 1e-12:
+        raise check.wrong("", "wins + losses", wins + losses, "at most 1; the rest are ties")
+
+
+def _log_beta(a: float, b: float) -> float:
+    return math.lgamma(a) + math.lgamma(b) - math.lgamma(a + b)

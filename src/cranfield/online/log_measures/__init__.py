@@ -1,0 +1,35 @@
+"""Online measures of logs, weighted sums and sets of them, preferences from clicks, and satisfaction."""
+
+from __future__ import annotations
+
+from cranfield.online.log_measures import (
+    business,
+    document_level,
+    loyalty,
+    query_level,
+    ranking_level,
+    session_level,
+)
+from cranfield.online.log_measures.document_clicks import DocumentClicks, document_clicks
+from cranfield.online.log_measures.log_rows import LogRows
+from cranfield.online.log_measures.measured_log import LogMeasures, measure_log
+from cranfield.online.log_measures.metric_sets import SETS, MetricSet, metric_set
+from cranfield.online.log_measures.oec import OEC, OECPart, read_oec
+from cranfield.online.log_measures.online_measure import (
+    REGISTRY,
+    OnlineMeasure,
+    known_online,
+    online_measure,
+    parse_online,
+    parse_online_many,
+)
+from cranfield.online.log_measures.user_sums import UserSums, per_user
+
+__all__ = [
+    "OEC", "REGISTRY", "SETS", "DocumentClicks", "LogMeasures", "LogRows", "MetricSet", "OECPart", "OnlineMeasure",
+    "UserSums", "document_clicks", "known_online", "measure_log", "metric_set", "online_measure", "parse_online",
+    "parse_online_many", "per_user", "read_oec",
+]  # fmt: skip
+
+LEVEL_MODULES = (document_level, ranking_level, session_level, loyalty, business, query_level)
+"""The modules that define measures, in the order of levels."""

@@ -1,0 +1,178 @@
+"""Clicks per document, or per query and document: CTR, and clicks over the clicks that the ranks let expect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.errors import UsageError
+from cranfield.online.log_measures.expressions import col, indicator
+from cranfield.online.log_measures.measured_log import LEAST, student
+from cranfield.online.log_measures.query_texts import normal_text
+from cranfield.online.log_measures.shown_documents import rank_rates
+from cranfield.online.logs.log import Log
+from cranfield.online.moments import moments_of_sets
+from cranfield.record import Record
+from cranfield.table import Cell, Column, Estimate, Table
+from cranfield.text import counted
+from cranfield.types import Array
+
+SORTS = ("impressions", "clicks", "CTR", "COEC")
+MOST = 20
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DocumentClicks(Record):
+    """The documents of a log that were shown most, with their clicks."""
+
+    facts = ("confidence", "least")
+
+    keys: dict[str, NDArray[Any]]
+    """`query` and `doc`, or `doc` alone."""
+    users: NDArray[np.int64]
+    """How many users saw the document."""
+    impressions: NDArray[np.int64]
+    clicks: NDArray[np.int64]
+    rank: Array
+    """The mean rank at which the document was shown."""
+    ctr: Array
+    ctr_reach: Array
+    """Half the width of the interval."""
+    coec: Array
+    coec_reach: Array
+    confidence: float
+    least: int
+    notes: tuple[str, ...]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """query (if asked for), doc, users, impressions, clicks, rank, CTR and COEC with their intervals."""
+        return {
+            **self.keys,
+            "users": self.users,
+            "impressions": self.impressions,
+            "clicks": self.clicks,
+            "rank": self.rank,
+            "CTR": self.ctr,
+            "CTR low": self.ctr - self.ctr_reach,
+            "CTR high": self.ctr + self.ctr_reach,
+            "COEC": self.coec,
+            "COEC low": self.coec - self.coec_reach,
+            "COEC high": self.coec + self.coec_reach,
+        }
+
+    def table(self) -> Table:
+        """A row per document."""
+        heads = [Column(name) for name in self.keys]
+        heads += [Column(name, "count") for name in ("users", "impressions", "clicks")]
+        heads += [Column("mean rank", "number"), Column("CTR", "number"), Column("COEC", "number")]
+        rows: list[tuple[Cell, ...]] = []
+        for i in range(len(self.users)):
+            names = [column[i] for column in self.keys.values()]
+            counts = (int(column[i]) for column in (self.users, self.impressions, self.clicks))
+            rates = (
+                Estimate(name, "", value[i], value[i] - reach[i], value[i] + reach[i], int(self.users[i]), 0, 0)
+                for name, value, reach in (("CTR", self.ctr, self.ctr_reach), ("COEC", self.coec, self.coec_reach))
+            )
+            rows.append((*names, *counts, float(self.rank[i]), *rates))
+        return Table(tuple(heads), tuple(rows), "Clicks by document", self.notes)
+
+
+def document_clicks(
+    log: Log,
+    *,
+    per_query: bool = False,
+    top: int = MOST,
+    sort: str = "impressions",
+    confidence: float = 0.95,
+    least: int = LEAST,
+) -> DocumentClicks:
+    r"""The documents with the most impressions, clicks, CTR or COEC, with intervals over users.
+
+    .. math:: \text{COEC}(d) = \frac{\text{clicks on } d}{\sum_{\text{impressions of } d} \text{CTR}(r)}
+
+    COEC is 1 for a document that is clicked as often as the average document at the ranks where it was shown.
+    per_query: a row per query and document; queries with the same text in lower case are the same.
+    top: how many documents.
+    least: documents that fewer users saw are left out.
+
+    Reference: Zhang & Jones, WWW 2007 workshop; Ferro & Maistro 2024, §6.5
+
+    >>> from cranfield.online.logs import simulate_log
+    >>> clicks = document_clicks(simulate_log(users=80, days=3, seed=1), top=3)
+    >>> bool((clicks.clicks <= clicks.impressions).all()), len(clicks.users)
+    (True, 3)
+    """
+    check.whole("document_clicks", top=top, least=least)
+    check.one_of("document_clicks", SORTS, sort=sort)
+    check.between("document_clicks", low=0.5, high=0.9999, confidence=confidence)
+    keys = ["query", "doc"] if per_query else ["doc"]
+    engine = log.engine
+    per_user = engine.keep(_per_user(log, keys))
+    totals = per_user.group_by(*keys).agg(
+        *(col(name).sum().alias(name) for name in ("clicks", "impressions", "expected", "ranks")),
+        col("user").count().alias("users"),
+    )
+    shown = totals.filter(col("users") >= least)
+    shown = shown.with_columns((col("clicks") / col("impressions")).alias("CTR"), COEC=col("clicks") / col("expected"))
+    best = engine.fetch(shown.sort(sort, *keys, descending=[True, *(False for _ in keys)], nulls_last=True).head(top))
+    if not best.num_rows:
+        raise UsageError(f"no document was shown to {least} users or more; to show others: least=1")
+    chosen = per_user.join(engine.read(best.select(keys)), on=keys, how="inner")
+    sets = {"CTR": ("clicks", "impressions"), "COEC": ("clicks", "expected")}
+    moments = moments_of_sets(chosen, sets, keys)
+    places = [moments["CTR"].group(tuple(row[key] for key in keys)) for row in best.to_pylist()]
+    ctr, coec = (moments[name].ratio(*columns) for name, columns in sets.items())
+    users = ctr.n[places]
+    reach = student(confidence, users)
+    counts = {name: np.array(best.column(name).to_pylist(), dtype=np.float64) for name in ("clicks", "impressions")}
+    left_out = engine.fetch(totals.select(indicator(col("users") < least).sum().alias("n"))).to_pylist()[0]["n"] or 0
+    notes = [f"{100 * confidence:g}% intervals over users, by the delta method; rates by rank are taken as known"]
+    notes += [*_missing_notes(log, int(left_out), least), *log.notes]
+    return DocumentClicks(
+        {key: np.array(best.column(key).to_pylist(), dtype=object) for key in keys},
+        users,
+        counts["impressions"].astype(np.int64),
+        counts["clicks"].astype(np.int64),
+        np.array(best.column("ranks").to_pylist(), dtype=np.float64) / counts["impressions"],
+        ctr.value[places],
+        reach * ctr.error[places],
+        coec.value[places],
+        reach * coec.error[places],
+        confidence,
+        least,
+        tuple(notes),
+    )
+
+
+def _per_user(log: Log, keys: list[str]) -> Any:
+    """A row per document and user: impressions, clicks, the clicks that the ranks let expect, and the sum of ranks."""
+    import narwhals as nw
+
+    clicks = log.events.filter((col("action") == "click") & ~col("doc").is_null())
+    clicks = clicks.group_by("query_id", "doc").agg(nw.len().alias("clicks"))
+    users = log.queries.select("query_id", "user", *([normal_text("text").alias("query")] if "query" in keys else []))
+    shown = log.shown.join(rank_rates(log), on="position", how="left").group_by("query_id", "doc")
+    rows = shown.agg(
+        nw.len().alias("impressions"), col("rate").sum().alias("expected"), col("position").sum().alias("ranks")
+    )
+    rows = rows.join(users, on="query_id", how="inner")
+    rows = rows.join(clicks, on=["query_id", "doc"], how="left")
+    if "query" in keys:
+        rows = rows.filter(~col("query").is_null())
+    return rows.group_by("user", *keys).agg(
+        col("impressions").sum().cast(nw.Float64()),
+        col("clicks").fill_null(0).sum().cast(nw.Float64()).alias("clicks"),
+        col("expected").sum(),
+        col("ranks").sum().cast(nw.Float64()).alias("ranks"),
+    )
+
+
+def _missing_notes(log: Log, left_out: int, least: int) -> list[str]:
+    lost = log.events.filter(col("action") == "click").select(indicator(col("doc").is_null()).sum().alias("n"))
+    without = int(log.engine.fetch(lost).to_pylist()[0]["n"] or 0)
+    notes = [f"{counted(left_out, 'row')} seen by fewer than {least} users not shown"] if left_out else []
+    return notes + ([f"{counted(without, 'click')} without a document do not count"] if without else [])

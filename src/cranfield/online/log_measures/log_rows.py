@@ -1,0 +1,214 @@
+"""The rows that online measures add up: queries, sessions and users, from one pass over the events of a log."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from cranfield import check
+from cranfield.check import nearest
+from cranfield.online.log_measures.expressions import col, lit, where
+from cranfield.online.log_measures.log_signals import (
+    ASKED,
+    END,
+    QUERIES,
+    SECOND,
+    SESSION_TIME,
+    SESSIONS,
+    START,
+    Signal,
+)
+from cranfield.online.log_measures.log_stretches import Stretches
+from cranfield.online.log_measures.online_measure import OnlineMeasure
+from cranfield.online.log_measures.query_texts import add_repeats, add_similarity, add_words, normal_text
+from cranfield.online.log_measures.shown_documents import add_shown
+from cranfield.online.logs.log import Log
+from cranfield.online.logs.sessions import SILENCE, WAYS, assign_sessions
+
+DAY = 86_400 * SECOND
+NONE = "(none)"
+"""The group of queries that have no value in a column of the log."""
+SESSION_WAYS = ("auto", *WAYS)
+"""How sessions are found; `auto`: as the log names them if it does so for every query, or else by silence."""
+ALWAYS = (QUERIES, START, END, ASKED)
+"""Signals of all rows, if they are counted."""
+TEXTUAL = frozenset({"similarity", "repeats", "words"})
+"""Needs that the texts of queries answer."""
+OF_SESSIONS = (SESSIONS, SESSION_TIME)
+"""Signals of sessions: those of a user come from the user's sessions."""
+
+
+@dataclass(frozen=True, eq=False)
+class LogRows:
+    """The rows of a log for some measures, as lazy frames. `by` are the columns of the groups."""
+
+    log: Log
+    measures: tuple[OnlineMeasure, ...]
+    by: tuple[str, ...] = ()
+    sessions_by: str = "auto"
+    silence: float = SILENCE
+
+    def __post_init__(self) -> None:
+        check.positive("sessions", silence=self.silence)
+        check.one_of("sessions", SESSION_WAYS, by=self.sessions_by)
+        if self.sessions_by == "continuity" and "sessions" in self.needs:
+            object.__setattr__(self, "log", assign_sessions(self.log, by="continuity", silence=self.silence))
+        known = ("day", "arm", *self.log.segments)
+        for name in self.by:
+            if name not in known:
+                raise nearest(name, known, "column of the log")
+
+    @cached_property
+    def needs(self) -> frozenset[str]:
+        """What the measures need, all together."""
+        return frozenset().union(*(measure.needs for measure in self.measures))
+
+    @cached_property
+    def signals(self) -> tuple[Signal, ...]:
+        """What is counted in the pass over the events."""
+        always = [QUERIES, START]
+        always += [END] if self.needs & {"sessions", "history", "absence", "days"} else []
+        always += [ASKED] if self.needs & {"similarity", "repeats"} else []
+        wanted = [signal for measure in self.measures for signal in measure.signals()]
+        evidence = [each.signal for measure in self.measures for each in measure.evidence()]
+        wanted += [signal for signal in evidence if signal is not None]
+        return tuple(dict.fromkeys(signal for signal in (*always, *wanted) if signal not in OF_SESSIONS))
+
+    @property
+    def _carried(self) -> tuple[str, ...]:
+        """Columns of queries that are taken along: groups, and the text if it matters."""
+        texts = ("text",) if self.needs & TEXTUAL else ()
+        return (*(name for name in self.by if name != "day"), *texts)
+
+    @cached_property
+    def passed(self) -> Stretches:
+        """The pass over the log."""
+        way = "given" if self.sessions_by == "continuity" else self.sessions_by
+        return Stretches(self.log, self.signals, self._carried, self.silence, way)
+
+    @cached_property
+    def stretches(self) -> Any:
+        """A row per user, query and session, with the signals and the groups."""
+        rows = self.passed.with_sessions() if "sessions" in self.needs else self.passed.without_sessions()
+        columns = {name: col(name) for name in self._carried if name != "text"}
+        columns = {name: value.fill_null(value.min().over("user")).fill_null(NONE) for name, value in columns.items()}
+        if "day" in self.by:
+            columns["day"] = col(START.name) // DAY
+        return self.log.engine.keep(rows.with_columns(**columns) if columns else rows)
+
+    @cached_property
+    def queries(self) -> Any:
+        """A row per query, with its signals; events that belong to no query of the log are left out."""
+        import narwhals as nw
+
+        rows = self.stretches
+        if "sessions" in self.needs:
+            session = where(col(QUERIES.name) > 0, col("session")).min().alias("session")
+            torn = rows.filter(col("torn") & ~col("query_id").is_null())
+            mended = torn.group_by("user", "query_id").agg(*self._combined("queries"), session)
+            names = mended.collect_schema().names()
+            rows = nw.concat([rows.filter(~col("torn")).select(*names), mended], how="vertical")
+        rows = rows.filter(col(QUERIES.name) > 0)
+        if self.needs & TEXTUAL:
+            rows = rows.with_columns(text=normal_text("text"))
+        if "similarity" in self.needs:
+            rows = add_similarity(rows)
+        if "repeats" in self.needs:
+            rows = add_repeats(rows)
+        if "words" in self.needs:
+            rows = add_words(rows)
+        if "shown" in self.needs:
+            cutoffs = sorted({k for measure in self.measures if (k := getattr(measure, "k", None))})
+            rows = add_shown(rows, self.log, cutoffs, expected="expected" in self.needs)
+        return rows
+
+    @cached_property
+    def sessions(self) -> Any:
+        """A row per session, with its signals. Its groups are those of its first day, and of its lowest arm."""
+        rows = self.stretches.group_by("user", "session").agg(*self._combined("sessions"))
+        rows = rows.with_columns(**{signal.name: signal.of_row() for signal in OF_SESSIONS})
+        if "absence" in self.needs:
+            before = col(END.name).shift(1).over("user", order_by=[START.name, "session"])
+            rows = rows.with_columns(absence=col(START.name) - before)
+        return rows
+
+    @cached_property
+    def users(self) -> Any:
+        """A row per user and group, with its signals."""
+        rows = self.stretches.group_by("user", *self.by).agg(
+            *(signal.combined() for signal in self._signals_of("users"))
+        )
+        if any(signal in OF_SESSIONS for measure in self.measures for signal in measure.signals()):
+            sums = (signal.combined() for signal in OF_SESSIONS)
+            rows = rows.join(self.sessions.group_by("user", *self.by).agg(*sums), on=["user", *self.by], how="left")
+            rows = rows.with_columns(*(col(signal.name).fill_null(0) for signal in OF_SESSIONS))
+        if "history" in self.needs:
+            ends = self.stretches.group_by("user").agg(
+                col(START.name).min().alias("user first"), col(END.name).max().alias("user last")
+            )
+            rows = rows.join(ends, on="user", how="left").with_columns(lit(self.span[1]).alias("log end"))
+        if "days" in self.needs:
+            days = 1 if "day" in self.by else self.span[1] // DAY - self.span[0] // DAY + 1
+            rows = rows.with_columns(lit(days).alias("days"))
+        return rows
+
+    @cached_property
+    def per_user(self) -> Any:
+        """A row per user and group: the sums above and below the line of each measure (see `sum_names`)."""
+        import narwhals as nw
+
+        rows = self.stretches.select("user", *self.by).unique()
+        for kind in dict.fromkeys(measure.rows for measure in self.measures):
+            terms = {
+                name: expression.cast(nw.Float64())
+                for measure in self.measures
+                if measure.rows == kind
+                for name, expression in zip(sum_names(measure), measure.terms(), strict=True)
+            }
+            sums = (col(name).sum() for name in terms)
+            totals = getattr(self, kind).select("user", *self.by, **terms).group_by("user", *self.by).agg(*sums)
+            rows = rows.join(totals, on=["user", *self.by], how="left")
+        names = [name for measure in self.measures for name in sum_names(measure)]
+        return self.log.engine.keep(rows.with_columns(*(col(name).fill_null(0.0) for name in names)))
+
+    @cached_property
+    def span(self) -> tuple[int, int]:
+        """The times of the first and of the last action of the log, in microseconds; 0 and 0 if it is empty."""
+        ends = self.stretches.select(col(START.name).min().alias("low"), col(END.name).max().alias("high"))
+        row = self.log.engine.fetch(ends).to_pylist()[0]
+        return (row["low"], row["high"]) if row["low"] is not None else (0, 0)
+
+    def _signals_of(self, rows: str) -> tuple[Signal, ...]:
+        """The signals that the measures with such rows need."""
+        wanted = {signal for measure in self.measures if measure.rows == rows for signal in measure.signals()}
+        return tuple(signal for signal in self.signals if signal in wanted or signal in ALWAYS)
+
+    def _combined(self, rows: str) -> Iterable[Any]:
+        """Signals and groups of several stretches together."""
+        yield from (signal.combined() for signal in self._signals_of(rows))
+        if "text" in self._carried and rows == "queries":
+            yield col("text").max()
+        for name in self.by:
+            yield col(name).min()
+
+
+def sum_names(measure: OnlineMeasure) -> tuple[str, str]:
+    """The columns of `LogRows.per_user` that hold the sums of a measure above and below the line.
+
+    Spark reads a dot in a name as a path, so names have only letters, digits, hyphens and underscores.
+
+    >>> from cranfield.online.log_measures import parse_online
+    >>> sum_names(parse_online("CTR@5"))
+    ('CTR_5_numerator', 'CTR_5_denominator')
+    """
+    name = re.sub(r"[^\w-]+", "_", str(measure)).strip("_")
+    return f"{name}_numerator", f"{name}_denominator"
+
+
+def check_by(by: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The columns to group by, each once."""
+    names = (by,) if isinstance(by, str) else tuple(by or ())
+    return tuple(dict.fromkeys(names))

@@ -1,0 +1,260 @@
+"""Online measures of loyalty: how much users search, how soon they come back, and whether they stay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cranfield import check
+from cranfield.online.log_measures.expressions import col, indicator, lit
+from cranfield.online.log_measures.log_signals import CLICKS, QUERIES, SECOND, SESSIONS, Signal
+from cranfield.online.log_measures.online_measure import OnlineMeasure, online_measure
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+DAY = 86_400 * SECOND
+
+
+class _PerUser(OnlineMeasure):
+    """The mean of a number per user."""
+
+    level = "loyalty"
+    rows = "users"
+    better = "higher"
+    counts: tuple[Signal, ...] = (QUERIES,)
+
+    def signals(self) -> tuple[Signal, ...]:
+        return self.counts
+
+    def numerator(self) -> nw.Expr:
+        total = col(self.counts[0].name)
+        for more in self.counts[1:]:
+            total = total + col(more.name)
+        return total
+
+    def denominator(self) -> nw.Expr:
+        return lit(1)
+
+
+@online_measure
+class QueriesPerUser(_PerUser):
+    r"""Mean number of queries of a user.
+
+    .. math:: \frac{\text{queries}}{\text{users}}
+
+    Reference: Ferro & Maistro 2024, §6.5
+    """
+
+    name = "queries-per-user"
+    unit = "queries"
+
+
+@online_measure
+class SessionsPerUser(_PerUser):
+    r"""Mean number of sessions of a user.
+
+    .. math:: \frac{\text{sessions}}{\text{users}}
+
+    Reference: Ferro & Maistro 2024, §6.5
+    """
+
+    name = "sessions-per-user"
+    unit = "sessions"
+    needs = frozenset({"sessions"})
+    counts = (SESSIONS,)
+
+
+class _PerDay(_PerUser):
+    """The mean of a number per user and day."""
+
+    needs = frozenset({"days"})
+
+    def denominator(self) -> nw.Expr:
+        return col("days")
+
+
+@online_measure
+class QueriesPerDay(_PerDay):
+    r"""Mean number of queries of a user on a day.
+
+    .. math:: \frac{\text{queries}}{\text{users} \times \text{days}}
+
+    All days of the log count, in UTC, also those on which a user does not come.
+    Reference: Ferro & Maistro 2024, §6.5
+    """
+
+    name = "queries-per-day"
+    unit = "queries"
+
+
+@online_measure
+class SessionsPerDay(_PerDay):
+    r"""Mean number of sessions of a user on a day.
+
+    .. math:: \frac{\text{sessions}}{\text{users} \times \text{days}}
+
+    All days of the log count, in UTC, also those on which a user does not come.
+    Reference: Ferro & Maistro 2024, §6.5
+    """
+
+    name = "sessions-per-day"
+    unit = "sessions"
+    needs = frozenset({"sessions", "days"})
+    counts = (SESSIONS,)
+
+
+@online_measure
+class PageViews(_PerDay):
+    r"""Mean number of pages that a user sees on a day: result pages, and results that are opened.
+
+    .. math:: \frac{\text{queries} + \text{clicks}}{\text{users} \times \text{days}}
+
+    All days of the log count, in UTC, also those on which a user does not come.
+    Reference: Rodden, Hutchinson & Fu, CHI 2010, 2395-2398, doi:10.1145/1753326.1753687 (the P of PULSE)
+    """
+
+    name = "page-views"
+    unit = "pages"
+    counts = (QUERIES, CLICKS)
+
+
+@online_measure
+class AbsenceTime(OnlineMeasure):
+    r"""Mean time between the end of a session and the user's next session.
+
+    .. math:: \frac{\sum (t_{\text{start}}(s_{i+1}) - t_{\text{end}}(s_i))}{\text{sessions after a user's first one}}
+
+    The time counts for the later session. Users who never come back have no absence time, so read it beside
+    `retention`.
+    Reference: Ferro & Maistro 2024, §6.5, after Dupret & Lalmas, WSDM 2013, 173-182, doi:10.1145/2433396.2433418
+    """
+
+    name = "absence-time"
+    level = "loyalty"
+    unit = "hours"
+    better = "lower"
+    rows = "sessions"
+    needs = frozenset({"sessions", "absence"})
+
+    def numerator(self) -> nw.Expr:
+        return col("absence") / (3600 * SECOND)
+
+    def denominator(self) -> nw.Expr:
+        return indicator(~col("absence").is_null())
+
+
+@online_measure
+class Retention(OnlineMeasure):
+    r"""Share of users who come back `days` days after their first visit, or later.
+
+    .. math:: \frac{\text{users whose last action is at least } d \text{ days after their first}}
+        {\text{users whose first action is at least } d \text{ days before the end of the log}}
+
+    Users whose first visit is too late to be seen again do not count. A log begins somewhere: the first visit is the
+    first one in the log.
+    Reference: Rodden, Hutchinson & Fu, CHI 2010, 2395-2398, doi:10.1145/1753326.1753687 (the R of HEART)
+    """
+
+    name = "retention"
+    level = "loyalty"
+    unit = "share of users"
+    better = "higher"
+    rows = "users"
+    needs = frozenset({"history"})
+
+    days: int = 7
+
+    def __post_init__(self) -> None:
+        check.whole(self.name, days=self.days)
+
+    def numerator(self) -> nw.Expr:
+        span = self.days * DAY
+        return indicator((col("user first") + span <= col("log end")) & (col("user last") - col("user first") >= span))
+
+    def denominator(self) -> nw.Expr:
+        return indicator(col("user first") + self.days * DAY <= col("log end"))
+
+
+@online_measure
+class Adoption(OnlineMeasure):
+    r"""Share of users who are new: their first action in the log is in its last `days` days.
+
+    .. math:: \frac{\text{users whose first action is in the last } d \text{ days}}
+        {\text{users with an action in the last } d \text{ days}}
+
+    A log begins somewhere: in a log that is not much longer than `days`, most users seem new.
+    Reference: Rodden, Hutchinson & Fu, CHI 2010, 2395-2398, doi:10.1145/1753326.1753687 (the A of HEART)
+    """
+
+    name = "adoption"
+    level = "loyalty"
+    unit = "share of users"
+    better = "higher"
+    rows = "users"
+    needs = frozenset({"history"})
+
+    days: int = 7
+
+    def __post_init__(self) -> None:
+        check.whole(self.name, days=self.days)
+
+    def numerator(self) -> nw.Expr:
+        return indicator(col("user first") + self.days * DAY > col("log end"))
+
+    def denominator(self) -> nw.Expr:
+        return indicator(col("user last") + self.days * DAY > col("log end"))
+
+
+@online_measure
+class ActiveUsers(OnlineMeasure):
+    r"""Share of the users of the log who are active in its last `days` days.
+
+    .. math:: \frac{\text{users with an action in the last } d \text{ days}}{\text{users}}
+
+    PULSE counts these users; their number is this share times the number of users in the table.
+    Reference: Rodden, Hutchinson & Fu, CHI 2010, 2395-2398, doi:10.1145/1753326.1753687 (the S of PULSE)
+    """
+
+    name = "active-users"
+    level = "loyalty"
+    unit = "share of users"
+    better = "higher"
+    rows = "users"
+    needs = frozenset({"history"})
+
+    days: int = 7
+
+    def __post_init__(self) -> None:
+        check.whole(self.name, days=self.days)
+
+    def numerator(self) -> nw.Expr:
+        return indicator(col("user last") + self.days * DAY > col("log end"))
+
+    def denominator(self) -> nw.Expr:
+        return lit(1)
+
+
+@online_measure
+class Activation(OnlineMeasure):
+    r"""Share of users whose first session has a click.
+
+    .. math:: \frac{\text{users with a click in their first session}}{\text{users}}
+
+    Reference: McClure, Startup Metrics for Pirates, 2007 (the second A of AARRR)
+    """
+
+    name = "activation"
+    level = "loyalty"
+    unit = "share of users"
+    better = "higher"
+    rows = "sessions"
+    needs = frozenset({"sessions", "absence"})
+
+    def signals(self) -> tuple[Signal, ...]:
+        return (CLICKS,)
+
+    def numerator(self) -> nw.Expr:
+        return indicator(col("absence").is_null() & (col(CLICKS.name) > 0))
+
+    def denominator(self) -> nw.Expr:
+        return indicator(col("absence").is_null())

@@ -1,0 +1,174 @@
+"""What an online measure is: a ratio of two sums over users. The registry, and measures from their names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+
+from cranfield import check
+from cranfield.errors import UsageError
+from cranfield.online.log_measures.log_signals import CONVERSIONS, DWELLS, HOVERS, Signal
+from cranfield.text import plain_number
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+LEVELS = ("document", "ranking", "session", "loyalty", "business", "query")
+"""What a measure is about, in the order of tables. `query` is about the texts of queries."""
+
+REGISTRY: dict[str, type[OnlineMeasure]] = {}
+"""Every online measure by its name; filled by `@online_measure`."""
+
+
+class Evidence(NamedTuple):
+    """A signal that has to be in the log, and what to say if it is not; without a signal, the texts of queries."""
+
+    signal: Signal | None
+    missing: str
+
+
+@dataclass(frozen=True)
+class OnlineMeasure:
+    """A measure of a log: the sum of `numerator` over rows, divided by the sum of `denominator`.
+
+    Both sums are first taken per user. The interval comes from the users' pairs of sums, by the delta method, because
+    the queries of one user are not independent. A measure is a value: `parse_online(str(m)) == m`.
+
+    A subclass defines `signals` (what is counted per query), `numerator` and `denominator`, which are expressions on
+    the columns of its rows.
+    """
+
+    name: ClassVar[str] = ""
+    level: ClassVar[str] = ""
+    unit: ClassVar[str] = ""
+    better: ClassVar[str] = "neither"
+    rows: ClassVar[str] = "queries"
+    """What a row is: `queries`, `sessions` or `users`."""
+    needs: ClassVar[frozenset[str]] = frozenset()
+    """What has to be worked out for its rows: `shown`, `expected`, `sessions`, `similarity`, `repeats`, `words`,
+    `absence`, `days`, `history`. See `log_rows`."""
+
+    def signals(self) -> tuple[Signal, ...]:
+        """What is counted in the events of a query."""
+        return ()
+
+    def evidence(self) -> tuple[Evidence, ...]:
+        """Without these signals anywhere in the log, the measure is undefined: the log does not record them."""
+        return ()
+
+    def numerator(self) -> nw.Expr:
+        """What a row adds to the sum above the line."""
+        raise NotImplementedError
+
+    def denominator(self) -> nw.Expr:
+        """What a row adds to the sum below the line."""
+        raise NotImplementedError
+
+    def terms(self) -> tuple[nw.Expr, nw.Expr]:
+        """What a row adds above and below the line."""
+        return self.numerator(), self.denominator()
+
+    def note(self) -> str:
+        """What a reader of the number must know; empty if its definition says everything."""
+        return ""
+
+    def __str__(self) -> str:
+        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        cutoff = f"@{given.pop('k')}" if "k" in given else ""
+        changed = [f"{each.name}={_spelled(given[each.name])}" for each in fields(self) if _changed(each, given)]
+        return f"{self.name}{'(' + ', '.join(changed) + ')' if changed else ''}{cutoff}"
+
+    @classmethod
+    def summary(cls) -> str:
+        """The first sentence of the docstring."""
+        return (cls.__doc__ or "").partition("\n\n")[0].strip()
+
+    @classmethod
+    def formula(cls) -> str:
+        """The formula in the docstring, in LaTeX."""
+        found = re.search(r"\.\. math:: (.+?)\n\s*\n", cls.__doc__ or "", re.DOTALL)
+        return " ".join(found[1].split()) if found else ""
+
+    @classmethod
+    def reference(cls) -> str:
+        """The paper or the page of a book that the docstring names."""
+        found = re.search(r"Reference: (.+?)(?:\n\s*\n|\Z)", cls.__doc__ or "", re.DOTALL)
+        return " ".join(found[1].split()) if found else ""
+
+
+M = TypeVar("M", bound=type[OnlineMeasure])
+
+
+def online_measure(cls: M) -> M:
+    """Add a measure to the registry; its parameters are the fields of a frozen dataclass."""
+    REGISTRY[cls.name] = dataclass(frozen=True, repr=False)(cls)
+    return cls
+
+
+def known_online() -> tuple[str, ...]:
+    """The names of all online measures, by level."""
+    return tuple(sorted(REGISTRY, key=lambda name: (LEVELS.index(REGISTRY[name].level), list(REGISTRY).index(name))))
+
+
+def parse_online(text: str | OnlineMeasure) -> OnlineMeasure:
+    """The measure of a name such as `CTR@5` or `satisfied-clicks(seconds=20)`.
+
+    >>> from cranfield.online.log_measures import parse_online
+    >>> str(parse_online("ctr@5")), str(parse_online("satisfied-clicks(seconds=30)"))
+    ('CTR@5', 'satisfied-clicks')
+    """
+    if isinstance(text, OnlineMeasure):
+        return text
+    parts = re.fullmatch(r"\s*([^()@]+?)\s*(?:\(([^()]*)\))?\s*(?:@(\d+|k))?\s*", text)
+    if parts is None:
+        raise UsageError(f"measure {text!r} is not written as NAME, NAME@K or NAME(parameter=value)")
+    name, inside, cutoff = parts.groups()
+    folded = {known.casefold().replace("_", "-"): known for known in REGISTRY}
+    wanted = folded.get(f"{name}@k".casefold() if cutoff else name.casefold().replace("_", "-"))
+    if wanted is None:
+        raise check.nearest(name if cutoff is None else f"{name}@k", known_online(), "online measure")
+    cls = REGISTRY[wanted]
+    allowed = {each.name: each.default for each in fields(cls)}
+    given: dict[str, Any] = {} if cutoff in (None, "k") else {"k": int(cutoff)}
+    for piece in filter(None, map(str.strip, (inside or "").split(","))):
+        parameter, sign, value = (part.strip() for part in piece.partition("="))
+        if parameter not in allowed:
+            known = f"its parameters are {', '.join(allowed)}" if allowed else "it has no parameters"
+            raise UsageError(f"{cls.name}: no parameter {parameter!r}; {known}")
+        if not sign:
+            raise UsageError(f"{cls.name}: {piece!r}, expected parameter=value")
+        given[parameter] = _value(cls.name, parameter, value, allowed[parameter])
+    return cls(**given)
+
+
+def parse_online_many(names: Iterable[str | OnlineMeasure]) -> tuple[OnlineMeasure, ...]:
+    """The measures of several names, each once."""
+    return tuple(dict.fromkeys(map(parse_online, names)))
+
+
+def _value(owner: str, parameter: str, text: str, default: Any) -> Any:
+    """The value of a parameter, of the same type as its default."""
+    text = text.strip("'\"")
+    if isinstance(default, str):
+        return text
+    try:
+        number = float(text)
+    except ValueError:
+        raise check.wrong(owner, parameter, text, "a number") from None
+    return int(number) if isinstance(default, int) and number.is_integer() else number
+
+
+def _changed(each: Any, given: dict[str, Any]) -> bool:
+    return each.name in given and given[each.name] != each.default
+
+
+def _spelled(value: Any) -> str:
+    return value if isinstance(value, str) else plain_number(value)
+
+
+NO_DWELL = Evidence(DWELLS, "no click has a dwell time")
+NO_TEXTS = Evidence(None, "no query has a text")
+NO_HOVERS = Evidence(HOVERS, "no event has the action 'hover'")
+NO_CONVERSIONS = Evidence(CONVERSIONS, "no event has the action 'conversion'")

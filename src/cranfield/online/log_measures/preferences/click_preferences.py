@@ -1,0 +1,232 @@
+"""Preferences between documents, from the documents that users click and those that they skip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.errors import UsageError
+from cranfield.online.log_measures.expressions import col
+from cranfield.online.log_measures.log_signals import QUERY
+from cranfield.online.log_measures.preferences.preference_cycles import Cycle, in_cycles, majority, shortest_cycle
+from cranfield.online.log_measures.query_texts import normal_text
+from cranfield.online.logs.log import Log
+from cranfield.record import Record
+from cranfield.table import Column, Table
+from cranfield.text import counted
+
+MOST_PAIRS = 1_000_000
+"""The most pairs of documents that are fetched; more are an error, with the way out."""
+LEAST = 5
+"""Pairs with preferences of fewer users are left out."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When a click is a preference."""
+
+    name: str
+    means: str
+    pairs: Callable[[], Any]
+    """The condition on a clicked document and another one of the same list, whose columns begin with `other`."""
+
+
+def _skipped() -> Any:
+    return col("other click").is_null()
+
+
+RULES = {
+    rule.name: rule
+    for rule in (
+        Rule(
+            "skip-above",
+            "a clicked document is preferred to those above it that were not clicked",
+            lambda: _skipped() & (col("other position") < col("position")),
+        ),
+        Rule(
+            "last-click-skip-above",
+            "the document that was clicked last is preferred to those above it that were not clicked",
+            lambda: _skipped() & (col("other position") < col("position")) & (col("click") == col("last")),
+        ),
+        Rule(
+            "earlier-click",
+            "a clicked document is preferred to those that were clicked before it",
+            lambda: col("other click") < col("click"),
+        ),
+        Rule(
+            "skip-previous",
+            "a clicked document is preferred to the one just above it, if that was not clicked",
+            lambda: _skipped() & (col("other position") == col("position") - 1),
+        ),
+        Rule(
+            "no-click-next",
+            "a clicked document is preferred to the one just below it, if that was not clicked",
+            lambda: _skipped() & (col("other position") == col("position") + 1),
+        ),
+    )
+}
+"""The rules by name, in the order of the paper.
+
+Reference: Joachims, Granka, Pan, Hembrooke & Gay, Accurately Interpreting Clickthrough Data as Implicit Feedback, SIGIR
+2005, 154-161, doi:10.1145/1076034.1076063; Ferro & Maistro 2024, §6.5
+"""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Preferences(Record):
+    """How often users preferred one document to another, for each query."""
+
+    facts = ("rules", "least", "cycles")
+
+    rules: tuple[str, ...]
+    query: NDArray[Any]
+    better: NDArray[Any]
+    worse: NDArray[Any]
+    times: NDArray[np.int64]
+    """How often the first document was preferred."""
+    users: NDArray[np.int64]
+    """By how many users."""
+    reverse: NDArray[np.int64]
+    """How often the second document was preferred to the first."""
+    cycles: tuple[Cycle, ...]
+    """The shortest cycle of each query that has one, shortest first."""
+    least: int
+    notes: tuple[str, ...]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """query, better, worse, times, reverse, users, and share: of all preferences between the two."""
+        return {
+            "query": self.query,
+            "better": self.better,
+            "worse": self.worse,
+            "times": self.times,
+            "reverse": self.reverse,
+            "users": self.users,
+            "share": self.times / (self.times + self.reverse),
+        }
+
+    def table(self, most: int | None = 20) -> Table:
+        """The pairs with the most preferences."""
+        columns = self.columns()
+        order = np.lexsort((self.worse, self.better, self.query, -self.times))[:most]
+        kinds = {"O": "text", "i": "count", "f": "number"}
+        heads = tuple(Column(name, kinds[column.dtype.kind]) for name, column in columns.items())
+        rows = tuple(zip(*(column[order].tolist() for column in columns.values()), strict=True))
+        more = len(self.times) - len(rows)
+        notes = (f"{counted(more, 'further pair')} not shown", *self.notes) if more else self.notes
+        return Table(heads, rows, "Preferences from clicks", notes)
+
+    def counts(self) -> dict[str, dict[tuple[str, str], int]]:
+        """{query: {(better, worse): times}}, in both directions."""
+        result: dict[str, dict[tuple[str, str], int]] = {}
+        columns = (self.query, self.better, self.worse, self.times, self.reverse)
+        for query, better, worse, times, reverse in zip(*(column.tolist() for column in columns), strict=True):
+            pairs = result.setdefault(query, {})
+            pairs[better, worse] = times
+            if reverse:
+                pairs[worse, better] = reverse
+        return result
+
+
+def click_preferences(log: Log, rules: Sequence[str] = ("skip-above",), *, least: int = LEAST) -> Preferences:
+    """How often users prefer one document to another, for queries with the same text.
+
+    A list gives a pair of documents one preference per rule, however often the document was clicked; the first click
+    on a document counts as its time. With several rules, preferences add up.
+    rules: names of `RULES`.
+    least: pairs of documents with preferences of fewer users are left out.
+
+    Clicks are compared with other documents of the same list, so trust in the ranking of the system plays a part. The
+    rule is fair only if lists show documents in random order (Ferro & Maistro 2024, §6.5).
+
+    Reference: Joachims, Granka, Pan, Hembrooke & Gay, SIGIR 2005, 154-161, doi:10.1145/1076034.1076063
+
+    >>> from cranfield.online.logs import simulate_log
+    >>> found = click_preferences(simulate_log(users=200, days=5, seed=1, topics=5), ["skip-above"])
+    >>> bool((found.users >= 5).all()), found.rules
+    (True, ('skip-above',))
+    """
+    check.whole("click_preferences", least=least)
+    chosen = tuple(dict.fromkeys(rules))
+    if not chosen:
+        raise UsageError(f"no rule for preferences; there are {', '.join(RULES)}")
+    for rule in chosen:
+        if rule not in RULES:
+            raise check.nearest(rule, tuple(RULES), "rule for preferences")
+    pairs = log.engine.keep(_pairs(log, chosen))
+    swapped = pairs.select(
+        QUERY, col("worse").alias("better"), col("better").alias("worse"), col("times").alias("reverse")
+    )
+    pairs = pairs.filter(col("users") >= least).join(swapped, on=[QUERY, "better", "worse"], how="left")
+    pairs = log.engine.keep(pairs.with_columns(col("reverse").fill_null(0)))
+    _check_size(log, pairs)
+    table = log.engine.fetch(pairs.sort(QUERY, "better", "worse"))
+    texts = {name: np.array(table.column(name).to_pylist(), dtype=object) for name in (QUERY, "better", "worse")}
+    numbers = {name: np.array(table.column(name).to_pylist(), np.int64) for name in ("times", "users", "reverse")}
+    preferences = Preferences(chosen, **texts, **numbers, cycles=(), least=least, notes=())
+    cycles, looped, preferred = _cycles(preferences)
+    notes = [f"{rule}: {RULES[rule].means}" for rule in chosen]
+    notes.append(f"pairs with preferences of fewer than {least} users are left out")
+    notes += [_cycle_note(cycles, looped, preferred), *log.notes]
+    return replace(preferences, cycles=cycles, notes=tuple(notes))
+
+
+def _pairs(log: Log, rules: Sequence[str]) -> Any:
+    """A row per query text, better and worse document: times and users."""
+    import narwhals as nw
+
+    clicks = log.events.filter((col("action") == "click") & ~col("doc").is_null())
+    clicks = clicks.group_by("query_id", "doc").agg(col("time").min().alias("click"))
+    clicks = log.engine.keep(clicks)
+    last = clicks.group_by("query_id").agg(col("click").max().alias("last"))
+    # A document that is shown twice counts at its first position, and only lists with a click matter.
+    shown = log.shown.group_by("query_id", "doc").agg(col("position").min()).join(last, on="query_id", how="inner")
+    shown = log.engine.keep(shown.join(clicks, on=["query_id", "doc"], how="left"))
+    others = shown.select(
+        "query_id",
+        col("doc").alias("worse"),
+        col("position").alias("other position"),
+        col("click").alias("other click"),
+    )
+    both = shown.filter(~col("click").is_null()).rename({"doc": "better"}).join(others, on="query_id", how="inner")
+    both = both.filter(col("better") != col("worse"))
+    found = [both.filter(RULES[rule].pairs()).select("query_id", "better", "worse") for rule in rules]
+    preferences = nw.concat(found, how="vertical") if len(found) > 1 else found[0]
+    texts = log.queries.select("query_id", "user", normal_text("text").alias(QUERY))
+    rows = preferences.join(texts.filter(~col(QUERY).is_null()), on="query_id", how="inner")
+    return rows.group_by(QUERY, "better", "worse").agg(nw.len().alias("times"), col("user").n_unique().alias("users"))
+
+
+def _check_size(log: Log, pairs: Any) -> None:
+    import narwhals as nw
+
+    size = int(log.engine.fetch(pairs.select(nw.len().alias("n"))).to_pylist()[0]["n"])
+    if size > MOST_PAIRS:
+        limit = counted(MOST_PAIRS, "pair of documents", "pairs of documents")
+        raise UsageError(f"{size:,} pairs of documents, more than {limit}; to take only frequent ones: raise least=")
+
+
+def _cycles(preferences: Preferences) -> tuple[tuple[Cycle, ...], int, int]:
+    """The shortest cycle of each query, how many pairs are in cycles, and how many pairs have a majority."""
+    cycles, looped, preferred = [], 0, 0
+    for query, counts in preferences.counts().items():
+        pairs = majority(counts)
+        preferred += len(pairs)
+        round_about = in_cycles(pairs)
+        looped += len(round_about)
+        if round_about and (cycle := shortest_cycle(round_about, query)):
+            cycles.append(cycle)
+    return tuple(sorted(cycles, key=lambda cycle: (len(cycle.members), cycle.query))), looped, preferred
+
+
+def _cycle_note(cycles: Sequence[Cycle], looped: int, preferred: int) -> str:
+    if not cycles:
+        return f"no cycles: the preferences of the majority order the documents of every query ({preferred:,} pairs)"
+    of = counted(preferred, "pair")
+    queries = counted(len(cycles), "query", "queries")
+    return f"intransitive: {looped:,} of {of} are in cycles, in {queries}; for example {cycles[0]}"

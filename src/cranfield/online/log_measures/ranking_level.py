@@ -1,0 +1,293 @@
+"""Online measures of result pages: where users click, how soon, and whether they click at all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cranfield import check
+from cranfield.online.log_measures.expressions import col, indicator, lit, where
+from cranfield.online.log_measures.log_signals import (
+    ASKED,
+    CLICK_RANKS,
+    CLICKS,
+    FIRST_CLICK,
+    FIRST_RANKED,
+    HOVERS,
+    LAST_CLICK,
+    LAST_RANKED,
+    RANKED_CLICKS,
+    SECOND,
+    Signal,
+    clicks_within,
+    rank_in,
+)
+from cranfield.online.log_measures.online_measure import NO_HOVERS, NO_TEXTS, Evidence, OnlineMeasure, online_measure
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+ABANDONMENT_RULES = {
+    "no-reformulation": "the user does not click, and the next query of the session does not reformulate this one",
+    "last": "the user does not click, and the query is the last one of its session",
+    "hover": "the user does not click, but hovers over a result",
+}
+"""{name: what counts as good abandonment}."""
+
+
+class _Ranking(OnlineMeasure):
+    """A measure with a row per query; the denominator is 1 where the numerator is defined."""
+
+    level = "ranking"
+
+    def denominator(self) -> nw.Expr:
+        return indicator(~self.numerator().is_null())
+
+
+@online_measure
+class ClickRank(_Ranking):
+    r"""Mean rank of the first document that is clicked, over queries with a click.
+
+    .. math:: \frac{\sum_q r_1(q)}{\text{queries with a click}}
+
+    Of clicks at the same time, the one at the highest rank is the first. Clicks without a known rank do not count.
+    Reference: Ferro & Maistro 2024, §6.5
+    """
+
+    name = "click-rank"
+    unit = "rank"
+    better = "lower"
+
+    def signals(self) -> tuple[Signal, ...]:
+        return (FIRST_RANKED,)
+
+    def numerator(self) -> nw.Expr:
+        return rank_in(FIRST_RANKED.name)
+
+
+@online_measure
+class LastClickRank(_Ranking):
+    r"""Mean rank of the last document that is clicked, over queries with a click.
+
+    .. math:: \frac{\sum_q r_{\text{last}}(q)}{\text{queries with a click}}
+
+    Of clicks at the same time, the one at the lowest rank is the last.
+    Reference: Hofmann, Li & Radlinski, Online Evaluation for Information Retrieval, FnTIR 10(1), 2016
+    """
+
+    name = "last-click-rank"
+    unit = "rank"
+
+    def signals(self) -> tuple[Signal, ...]:
+        return (LAST_RANKED,)
+
+    def numerator(self) -> nw.Expr:
+        return rank_in(LAST_RANKED.name)
+
+
+@online_measure
+class MeanClickRank(OnlineMeasure):
+    r"""Mean rank of all clicks.
+
+    .. math:: \frac{\sum_{\text{clicks}} r}{\text{clicks}}
+
+    Reference: Hofmann, Li & Radlinski, Online Evaluation for Information Retrieval, FnTIR 10(1), 2016
+    """
+
+    name = "mean-click-rank"
+    level = "ranking"
+    unit = "rank"
+    better = "lower"
+
+    def signals(self) -> tuple[Signal, ...]:
+        return CLICK_RANKS, RANKED_CLICKS
+
+    def numerator(self) -> nw.Expr:
+        return col(CLICK_RANKS.name)
+
+    def denominator(self) -> nw.Expr:
+        return col(RANKED_CLICKS.name)
+
+
+@online_measure
+class ClickRR(_Ranking):
+    r"""Mean of the reciprocal rank of the first click; a query without a click counts as 0.
+
+    .. math:: \frac{1}{|Q|} \sum_q \frac{1}{r_1(q)}
+
+    A query whose clicks have no known rank does not count.
+    Reference: Ferro & Maistro 2024, §6.5
+    """
+
+    name = "click-RR"
+    unit = "reciprocal rank"
+    better = "higher"
+
+    def signals(self) -> tuple[Signal, ...]:
+        return FIRST_RANKED, CLICKS
+
+    def numerator(self) -> nw.Expr:
+        return where(col(CLICKS.name) == 0, lit(0.0), 1.0 / rank_in(FIRST_RANKED.name))
+
+
+@online_measure
+class CTRAtK(OnlineMeasure):
+    r"""Clicks per document shown among the first k ranks.
+
+    .. math:: \frac{\text{clicks at ranks} \le k}{\text{impressions at ranks} \le k}
+
+    Reference: Ferro & Maistro 2024, §6.5
+    """
+
+    name = "CTR@k"
+    level = "ranking"
+    unit = "clicks per impression"
+    better = "higher"
+    needs = frozenset({"shown"})
+
+    k: int = 5
+
+    def __post_init__(self) -> None:
+        check.whole(self.name, k=self.k)
+
+    def __str__(self) -> str:
+        return f"CTR@{self.k}"
+
+    def signals(self) -> tuple[Signal, ...]:
+        return (clicks_within(self.k),)
+
+    def numerator(self) -> nw.Expr:
+        return where(col(f"shown @{self.k}") > 0, col(clicks_within(self.k).name))
+
+    def denominator(self) -> nw.Expr:
+        return col(f"shown @{self.k}")
+
+
+class _TimeToClick(_Ranking):
+    """The time from the query to a click, over queries with a click."""
+
+    unit = "seconds"
+    click = FIRST_CLICK
+
+    def signals(self) -> tuple[Signal, ...]:
+        return ASKED, self.click
+
+    def numerator(self) -> nw.Expr:
+        return (col(self.click.name) - col(ASKED.name)) / SECOND
+
+
+@online_measure
+class TimeToFirstClick(_TimeToClick):
+    r"""Mean time from the query to the first click, over queries with a click.
+
+    .. math:: \frac{\sum_q (t_1(q) - t_0(q))}{\text{queries with a click}}
+
+    Reference: Ferro & Maistro 2024, §6.5
+    """
+
+    name = "time-to-first-click"
+    better = "lower"
+
+
+@online_measure
+class TimeToLastClick(_TimeToClick):
+    r"""Mean time from the query to the last click, over queries with a click.
+
+    .. math:: \frac{\sum_q (t_{\text{last}}(q) - t_0(q))}{\text{queries with a click}}
+
+    Reference: Ferro & Maistro 2024, §6.5
+    """
+
+    name = "time-to-last-click"
+    better = "lower"
+    click = LAST_CLICK
+
+
+@online_measure
+class ClicksPerQuery(OnlineMeasure):
+    r"""Mean number of clicks on the results of a query.
+
+    .. math:: \frac{\text{clicks}}{|Q|}
+
+    Reference: Hofmann, Li & Radlinski, Online Evaluation for Information Retrieval, FnTIR 10(1), 2016
+    """
+
+    name = "clicks-per-query"
+    level = "ranking"
+    unit = "clicks"
+
+    def signals(self) -> tuple[Signal, ...]:
+        return (CLICKS,)
+
+    def numerator(self) -> nw.Expr:
+        return col(CLICKS.name)
+
+    def denominator(self) -> nw.Expr:
+        return lit(1)
+
+
+@online_measure
+class Abandonment(_Ranking):
+    r"""Share of queries without a click.
+
+    .. math:: \frac{\text{queries without a click}}{|Q|}
+
+    Reference: Ferro & Maistro 2024, §6.5
+    """
+
+    name = "abandonment"
+    unit = "share of queries"
+    better = "lower"
+
+    def signals(self) -> tuple[Signal, ...]:
+        return (CLICKS,)
+
+    def numerator(self) -> nw.Expr:
+        return indicator(col(CLICKS.name) == 0)
+
+
+@online_measure
+class GoodAbandonment(_Ranking):
+    r"""Share of queries that the result page itself seems to have answered, so that no click was needed.
+
+    .. math:: \frac{\text{queries without a click that fulfil the rule}}{|Q|}
+
+    A log does not say whether a user was content, so a rule decides. `no-reformulation`: the next query of the session
+    does not reformulate this one, or there is none; see `reformulation` for `similarity`. `last`: the query is the
+    last one of its session. `hover`: the user hovered over a result.
+    Reference: Ferro & Maistro 2024, §6.5, after Li, Huffman & Tokuda, SIGIR 2009, 43-50, doi:10.1145/1571941.1571951
+    """
+
+    name = "good-abandonment"
+    unit = "share of queries"
+    better = "higher"
+    needs = frozenset({"sessions", "similarity"})
+
+    rule: str = "no-reformulation"
+    similarity: float = 0.3
+
+    def __post_init__(self) -> None:
+        check.one_of(self.name, tuple(ABANDONMENT_RULES), rule=self.rule)
+        check.between(self.name, low=0, high=1, similarity=self.similarity)
+
+    def signals(self) -> tuple[Signal, ...]:
+        return (CLICKS, HOVERS) if self.rule == "hover" else (CLICKS,)
+
+    def evidence(self) -> tuple[Evidence, ...]:
+        return (NO_HOVERS if self.rule == "hover" else NO_TEXTS,) if self.rule != "last" else ()
+
+    def numerator(self) -> nw.Expr:
+        good = {
+            "no-reformulation": ~reformulated(self.similarity),
+            "last": col("last query"),
+            "hover": col(HOVERS.name) > 0,
+        }[self.rule]
+        return indicator((col(CLICKS.name) == 0) & good)
+
+    def note(self) -> str:
+        return f"good-abandonment: {ABANDONMENT_RULES[self.rule]}"
+
+
+def reformulated(similarity: float) -> nw.Expr:
+    """Whether the next query of the session reformulates this one: other words, but similar ones."""
+    near = col("next similarity")
+    return where(near.is_null(), lit(False), (near >= similarity) & (near < 1))

@@ -1,0 +1,169 @@
+"""`check_log`: look for the traps of logs, count them, and show where they are.
+
+The engine counts all conditions of a table in one scan; only the examples of what it finds come to Python.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from cranfield import check
+from cranfield.online.engines.line_numbers import lines_of_rows
+from cranfield.online.logs import group_traps, log_traps
+from cranfield.online.logs.daylight import clock_changes
+from cranfield.online.logs.findings import EXAMPLES, LEVELS, CheckReport, Finding, example_of
+from cranfield.online.logs.log import Log
+from cranfield.online.logs.log_traps import Trap
+from cranfield.online.logs.raw_log import RawLog, RawOptions
+from cranfield.online.logs.read_log import build_log, open_raw
+from cranfield.online.logs.sessions import SILENCE, session_rows
+
+BOT_EVENTS = 100_000
+MIDNIGHT = "they are one session; numbers by day count them on the day they begin"
+CLOCKS = "sessions are found in UTC, which has no such changes"
+UNBALANCED = 0.001
+"""The significance level at which arms are called unbalanced."""
+
+
+def check_log(
+    source: Any,
+    *,
+    events: Any = None,
+    columns: Any = None,
+    engine: Any = None,
+    zone: str | None = None,
+    first_position: int | None = None,
+    salt: str | None = None,
+    bot_events: int = BOT_EVENTS,
+    silence: float = SILENCE,
+    shares: Mapping[str, float] | None = None,
+) -> CheckReport:
+    """Check a log for everything that would make its numbers wrong.
+
+    source, events, columns, engine, zone, first_position, salt: as for `read_log`.
+    bot_events: a user with as many queries and events, or more, is reported as a bot.
+    silence: the minutes of silence that end a session.
+    shares: the share of users that each arm should have; default: equal shares.
+
+    Places are `file:line` for text files and `file:row` for Parquet. Spark does not number rows, so there they are
+    the file alone, and rows that go back in time are not looked for.
+    """
+    check.whole("check_log", bot_events=bot_events)
+    reading = RawOptions(salt=salt, numbered=True, skip=True)
+    raw, first = open_raw(source, events, columns, engine, zone, first_position, reading)
+    zone = zone or raw.columns.zone
+    log = build_log(raw, first, notes := list(raw.notes))
+    findings = [
+        *_rejected(raw),
+        *_counted(raw, log_traps.query_rows(raw), log_traps.query_traps(raw, zone, first)),
+        *group_traps.grouped_query_traps(raw, shares, UNBALANCED),
+    ]
+    if raw.events is not None:
+        findings += _counted(raw, raw.events.frame, log_traps.event_traps(raw, zone, first))
+        findings += _counted(raw, log_traps.joined_events(raw, first), log_traps.joined_traps(raw))
+        findings += group_traps.grouped_event_traps(raw)
+    findings += group_traps.unit_traps(raw)
+    findings += group_traps.bot_traps(log, bot_events)
+    findings += _session_traps(raw, log, zone, silence)
+    sizes = [
+        raw.engine.fetch(group_traps.size_of(frame))["rows"][0].as_py()
+        for frame in (log.queries, log.shown, log.events)
+    ]
+    found = [finding for finding in findings if finding.count]
+    found.sort(key=lambda finding: LEVELS.index(finding.level))
+    placed = _with_lines(raw, found)
+    return CheckReport(sizes[0], sizes[1], sizes[2], tuple(placed), tuple(notes))
+
+
+def _rejected(raw: RawLog) -> list[Finding]:
+    """Rows with more or fewer cells than the header."""
+    examples = tuple(f"{path}\0{row}\0{what}" for path, row, what in raw.rejected[:EXAMPLES])
+    return [Finding("rows with more or fewer cells than the header", "error", len(raw.rejected), examples)]
+
+
+def _counted(raw: RawLog, frame: Any, conditions: list[Trap]) -> list[Finding]:
+    """Count all conditions in one scan, then fetch examples of those that are met."""
+    import narwhals as nw
+
+    sums = [
+        trap.condition.fill_null(False).cast(nw.Int64).sum().alias(f"n{number}")
+        for number, trap in enumerate(conditions)
+    ]
+    counts = raw.engine.fetch(frame.select(*sums)).to_pylist()[0]
+    findings = []
+    for number, trap in enumerate(conditions):
+        if count := counts[f"n{number}"] or 0:
+            rows = frame.filter(trap.condition.fill_null(False)).select("_file", "_row", *trap.shows)
+            first = raw.engine.fetch(rows.sort("_file", "_row").head(EXAMPLES)).to_pylist()
+            findings.append(Finding(trap.problem, trap.level, count, tuple(map(example_of, first)), trap.remedy))
+    return findings
+
+
+def _with_lines(raw: RawLog, findings: list[Finding]) -> list[Finding]:
+    """Replace the numbers of rows in examples by lines of the files."""
+    rows: dict[str, set[int]] = defaultdict(set)
+    for finding in findings:
+        for example in finding.examples:
+            path, row, *_ = [*example.split("\0"), "", ""]
+            if row:
+                rows[path].add(int(row))
+    rejected: dict[str, list[int]] = defaultdict(list)
+    for file, number, _ in raw.rejected:
+        rejected[file].append(number)
+    lines = {
+        path: lines_of_rows(path, wanted, rejected[path]) if os.path.isfile(path) else {row: row for row in wanted}
+        for path, wanted in rows.items()
+    }
+    lines |= {path: {**lines.get(path, {}), **lines_of_rows(path, found)} for path, found in rejected.items()}
+
+    def placed(example: str) -> str:
+        if "\0" not in example:
+            return example
+        path, row, values = example.split("\0")
+        at = f"{os.path.basename(path)}:{lines[path][int(row)]}" if row else os.path.basename(path)
+        return ": ".join(filter(None, [at.strip(":"), values]))
+
+    return [replace(finding, examples=tuple(map(placed, finding.examples))) for finding in findings]
+
+
+def _session_traps(raw: RawLog, log: Log, zone: str | None, silence: float) -> list[Finding]:
+    """Sessions across midnight, and across a change of the clocks."""
+    import narwhals as nw
+
+    engine = raw.engine
+    local = zone or "UTC"
+    span = engine.fetch(log.queries.select(low=nw.col("time").min(), high=nw.col("time").max())).to_pylist()[0]
+    if span["low"] is None:
+        return []
+    rows = engine.keep(session_rows(log, silence=silence))
+    changes = clock_changes(local, span["low"], span["high"])
+    days = [_local_day(nw.col(name), local, changes, span["low"]) for name in ("start", "end")]
+    midnight = (days[0] != days[1]).cast(nw.Int64).sum().alias("midnight")
+    over = [
+        ((nw.col("start") < at) & (nw.col("end") >= at)).cast(nw.Int64).sum().alias(f"change{n}")
+        for n, (at, _) in enumerate(changes)
+    ]
+    counts = engine.fetch(rows.select(midnight, *over)).to_pylist()[0]
+    crossing = sum(counts[f"change{n}"] or 0 for n in range(len(changes)))
+    findings = [
+        Finding(f"sessions across midnight ({local})", "note", counts["midnight"] or 0, (), MIDNIGHT),
+        Finding(f"sessions across a change of the clocks ({local})", "note", crossing, (), CLOCKS),
+    ]
+    return findings + group_traps.ambiguous_times(raw, changes)
+
+
+def _local_day(time: Any, zone: str, changes: list[tuple[int, int]], low: int) -> Any:
+    """The day of a time in a zone, whose offset is known from its changes."""
+    import narwhals as nw
+
+    ahead = datetime.fromtimestamp(low / 1e6, UTC).astimezone(ZoneInfo(zone)).utcoffset()
+    offset = nw.lit(0 if ahead is None else int(ahead.total_seconds()) * 1_000_000)
+    for at, by in changes:
+        offset = offset + nw.when(time >= at).then(nw.lit(by * 1_000_000)).otherwise(nw.lit(0))
+    return (time + offset) // 86_400_000_000

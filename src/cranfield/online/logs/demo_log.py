@@ -1,0 +1,251 @@
+"""`simulate_log`: a realistic log with a known truth, in memory or as files of any size."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from typing import IO, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.errors import DataError
+from cranfield.online.engines.engine import need_logs
+from cranfield.online.engines.engine_names import open_engine
+from cranfield.online.logs import demo_world as world_of
+from cranfield.online.logs.demo_tables import BatchTables
+from cranfield.online.logs.demo_users import ACTIONS, SATISFIED_SECONDS, USERS_PER_BATCH, Batch, simulate_batch
+from cranfield.online.logs.demo_world import DemoSettings, World, make_world
+from cranfield.online.logs.log import Log
+from cranfield.record import Record
+from cranfield.types import Progress
+
+LAYOUTS = {"ubi": ("ubi_queries", "ubi_events"), "tables": ("impressions", "clicks")}
+"""The tables of each layout."""
+FILES = ("jsonl", "csv", "parquet")
+TRUTH = "truth.json"
+COLUMNS = "columns.toml"
+UBI_COLUMNS = """# Where the columns of this log are, beyond those of User Behavior Insights
+[queries]
+session = "query_attributes.session_id"
+arm = "query_attributes.arm"
+
+[queries.segments]
+device = "query_attributes.device"
+country = "query_attributes.country"
+
+[events]
+value = "event_attributes.value"
+dwell = "event_attributes.dwell"
+"""
+TABLE_COLUMNS = """# The columns of this log that divide its traffic
+[queries.segments]
+device = "device"
+country = "country"
+"""
+
+
+@dataclass(frozen=True, repr=False)
+class DemoTruth(Record):
+    """What a simulated log holds, by arm, and the probabilities behind it.
+
+    A click has the probability examination × attraction of the grade (0.9 times that on phones).
+    """
+
+    facts: ClassVar[tuple[str, ...]] = ("settings", "examination", "attraction")
+
+    arms: tuple[str, ...]
+    counts: dict[str, NDArray[np.generic]]
+    """Per arm: users, sessions, queries, clicks, satisfied clicks (30 seconds and more), hovers, conversions, revenue,
+    and queries that were abandoned with an answer on the result page."""
+    settings: dict[str, Any]
+    examination: tuple[float, ...]
+    """The probability that a position is examined, from position 1 on."""
+    attraction: tuple[float, ...]
+    """The probability of a click on an examined document, by grade."""
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """A row per arm."""
+        return {"arm": np.array(self.arms, dtype=object), **self.counts}
+
+
+def simulate_log(engine: Any = None, **settings: Any) -> Log:
+    """A simulated log in memory. The settings are those of `DemoSettings`: users, days, seed, arms, effect, …
+
+    `Log.truth` holds the counts and probabilities behind it.
+
+    >>> log = simulate_log(users=50, days=2, seed=1)
+    >>> log.truth.counts["users"].sum()
+    np.int64(50)
+    """
+    import pyarrow
+
+    world = make_world(DemoSettings(**settings))
+    tables: dict[str, list[Any]] = {"queries": [], "shown": [], "events": []}
+    truth = _Count(world)
+    for batch in _batches(world):
+        truth.add(batch)
+        made = BatchTables(world, batch)
+        for name, parts in tables.items():
+            parts.append(pyarrow.table(getattr(made, name)()))
+    opened = open_engine(engine)
+    frames = {name: opened.read(pyarrow.concat_tables(parts)) for name, parts in tables.items()}
+    return Log(opened, **frames, segments=("device", "country"), origin="simulation", truth=truth.record())
+
+
+def write_demo(
+    folder: str | os.PathLike[str],
+    *,
+    layout: str = "ubi",
+    files: str = "",
+    progress: Progress | None = None,
+    **settings: Any,
+) -> DemoTruth:
+    """Write a simulated log to a directory, which is made; its memory does not depend on the number of users.
+
+    layout: `ubi`, queries and events as User Behavior Insights has them, or `tables`, impressions and clicks.
+    files: `jsonl`, `csv` or `parquet`; default: `jsonl` for `ubi`, `parquet` for `tables`.
+    settings: those of `DemoSettings`: users, days, seed, arms, effect, novelty, sessions_per_day, depth, topics.
+
+    The directory also holds `columns.toml`, the column map that `read_log` finds, and `truth.json`.
+    """
+    check.one_of("write_demo", tuple(LAYOUTS), layout=layout)
+    files = files or {"ubi": "jsonl", "tables": "parquet"}[layout]
+    check.one_of("write_demo", FILES, files=files)
+    need_logs("pyarrow", "a simulated log")
+    world = make_world(DemoSettings(**settings))
+    path = os.fspath(folder)
+    try:
+        os.makedirs(path, exist_ok=True)
+        truth = _write_tables(world, path, layout, files, progress)
+        with open(os.path.join(path, COLUMNS), "w", encoding="utf-8") as file:
+            file.write(UBI_COLUMNS if layout == "ubi" else TABLE_COLUMNS)
+        with open(os.path.join(path, TRUTH), "w", encoding="utf-8") as file:
+            file.write(truth.to_json() + "\n")
+    except OSError as error:
+        raise DataError(path, None, f"cannot be written: {error.strerror or error}") from None
+    return truth
+
+
+def _write_tables(world: World, path: str, layout: str, files: str, progress: Progress | None) -> DemoTruth:
+    truth = _Count(world)
+    writers = {name: _TableWriter(os.path.join(path, f"{name}.{files}"), files) for name in LAYOUTS[layout]}
+    try:
+        for batch in _batches(world):
+            truth.add(batch)
+            made = BatchTables(world, batch)
+            for name, writer in writers.items():
+                writer.add(getattr(made, name)())
+            if progress:
+                progress(truth.users_done, world.settings.users)
+    finally:
+        for writer in writers.values():
+            writer.close()
+    return truth.record()
+
+
+def _batches(world: World) -> Iterator[Batch]:
+    sessions = queries = 0
+    for first in range(0, world.settings.users, USERS_PER_BATCH):
+        users = min(USERS_PER_BATCH, world.settings.users - first)
+        batch = simulate_batch(world, first, users, sessions, queries)
+        sessions += int(batch.session.max(initial=sessions - 1)) + 1 - sessions
+        queries += len(batch.user)
+        yield batch
+
+
+class _Count:
+    """Counts by arm, batch by batch."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+        self.users_done = 0
+        names = ("users", "sessions", "queries", "clicks", "satisfied clicks", "hovers", "conversions")
+        self._counts = {name: np.zeros(len(world.settings.arms), dtype=np.int64) for name in names}
+        self._left = np.zeros(len(world.settings.arms), dtype=np.int64)
+        self._revenue = np.zeros(len(world.settings.arms))
+
+    def add(self, batch: Batch) -> None:
+        arms = len(self._world.settings.arms)
+        first_of_session = np.unique(batch.session, return_index=True)[1]
+        arm = batch.arm[batch.event_query]
+        kinds = {name: batch.action == number for number, name in enumerate(ACTIONS)}
+        parts = {
+            "sessions": batch.arm[first_of_session],
+            "queries": batch.arm,
+            "clicks": arm[kinds["click"]],
+            "satisfied clicks": arm[kinds["click"] & (batch.dwell >= SATISFIED_SECONDS)],
+            "hovers": arm[kinds["hover"]],
+            "conversions": arm[kinds["conversion"]],
+        }
+        self._counts["users"][: len(batch.users_by_arm)] += batch.users_by_arm
+        for name, of_arm in parts.items():
+            self._counts[name] += np.bincount(of_arm, minlength=arms)
+        bought = kinds["conversion"]
+        self._revenue += np.bincount(arm[bought], weights=batch.value[bought], minlength=arms)
+        self._left += np.bincount(batch.arm[batch.left_with_answer], minlength=arms)
+        self.users_done += batch.users
+
+    def record(self) -> DemoTruth:
+        world = self._world
+        counts: dict[str, NDArray[np.generic]] = {
+            **self._counts, "revenue": self._revenue.round(2), "left with answer": self._left
+        }  # fmt: skip
+        settings = asdict(world.settings) | {"arms": list(world.settings.arms)}
+        attraction = tuple(world_of.ATTRACTION.tolist())
+        return DemoTruth(world.settings.arms, counts, settings, tuple(world.examination.tolist()), attraction)
+
+
+class _TableWriter:
+    """Writes a table to a file, batch by batch."""
+
+    def __init__(self, path: str, files: str) -> None:
+        self._path = path
+        self._files = files
+        self._parquet: Any = None
+        self._text: IO[bytes] | None = None
+        self._engine: Any = None
+
+    def add(self, columns: dict[str, Any]) -> None:
+        import pyarrow
+        import pyarrow.parquet
+
+        table = pyarrow.table(columns)
+        if self._files == "parquet":
+            if self._parquet is None:
+                self._parquet = pyarrow.parquet.ParquetWriter(self._path, table.schema, compression="zstd")
+            self._parquet.write_table(table)
+            return
+        if self._text is None:
+            self._text = open(self._path, "wb")  # noqa: SIM115  # closed in `close`
+            self._engine = open_engine("duckdb")
+        first = self._text.tell() == 0
+        with tempfile.NamedTemporaryFile(prefix="cranfield-", suffix=f".{self._files}") as part:
+            self._engine.write_text(
+                self._engine.read(_flat(table) if self._files == "csv" else table), part.name, first
+            )
+            with open(part.name, "rb") as written:
+                shutil.copyfileobj(written, self._text, 1 << 20)
+
+    def close(self) -> None:
+        for opened in (self._parquet, self._text, self._engine):
+            if opened is not None:
+                opened.close()
+
+
+def _flat(table: Any) -> Any:
+    """A table without structures: `event_attributes.position.ordinal` is a column, and a list is JSON text."""
+    import pyarrow
+
+    while any(pyarrow.types.is_struct(field.type) for field in table.schema):
+        table = table.flatten()
+    for at, field in enumerate(table.schema):
+        if pyarrow.types.is_list(field.type):
+            texts = [json.dumps(items) for items in table[field.name].to_pylist()]
+            table = table.set_column(at, field.name, pyarrow.array(texts, pyarrow.string()))
+    return table

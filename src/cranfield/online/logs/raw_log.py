@@ -1,0 +1,218 @@
+"""The two tables of a log with the columns that we need, as they are written: nothing is checked or left out yet."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from cranfield.collection.column_names import column_key
+from cranfield.errors import DataError
+from cranfield.online.digest import digest_sql
+from cranfield.online.engines.dialect import Field
+from cranfield.online.engines.engine import Engine
+from cranfield.online.engines.table_source import find_table
+from cranfield.online.logs.column_map import EVENT_NAMES, QUERY_NAMES, UBI, ColumnMap
+from cranfield.text import listed
+
+SALT_VARIABLE = "CRANFIELD_SALT"
+SAMPLE = 10_000
+"""Rows that are looked at to see whether a part of a JSON column is ever there."""
+TEXT_ROLES = ("query_id", "session", "text", "arm", "action", "doc")
+NUMBER_ROLES = ("propensity", "value", "dwell")
+WHOLE_ROLES = ("position",)
+NUMBERING = ("_file", "_row")
+LISTS = ("query_id", "documents", "propensity")
+
+
+@dataclass(frozen=True, eq=False)
+class RawTable:
+    """A table with a column per role; a role that it lacks is null everywhere.
+
+    Its further columns are `time_kind` (how the time is written), `_unreadable`, and, if it is numbered, `_file` and
+    `_row`.
+    """
+
+    frame: Any
+    paths: Mapping[str, str]
+    """The column of each role that the table has."""
+    origin: str
+    lists: Any = None
+    """`query_id`, `documents` and `propensity` of queries with lists of documents. They may be most of a log, so those
+    of typed tables are not copied."""
+    guessed: tuple[str, ...] = ()
+    """Roles whose columns were found by name, and are not called like the role."""
+    ubi: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class RawLog:
+    """Both tables of a log."""
+
+    engine: Engine
+    queries: RawTable
+    events: RawTable | None
+    segments: tuple[str, ...]
+    columns: ColumnMap
+    rejected: tuple[tuple[str, int, str], ...] = ()
+    """Rows that were left out because they have more or fewer cells than the header: path, row, what is wrong."""
+    notes: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class RawOptions:
+    """How the tables are read."""
+
+    zone: str | None = None
+    salt: str | None = None
+    hashed: bool = True
+    texts: bool = True
+    numbered: bool = False
+    skip: bool = False
+
+
+def read_raw(engine: Engine, queries: Any, events: Any, columns: ColumnMap, options: RawOptions) -> RawLog:
+    """Read both tables; roles that the column map does not name are found by their usual names."""
+    notes: list[str] = []
+    salt = options.salt
+    if options.hashed and salt is None:
+        salt = os.environ.get(SALT_VARIABLE)
+    if options.hashed and not salt:
+        salt = secrets.token_hex(16)
+        notes.append(f"users are hashed with a salt of this run; to compare runs, set salt= or {SALT_VARIABLE}")
+    frames = {"queries": engine.read_rows(queries, numbered=options.numbered, skip=options.skip)}
+    if events is not None:
+        frames["events"] = engine.read_rows(events, numbered=options.numbered, skip=options.skip)
+    names = {"queries": dict(QUERY_NAMES), "events": dict(EVENT_NAMES)}
+    if events is not None:
+        _agree_on_user(engine, frames, names)
+    tables = {}
+    for table, frame in frames.items():
+        source = queries if table == "queries" else events
+        mapped = columns.queries if table == "queries" else columns.events
+        extra = columns.segments if table == "queries" else {}
+        typed = not _is_text(source)
+        tables[table] = _read_table(engine, frame, _origin(source), names[table], mapped, extra, options, salt, typed)
+    for table, raw in tables.items():
+        notes += _found_notes(table, raw)
+    rejected = tuple(engine.rejected_rows())
+    return RawLog(
+        engine, tables["queries"], tables.get("events"), tuple(columns.segments), columns, rejected, tuple(notes)
+    )
+
+
+def _origin(source: Any) -> str:
+    if isinstance(source, str | os.PathLike):
+        return os.fspath(source)
+    return listed(source) if isinstance(source, list | tuple) else "the frame"
+
+
+def _is_text(source: Any) -> bool:
+    """Whether a table is in text files, which are slow to read again."""
+    return isinstance(source, str | os.PathLike | Sequence) and find_table(source).format in ("json", "csv")
+
+
+def _agree_on_user(engine: Engine, frames: Mapping[str, Any], names: dict[str, dict[str, tuple[str, ...]]]) -> None:
+    """Prefer a column of users that both tables have: UBI has `client_id` in both, `user_id` only in events."""
+    keys = [{column_key(name) for name in engine.column_types(frame)} for frame in frames.values()]
+    common = [name for name in QUERY_NAMES["user"] if all(name in known for known in keys)]
+    for table in names:
+        names[table]["user"] = (*common, *(name for name in QUERY_NAMES["user"] if name not in common))
+
+
+def _read_table(
+    engine: Engine, frame: Any, origin: str, names: Mapping[str, Sequence[str]], mapped: Mapping[str, str],
+    segments: Mapping[str, str], options: RawOptions, salt: str | None, typed: bool,
+) -> RawTable:  # fmt: skip
+    import narwhals as nw
+
+    fields: dict[str, Field] = {}
+    paths: dict[str, str] = {}
+    guessed: list[str] = []
+    types = engine.column_types(frame)
+    ubi = any(name in types or any(known.startswith(f"{name}.") for known in types) for name in UBI)
+    for role, path in {**mapped, **{f"segment {name}": path for name, path in segments.items()}}.items():
+        there = engine.field(frame, path)
+        if there is None:
+            known = listed([name for name in types if not name.startswith("_")], most=12)
+            raise DataError(origin, None, f"no column {path!r} for the {role}; there are {known}")
+        fields[role], paths[role] = there, path
+    for role, candidates in names.items():
+        if role in fields or (role == "doc" and "documents" in fields):
+            continue
+        path_and_field = _find(engine, frame, types, candidates)
+        if path_and_field is not None:
+            paths[role], fields[role] = path_and_field
+            if paths[role] != role and not ubi:
+                guessed.append(role)
+    selection = _selection(engine, fields, names, segments, options, salt)
+    lists = None
+    if "documents" in fields and typed and not options.numbered:
+        lists = engine.select(frame, {name: selection[name] for name in LISTS})
+        selection["documents"] = f"CAST(NULL AS {engine.dialect.array})"
+    kept = engine.keep(engine.select(frame, selection))
+    if "documents" in fields and lists is None:
+        lists = kept.filter(~nw.col("_unreadable")).select(*LISTS)
+    return RawTable(kept, paths, origin, lists, tuple(guessed), ubi)
+
+
+def _find(engine: Engine, frame: Any, types: Mapping[str, str], candidates: Sequence[str]) -> tuple[str, Field] | None:
+    """The first candidate that the table has."""
+    by_key = {column_key(name): name for name in reversed(list(types))}
+    for path in candidates:
+        name = by_key.get(path, path)
+        there = engine.field(frame, name)
+        if there is not None and (name in types or _ever(engine, frame, there)):
+            return name, there
+    return None
+
+
+def _ever(engine: Engine, frame: Any, there: Field) -> bool:
+    """Whether a part of a nested column is not null in some of the first rows."""
+    import narwhals as nw
+
+    values = engine.select(frame.head(SAMPLE), {"part": there.sql})
+    return bool(engine.fetch(values.select(nw.col("part").count()))["part"][0].as_py())
+
+
+def _selection(
+    engine: Engine, fields: Mapping[str, Field], names: Mapping[str, Sequence[str]], segments: Mapping[str, str],
+    options: RawOptions, salt: str | None,
+) -> dict[str, str]:  # fmt: skip
+    """The SQL of every column of a raw table."""
+    sql = engine.dialect
+    nothing = dict.fromkeys(TEXT_ROLES, sql.string) | dict.fromkeys(NUMBER_ROLES, "DOUBLE")
+    nothing |= {"position": "BIGINT", "time": "BIGINT", "user": sql.string, "documents": sql.array, "clicked": "DOUBLE"}
+    selected: dict[str, str] = {}
+    for role in names:
+        there = fields.get(role)
+        if there is None or (role == "text" and not options.texts):
+            selected[role] = f"CAST(NULL AS {nothing[role]})"
+        elif role == "user":
+            user = sql.text(there)
+            selected[role] = digest_sql(engine.name, user, salt or "") if options.hashed else user
+        elif role == "time":
+            selected[role] = sql.micros(there, options.zone or "UTC")
+        elif role == "documents":
+            selected[role] = sql.items(there)
+        elif role in WHOLE_ROLES:
+            selected[role] = sql.whole(there)
+        else:
+            selected[role] = sql.text(there) if role in TEXT_ROLES else sql.number(there)
+    selected |= {name: sql.text(fields[f"segment {name}"]) for name in segments}
+    selected["time_kind"] = sql.time_kind(fields["time"]) if "time" in fields else "'missing'"
+    return selected | {name: name for name in ("_unreadable", *(NUMBERING if options.numbered else ()))}
+
+
+def _found_notes(table: str, raw: RawTable) -> list[str]:
+    """What was found by name, in a sentence."""
+    if raw.ubi:
+        return (
+            [f"{table}: read as User Behavior Insights, the user is {raw.paths['user']}"] if "user" in raw.paths else []
+        )
+    if not raw.guessed:
+        return []
+    pairs = ", ".join(f"{role} is {raw.paths[role]}" for role in raw.guessed)
+    return [f"{table}: columns found by their names: {pairs}"]

@@ -1,0 +1,212 @@
+"""`read_log`: a log from files, tables or frames, with everything that was assumed in its notes."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+from zoneinfo import available_timezones
+
+from cranfield import check
+from cranfield.errors import DataError
+from cranfield.online.engines.dialect import TIME_KINDS
+from cranfield.online.engines.engine_names import open_engine
+from cranfield.online.logs.actions import renamed_actions, with_usual_actions
+from cranfield.online.logs.column_map import EVENT_NAMES, QUERY_NAMES, ColumnMap, read_column_map
+from cranfield.online.logs.log import EVENTS, QUERIES, SHOWN, Log
+from cranfield.online.logs.log_tables import find_log
+from cranfield.online.logs.raw_log import RawLog, RawOptions, RawTable, read_raw
+from cranfield.text import counted, listed
+
+UNITS = TIME_KINDS[:4]
+
+
+def read_log(
+    source: Any,
+    *,
+    events: Any = None,
+    columns: Any = None,
+    engine: Any = None,
+    zone: str | None = None,
+    first_position: int | None = None,
+    salt: str | None = None,
+    hashed: bool = True,
+    texts: bool = True,
+    skip: bool = False,
+) -> Log:
+    """Read a log.
+
+    source: the queries (or impressions), or a directory or database that holds queries and events: anything that
+        `Engine.read` reads.
+    events: the events (or clicks), if `source` does not hold them.
+    columns: the column map: a TOML file, text such as `query_id=qid,events.time=when`, or a mapping. Other columns are
+        found by their usual names, which the notes tell. A file `columns.toml` in the directory is used by default.
+    engine: what `open_engine` takes.
+    zone: the time zone of times without one, such as `Europe/Berlin`.
+    first_position: the position of the first document, 0 or 1; default: 1.
+    salt: users are hashed with this salt; default: the environment variable CRANFIELD_SALT, or else a new one.
+    hashed: False keeps the users as they are.
+    texts: False leaves out the texts of queries.
+    skip: leave out rows that cannot be read, and count them in the notes; otherwise they are an error.
+    """
+    raw, first = open_raw(source, events, columns, engine, zone, first_position, RawOptions(
+        salt=salt, hashed=hashed, texts=texts, skip=skip,
+    ))  # fmt: skip
+    notes = [*raw.notes]
+    for name, table in (("queries", raw.queries), ("events", raw.events)):
+        if table is not None:
+            notes += _check_table(raw, name, table, zone or raw.columns.zone, first, skip)
+    notes += _action_notes(raw)
+    if raw.rejected:
+        notes.append(f"{counted(len(raw.rejected), 'row')} left out: {_places(raw.rejected)}")
+    return build_log(raw, first, notes)
+
+
+def open_raw(
+    source: Any,
+    events: Any,
+    columns: Any,
+    engine: Any,
+    zone: str | None,
+    first_position: int | None,
+    options: RawOptions,
+) -> tuple[RawLog, int]:
+    """Find and read the tables of a log; also return the position of the first document."""
+    queries, events, beside = find_log(source, events)
+    named: ColumnMap = read_column_map(beside if columns is None else columns)
+    zone = zone or named.zone
+    if zone is not None and zone not in available_timezones():
+        raise check.nearest(zone, sorted(available_timezones()), "time zone")
+    first = named.first_position if first_position is None else first_position
+    if first not in (None, 0, 1):
+        raise check.wrong("read_log", "first_position", first, "0 or 1")
+    raw = read_raw(open_engine(engine), queries, events, named, replace(options, zone=zone))
+    need_columns(raw)
+    note = (f"columns as in {beside}",) if beside and columns is None else ()
+    return replace(raw, notes=(*note, *raw.notes)), 1 if first is None else first
+
+
+def need_columns(raw: RawLog) -> None:
+    """Raise an error if a table lacks a column without which it cannot be used."""
+    tables = [(raw.queries, QUERY_NAMES, ("query_id", "user", "time"))]
+    if raw.events is not None:
+        own = () if "query_id" in raw.events.paths else ("user",)
+        tables.append((raw.events, EVENT_NAMES, ("time", *own)))
+    for table, names, roles in tables:
+        for role in roles:
+            if role not in table.paths:
+                usual = ", ".join(names[role])
+                raise DataError(
+                    table.origin, None, f"no column for the {role}: expected {usual}; or name it in columns="
+                )
+
+
+def build_log(raw: RawLog, first: int, notes: list[str]) -> Log:
+    """The three frames of a log."""
+    import narwhals as nw
+
+    engine, table = raw.engine, raw.queries
+    rows = table.frame.filter(~nw.col("_unreadable"))
+    place = (nw.col("position") + (1 - first)).alias("position")
+    if "documents" in table.paths:
+        queries = rows
+        shown = engine.explode(table.lists, "documents", "doc", "position").select(*SHOWN)
+    elif "doc" in table.paths:
+        with_position = rows.with_columns(place) if "position" in table.paths else rows
+        shown = with_position.filter(~nw.col("doc").is_null()).select(*SHOWN)
+        groups = rows.filter(~nw.col("query_id").is_null()).group_by("query_id")
+        names = [*QUERIES[1:], *raw.segments]
+        queries = engine.keep(groups.agg(*(nw.col(name).min() for name in names)))
+        if "position" not in table.paths:
+            notes.append("no column for positions: documents are shown at unknown positions")
+    else:
+        queries = rows
+        shown = rows.filter(nw.col("doc") != nw.col("doc")).select(*SHOWN)
+        notes.append("no column for the documents shown: the log has queries and events only")
+    queries = queries.select(*QUERIES, *raw.segments)
+    events = _events(raw, rows, queries, place, notes)
+    return Log(engine, queries, shown, events, raw.segments, table.origin, tuple(notes))
+
+
+def _events(raw: RawLog, rows: Any, queries: Any, place: Any, notes: list[str]) -> Any:
+    import narwhals as nw
+
+    if raw.events is None:
+        if "clicked" not in raw.queries.paths:
+            raise DataError(raw.queries.origin, None, "no events: give a table of events or clicks as events=")
+        notes.append(f"events are the rows with a click in column {raw.queries.paths['clicked']}")
+        clicked = rows.filter(nw.col("clicked") > 0).with_columns(place)
+        empty = rows.select("propensity").collect_schema()["propensity"]
+        unknown = [nw.lit(None).cast(empty).alias(name) for name in ("value", "dwell")]
+        return clicked.with_columns(nw.lit("click").alias("action"), *unknown).select(*EVENTS)
+    events = raw.events.frame.filter(~nw.col("_unreadable")).with_columns(place)
+    if "action" not in raw.events.paths:
+        events = events.with_columns(action=nw.lit("click"))
+        notes.append("no column for the action: all events are read as clicks")
+    else:
+        events = with_usual_actions(events, raw.columns.actions)
+    if "user" not in raw.events.paths:
+        users = queries.select("query_id", nw.col("user").alias("_user"), nw.col("session").alias("_session"))
+        events = events.join(users, on="query_id", how="left")
+        events = events.with_columns(user=nw.col("_user"), session=nw.coalesce("session", "_session"))
+        notes.append("no column for the users of events: an event has the user of its query")
+    return events.select(*EVENTS)
+
+
+def _check_table(raw: RawLog, name: str, table: RawTable, zone: str | None, first: int, skip: bool) -> list[str]:
+    """Raise an error for what cannot be used as it is; return notes on what was assumed."""
+    import narwhals as nw
+
+    frame = table.frame
+    counts = raw.engine.fetch(frame.group_by("time_kind", "_unreadable").agg(nw.len().alias("rows"))).to_pylist()
+    rows = {(row["time_kind"], row["_unreadable"]): row["rows"] for row in counts}
+    unreadable = sum(count for (_, bad), count in rows.items() if bad)
+    notes = []
+    if unreadable and not skip:
+        raise DataError(table.origin, None, f"{counted(unreadable, 'row')} cannot be read; to leave them out: skip=")
+    if unreadable:
+        notes.append(f"{name}: {counted(unreadable, 'row')} left out, which cannot be read")
+    kinds = {kind: count for (kind, bad), count in rows.items() if not bad}
+    if kinds.get("no zone") and zone is None:
+        raise DataError(
+            table.origin, None, f"{counted(kinds['no zone'], 'time')} without a time zone; name the zone: zone="
+        )
+    if kinds.get("no zone"):
+        notes.append(f"{name}: {counted(kinds['no zone'], 'time')} without a time zone, read as {zone}")
+    bad = kinds.get("unreadable", 0) + (kinds.get("missing", 0) if name == "queries" else 0)
+    if bad:
+        raise DataError(table.origin, None, f"{counted(bad, 'time')} missing or unreadable")
+    units = [unit for unit in UNITS if kinds.get(unit)]
+    if len(units) > 1:
+        many = ", ".join(f"{kinds[unit]:,} in {unit}" for unit in units)
+        raise DataError(table.origin, None, f"times are numbers of different units: {many}")
+    if units:
+        notes.append(f"{name}: times are {units[0]} since 1970")
+    _check_positions(raw, table, first)
+    return notes
+
+
+def _check_positions(raw: RawLog, table: RawTable, first: int) -> None:
+    """Raise an error for positions before the first."""
+    import narwhals as nw
+
+    if "position" not in table.paths:
+        return
+    before = raw.engine.fetch(table.frame.filter(nw.col("position") < first).select(nw.len().alias("rows")))
+    if count := before["rows"][0].as_py():
+        raise DataError(
+            table.origin, None,
+            f"{counted(count, 'position')} below {first}; if the first position is 0: first_position=0",
+        )  # fmt: skip
+
+
+def _action_notes(raw: RawLog) -> list[str]:
+    """Which actions have another name here."""
+    if raw.events is None or "action" not in raw.events.paths:
+        return []
+    known = renamed_actions(raw.engine, raw.events.frame, raw.columns.actions)
+    return [f"events: actions read as {listed(f'{kind}: {name}' for name, kind in known.items())}"] if known else []
+
+
+def _places(rejected: tuple[tuple[str, int, str], ...]) -> str:
+    return listed([f"{os.path.basename(path)}:{line}" for path, line, _ in rejected], most=3)

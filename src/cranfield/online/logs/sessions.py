@@ -1,0 +1,260 @@
+r"""Sessions: queries and events of a user that belong together.
+
+By silence, a session ends where a user does nothing for 30 minutes. By continuity, it also ends where a query has no
+word in common with the query before. Or the log names its sessions.
+
+Queries with the same time are in the order of their ids, and before events, so that every engine finds the same
+sessions. Events with the same time are in the same session in any order.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.errors import DataError
+from cranfield.online.logs.log import EVENTS, QUERIES, Log
+from cranfield.online.privacy import hide_small
+from cranfield.record import Record, table_of
+from cranfield.table import Table
+from cranfield.text import counted
+
+WAYS = ("silence", "continuity", "given")
+SILENCE = 30.0
+"""The minutes of silence that end a session."""
+MICROSECONDS = 1_000_000
+MINUTE = 60 * MICROSECONDS
+DAY = 86_400 * MICROSECONDS
+ORDER = {"silence": ("time",), "continuity": ("time", "kind", "query_id")}
+"""The order of what a user did. By silence, rows with the same time are in the same session, so it needs no more."""
+MOST_QUERIES = 10
+"""Sessions with as many queries or more share a row of the distribution."""
+QUANTILES = (0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True, repr=False)
+class SessionSummary(Record):
+    """How many sessions a log has, how long they are, and how many queries they have."""
+
+    facts: ClassVar[tuple[str, ...]] = (
+        "by", "silence", "sessions", "users", "queries_per_session", "minutes", "quantiles", "exact", "across_midnight",
+    )  # fmt: skip
+
+    by: str
+    silence: float
+    """In minutes."""
+    sessions: int
+    users: int
+    queries_per_session: float
+    minutes: float
+    """The mean length."""
+    quantiles: dict[str, float]
+    """The quantiles of the length in minutes."""
+    exact: bool
+    """Are the quantiles exact?"""
+    across_midnight: int
+    """Sessions that begin on one day and end on another, in UTC."""
+    distribution: dict[str, NDArray[Any]]
+    notes: tuple[str, ...] = ()
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """A row per number of queries: the sessions with as many, their share, their clicks and their mean length."""
+        return self.distribution
+
+    def table(self) -> Table:
+        """The distribution of queries per session, with the means in the notes."""
+        kind = "" if self.exact else " (approximate)"
+        about = (
+            f"{counted(self.sessions, 'session')} of {counted(self.users, 'user')}:"
+            f" {self.queries_per_session:.2f} queries and {self.minutes:.2f} minutes on average"
+        )
+        lengths = ", ".join(f"{name} {value:.2f}" for name, value in self.quantiles.items())
+        notes = (about, f"minutes at quantiles{kind}: {lengths}", *self.notes)
+        return table_of(self.columns(), notes=notes)
+
+
+def assign_sessions(log: Log, *, by: str = "silence", silence: float = SILENCE) -> Log:
+    """The log with a session for each query and event: the user and a number, such as `3f2a-1`.
+
+    by: `silence`, `continuity` (a query without a word of the query before also begins a session), or `given`, the
+        sessions that the log names.
+    silence: the minutes of silence that end a session.
+
+    >>> from cranfield.online.logs import simulate_log
+    >>> log = assign_sessions(simulate_log(users=20, days=1, seed=2))
+    >>> log.engine.fetch(log.queries.sort("time").head(1))["session"][0].as_py()
+    'u7-1'
+    """
+    import narwhals as nw
+
+    check.one_of("sessions", WAYS, by=by)
+    if by == "given":
+        return log
+    activity = log.engine.keep(_numbered(log, by, silence, EVENTS + _only_queries(log)))
+    name = nw.concat_str(nw.col("user"), nw.col("number").cast(nw.String), separator="-").alias("session")
+    activity = activity.with_columns(name)
+    return replace(
+        log,
+        queries=activity.filter(nw.col("kind") == 0).select(*QUERIES, *log.segments),
+        events=activity.filter(nw.col("kind") == 1).select(*EVENTS),
+    )
+
+
+def session_rows(log: Log, *, by: str = "silence", silence: float = SILENCE) -> Any:
+    """A lazy frame with a row per session: user, session, start, end (microseconds), queries, clicks, events."""
+    import narwhals as nw
+
+    check.one_of("sessions", WAYS, by=by)
+    check.positive("sessions", silence=silence)
+    clicked = (nw.col("action") == "click").fill_null(False).cast(nw.Int64).alias("clicked")
+    log = replace(log, events=log.events.with_columns(clicked))  # a number is cheaper to sort than the text
+    if by == "given":
+        rows = _activity(log, ("user", "session", "time", "clicked")).filter(~nw.col("session").is_null())
+        keys = ["user", "session"]
+    else:
+        names = ("user", "time", "clicked") + (("query_id",) if by == "continuity" else ())
+        rows, keys = _numbered(log, by, silence, names), ["user", "number"]
+    grouped = rows.group_by(*keys).agg(
+        nw.col("time").min().alias("start"),
+        nw.col("time").max().alias("end"),
+        (nw.col("kind") == 0).cast(nw.Int64).sum().alias("queries"),
+        nw.col("clicked").sum().alias("clicks"),
+        (nw.col("kind") == 1).cast(nw.Int64).sum().alias("events"),
+    )
+    whole = [nw.col(name).fill_null(0).cast(nw.Int64) for name in ("queries", "clicks", "events")]
+    grouped = grouped.with_columns(*whole)
+    if by != "given":
+        grouped = grouped.rename({"number": "session"}).with_columns(nw.col("session").cast(nw.String))
+    return grouped.select("user", "session", "start", "end", "queries", "clicks", "events")
+
+
+def summarise_sessions(
+    log: Log, *, by: str = "silence", silence: float = SILENCE, least: int = 1, rows: Any = None
+) -> SessionSummary:
+    """Count the sessions of a log.
+
+    least: leave out rows of the distribution with fewer sessions.
+    rows: the sessions, if `session_rows` has been called and kept.
+
+    >>> from cranfield.online.logs import simulate_log
+    >>> log = simulate_log(users=20, days=7, seed=2)
+    >>> summarise_sessions(log, by="given").sessions, int(log.truth.counts["sessions"].sum())
+    (80, 80)
+    """
+    import narwhals as nw
+
+    engine = log.engine
+    kept = engine.keep(session_rows(log, by=by, silence=silence)) if rows is None else rows
+    length = nw.col("end") - nw.col("start")  # whole numbers have the same sum in any order
+    kept = kept.with_columns(
+        length=length,
+        minutes=length.cast(nw.Float64) / MINUTE,
+        group=nw.when(nw.col("queries") < MOST_QUERIES).then(nw.col("queries")).otherwise(MOST_QUERIES),
+    )
+    crossing = (nw.col("start") // DAY != nw.col("end") // DAY).cast(nw.Int64)
+    groups = engine.fetch(
+        kept.group_by("group")
+        .agg(
+            nw.len().alias("sessions"), nw.col("queries").sum(), nw.col("clicks").sum(),
+            nw.col("length").sum(), crossing.sum().alias("crossing"),
+        )
+        .sort("group")
+    ).to_pydict()  # fmt: skip
+    arrays = {name: np.array(values) for name, values in groups.items()}
+    total = int(arrays["sessions"].sum()) if len(arrays["sessions"]) else 0
+    if not total:
+        raise DataError(log.origin or "the log", None, _nothing(by))
+    # A user has one first session, which is cheaper to count than different users
+    every = nw.col("user").n_unique() if by == "given" else (nw.col("session") == "1").cast(nw.Int64).sum()
+    users = engine.fetch(kept.select(every.alias("users")))["users"][0].as_py()
+    at = engine.quantiles(kept, "minutes", QUANTILES).to_pylist()[0]
+    names = [f"{group}" if group < MOST_QUERIES else f"{MOST_QUERIES} or more" for group in arrays["group"]]
+    minutes = arrays["length"] / MINUTE
+    distribution = {
+        "queries": np.array(names, dtype=object),
+        "sessions": arrays["sessions"].astype(np.int64),
+        "share": arrays["sessions"] / total,
+        "clicks per session": arrays["clicks"] / arrays["sessions"],
+        "minutes": minutes / arrays["sessions"],
+    }
+    distribution, hidden = hide_small(distribution, distribution["sessions"], least, "session")
+    notes = (*hidden, *_notes(log, by), *log.notes)
+    return SessionSummary(
+        by, silence, total, int(users), float(arrays["queries"].sum() / total), float(minutes.sum() / total),
+        {f"{p:g}": float(at[f"q{i}"]) for i, p in enumerate(QUANTILES)}, engine.exact_quantiles,
+        int(arrays["crossing"].sum()), distribution, notes,
+    )  # fmt: skip
+
+
+def _nothing(by: str) -> str:
+    return (
+        "names no sessions; find them by silence"
+        if by == "given"
+        else "has no queries and events with a user and a time"
+    )
+
+
+def _notes(log: Log, by: str) -> tuple[str, ...]:
+    """How many rows belong to no session."""
+    import narwhals as nw
+
+    names = ("session",) if by == "given" else ("user", "time")
+    lost = nw.any_horizontal(*(nw.col(name).is_null() for name in names), ignore_nulls=False).cast(nw.Int64).sum()
+    counts = [
+        log.engine.fetch(frame.select(lost.alias("lost")))["lost"][0].as_py() or 0
+        for frame in (log.queries, log.events)
+    ]
+    if not any(counts):
+        return ()
+    what = f"{counted(counts[0], 'query', 'queries')} and {counted(counts[1], 'event')}"
+    return (f"{what} without {' or '.join(names)} belong to no session",)
+
+
+def _only_queries(log: Log) -> tuple[str, ...]:
+    return tuple(name for name in (*QUERIES, *log.segments) if name not in EVENTS)
+
+
+def _activity(log: Log, names: tuple[str, ...]) -> Any:
+    """Queries (kind 0) and events (kind 1) with a user and a time, in one frame; what a table lacks is null."""
+    import narwhals as nw
+
+    types = {**log.queries.collect_schema(), **log.events.collect_schema()}
+    parts = []
+    for kind, frame in enumerate((log.queries, log.events)):
+        there = frame.collect_schema().names()
+        columns = [nw.col(name) if name in there else nw.lit(None).cast(types[name]).alias(name) for name in names]
+        known = frame.filter(~nw.col("user").is_null(), ~nw.col("time").is_null())
+        parts.append(known.select(*columns, nw.lit(kind).alias("kind")))
+    return nw.concat(parts, how="vertical")
+
+
+def _numbered(log: Log, by: str, silence: float, names: tuple[str, ...]) -> Any:
+    """The activity of a log with the number of the session of its user, from 1."""
+    import narwhals as nw
+
+    if by == "continuity":
+        log = replace(log, queries=_with_breaks(log))
+        names = (*names, "break")
+    activity, order = _activity(log, names), ORDER[by]
+    gap = nw.col("time") - nw.col("time").shift(1).over("user", order_by=order)
+    begins = gap.is_null() | (gap > round(silence * MINUTE))
+    if by == "continuity":
+        begins = begins | nw.col("break").fill_null(False)
+    marked = activity.with_columns(begins.cast(nw.Int64).alias("begins"))
+    # Of rows with the same time, the one that begins a session counts first, so that all of them are in that session
+    marked = marked.with_columns((1 - nw.col("begins")).alias("goes_on"))
+    return marked.with_columns(nw.col("begins").cum_sum().over("user", order_by=(*order, "goes_on")).alias("number"))
+
+
+def _with_breaks(log: Log) -> Any:
+    """The queries with a column `break`: the query has no word in common with the query before."""
+    import narwhals as nw
+
+    engine = log.engine
+    before = nw.col("text").shift(1).over("user", order_by=("time", "query_id")).alias("before")
+    shares = engine.dialect.share_a_word(engine.quote("text"), engine.quote("before"))
+    return engine.select(log.queries.with_columns(before), {"break": f"NOT coalesce({shares}, TRUE)"}, add=True)

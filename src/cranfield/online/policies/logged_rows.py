@@ -1,0 +1,144 @@
+"""The rows of a log for off-policy estimates: which columns they have, and which rows cannot be used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cranfield import check
+from cranfield.collection.column_names import find_columns, no_column
+from cranfield.errors import DataError, UsageError
+from cranfield.frames import need
+from cranfield.text import counted
+
+ROLES = {
+    "reward": ("reward", "click", "clicks", "value"),
+    "propensity": ("propensity", "pscore", "logging_probability", "propensity_score"),
+    "context": ("context", "query_id", "query", "topic", "qid"),
+    "action": ("action", "list", "ranking", "doc", "doc_id", "item", "item_id"),
+    "user": ("user", "user_id", "client_id", "session", "session_id"),
+    "model": ("model", "predicted", "prediction"),
+}
+"""Usual names of columns, by role."""
+BAD = ("error", "skip")
+
+
+@dataclass(frozen=True, eq=False)
+class LoggedRows:
+    """Rows that can be used, with the names of their columns by role."""
+
+    frame: Any
+    """A lazy frame with `reward` and `propensity` as numbers, and the other columns as they were."""
+    names: Mapping[str, str]
+    """{role: column}"""
+    every: tuple[str, ...]
+    """All columns."""
+    origin: str
+    notes: tuple[str, ...]
+
+
+def logged_rows(frame: Any, columns: Mapping[str, str] | None, origin: str, bad: str) -> LoggedRows:
+    """Find the columns of a log, and count rows whose propensity or reward cannot be used.
+
+    A propensity must be above 0 and at most 1, a reward must be a number. `bad="skip"` leaves other rows out, and a
+    note counts them; `bad="error"` raises an error.
+    """
+    check.one_of("off_policy", BAD, bad=bad)
+    nw = need("narwhals", "off_policy")
+    every = tuple(frame.collect_schema().names())
+    names = {role: every[at] for role, at in find_columns(every, ROLES).items()}
+    for role, name in (columns or {}).items():
+        if role not in ROLES:
+            raise check.nearest(role, tuple(ROLES), "role of a column")
+        if name not in every:
+            raise check.nearest(name, every, "column")
+        names[role] = name
+    for role in ("reward", "propensity"):
+        if role not in names:
+            raise DataError(origin, None, no_column(role, every, ROLES[role]))
+    schema = frame.collect_schema()
+    for role in ("reward", "propensity"):
+        dtype = schema[names[role]]
+        if not (dtype.is_numeric() or dtype == nw.Boolean):
+            raise DataError(origin, None, f"column {names[role]!r} holds {dtype}, must hold numbers: the {role}")
+    frame = frame.with_columns(
+        nw.col(names["reward"]).cast(nw.Float64).alias("_reward"),
+        nw.col(names["propensity"]).cast(nw.Float64).alias("_propensity"),
+    )
+    reward, propensity = nw.col("_reward"), nw.col("_propensity")
+    missing = propensity.is_null() | ~propensity.is_finite()
+    no_reward = reward.is_null() | ~reward.is_finite()
+    problems = {
+        "without a propensity": missing,
+        "with a propensity of 0 or below": ~missing & (propensity <= 0),
+        "with a propensity above 1": ~missing & (propensity > 1),
+        "without a reward": no_reward,
+    }
+    counts = frame.select(
+        nw.len().alias("rows"),
+        *(_number(nw, wrong).sum().alias(f"p{i}") for i, wrong in enumerate(problems.values())),
+    )
+    row = counts.collect("pyarrow").to_native().to_pylist()[0]
+    if not row["rows"]:
+        raise DataError(origin, None, "has no rows")
+    numbers = {name: int(row[f"p{i}"] or 0) for i, name in enumerate(problems)}
+    named = [f"{counted(number, 'row')} {name}" for name, number in numbers.items() if number]
+    if named and bad == "error":
+        raise DataError(
+            origin, None,
+            f"{', '.join(named)} of {row['rows']:,}; the logged policy must have had a chance to do what it did, so a "
+            "propensity is above 0 and at most 1. Mend the log, or leave these rows out: bad=\"skip\"",
+        )  # fmt: skip
+    notes = []
+    if named:
+        notes.append(f"left out: {', '.join(named)} of {row['rows']:,}")
+        usable = nw.lit(True)
+        for wrong in problems.values():
+            usable = usable & ~wrong.fill_null(True)
+        frame = frame.filter(usable)
+    return LoggedRows(frame, names, every, origin, tuple(notes))
+
+
+def cluster_column(rows: LoggedRows, cluster: str | None) -> str | None:
+    """The column of what is independent: the one that is named, else users, else contexts; None: each row by itself."""
+    if cluster == "row":
+        return None
+    if cluster is not None:
+        if cluster not in rows.every:
+            raise check.nearest(cluster, (*rows.every, "row"), "column")
+        return cluster
+    return rows.names.get("user") or rows.names.get("context")
+
+
+def target_column(rows: LoggedRows, policy: str) -> Any:
+    """A check that a column holds probabilities of a new policy; returns the column as an expression."""
+    nw = need("narwhals", "off_policy")
+    target = nw.col(policy).cast(nw.Float64)
+    wrong = target.is_null() | ~target.is_finite() | (target < 0) | (target > 1)
+    row = rows.frame.select(_number(nw, wrong).sum().alias("wrong")).collect("pyarrow").to_native().to_pylist()[0]
+    if row["wrong"]:
+        cases = counted(int(row["wrong"]), "row")
+        raise DataError(
+            rows.origin, None, f"column {policy!r}: {cases} without a probability between 0 and 1 of the new policy"
+        )
+    return target
+
+
+def policy_or_column(policy: str, rows: LoggedRows) -> bool:
+    """Whether a policy is a column of the log (True) or a file (False)."""
+    import os
+
+    if policy in rows.every:
+        return True
+    if os.path.exists(policy):
+        return False
+    raise UsageError(
+        f"no policy {policy!r}: neither a column of the log ({', '.join(rows.every)}) nor a file with context, action "
+        "and probability"
+    )
+
+
+def _number(nw: Any, condition: Any) -> Any:
+    """1 where the condition holds, else 0."""
+    return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))

@@ -1,0 +1,185 @@
+"""Off-policy estimates from logged propensities: IPS, clipped IPS, SNIPS, direct and doubly robust."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from cranfield import check
+from cranfield.errors import UsageError
+from cranfield.frames import need
+from cranfield.online.engines import open_engine
+from cranfield.online.moments import Moments, moments
+from cranfield.online.policies.logged_rows import (
+    LoggedRows,
+    cluster_column,
+    logged_rows,
+    policy_or_column,
+    target_column,
+)
+from cranfield.online.policies.policy_estimates import (
+    ESTIMATORS,
+    Estimate,
+    OffPolicy,
+    estimates_of,
+    logged_value,
+    verdict,
+)
+from cranfield.online.policies.policy_tables import joined_policy
+from cranfield.text import counted
+
+LEAST_ESS = 100.0
+"""The smallest effective sample size for which an estimate is given by default."""
+CLIP = 10.0
+"""The largest weight of the clipped estimate by default."""
+
+
+def off_policy(
+    rows: Any,
+    policies: str | Sequence[str],
+    *,
+    columns: Mapping[str, str] | None = None,
+    cluster: str | None = None,
+    engine: Any = None,
+    clip: float = CLIP,
+    least_ess: float = LEAST_ESS,
+    shrink: float = 1.0,
+    level: float = 0.95,
+    bad: str = "error",
+) -> OffPolicy:
+    r"""What new policies would be worth, from rows of context, action, reward and propensity that a policy logged.
+
+    .. math:: \text{IPS} = \frac1n \sum_i w_i r_i, \quad \text{SNIPS} = \frac{\sum_i w_i r_i}{\sum_i w_i}, \quad
+        \text{DR} = \frac1n \sum_i \hat q(x_i, \pi) + w_i\,(r_i - \hat q(x_i, a_i)), \quad
+        w_i = \frac{\pi(a_i | x_i)}{p_i}
+
+    rows: a table (file, directory, frame, table of a database) with a row per decision: `reward`, `propensity` (the
+        probability p with which the logging policy did what it did: showed an item, or a whole list), and, as needed,
+        `context` (the query), `action` (the item or list) and `user`. Other names of columns: `columns={"reward":
+        "bought"}`.
+    policies: each is either a column of the table, the probability π that the new policy does the same; or a file with
+        a row per `context`, `action` and `probability`. With a file, the direct estimate predicts the reward of an
+        action by its mean in this context, shrunk towards the overall mean by `shrink` rows. With a column NEW, give
+        the predictions: a column `model` for the logged action, and a column NEW_model for the new policy.
+    cluster: the column of what is independent, for the intervals; default: users, else contexts. `row`: each row.
+    clip: the largest weight of the clipped estimate.
+    least_ess: an estimate whose weights have a smaller effective sample size, (Σw)² / Σw², is refused.
+    bad: `error`, or `skip` to leave out rows with a propensity that is missing, 0 or above 1, or without a reward.
+
+    References: Horvitz & Thompson 1952; Swaminathan & Joachims, NIPS 2015; Dudík, Langford & Li, ICML 2011; Kish 1965
+
+    >>> import pyarrow
+    >>> table = pyarrow.table({"reward": [1, 0, 0, 1], "propensity": [0.5] * 4, "new": [1.0, 0.0, 1.0, 1.0]})
+    >>> result = off_policy(table, "new", least_ess=0)
+    >>> [(one.estimator, round(one.value, 4), one.ess) for one in result.estimates]
+    [('IPS', 1.0, 3.0), ('clipped', 1.0, 3.0), ('SNIPS', 0.6667, 3.0)]
+    """
+    wanted = [policies] if isinstance(policies, str) else list(policies)
+    if not wanted:
+        raise UsageError("off_policy: no policy; name a column with the probabilities of a new policy, or a file")
+    check.positive("off_policy", clip=clip)
+    check.not_negative("off_policy", least_ess=least_ess, shrink=shrink)
+    check.between("off_policy", low=0.5, high=0.9999, level=level)
+    opened = open_engine(engine)
+    origin = os.fspath(rows) if isinstance(rows, (str, os.PathLike)) else "rows"
+    logged = logged_rows(opened.read(rows), columns, origin, bad)
+    independent = cluster_column(logged, cluster)
+    notes = list(logged.notes)
+    estimates: list[Estimate] = []
+    verdicts = []
+    base: tuple[float, float, float] | None = None
+    count = clusters = 0
+    for policy in wanted:
+        name = policy if policy in logged.every else os.path.splitext(os.path.basename(policy))[0]
+        if policy_or_column(policy, logged):
+            frame, modelled, about = _with_column(logged, policy)
+        else:
+            frame, about = joined_policy(opened, logged, policy, shrink)
+            modelled = True
+        weighed = _weighed(frame, independent, clip, modelled)
+        sums, extremes = _sums(opened, weighed, independent)
+        of_policy = estimates_of(name, sums, "reward", level, least_ess)
+        estimates += of_policy
+        verdicts.append(verdict(name, of_policy, least_ess, level))
+        base = logged_value(sums, "reward", level)
+        clusters, count = int(sums.n[0]), round(float(sums.n[0] * sums.mean[0, sums.column("n")]))
+        notes += [*about, *_notes_on_weights(name, sums, extremes, count, clip, level)]
+        if not modelled:
+            notes.append(f"{name}: no predictions (columns model and {name}_model), so no direct and no DR estimate")
+    assert base is not None
+    used = {estimate.estimator for estimate in estimates}
+    notes += [f"{name}: {text}" for name, text in ESTIMATORS.items() if name in used]
+    unit = independent or "row"
+    notes.append(f"{level:.0%} intervals by {counted(clusters, 'cluster')} ({unit}), {count:,} rows; delta method, t")
+    return OffPolicy(
+        tuple(estimates), count, clusters, unit, *base, level, clip, least_ess, tuple(verdicts),
+        tuple(dict.fromkeys(notes)),
+    )  # fmt: skip
+
+
+def _with_column(logged: LoggedRows, policy: str) -> tuple[Any, bool, list[str]]:
+    """The rows with the probability of the new policy, and with predictions if the table has them."""
+    nw = need("narwhals", "off_policy")
+    frame = logged.frame.with_columns(target_column(logged, policy).alias("_target"))
+    predicted, expected = logged.names.get("model"), f"{policy}_model"
+    modelled = predicted is not None and expected in logged.every
+    if modelled:
+        frame = frame.with_columns(
+            nw.col(predicted).cast(nw.Float64).alias("_model"), nw.col(expected).cast(nw.Float64).alias("_expected")
+        )
+    return frame, modelled, []
+
+
+def _weighed(frame: Any, cluster: str | None, clip: float, modelled: bool) -> Any:
+    """The numbers of each row whose sums the estimators need."""
+    nw = need("narwhals", "off_policy")
+    frame = frame.with_columns((nw.col("_target") / nw.col("_propensity")).alias("_weight"))
+    frame = frame.with_columns(
+        nw.when(nw.col("_weight") > clip).then(nw.lit(clip)).otherwise(nw.col("_weight")).alias("_clipped")
+    )
+    reward, weight, clipped = nw.col("_reward"), nw.col("_weight"), nw.col("_clipped")
+    columns = {
+        "n": (reward * 0.0 + 1.0),
+        "reward": reward,
+        "weight": weight,
+        "square": weight * weight,
+        "weighted": weight * reward,
+        "clipped": clipped,
+        "clipped_square": clipped * clipped,
+        "clipped_weighted": clipped * reward,
+    }
+    if modelled:
+        columns["direct"] = nw.col("_expected")
+        columns["corrected"] = nw.col("_expected") + weight * (reward - nw.col("_model"))
+    keys = [] if cluster is None else [nw.col(cluster).alias("_cluster")]
+    return frame.select(*keys, *(value.alias(name) for name, value in columns.items()))
+
+
+def _sums(engine: Any, weighed: Any, cluster: str | None) -> tuple[Moments, dict[str, float]]:
+    """Means and covariances of the sums per cluster, and the largest weight and how many are cut."""
+    nw = need("narwhals", "off_policy")
+    cut = nw.when(nw.col("weight") > nw.col("clipped")).then(nw.lit(1)).otherwise(nw.lit(0))
+    extremes = engine.fetch(weighed.select(nw.col("weight").max().alias("largest"), cut.sum().alias("cut")))
+    names = [name for name in weighed.collect_schema().names() if name != "_cluster"]
+    sums = weighed
+    if cluster is not None:
+        sums = weighed.group_by("_cluster").agg(*(nw.col(name).sum() for name in names))
+    row = extremes.to_pylist()[0]
+    return moments(sums, names), {"largest": float(row["largest"]), "cut": float(row["cut"])}
+
+
+def _notes_on_weights(
+    name: str, sums: Moments, extremes: Mapping[str, float], rows: int, clip: float, level: float
+) -> list[str]:
+    """How the weights look: their largest, how many are clipped, and whether their mean is 1 as it should be."""
+    notes = [f"{name}: the largest weight is {extremes['largest']:,.4g}"]
+    if extremes["cut"]:
+        notes.append(f"{name}: {counted(int(extremes['cut']), 'weight')} of {rows:,} above {clip:g} cut for `clipped`")
+    mean, low, high = logged_value(sums, "weight", level)
+    if not low <= 1 <= high and abs(mean - 1) > 1e-9:
+        notes.append(
+            f"{name}: the mean weight is {mean:.4g} ({low:.4g} to {high:.4g}) and should be 1: either the propensities "
+            "are wrong, or the new policy does things that the logged one never does; IPS is then biased"
+        )
+    return notes

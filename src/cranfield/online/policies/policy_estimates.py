@@ -1,0 +1,228 @@
+"""Estimates of the value of a new policy from sums per cluster, with intervals and effective sample sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.errors import UsageError
+from cranfield.online.moments import Moments
+from cranfield.record import Record
+from cranfield.table import Cell, Column, Table
+from cranfield.types import Array
+
+ESTIMATORS = {
+    "IPS": "mean of weight · reward; unbiased",
+    "clipped": "like IPS, with weights cut at the largest allowed; biased towards 0",
+    "SNIPS": "sum of weight · reward / sum of weights; nearly unbiased, less noisy than IPS",
+    "direct": "mean reward that a model predicts for the new policy; as right or wrong as the model",
+    "DR": "doubly robust: direct, corrected by weight · (reward - prediction)",
+}
+"""{name: description}"""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The estimated value of a policy, and how it compares with the logged one."""
+
+    policy: str
+    estimator: str
+    value: float
+    low: float
+    high: float
+    change: float
+    """The value minus that of the logged policy."""
+    change_low: float
+    change_high: float
+    ess: float
+    """The effective sample size of the weights; NaN for estimates without weights."""
+    refused: bool = False
+    """Whether the effective sample size is too small; the numbers are then NaN."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OffPolicy(Record):
+    """What new policies would be worth, estimated from a log of another policy."""
+
+    facts = ("rows", "clusters", "cluster", "logged", "logged_low", "logged_high", "level", "clip", "least_ess")
+
+    estimates: tuple[Estimate, ...]
+    rows: int
+    clusters: int
+    cluster: str
+    """What is independent: the column of users or contexts, or `row`."""
+    logged: float
+    """The mean reward of the logged policy."""
+    logged_low: float
+    logged_high: float
+    level: float
+    clip: float
+    least_ess: float
+    verdicts: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """The policies for which an estimate is refused because the effective sample size is too small."""
+        return tuple(dict.fromkeys(estimate.policy for estimate in self.estimates if estimate.refused))
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """policy, estimator, value, low, high, change, change low, change high, effective n, refused."""
+        every = self.estimates
+        return {
+            "policy": np.array([one.policy for one in every], dtype=object),
+            "estimator": np.array([one.estimator for one in every], dtype=object),
+            "value": np.array([one.value for one in every], dtype=np.float64),
+            "low": np.array([one.low for one in every], dtype=np.float64),
+            "high": np.array([one.high for one in every], dtype=np.float64),
+            "change": np.array([one.change for one in every], dtype=np.float64),
+            "change low": np.array([one.change_low for one in every], dtype=np.float64),
+            "change high": np.array([one.change_high for one in every], dtype=np.float64),
+            "effective n": np.array([one.ess for one in every], dtype=np.float64),
+            "refused": np.array([one.refused for one in every], dtype=bool),
+        }
+
+    def table(self) -> Table:
+        """A row for the logged policy, and one per new policy and estimator."""
+        heads = (
+            Column("policy"), Column("estimator"), Column("value", "number", "higher"), Column("low", "number"),
+            Column("high", "number"), Column("change", "number"), Column("change low", "number"),
+            Column("change high", "number"), Column("effective n", "number"),
+        )  # fmt: skip
+        rows: list[tuple[Cell, ...]] = [
+            ("logged", "mean", self.logged, self.logged_low, self.logged_high, None, None, None, float(self.rows))
+        ]
+        for one in self.estimates:
+            numbers = [one.value, one.low, one.high, one.change, one.change_low, one.change_high, one.ess]
+            cells: list[Cell] = [None if np.isnan(number) else number for number in numbers]
+            rows.append((one.policy, one.estimator, *cells))
+        return Table(heads, tuple(rows), "Value of policies", (*self.verdicts, *self.notes))
+
+
+@dataclass(frozen=True)
+class Part:
+    """An estimator as a ratio of two columns of sums per cluster, and the columns of its weights."""
+
+    estimator: str
+    numerator: str
+    denominator: str
+    weight: str = ""
+    square: str = ""
+
+
+PARTS = (
+    Part("IPS", "weighted", "n", "weight", "square"),
+    Part("clipped", "clipped_weighted", "n", "clipped", "clipped_square"),
+    Part("SNIPS", "weighted", "weight", "weight", "square"),
+    Part("direct", "direct", "n"),
+    Part("DR", "corrected", "n", "weight", "square"),
+)
+
+
+def estimates_of(
+    policy: str, sums: Moments, reward: str, level: float, least_ess: float, parts: Sequence[Part] = PARTS
+) -> list[Estimate]:
+    r"""The estimates of a policy from the means and covariances of its sums per cluster.
+
+    An estimator is a ratio :math:`\theta = \bar A / \bar B` over G clusters. Its variance by the delta method is
+    :math:`\mathrm{var}(A - \theta B) / (G \bar B^2)`; the interval uses the t distribution with G − 1 degrees of
+    freedom. The effective sample size is that of Kish, :math:`(\sum w)^2 / \sum w^2`.
+    """
+    quantile = _quantile(sums, level)
+    base = _gradient(sums, reward, "n")
+    logged = _ratio(sums, reward, "n")
+    found = []
+    for part in parts:
+        if part.numerator not in sums.names:
+            continue
+        ess = effective_size(sums, part.weight, part.square) if part.weight else np.nan
+        if part.weight and not ess >= least_ess:
+            found.append(_refused(policy, part.estimator, ess))
+            continue
+        value = _ratio(sums, part.numerator, part.denominator)
+        gradient = _gradient(sums, part.numerator, part.denominator)
+        error, error_of_change = _error(sums, gradient), _error(sums, gradient - base)
+        change = value - logged
+        found.append(
+            Estimate(
+                policy,
+                part.estimator,
+                value,
+                value - quantile * error,
+                value + quantile * error,
+                change,
+                change - quantile * error_of_change,
+                change + quantile * error_of_change,
+                ess,
+            )
+        )
+    return found
+
+
+def _refused(policy: str, estimator: str, ess: float) -> Estimate:
+    nan = float(np.nan)
+    return Estimate(policy, estimator, nan, nan, nan, nan, nan, nan, ess, refused=True)
+
+
+def logged_value(sums: Moments, reward: str, level: float) -> tuple[float, float, float]:
+    """The mean reward of the logged policy, with its interval."""
+    value, error = _ratio(sums, reward, "n"), _error(sums, _gradient(sums, reward, "n"))
+    quantile = _quantile(sums, level)
+    return value, value - quantile * error, value + quantile * error
+
+
+def effective_size(sums: Moments, weight: str, square: str) -> float:
+    """Kish's effective sample size: how many rows of equal weight would be as informative."""
+    total, squares = (float(sums.n[0] * sums.mean[0, sums.column(name)]) for name in (weight, square))
+    return total**2 / squares if squares > 0 else 0.0
+
+
+def _ratio(sums: Moments, numerator: str, denominator: str) -> float:
+    below = float(sums.mean[0, sums.column(denominator)])
+    return float(sums.mean[0, sums.column(numerator)]) / below if below else np.nan
+
+
+def _gradient(sums: Moments, numerator: str, denominator: str) -> Array:
+    """The derivative of a ratio of means with respect to all means."""
+    below = float(sums.mean[0, sums.column(denominator)])
+    gradient = np.zeros(len(sums.names))
+    if below:
+        gradient[sums.column(numerator)] += 1.0 / below
+        gradient[sums.column(denominator)] -= _ratio(sums, numerator, denominator) / below
+    return gradient
+
+
+def _error(sums: Moments, gradient: Array) -> float:
+    return float(np.sqrt(max(float(gradient @ sums.cov[0] @ gradient), 0.0) / sums.n[0]))
+
+
+def _quantile(sums: Moments, level: float) -> float:
+    if sums.n[0] < 2:
+        raise UsageError("off_policy: fewer than two clusters, so that no interval can be computed; give more data")
+    from scipy.special import stdtrit
+
+    return float(stdtrit(int(sums.n[0]) - 1, (1 + level) / 2))
+
+
+def verdict(policy: str, estimates: Sequence[Estimate], least_ess: float, level: float) -> str:
+    """One sentence about a policy: its value by the best estimator, or why it is refused."""
+    refused = [estimate for estimate in estimates if estimate.refused]
+    if refused:
+        ess = min(estimate.ess for estimate in refused)
+        return (
+            f"{policy}: refused, the effective sample size is {ess:,.1f} and must be {least_ess:g} or more; the new "
+            "policy does what the logged one rarely did, so that a few rows would decide. Collect data with more "
+            "exploration, evaluate a policy closer to the logged one, or lower the limit"
+        )
+    order = {"DR": 0, "SNIPS": 1, "IPS": 2, "clipped": 3, "direct": 4}
+    best = min(estimates, key=lambda estimate: order[estimate.estimator])
+    side = "better" if best.change_low > 0 else "worse" if best.change_high < 0 else "not clearly different"
+    than = "than" if side != "not clearly different" else "from"
+    return (
+        f"{policy} is {side} {than} the logged policy by {best.estimator}: {best.value:.4g}, a change of "
+        f"{best.change:+.4g} ({level:.0%} interval {best.change_low:+.4g} to {best.change_high:+.4g})"
+    )

@@ -1,0 +1,211 @@
+"""What new rankings would be worth, from clicks on logged lists and how likely each position is examined."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cranfield import check
+from cranfield.collection.run import Run
+from cranfield.errors import DataError, UsageError
+from cranfield.frames import need
+from cranfield.online.impressions import queries_by_topic, run_table, shown_with_clicks
+from cranfield.online.logs.log import Log
+from cranfield.online.moments import moments
+from cranfield.online.policies.off_policy import CLIP, LEAST_ESS
+from cranfield.online.policies.policy_estimates import (
+    ESTIMATORS,
+    Estimate,
+    OffPolicy,
+    Part,
+    estimates_of,
+    logged_value,
+    verdict,
+)
+from cranfield.text import counted
+
+UTILITIES = {
+    "clicks": "expected clicks per query",
+    "dcg": "expected sum of attractiveness / log2(rank + 1) per query",
+}
+PARTS = (
+    Part("IPS", "weighted", "n", "weight", "square"),
+    Part("clipped", "clipped_weighted", "n", "clipped", "clipped_square"),
+    Part("direct", "direct", "n"),
+    Part("DR", "corrected", "n", "weight", "square"),
+)
+SUMS = ("weight", "square", "weighted", "clipped", "clipped_square", "clipped_weighted", "correction", "reward", "met")
+
+
+def off_policy_runs(
+    log: Log,
+    runs: Sequence[Run],
+    examined: Sequence[float],
+    *,
+    topics: Mapping[str, str] | None = None,
+    utility: str = "clicks",
+    depth: int = 10,
+    clip: float = CLIP,
+    least_ess: float = LEAST_ESS,
+    shrink: float = 1.0,
+    level: float = 0.95,
+) -> OffPolicy:
+    r"""What the rankings of new runs would be worth, from clicks on the logged lists.
+
+    .. math:: \text{IPS} = \frac1n \sum_q \sum_{d \in q} c_{qd}\, \frac{v(k'_{qd})}{\gamma(k_{qd})}, \qquad
+        v(k') = \gamma(k') \text{ or } \frac{1}{\log_2(k' + 1)}
+
+    A click on document d at position k happens if the position is examined, with probability γ(k), and the document
+    attracts (the position-based click model). The new run puts the document at rank k'. `utility` is `clicks`, the
+    expected clicks per query, or `dcg`, the expected DCG of attractive documents.
+
+    examined: γ by position, such as from a fitted position-based model; positions below the last number are left out,
+        and a note counts them. All numbers must be above 0.
+    topics: {topic: text of the query}; default: the topics of the runs are the texts of the queries.
+    depth: the ranks of the new lists that count, at most as many as `examined` has.
+
+    The direct estimate predicts the attractiveness of a document for a topic by clicks / expected examinations over the
+    whole log, shrunk towards the overall mean by `shrink` examinations; DR corrects it by the weighted errors. Since a
+    weight times γ is the worth of the new rank, DR is IPS plus the direct estimate of documents that were not shown. To
+    IPS these give no evidence: a note says how large their share is. Clusters are users. SNIPS is not given: the
+    weights follow from the lists and do not vary by chance.
+    Reference: Joachims, Swaminathan & Schnabel, WSDM 2017, doi:10.1145/3018661.3018699
+    """
+    nw = need("narwhals", "off_policy_runs")
+    gamma = _examination(examined)
+    check.one_of("off_policy_runs", tuple(UTILITIES), utility=utility)
+    check.whole("off_policy_runs", depth=depth)
+    check.positive("off_policy_runs", clip=clip)
+    check.not_negative("off_policy_runs", least_ess=least_ess, shrink=shrink)
+    if not runs:
+        raise UsageError("off_policy_runs: no runs")
+    engine = log.engine
+    depth = min(depth, len(gamma))
+    worth = gamma if utility == "clicks" else 1.0 / np.log2(np.arange(len(gamma)) + 2.0)
+    pyarrow = need("pyarrow", "off_policy_runs")
+    positions = engine.read(
+        pyarrow.table({"position": np.arange(1, len(gamma) + 1), "gamma": gamma, "logged_worth": worth})
+    )
+    ranks = engine.read(pyarrow.table({"rank": np.arange(1, len(gamma) + 1), "worth": worth}))
+    every_query = queries_by_topic(log, topics)
+    estimates: list[Estimate] = []
+    verdicts, notes = [], [f"{utility}: {UTILITIES[utility]}, down to rank {depth}"]
+    notes += [f"{name}: {text}" for name, text in ESTIMATORS.items() if name != "SNIPS"]
+    base: tuple[float, float, float] | None = None
+    count = users = 0
+    for run in runs:
+        new = engine.keep(run_table(log, run, depth).join(ranks, on="rank", how="left"))
+        queries = engine.keep(every_query.join(new.select("topic").unique(), on="topic", how="inner"))
+        shown = shown_with_clicks(log, queries)
+        deep = engine.fetch(
+            shown.filter(nw.col("position") > len(gamma)).select(
+                nw.len().alias("rows"), nw.col("clicked").sum().alias("clicks")
+            )
+        ).to_pylist()[0]
+        shown = engine.keep(shown.join(positions, on="position", how="inner"))
+        pairs, attraction = _attractiveness(engine, shown, shrink)
+        if pairs is None:
+            raise DataError(
+                log.origin or "log",
+                None,
+                f"no query with a list of {run.name} was shown; are the topics those of the log?",
+            )
+        weighed = shown.join(new, on=["topic", "doc"], how="left").join(pairs, on=["topic", "doc"], how="left")
+        sums = engine.keep(_weighed(weighed, clip).group_by("user").agg(*(nw.col(name).sum() for name in SUMS)))
+        predicted = (
+            new.join(pairs, on=["topic", "doc"], how="left")
+            .with_columns(nw.col("attractive").fill_null(attraction))
+            .with_columns((nw.col("worth") * nw.col("attractive")).alias("direct"))
+            .group_by("topic")
+            .agg(nw.col("direct").sum(), nw.col("worth").sum().alias("possible"))
+        )
+        per_user = (
+            queries.join(predicted, on="topic", how="left")
+            .with_columns(nw.lit(1.0).alias("n"))
+            .group_by("user")
+            .agg(nw.col("n").sum(), nw.col("direct").sum(), nw.col("possible").sum())
+            .join(sums, on="user", how="left")
+            .with_columns(*(nw.col(name).fill_null(0.0) for name in SUMS))
+            .with_columns((nw.col("direct") + nw.col("correction")).alias("corrected"))
+        )
+        columns = ["n", "direct", "possible", "corrected", *SUMS]
+        table = moments(per_user, columns)
+        of_run = estimates_of(run.name, table, "reward", level, least_ess, PARTS)
+        estimates += of_run
+        verdicts.append(verdict(run.name, of_run, least_ess, level))
+        base = logged_value(table, "reward", level)
+        users, count = int(table.n[0]), round(float(table.n[0] * table.mean[0, table.column("n")]))
+        met, possible = (float(table.mean[0, table.column(name)]) for name in ("met", "possible"))
+        if possible > 0 and met < possible * (1 - 1e-9):
+            notes.append(
+                f"{run.name}: {1 - met / possible:.1%} of the weight of its ranks is on documents that were not shown "
+                "for the query; IPS and clipped count them as never clicked"
+            )
+        if deep["rows"]:
+            notes.append(
+                f"{run.name}: {counted(deep['rows'], 'document')} below position {len(gamma)} left out, with "
+                f"{counted(int(deep['clicks'] or 0), 'click')}: no examination is known there"
+            )
+    assert base is not None
+    notes.append(
+        f"{level:.0%} intervals by {counted(users, 'user')}, {counted(count, 'query', 'queries')}; delta method, t"
+    )
+    return OffPolicy(
+        tuple(estimates), count, users, "user", *base, level, clip, least_ess, tuple(verdicts),
+        tuple(dict.fromkeys([*log.notes, *notes])),
+    )  # fmt: skip
+
+
+def _examination(examined: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float64]]:
+    gamma = np.array(examined, dtype=np.float64)
+    if gamma.ndim != 1 or not len(gamma):
+        raise UsageError("off_policy_runs: examined is empty, must be probabilities by position, such as [1, 0.6, 0.4]")
+    for position, chance in enumerate(gamma.tolist(), 1):
+        if not 0 < chance <= 1:
+            raise UsageError(
+                f"off_policy_runs: position {position} is examined with probability {chance:g}, must be above 0 and at "
+                "most 1; cut the list before a position that nobody examines"
+            )
+    return gamma
+
+
+def _attractiveness(engine: Any, shown: Any, shrink: float) -> tuple[Any, float]:
+    """Clicks per examination of every topic and document, shrunk towards the overall mean, and that mean."""
+    nw = need("narwhals", "off_policy_runs")
+    total = engine.fetch(shown.select(nw.col("clicked").sum(), nw.col("gamma").sum())).to_pylist()[0]
+    if not total["gamma"]:
+        return None, 0.0
+    mean = total["clicked"] / total["gamma"]
+    pairs = (
+        shown.group_by("topic", "doc")
+        .agg(nw.col("clicked").sum().alias("_clicks"), nw.col("gamma").sum().alias("_seen"))
+        .with_columns(((nw.col("_clicks") + shrink * mean) / (nw.col("_seen") + shrink)).alias("attractive"))
+        .select("topic", "doc", "attractive")
+    )
+    return engine.keep(pairs), mean
+
+
+def _weighed(shown: Any, clip: float) -> Any:
+    """The numbers of each document shown whose sums the estimators need; 0 if the new run does not retrieve it."""
+    nw = need("narwhals", "off_policy_runs")
+    frame = shown.with_columns(nw.col("worth").fill_null(0.0)).with_columns(
+        (nw.col("worth") / nw.col("gamma")).alias("weight")
+    )
+    frame = frame.with_columns(
+        nw.when(nw.col("weight") > clip).then(nw.lit(clip)).otherwise(nw.col("weight")).alias("clipped")
+    )
+    weight, clipped, clicked = nw.col("weight"), nw.col("clipped"), nw.col("clicked")
+    return frame.select(
+        "user",
+        "weight",
+        "clipped",
+        (weight * weight).alias("square"),
+        (weight * clicked).alias("weighted"),
+        (clipped * clipped).alias("clipped_square"),
+        (clipped * clicked).alias("clipped_weighted"),
+        (weight * (clicked - nw.col("gamma") * nw.col("attractive"))).alias("correction"),
+        (clicked * nw.col("logged_worth") / nw.col("gamma")).alias("reward"),
+        nw.col("worth").alias("met"),
+    )

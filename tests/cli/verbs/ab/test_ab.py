@@ -1,0 +1,122 @@
+"""`cranfield ab`: files in, tables, verdicts and exit codes out."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cranfield.online.experiments.assignment import Experiment
+from tests.cli.conftest import Cranfield
+from tests.online.experiments.data import users
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> str:
+    path = tmp_path_factory.mktemp("ab") / "users.csv"
+    users(2_000, effect=0.3).to_csv(path, index=False)
+    return str(path)
+
+
+def test_analyse_prints_table_verdict_and_notes(cranfield: Cranfield, table: str) -> None:
+    done = cranfield("ab", "analyse", table, "--metric", "revenue,share(bought)", "--metric", "clicks/impressions")
+    assert (done.code, done.err) == (0, "")
+    lines = done.out.splitlines()
+    assert lines[0] == "B against A"
+    assert lines[1].split()[:5] == ["metric", "arm", "A", "value", "difference"]
+    assert [line.split()[0] for line in lines[2:5]] == ["revenue", "share(bought)", "clicks/impressions"]
+    assert lines[5].startswith("verdict: B is better than A: revenue changes by +")
+
+
+def test_a_mismatch_is_the_first_line_and_the_exit_code(cranfield: Cranfield, table: str) -> None:
+    done = cranfield("ab", "analyse", table, "--metric", "revenue", "--share", "A=0.8", "--share", "B=0.2")
+    assert done.code == 1
+    assert done.out.startswith("SAMPLE-RATIO MISMATCH: users are A ")
+    as_json = cranfield("ab", "analyse", table, "--metric", "revenue", "--share", "A=0.8,B=0.2", "-f", "json")
+    assert as_json.code == 1
+    data = json.loads(as_json.out)
+    assert data["sample_ratio"]["mismatch"] is True
+    assert data["verdict"].startswith("do not decide on this experiment")
+
+
+def test_analyse_shows_segments_and_draws(cranfield: Cranfield, table: str, tmp_path: Path) -> None:
+    words = ["--unit", "user", "--segment", "country", "--covariate", "revenue=revenue_before", "--cap", "revenue=p99"]
+    figure = tmp_path / "effects.svg"
+    done = cranfield("ab", "analyse", table, "--metric", "revenue", *words, "--plot", str(figure))
+    assert done.code == 0
+    assert "\nEffects by segment\n" in done.out
+    assert "caution: 3 comparisons of segments" in done.out
+    assert "CUPED: covariates remove" in done.out
+    assert "revenue capped at" in done.out
+    assert figure.read_text().startswith("<svg")
+    both = cranfield("ab", "analyse", table, "--metric", "revenue", "--segment", "country", "-f", "json")
+    assert len(json.loads(both.out)["segments"]["rows"]) == 3
+
+
+def test_analyse_names_the_way_out(cranfield: Cranfield, table: str) -> None:
+    nothing = cranfield("ab", "analyse", table)
+    assert (nothing.code, nothing.out) == (2, "")
+    assert "name one with --metric" in nothing.err
+    boot = cranfield("ab", "analyse", table, "--metric", "revenue", "--method", "bootstrap")
+    assert boot.code == 2
+    assert "--unit COLUMN" in boot.err
+    look = cranfield("ab", "analyse", table, "--metric", "revenue", "--sequential", "pocock")
+    assert look.code == 2
+    assert "--look N" in look.err
+    missing = cranfield("ab", "analyse", table + ".gone", "--metric", "revenue")
+    assert missing.code != 0
+    assert "users.csv.gone" in missing.err
+    arm = cranfield("ab", "analyse", table, "--metric", "revenue", "--arm", "arms")
+    assert "no column 'arms'; did you mean 'arm'?" in arm.err
+
+
+def test_sequential_looks(cranfield: Cranfield, table: str) -> None:
+    words = ["--sequential", "lan-demets-of", "--looks", "0.2,0.5,1", "--look", "2"]
+    done = cranfield("ab", "analyse", table, "--metric", "revenue", *words)
+    assert "group-sequential: lan-demets-of, look 2 at fractions 0.2, 0.5 of the planned users" in done.out
+    wrong = cranfield("ab", "analyse", table, "--metric", "revenue", "--sequential", "pocock", "--looks", "2,3")
+    assert "--looks 2,3: expected a number of looks, or shares such as 0.2,0.5,1" in wrong.err
+
+
+def test_assign_reads_ids_and_prints_arms(cranfield: Cranfield, tmp_path: Path) -> None:
+    ids = [f"u{i}" for i in range(50)]
+    words = ["ab", "assign", "-", "--experiment", "x", "--share", "A=1,B=3", "--exposure", "0.5", "--salt", "s"]
+    done = cranfield(*words, stdin="\n".join([*ids, "", ""]).encode())
+    experiment = Experiment("x", {"A": 1, "B": 3}, 0.5, salt="s")
+    expected = [experiment.arm(user) for user in ids]
+    assert done.code == 0
+    assert done.out.splitlines() == [f"{user}\t{arm or ''}" for user, arm in zip(ids, expected, strict=True)]
+    counts = {arm: expected.count(arm) for arm in ("A", "B", None)}
+    summary = f"50 users: A {counts['A']}, B {counts['B']}, not in the experiment {counts[None]}\n"
+    assert done.err == summary
+    path = tmp_path / "ids.txt"
+    path.write_text("\n".join(ids))
+    inside = cranfield("ab", "assign", str(path), *words[3:], "--only-in", "-f", "json", "--quiet")
+    assert inside.err == ""
+    assert [json.loads(line)["arm"] for line in inside.out.splitlines()] == [arm for arm in expected if arm]
+    table = cranfield("ab", "assign", str(path), *words[3:], "--counts", "-f", "csv")
+    assert table.out.splitlines()[1:3] == [f"{arm},{counts[arm]},{counts[arm] / 50}" for arm in "AB"]
+
+
+def test_assign_refuses_what_makes_no_sense(cranfield: Cranfield) -> None:
+    assert "give it a name with --experiment" in cranfield("ab", "assign", "-", stdin=b"u1\n").err
+    empty = cranfield("ab", "assign", "-", "--experiment", "x", stdin=b"\n")
+    assert (empty.code, empty.err) == (1, "error: standard input: no ids, expected one per line\n")
+    slot = cranfield("ab", "assign", "-", "--experiment", "x", "--slot", "0.2", stdin=b"u\n")
+    assert "--slot 0.2: expected two numbers, such as 0,0.3" in slot.err
+
+
+def test_power_and_aa(cranfield: Cranfield, table: str, tmp_path: Path) -> None:
+    power = cranfield("ab", "power", table, "--metric", "revenue", "--effect", "0.05", "--users", "1000,2000")
+    assert (power.code, power.err) == (0, "")
+    assert "revenue: a change of 5% needs " in power.out
+    assert len(json.loads(cranfield("ab", "power", table, "--metric", "revenue", "-f", "json").out)["rows"]) == 6
+    splits = cranfield("ab", "aa", table, "--unit", "user", "--metric", "bought", "--splits", "100")
+    assert (splits.code, splits.err) == (0, "")
+    assert "verdict: A/A splits are significant about as often as they should be" in splits.out
+    for verb, words in (("power", []), ("aa", ["--unit", "user", "--splits", "50"])):
+        figure = tmp_path / f"{verb}.svg"
+        assert cranfield("ab", verb, table, "--metric", "revenue", *words, "--plot", str(figure)).code == 0
+        assert figure.exists()
+    assert "name it with --unit" in cranfield("ab", "aa", table, "--metric", "revenue").err

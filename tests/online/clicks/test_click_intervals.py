@@ -1,0 +1,129 @@
+"""Intervals: observed information against differences of a literal likelihood, and coverage by simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import expit, logit
+from scipy.stats import beta
+
+from cranfield.online.clicks import em_intervals, fit_clicks, known_click_models
+from cranfield.online.clicks.bernoulli_em import maximise
+from cranfield.online.clicks.click_settings import ClickSettings
+from cranfield.online.clicks.em_intervals import logit_covariances
+from tests.online.clicks.literal import BY_STEPS, Key, anchor_of, expected_counts, keys_of, sessions_of, simulated
+from tests.online.clicks.test_click_fits import problem_of
+
+MODELS = [(name, kind.can_be_exact) for name, kind in known_click_models().items()]
+
+
+@pytest.mark.parametrize("name", BY_STEPS)
+def test_variances_are_those_of_the_inverse_hessian_of_the_literal_likelihood(name: str) -> None:
+    pages, _ = simulated(name, 41, 60, docs=3)
+    settings = ClickSettings((2.0, 2.0), (2.0, 2.0), tolerance=1e-14, steps=50_000)
+    problem, keys = problem_of(name, pages, settings)
+    maximum = maximise(problem, settings)
+    variance, _, cut = logit_covariances(problem, maximum, np.full(len(keys), -1))
+    assert cut == 0
+    free = [place for place, key in enumerate(keys) if not problem.layout.fixed[place]]
+    sessions = sessions_of(pages)
+    centre = logit(np.clip(maximum.theta, 1e-9, 1 - 1e-9))
+
+    def objective(logits: np.ndarray) -> float:
+        theta = expit(logits)
+        theta[problem.layout.fixed] = 1.0
+        named: dict[Key, float] = dict(zip(keys, theta.tolist(), strict=True))
+        prior = 2.0 * sum(np.log(theta[free]) + np.log(1 - theta[free]))
+        return expected_counts(name, sessions, named)[1] + float(prior)
+
+    step = 1e-3
+    size = len(free)
+    hessian = np.zeros((size, size))
+    for i in range(size):
+        for j in range(i, size):
+            total = 0.0
+            for a in (1, -1):
+                for b in (1, -1):
+                    moved = centre.copy()
+                    moved[free[i]] += a * step
+                    moved[free[j]] += b * step
+                    total += a * b * objective(moved)
+            hessian[i, j] = hessian[j, i] = total / (4 * step * step)
+    wanted = np.diag(np.linalg.inv(-hessian))
+    np.testing.assert_allclose(variance[free], wanted, rtol=5e-3)
+    assert not variance[problem.layout.fixed].any()
+
+
+def test_covariances_with_the_partner_are_those_of_the_whole_inverse() -> None:
+    pages, _ = simulated("DBN", 43, 200, queries=1)
+    settings = ClickSettings(tolerance=1e-13)
+    problem, keys = problem_of("DBN", pages, settings)
+    maximum = maximise(problem, settings)
+    size = len(pages.names)
+    partner = np.concatenate([np.arange(size) + size, np.arange(size), [-1]])
+    variance, covariance, _ = logit_covariances(problem, maximum, partner)
+    columns = em_intervals._Columns(problem, maximum.theta)
+    whole = np.linalg.inv(np.stack([columns.of(np.array([k])) for k in range(len(keys))], axis=1))
+    np.testing.assert_allclose(variance, np.diag(whole), rtol=1e-5)
+    np.testing.assert_allclose(covariance[:size], whole[np.arange(size), np.arange(size) + size], rtol=1e-4, atol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "exact"), MODELS)
+def test_intervals_cover_the_truth_at_their_level(name: str, exact: bool) -> None:
+    """40 logs of 600 sessions; 90% intervals of all parameters, which are known."""
+    inside, total = 0, 0
+    for seed in range(40):
+        pages, theta = simulated(name, 1000 + seed, 600, docs=4)
+        fitted = fit_clicks(pages, name, exact=exact, level=0.9, tolerance=1e-10)
+        for parameter, keys in keys_of(name, fitted.names, fitted.ranks).items():
+            estimates = fitted.value(parameter)
+            truth = np.array([theta[key] for key in keys])
+            known = np.array([key != anchor_of(name) for key in keys])
+            if name == "DCM" and parameter == "continuation":
+                known[-1] = False  # what happens after the last rank is not seen
+            inside += int(((estimates.low <= truth) & (truth <= estimates.high))[known].sum())
+            total += int(known.sum())
+    # The interval of the coverage itself: about four standard errors of `total` trials.
+    slack = 4 * np.sqrt(0.9 * 0.1 / total) + 0.02
+    assert 0.9 - slack <= inside / total <= min(1.0, 0.9 + slack), (inside, total)
+
+
+def test_counting_has_intervals_of_the_beta_posterior() -> None:
+    pages, _ = simulated("DCTR", 44, 50, queries=1)
+    fitted = fit_clicks(pages, "DCTR", prior=(0.5, 1.5), level=0.8)
+    for place in range(fitted.pairs):
+        clicks, skips = fitted.clicked[place], fitted.shown[place] - fitted.clicked[place]
+        ends = beta.ppf([0.1, 0.9], clicks + 0.5, skips + 1.5)
+        estimates = fitted.value("attractiveness")
+        assert [estimates.low[place], estimates.high[place]] == pytest.approx(ends.tolist())
+
+
+def test_counting_dcm_and_sdbn_is_biased_where_users_read_on_without_a_click() -> None:
+    """Why there is an exact fit: the truth is outside the intervals of counting, and inside those of EM."""
+    pages, theta = simulated("SDBN", 45, 20_000, queries=1)
+    truth = np.array([theta[key] for key in keys_of("SDBN", pages.names, 3)["satisfaction"]])
+    counted, exact = (fit_clicks(pages, "SDBN", exact=each) for each in (False, True))
+    assert (counted.value("satisfaction").value - truth).min() > 0.05
+    assert np.abs(exact.value("satisfaction").value - truth).max() < 0.06
+    assert exact.log_likelihood > counted.log_likelihood
+    assert "by counting, as if users stopped after their last click" in counted.notes
+
+
+def test_no_intervals_if_none_are_wanted() -> None:
+    pages, _ = simulated("DBN", 46, 100)
+    for name in ("DCTR", "PBM", "DBN", "SDBN"):
+        fitted = fit_clicks(pages, name, level=None)
+        assert all(np.isnan(each.low).all() for each in fitted.values.values())
+
+
+def test_large_blocks_are_cut_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
+    pages, _ = simulated("DBN", 47, 300, queries=1)
+    whole = fit_clicks(pages, "DBN")
+    monkeypatch.setattr(em_intervals, "MOST_IN_BLOCK", 6)
+    cut = fit_clicks(pages, "DBN")
+    assert any("2 parameters of queries with many documents" in note for note in cut.notes)
+    width = {name: each.high - each.low for name, each in whole.values.items()}
+    for name in ("attractiveness", "satisfaction"):
+        each = cut.value(name)
+        assert (each.high - each.low <= width[name] + 1e-9).all()
+        assert (each.high > each.low).all()

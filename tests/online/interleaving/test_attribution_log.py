@@ -1,0 +1,205 @@
+"""Logs of attribution records: reading, clicks, notes; the same counts in Python and on engines."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow
+import pytest
+
+from cranfield import DataError, UsageError
+from cranfield.online.engines import Engine
+from cranfield.online.interleaving.attribution_log import (
+    LoggedList,
+    count_logged,
+    read_clicks,
+    read_records,
+    write_records,
+)
+from cranfield.online.interleaving.engine_counts import count_on_engine
+from cranfield.online.interleaving.interleaved import credit, interleave
+from cranfield.online.interleaving.preference_counts import PreferenceCounts
+from cranfield.online.logs.log import Log
+
+RANKINGS = {
+    "q1": {"x": list("abcdef"), "y": list("bdaecg")},
+    "q2": {"x": list("mnop"), "y": list("nqrs")},
+    "q3": {"x": list("tu"), "y": list("vwxyz")},
+}
+
+
+def logged(method: str, count: int = 60) -> list[LoggedList]:
+    """Lists with clicks at random, of 12 users and 3 queries."""
+    rng = np.random.default_rng(4)
+    lists = []
+    for number in range(count):
+        query = f"q{rng.integers(1, 4)}"
+        record = interleave(RANKINGS[query], method, length=5, seed=number)
+        clicks = tuple(int(place) + 1 for place in np.flatnonzero(rng.random(len(record.documents)) < 0.4))
+        lists.append(LoggedList(record, f"i{number}", f"u{rng.integers(12)}", query, clicks))
+    return lists
+
+
+def wins_by_hand(lists: list[LoggedList]) -> list[int]:
+    outcome = [0, 0, 0]
+    for one in lists:
+        first, second = credit(one.record, one.clicks or ()).values()
+        outcome[0 if first > second + 1e-9 else 2 if second > first + 1e-9 else 1] += 1
+    return outcome
+
+
+def same(found: PreferenceCounts, expected: PreferenceCounts) -> None:
+    assert found.systems == expected.systems
+    assert found.totals.tolist() == expected.totals.tolist()
+    for mine, other in zip(found.credit, expected.credit, strict=True):
+        assert vars(mine) == pytest.approx(vars(other))
+    for mine, other in ((found.by_user, expected.by_user), (found.by_query, expected.by_query)):
+        assert len(mine) == len(other)
+        for one, two in zip(mine, other, strict=True):
+            assert one.outcomes.tolist() == two.outcomes.tolist()
+            assert one.number.tolist() == two.number.tolist()
+
+
+@pytest.mark.parametrize("method", ["balanced", "team-draft", "probabilistic", "pairwise", "optimised", "sosm"])
+def test_counts_of_a_file_are_those_of_the_lists(method: str, tmp_path: Path) -> None:
+    lists = logged(method)
+    assert write_records(tmp_path / "log.jsonl.gz", lists) == 60
+    counts = count_logged(tmp_path / "log.jsonl.gz")
+    assert counts.totals.tolist() == [wins_by_hand(lists)]
+    assert counts.by_user[0].clusters == len({one.user for one in lists})
+    assert counts.by_query[0].clusters == 3
+
+
+@pytest.mark.parametrize("method", ["balanced", "team-draft", "probabilistic", "sosm"])
+@pytest.mark.parametrize("apart", [False, True])
+def test_duckdb_counts_as_python_does(method: str, apart: bool, tmp_path: Path, duck: Engine) -> None:
+    lists = logged(method)
+    if not apart:
+        write_records(tmp_path / "log.jsonl", lists)
+        found = count_on_engine(duck, str(tmp_path / "log.jsonl"))
+        same(found, count_logged(lists))
+        return
+    write_records(
+        tmp_path / "lists.jsonl", [LoggedList(one.record, one.query_id, one.user, one.query) for one in lists]
+    )
+    clicks = [f"{one.query_id},{one.record.documents[place - 1]},click" for one in lists for place in one.clicks or ()]
+    (tmp_path / "clicks.csv").write_text("\n".join(["query_id,doc,action", *clicks, "i1,b,hover", "zz,a,click"]) + "\n")
+    paths = str(tmp_path / "lists.jsonl"), str(tmp_path / "clicks.csv")
+    in_python, found = count_logged(*paths), count_on_engine(duck, *paths)
+    same(found, in_python)
+    same(in_python, count_logged(lists))
+    assert "1 click of lists without a record left out" in found.notes
+    assert any(
+        note.startswith("1 click of lists without a record left out, such as of 'zz'") for note in in_python.notes
+    )
+
+
+@pytest.mark.xdist_group("spark")
+@pytest.mark.parametrize("method", ["team-draft", "balanced"])
+def test_spark_counts_as_python_does(method: str, tmp_path: Path, spark: Engine) -> None:
+    lists = logged(method, 20)
+    write_records(tmp_path / "log.jsonl", lists)
+    same(count_on_engine(spark, str(tmp_path / "log.jsonl")), count_logged(lists))
+
+
+def test_clicks_users_and_queries_come_from_a_log(tmp_path: Path, duck: Engine) -> None:
+    lists = logged("team-draft")
+    write_records(tmp_path / "lists.jsonl", [LoggedList(one.record, one.query_id) for one in lists])
+    queries = {"query_id": [one.query_id for one in lists], "user": [one.user for one in lists]}
+    clicks = [(one.query_id, one.record.documents[place - 1]) for one in lists for place in one.clicks or ()]
+    events = {
+        "query_id": [query_id for query_id, _ in clicks] + ["i0"],
+        "doc": [doc for _, doc in clicks] + [lists[0].record.documents[0]],
+        "action": ["click"] * len(clicks) + ["hover"],
+    }
+    frames = [pyarrow.table({**queries, "text": [one.query for one in lists]}), pyarrow.table(events)]
+    log = Log(duck, duck.read(frames[0]), None, duck.read(frames[1]))
+    same(count_on_engine(duck, str(tmp_path / "lists.jsonl"), log), count_logged(lists))
+
+
+def test_an_engine_names_what_it_cannot_count(tmp_path: Path, duck: Engine) -> None:
+    write_records(tmp_path / "pairwise.jsonl", logged("pairwise", 3))
+    with pytest.raises(UsageError, match="records of pairwise, which an engine cannot count"):
+        count_on_engine(duck, str(tmp_path / "pairwise.jsonl"))
+    write_records(tmp_path / "mixed.jsonl", [*logged("balanced", 2), *logged("team-draft", 2)])
+    with pytest.raises(UsageError, match="records of balanced, team-draft, whose clicks count differently"):
+        count_on_engine(duck, str(tmp_path / "mixed.jsonl"))
+    lists = logged("team-draft", 3)
+    write_records(tmp_path / "twice.jsonl", [*lists, lists[0]])
+    with pytest.raises(UsageError, match="query_id 'i0' is in 2 records"):
+        count_on_engine(duck, str(tmp_path / "twice.jsonl"))
+    other = LoggedList(interleave({"x": ["a"], "z": ["b"]}, seed=1, length=5), "i9", "u", "q", ())
+    write_records(tmp_path / "systems.jsonl", [*lists, other])
+    with pytest.raises(UsageError, match="1 record of other systems than x, y"):
+        count_on_engine(duck, str(tmp_path / "systems.jsonl"))
+
+
+def test_clicks_on_documents_that_were_not_shown_are_counted_in_a_note(tmp_path: Path, duck: Engine) -> None:
+    lists = logged("team-draft", 5)
+    write_records(tmp_path / "lists.jsonl", lists)
+    (tmp_path / "clicks.csv").write_text("query_id,doc\ni0,nothing\n")
+    paths = str(tmp_path / "lists.jsonl"), str(tmp_path / "clicks.csv")
+    assert "1 click on documents that were not shown left out: nothing" in count_logged(*paths).notes
+    assert "1 click on documents that were not shown left out" in count_on_engine(duck, *paths).notes
+
+
+def test_clicks_are_read_from_json_lines_and_tables(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"query_id": "i1", "doc": "b"}\n{"query_id": "i1", "position": 2}\n')
+    (tmp_path / "b.tsv").write_text("id\tposition\ni1\t3\n")
+    assert read_clicks(tmp_path / "a.jsonl") == {"i1": ["b", 2]}
+    assert read_clicks(tmp_path / "b.tsv") == {"i1": [3]}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("query_id,doc\n,a\n", "clicks:2: a click without a query_id"),
+        ("query_id,position\ni1,0\n", "clicks:2: position '0', expected a document, or a position from 1 on"),
+        ("query_id,time\ni1,0\n", "clicks:1: columns query_id, time; there is no doc or position"),
+        ("a,b\ni1,0\n", "clicks:1: no header with a column query_id"),
+        ('{"query_id": "i1"}\n', "clicks:1: position None, expected a document"),
+        ('{"query_id": \n', "clicks:1: not valid JSON"),
+    ],
+)
+def test_bad_clicks_are_errors_with_their_line(content: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "clicks").write_text(content)
+    with pytest.raises(DataError) as error:
+        read_clicks(tmp_path / "clicks")
+    assert message in str(error.value)
+
+
+def test_bad_records_are_errors_with_their_line(tmp_path: Path) -> None:
+    one = logged("team-draft", 1)[0]
+    good = json.dumps(one.to_dict())
+
+    def error(text: str, clicks: Any = None) -> str:
+        (tmp_path / "log").write_text(text)
+        with pytest.raises(DataError) as raised:
+            count_logged(tmp_path / "log", clicks)
+        return str(raised.value)
+
+    assert "log:2: not valid JSON" in error(f"{good}\n{{\n")
+    assert "log:1: [1], expected an attribution record" in error("[1]\n")
+    assert "log: is empty" in error("\n")
+    assert "log:1: 'clicks' is 3, expected a list" in error(json.dumps({**one.to_dict(), "clicks": 3}))
+    assert "log:2: query_id 'i0' is also on line 1" in error(f"{good}\n{good}\n", {})
+    assert "log:1: a record without 'clicks'" in error(json.dumps(one.record.to_dict()))
+    assert "log:1: a record without 'query_id'" in error(json.dumps(one.record.to_dict()), {})
+    other = interleave({"x": ["a"], "z": ["b"]}, seed=1)
+    assert "log:2: systems x, z, but x, y before" in error(f"{good}\n{json.dumps(other.to_dict() | {'clicks': []})}\n")
+
+
+def test_lists_without_users_have_no_counts_by_user() -> None:
+    lists = [LoggedList(one.record, one.query_id, None, one.query, one.clicks) for one in logged("team-draft", 5)]
+    assert count_logged(lists).by_user == ()
+    some = [*lists[:3], *logged("team-draft", 5)[3:]]
+    assert "3 lists without a user, so no counts by user" in count_logged(some).notes
+
+
+def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
+    lists = logged("probabilistic", 4)
+    write_records(tmp_path / "log.jsonl", lists)
+    for read, one in zip(read_records(tmp_path / "log.jsonl"), lists, strict=True):
+        assert (read.query_id, read.user, read.query, read.clicks) == (one.query_id, one.user, one.query, one.clicks)
+        assert read.record.documents == one.record.documents
