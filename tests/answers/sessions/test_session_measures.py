@@ -26,11 +26,13 @@ from cranfield.answers.sessions import (
     sDCG,
     session_scores,
     session_trailtext,
+    sMP,
     sRBP,
     sU,
 )
 from cranfield.errors import UsageError
-from cranfield.measures import AP, DCG, RBP, P, R, U, nDCG
+from cranfield.measures import AP, DCG, MP, RBP, P, R, U, nDCG
+from cranfield.measures.markov_sessions import session_precision
 from tests.oracles.slow_sessions import click_u, expected
 
 QRELS = {"1": {"a": 2, "c": 1, "e": 1, "x": 1, "b": 0}}
@@ -159,6 +161,14 @@ def test_expected_measures_are_sums_over_all_paths(grades: list[list[int]], down
         assert value(ours, lists) == pytest.approx(slow), ours
 
 
+@given(LISTS, st.sampled_from(["global", "adjacent"]), st.floats(0.1, 1))
+def test_session_markov_precision_is_that_of_each_session(
+    grades: list[list[int]], moves: str, reformulate: float
+) -> None:
+    one_by_one = session_precision(grades, MP(moves=moves), reformulate=reformulate)
+    assert value(sMP(reformulate, moves), laid(grades)) == pytest.approx(one_by_one)
+
+
 CLICKS = st.lists(st.tuples(st.integers(1, 3), st.integers(1, 4)), min_size=1, max_size=8)
 
 
@@ -201,7 +211,7 @@ def test_costs_of_actions_by_hand() -> None:
 
 def test_explained_terms_add_up_to_the_score() -> None:
     options = {"lengths": dict.fromkeys("abcd", 700)}
-    for name in ("sDCG", "nsDCG", "sRBP", "esP@3", "esR", "esAP", "esDCG", "esNDCG", "sU(L=3000)"):
+    for name in ("sDCG", "nsDCG", "sRBP", "esP@3", "esR", "esAP", "esDCG", "esNDCG", "sMP", "sU(L=3000)"):
         explained = explain_session(TWO, QRELS, name, **options)
         lists = SessionLists.of([TWO], QRELS, **options)  # type: ignore[arg-type]
         assert explained.columns()["adds"].sum() == pytest.approx(value(name, lists)), name
@@ -210,7 +220,7 @@ def test_explained_terms_add_up_to_the_score() -> None:
 
 def test_no_relevant_documents() -> None:
     lists = laid([[0, 0], [0]], lengths={"d0-0": 1})
-    for name in ("sDCG", "sRBP", "esP@2", "esDCG", "sU", "sCG"):
+    for name in ("sDCG", "sRBP", "esP@2", "esDCG", "sU", "sCG", "sMP"):
         assert value(name, lists) == 0
     for name in ("nsDCG", "esR", "esAP", "esNDCG"):
         assert np.isnan(value(name, lists))

@@ -2,8 +2,10 @@
 
 from cranfield.answers.sessions.browsing_paths import esAP, esDCG, esNDCG, esP, esR
 from cranfield.answers.sessions.click_trails import Trail, sCG, sCost, sU, trail_of
+from cranfield.answers.sessions.path_samples import ExpectedOverPaths, expected_over_paths
 from cranfield.answers.sessions.session_files import Click, Query, Session, Sessions, read_sessions, write_sessions
 from cranfield.answers.sessions.session_lists import SessionLists
+from cranfield.answers.sessions.session_markov import sMP
 from cranfield.answers.sessions.session_measures import (
     SESSION_MEASURES,
     SessionMeasure,
@@ -21,8 +23,8 @@ from cranfield.answers.sessions.session_scores import (
 )
 
 __all__ = [
-    "SESSION_MEASURES", "Click", "ExplainedSession", "Query", "Session", "SessionLists", "SessionMeasure", "Sessions",
-    "Trail", "as_session_measure", "esAP", "esDCG", "esNDCG", "esP", "esR", "explain_session", "nsDCG", "read_sessions",
-    "sCG", "sCost", "sDCG", "sRBP", "sU", "session_measure", "session_scores", "session_trailtext", "trail_of",
+    "SESSION_MEASURES", "Click", "ExpectedOverPaths", "ExplainedSession", "Query", "Session", "SessionLists", "SessionMeasure", "Sessions",
+    "Trail", "as_session_measure", "esAP", "esDCG", "esNDCG", "esP", "esR", "expected_over_paths", "explain_session", "nsDCG", "read_sessions",
+    "sCG", "sCost", "sDCG", "sMP", "sRBP", "sU", "session_measure", "session_scores", "session_trailtext", "trail_of",
     "write_sessions",
 ]  # fmt: skip

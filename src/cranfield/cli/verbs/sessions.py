@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.declare import SIDE, argument, option
+from cranfield.cli.declare import MORE, SIDE, argument, option
 from cranfield.cli.measure_names import measure_names
 from cranfield.cli.options import Sized
 from cranfield.cli.printing import Plotting
@@ -65,6 +66,15 @@ cranfield sessions qrels.txt sessions.xml --write sessions.jsonl
         group=SIDE, solves="missing_length=",
     )  # fmt: skip
     explain: str | None = option("--explain SESSION", "Show how the score of this session comes about.")
+    paths: str | None = option(
+        "--paths MEASURE",
+        "The expectation of any measure of ranked lists over browsing paths, such as ERR@10, by session: exact if there "
+        "are few paths, sampled with an interval if there are many.",
+    )
+    down: float = option("--down P", "With --paths: probability of reading the next document.", default=0.8, group=MORE)
+    reform: float = option("--reform P", "With --paths: probability of asking the next query.", default=0.5, group=MORE)
+    samples: int = option("--samples N", "With --paths: paths to draw, if there are many.", default=1000, group=MORE)
+    seed: int = option("--seed N", "With --paths: seed of the random numbers.", default=0, group=MORE)
     write: str | None = option("--write FILE", "Write the sessions as JSON-lines instead of scoring them.")
 
     def check(self) -> None:
@@ -75,6 +85,14 @@ cranfield sessions qrels.txt sessions.xml --write sessions.jsonl
                 raise UsageError(f"--write writes the sessions of one file, but {len(self.files)} are given")
             if self.measures or self.explain:
                 raise UsageError("--write does not score; leave out -m and --explain")
+        if self.paths is not None and (self.measures or self.explain or self.write or self.per_topic or self.interval):
+            raise UsageError(
+                "--paths prints one measure by session; leave out -m, -q, --interval, --explain and --write"
+            )
+        if self.paths is not None and len(self.files) != 1:
+            raise UsageError(f"--paths reads the sessions of one file, but {len(self.files)} are given")
+        if self.paths is None and (self.down, self.reform, self.samples, self.seed) != (0.8, 0.5, 1000, 0):
+            raise UsageError("--down, --reform, --samples and --seed apply only to --paths")
         if self.gains != "clicks" and self.click_gain != 0.5:
             raise UsageError("--click-gain applies only to --gains clicks")
         if self.plot is not None and (self.explain is None or [n.partition("(")[0] for n in self.names] != ["sU"]):
@@ -87,6 +105,9 @@ cranfield sessions qrels.txt sessions.xml --write sessions.jsonl
         runs = self._read()
         if self.write is not None:
             self._write(next(iter(runs.values())))
+            return
+        if self.paths is not None:
+            self._paths(next(iter(runs.values())))
             return
         measures = [as_session_measure(name) for name in self.names or DEFAULT]
         if self.explain is not None:
@@ -119,6 +140,19 @@ cranfield sessions qrels.txt sessions.xml --write sessions.jsonl
         settings = self.values("gains", "click_gain", "cut", "depth", "duplicates", "lengths")
         return {**settings, "missing_length": length}
 
+    def _paths(self, sessions: Sessions) -> None:
+        from cranfield.answers.sessions import expected_over_paths
+
+        grades = self._grades()
+        if grades is None or self.gains != "judgments" or self.duplicates != "first":
+            raise UsageError("--paths needs judgments, and takes neither --gains nor --duplicates")
+        with self.progress("paths") as progress:
+            result = expected_over_paths(
+                sessions.sessions, grades, self.paths or "", progress=progress,
+                **self.values("down", "reform", "samples", "seed", "cut", "depth"),
+            )  # fmt: skip
+        self.show_record(replace(result, notes=(*sessions.notes, *result.notes)))
+
     def _write(self, sessions: Sessions) -> None:
         import warnings
 
@@ -131,8 +165,6 @@ cranfield sessions qrels.txt sessions.xml --write sessions.jsonl
             warnings.warn(note, Note, stacklevel=2)
 
     def _explain(self, runs: dict[str, Sessions], measures: list[Any]) -> None:
-        from dataclasses import replace
-
         from cranfield.answers.sessions import SessionLists, explain_session, session_trailtext
 
         grades, options = self._grades(), self._options()
