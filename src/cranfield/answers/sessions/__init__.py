@@ -23,8 +23,8 @@ from cranfield.answers.sessions.session_scores import (
 )
 
 __all__ = [
-    "SESSION_MEASURES", "Click", "ExpectedOverPaths", "ExplainedSession", "Query", "Session", "SessionLists", "SessionMeasure", "Sessions",
-    "Trail", "as_session_measure", "esAP", "esDCG", "esNDCG", "esP", "esR", "expected_over_paths", "explain_session", "nsDCG", "read_sessions",
-    "sCG", "sCost", "sDCG", "sMP", "sRBP", "sU", "session_measure", "session_scores", "session_trailtext", "trail_of",
-    "write_sessions",
+    "SESSION_MEASURES", "Click", "ExpectedOverPaths", "ExplainedSession", "Query", "Session", "SessionLists",
+    "SessionMeasure", "Sessions", "Trail", "as_session_measure", "esAP", "esDCG", "esNDCG", "esP", "esR",
+    "expected_over_paths", "explain_session", "nsDCG", "read_sessions", "sCG", "sCost", "sDCG", "sMP", "sRBP", "sU",
+    "session_measure", "session_scores", "session_trailtext", "trail_of", "write_sessions",
 ]  # fmt: skip

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
@@ -39,7 +38,24 @@ def query_probabilities(queries: int, reform: float) -> Array:
     return stop_probabilities(queries, reform)
 
 
-@lru_cache(maxsize=4096)
+def moved(chances: Array, stop: Array) -> Array:
+    """For each place f to leave a list: the chances of 0, 1, ... documents moved by f, times the chance of f."""
+    size, length = len(stop), len(chances)
+    rows = np.zeros((size, length + size))
+    rows[np.arange(size)[:, None], np.arange(1, size + 1)[:, None] + np.arange(length)[None, :]] = np.outer(
+        stop, chances
+    )
+    return rows
+
+
+def convolved(rows: Array, stop: Array) -> Array:
+    """Every row of chances of 0, 1, ... documents, with those of a further list that is left at 1, 2, ..."""
+    length, size = rows.shape[1], len(stop)
+    moves = np.zeros((length, length + size))
+    moves[np.arange(length)[:, None], np.arange(length)[:, None] + np.arange(1, size + 1)[None, :]] = stop
+    return np.asarray(rows @ moves)
+
+
 def reach(sizes: Sizes, down: float, reform: float) -> tuple[tuple[Array, Array], ...]:
     """For each list: the probabilities of the number of documents read before it, and of reading each of its documents.
 
@@ -69,7 +85,6 @@ def path_weights(sizes: Sizes, down: float, reform: float, worth: Array) -> Arra
     return np.concatenate(weights)
 
 
-@lru_cache(maxsize=4096)
 def pair_weights(sizes: Sizes, down: float, reform: float, cutoff: int | None) -> Array:
     """For documents i and j: the expectation of 1 / place of j, if the path has j, and i at or above j; otherwise 0.
 
@@ -88,10 +103,10 @@ def pair_weights(sizes: Sizes, down: float, reform: float, cutoff: int | None) -
         own = slice(begins[at], begins[at + 1])
         places = np.arange(len(before))[:, None] + np.arange(len(read))[None, :]
         weights[own, own] = np.triu(np.broadcast_to(read * (before @ inverse[places]), (len(read), len(read))))
-        # A document n of this list is read, and then document k of a later list: f >= n.
-        stop = np.concatenate(([0.0], stop_probabilities(sizes[at], down)))
-        at_or_below = [np.where(np.arange(len(stop)) >= n, stop, 0.0) for n in range(1, len(stop))]
-        joint = np.array([np.convolve(before, chances) for chances in at_or_below])
+        # The chances of what is read before the next list, if document n of this list is read: the user stops at n or
+        # below.
+        stopping = moved(before, stop_probabilities(sizes[at], down))
+        joint = np.cumsum(stopping[::-1], axis=0)[::-1]
         for later in range(at + 1, len(sizes)):
             if not sizes[later]:
                 continue
@@ -99,8 +114,7 @@ def pair_weights(sizes: Sizes, down: float, reform: float, cutoff: int | None) -
             going_on = np.cumsum(stop_probabilities(sizes[later], down)[::-1])[::-1]
             reads = float(last[later]) + float(last[later + 1 :].sum()) * going_on
             weights[own, begins[later] : begins[later + 1]] = joint @ inverse[places] * reads
-            leave = np.concatenate(([0.0], stop_probabilities(sizes[later], down)))
-            joint = np.array([np.convolve(row, leave) for row in joint])
+            joint = convolved(joint, stop_probabilities(sizes[later], down))
     return weights
 
 
@@ -123,7 +137,7 @@ class _Expected(SessionMeasure):
 
     def terms(self, lists: SessionLists) -> dict[str, Array]:
         weights = np.zeros(len(lists.position))
-        for sizes, sessions in shapes(lists).items():
+        for sizes, sessions in lists.shapes.items():
             of_path = path_weights(sizes, self.down, self.reform, self._worth_until(sum(sizes)))
             at = lists.start[sessions][:, None] + np.arange(len(of_path))[None, :]
             weights[at] = of_path
@@ -138,17 +152,6 @@ class _Expected(SessionMeasure):
 
     def gains(self, lists: SessionLists) -> Array:
         return lists.relevant(getattr(self, "rel", 1))
-
-
-def shapes(lists: SessionLists) -> dict[Sizes, np.ndarray[Any, np.dtype[np.int64]]]:
-    """Sessions by the number of documents in each of their lists: they have the same paths."""
-    sizes = [[0] * len(session.queries) for session in lists.sessions]
-    for session, query in zip(lists.session.tolist(), lists.query.tolist(), strict=True):
-        sizes[session][query - 1] += 1
-    by_shape: dict[Sizes, list[int]] = {}
-    for number, of_session in enumerate(sizes):
-        by_shape.setdefault(tuple(of_session), []).append(number)
-    return {shape: np.array(numbers, dtype=np.int64) for shape, numbers in by_shape.items()}
 
 
 @session_measure
@@ -279,7 +282,7 @@ class esAP(_Expected):
     def terms(self, lists: SessionLists) -> dict[str, Array]:
         relevant, total = lists.relevant(self.rel), lists.num_relevant(self.rel)
         precision = np.zeros(len(relevant))
-        for sizes, sessions in shapes(lists).items():
+        for sizes, sessions in lists.shapes.items():
             weights = pair_weights(sizes, self.down, self.reform, self.cutoff)
             at = lists.start[sessions][:, None] + np.arange(len(weights))[None, :]
             precision[at] = relevant[at] @ weights

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ class Trail:
         return total - (total[begin] - values[begin] if len(values) else 0.0)
 
 
+@lru_cache(maxsize=4)
 def trail_of(lists: SessionLists, gain: Gain, *, again: bool = False) -> Trail:
     """The trail of each session.
 

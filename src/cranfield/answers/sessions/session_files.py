@@ -97,6 +97,8 @@ def seconds(value: Any) -> float | None:
     >>> seconds("00:01:30.5"), seconds(12), seconds("soon")
     (90.5, 12.0, None)
     """
+    if type(value) is int:
+        return float(value)
     if isinstance(value, str) and (clock := CLOCK.fullmatch(value.strip())):
         return 3600.0 * int(clock[1]) + 60.0 * int(clock[2]) + float(clock[3])
     try:
@@ -215,7 +217,8 @@ def _click_of(click: Any, names: Sequence[str], origin: str, line: int) -> Click
     _check_fields(click, CLICK_FIELDS, (), origin, line)
     if ("doc" in click) == ("rank" in click):
         raise DataError(origin, line, f"a click is {shown(click)}, expected either doc or rank in it")
-    time, end = (_time(click.get(key), key, origin, line) for key in ("time", "end"))
+    time = _time(click.get("time"), "time", origin, line)
+    end = _time(click.get("end"), "end", origin, line)
     if "doc" in click:
         doc = _name(click["doc"], "doc", origin, line)
         return Click(names.index(doc) + 1 if doc in names else 0, time, end)

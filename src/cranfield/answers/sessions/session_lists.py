@@ -138,6 +138,16 @@ class SessionLists:
             return np.zeros(len(self), dtype=bool)
         return np.array([session.topic not in self.judged for session in self.sessions], dtype=bool)
 
+    @cached_property
+    def shapes(self) -> dict[tuple[int, ...], Index]:
+        """Sessions by the number of documents in each of their lists, after duplicates are left out."""
+        most = max((len(session.queries) for session in self.sessions), default=0)
+        sizes = np.bincount(self.session * most + self.query - 1, minlength=len(self) * most).reshape(len(self), most)
+        by_shape: dict[tuple[int, ...], list[int]] = {}
+        for number, (session, row) in enumerate(zip(self.sessions, sizes.tolist(), strict=True)):
+            by_shape.setdefault(tuple(row[: len(session.queries)]), []).append(number)
+        return {shape: np.array(numbers, dtype=np.int64) for shape, numbers in by_shape.items()}
+
     def sum(self, values: Array) -> Array:
         """The sum over the documents of each session; undefined where the topic is not judged."""
         total = np.bincount(self.session, values, len(self))

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.answers.sessions.browsing_paths import shapes
 from cranfield.answers.sessions.session_lists import SessionLists
 from cranfield.answers.sessions.session_measures import SessionMeasure, session_measure
 from cranfield.measures.markov import MP
@@ -55,7 +54,7 @@ class sMP(SessionMeasure):
         top = np.arange(len(relevant)) - lists.rank + 1  # where the list of each document begins
         precision = (so_far - so_far[top] + relevant[top]) / lists.rank
         visits = np.zeros(len(relevant))
-        for sizes, sessions in shapes(lists).items():
+        for sizes, sessions in lists.shapes.items():
             kept = tuple(size for size in sizes if size)
             if kept:
                 at = lists.start[sessions][:, None] + np.arange(sum(kept))[None, :]

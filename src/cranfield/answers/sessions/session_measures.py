@@ -174,12 +174,12 @@ class nsDCG(sDCG):
 
     def ideal(self, lists: SessionLists) -> Array:
         """The sDCG of the ideal session of each session."""
-        known: dict[tuple[int, tuple[int, ...]], float] = {}
+        known: dict[tuple[bytes, tuple[int, ...]], float] = {}
         values = np.zeros(len(lists))
         for number, gains in enumerate(lists.ideal_gains(Gain.of(self.gain))):
             sizes = (len(gains),) if self.norm == "single" else lists.sizes[number]
-            key = (id(gains), sizes)  # sessions of one topic share their array
-            if key not in known or lists.gains == "clicks":
+            key = (gains.tobytes(), sizes)
+            if key not in known:
                 known[key] = self._ideal_of(gains, sizes)
             values[number] = known[key]
         return values

@@ -68,8 +68,8 @@ cranfield sessions qrels.txt sessions.xml --write sessions.jsonl
     explain: str | None = option("--explain SESSION", "Show how the score of this session comes about.")
     paths: str | None = option(
         "--paths MEASURE",
-        "The expectation of any measure of ranked lists over browsing paths, such as ERR@10, by session: exact if there "
-        "are few paths, sampled with an interval if there are many.",
+        "The expectation of any measure of ranked lists over browsing paths, such as ERR@10, by session: exact if "
+        "there are few paths, sampled with an interval if there are many.",
     )
     down: float = option("--down P", "With --paths: probability of reading the next document.", default=0.8, group=MORE)
     reform: float = option("--reform P", "With --paths: probability of asking the next query.", default=0.5, group=MORE)
@@ -86,9 +86,7 @@ cranfield sessions qrels.txt sessions.xml --write sessions.jsonl
             if self.measures or self.explain:
                 raise UsageError("--write does not score; leave out -m and --explain")
         if self.paths is not None and (self.measures or self.explain or self.write or self.per_topic or self.interval):
-            raise UsageError(
-                "--paths prints one measure by session; leave out -m, -q, --interval, --explain and --write"
-            )
+            raise UsageError("--paths prints one measure; leave out -m, -q, --interval, --explain and --write")
         if self.paths is not None and len(self.files) != 1:
             raise UsageError(f"--paths reads the sessions of one file, but {len(self.files)} are given")
         if self.paths is None and (self.down, self.reform, self.samples, self.seed) != (0.8, 0.5, 1000, 0):
