@@ -36,7 +36,7 @@ class Trail:
 
 
 @lru_cache(maxsize=4)
-def trail_of(lists: SessionLists, gain: Gain, *, again: bool = False) -> Trail:
+def trail_of(lists: SessionLists, gain: Gain, again: bool) -> Trail:
     """The trail of each session.
 
     With gains from judgments, every list is read from the top to its end, and documents with a gain are opened. With
@@ -120,7 +120,7 @@ class sU(SessionMeasure):
 
     def read(self, lists: SessionLists) -> tuple[Trail, Array]:
         """The trail, and the characters read by the end of each entry."""
-        trail = trail_of(lists, Gain.of(self.gain), again=self.again)
+        trail = trail_of(lists, Gain.of(self.gain), self.again)
         return trail, trail.running(self.snippet * trail.snippets + self.read_of_documents(lists, trail))
 
     def read_of_documents(self, lists: SessionLists, trail: Trail) -> Array:
@@ -157,7 +157,7 @@ class _Costs(SessionMeasure):
 
     def spent(self, lists: SessionLists) -> tuple[Trail, Array]:
         """The trail, and the seconds at the end of each entry, from the beginning of the session."""
-        trail = trail_of(lists, Gain.of(self.gain))
+        trail = trail_of(lists, Gain.of(self.gain), False)
         pages = self._new_pages(trail)
         seconds = self.snippet * trail.snippets + self.page * pages + self.document * trail.opened
         return trail, trail.running(seconds) + self.query * self._queries_so_far(trail)
@@ -202,7 +202,7 @@ class sCost(_Costs):
     better = "lower"
 
     def score(self, lists: SessionLists) -> Array:
-        trail = trail_of(lists, Gain.of(self.gain))
+        trail = trail_of(lists, Gain.of(self.gain), False)
         seconds = self.snippet * trail.snippets + self.page * self._new_pages(trail) + self.document * trail.opened
         queries = np.array([len(session.queries) for session in lists.sessions], dtype=np.float64)
         total = np.bincount(trail.session, seconds, len(lists)) + self.query * queries
