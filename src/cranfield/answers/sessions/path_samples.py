@@ -88,10 +88,10 @@ def expected_over_paths(
     check.whole(caller, most_paths=most_paths, samples=samples)
     if samples < 2:
         raise check.wrong(caller, "samples", samples, "2 or more, to have an interval")
-    for name, value in (("down", down), ("reform", reform)):
-        check.finite(caller, **{name: value})
-        if not 0 < value <= 1:
-            raise check.wrong(caller, name, value, "above 0 and at most 1")
+    for name, chance in (("down", down), ("reform", reform)):
+        check.finite(caller, **{name: chance})
+        if not 0 < chance <= 1:
+            raise check.wrong(caller, name, chance, "above 0 and at most 1")
     if not 0 < confidence < 1:
         raise check.wrong(caller, "confidence", confidence, "between 0 and 1")
     from scipy.special import ndtri
