@@ -161,7 +161,7 @@ def test_expected_measures_are_sums_over_all_paths(grades: list[list[int]], down
         assert value(ours, lists) == pytest.approx(slow), ours
 
 
-@given(LISTS, st.sampled_from(["global", "adjacent"]), st.floats(0.1, 1))
+@given(LISTS, st.sampled_from(["global", "adjacent"]), st.floats(0.1, 0.99))
 def test_session_markov_precision_is_that_of_each_session(
     grades: list[list[int]], moves: str, reformulate: float
 ) -> None:
@@ -264,6 +264,7 @@ def test_names_parse_back() -> None:
         ("sDCG(bp=2)", "no parameter of sDCG 'bp'; did you mean 'b'"),
         ("sDCG(bq=1)", "sDCG: bq == 1, must be above 1"),
         ("sU@10", "sU: cutoff == 10, must be left out"),
+        ("sMP(reformulate=1)", "sMP: reformulate == 1, must be above 0 and below 1"),
         ("sRBP(p=1)", "sRBP: p == 1, must be below 1"),
         ("esAP(down=0)", "esAP: down == 0, must be above 0 and at most 1"),
         ('nsDCG(norm="both")', "nsDCG: norm == 'both', must be one of 'single', 'repeated'"),

@@ -245,9 +245,7 @@ def figures(systems: int) -> dict[str, Figure]:
         "components": describe_components(
             {"measure": twice, "component": ["system", "topic"] * systems, "variance": rng.random(2 * systems)}
         ),
-        "trailtext": describe_trailtext(
-            Trailtext((100.0,) * systems, (0.0, 1.0) * (systems // 2) + (0.5,) * (systems % 2)), 5000
-        ),
+        "trailtext": describe_trailtext(Trailtext((100.0,) * systems, (0.5,) * systems), 5000),
         **experiment_figures(names),
         "worker confusion": describe_worker_confusion(merge(labelled(systems))),
         "posterior entropy": describe_posterior_entropy(merge(labelled(systems))),

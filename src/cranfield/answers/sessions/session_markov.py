@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cranfield import check
 from cranfield.answers.sessions.session_lists import SessionLists
 from cranfield.answers.sessions.session_measures import SessionMeasure, session_measure
 from cranfield.measures.markov import MP
@@ -43,6 +44,8 @@ class sMP(SessionMeasure):
 
     def check(self) -> None:
         check_session_model(self.model(), self.reformulate, self.name)
+        if self.reformulate == 1:  # nobody would read the second document of a list
+            raise check.wrong(self.name, "reformulate", self.reformulate, "above 0 and below 1")
 
     def model(self) -> MP:
         """How the reader moves within a list."""
