@@ -21,7 +21,7 @@ SECTIONS = {
     ),
     "Evaluate with live traffic": ("log", "ab", "interleave", "clicks", "calibrate", "offpolicy"),
     "Score summaries and answers": (
-        "rouge", "bleu", "nuggets", "citations", "one-click", "passages", "verticals",
+        "rouge", "bleu", "nuggets", "citations", "one-click", "passages", "verticals", "sessions",
     ),
     "Work with files": ("validate", "convert", "stats", "completion"),
     "Replace another program": ("trec_eval", "ndeval", "gdeval", "ntcireval"),
