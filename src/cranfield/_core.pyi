@@ -435,10 +435,14 @@ def examination_step(
     skipped: NDArray[numpy.float64],
     theta: NDArray[numpy.float64],
     pairs: int,
+    threads: int,
 ) -> tuple[NDArray[numpy.float64], float]:
     """
     The expected successes of every parameter in impressions without a click, and the log-likelihood of those.
     """
+
+def weighted_log(weight: NDArray[numpy.float64], values: NDArray[numpy.float64]) -> float:
+    """The sum of weight * log(value); a weight of 0 counts as 0."""
 
 def interleave_list(
     rankings: list[Any], method: str, length: int, seed: int, tau: float, skip_shared: bool
