@@ -9,8 +9,8 @@ from scipy import stats
 
 from cranfield.errors import UsageError
 from cranfield.online.engines import Engine
-from cranfield.online.experiments.aa_splits import aa_splits
 from cranfield.online.experiments.ab_analysis import analyse
+from cranfield.online.experiments.random_splits import aa_splits
 from cranfield.online.experiments.user_buckets import bucket_sums
 from tests.online.experiments.data import users
 

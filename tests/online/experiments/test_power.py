@@ -10,7 +10,7 @@ from statsmodels.stats.power import NormalIndPower, TTestIndPower
 from cranfield.errors import UsageError
 from cranfield.online.engines import Engine
 from cranfield.online.experiments.ab_analysis import analyse
-from cranfield.online.experiments.ab_power import Design, ab_power, detectable, power_of, users_needed
+from cranfield.online.experiments.experiment_power import Design, ab_power, detectable, power_of, users_needed
 from tests.online.experiments.data import users
 
 

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from cranfield.errors import UsageError
-from cranfield.online.experiments.sample_ratio import sample_ratio
+from cranfield.online.experiments.ratio_mismatch import sample_ratio
 
 
 def test_two_small_arms_get_the_exact_binomial_test() -> None:

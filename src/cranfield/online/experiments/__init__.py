@@ -6,22 +6,22 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cranfield.online.experiments.aa_splits import aa_splits as aa_splits
     from cranfield.online.experiments.ab_analysis import analyse as analyse
-    from cranfield.online.experiments.ab_power import ab_power as ab_power
-    from cranfield.online.experiments.ab_power import users_needed as users_needed
     from cranfield.online.experiments.assignment import Experiment as Experiment
+    from cranfield.online.experiments.experiment_power import ab_power as ab_power
+    from cranfield.online.experiments.experiment_power import users_needed as users_needed
     from cranfield.online.experiments.log_analysis import analyse_log as analyse_log
-    from cranfield.online.experiments.sample_ratio import sample_ratio as sample_ratio
+    from cranfield.online.experiments.random_splits import aa_splits as aa_splits
+    from cranfield.online.experiments.ratio_mismatch import sample_ratio as sample_ratio
     from cranfield.online.experiments.sequential_boundaries import boundaries as boundaries
 
 _HOME = {
-    "aa_splits": ("aa_splits",),
+    "random_splits": ("aa_splits",),
     "ab_analysis": ("analyse",),
-    "ab_power": ("ab_power", "users_needed"),
+    "experiment_power": ("ab_power", "users_needed"),
     "assignment": ("Experiment",),
     "log_analysis": ("analyse_log",),
-    "sample_ratio": ("sample_ratio",),
+    "ratio_mismatch": ("sample_ratio",),
     "sequential_boundaries": ("boundaries",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}

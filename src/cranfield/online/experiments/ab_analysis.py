@@ -21,7 +21,7 @@ from cranfield.online.experiments.arm_estimates import ArmEstimates, arm_estimat
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
 from cranfield.online.experiments.novelty_effects import NoveltyEffects, novelty_effects
 from cranfield.online.experiments.quantile_estimates import quantile_estimates
-from cranfield.online.experiments.sample_ratio import sample_ratio
+from cranfield.online.experiments.ratio_mismatch import sample_ratio
 from cranfield.online.experiments.segment_effects import SegmentEffects, segment_effects
 from cranfield.online.experiments.sequential_boundaries import DESIGNS, SPENDING, look_fractions
 from cranfield.online.experiments.unit_table import ARM, UnitTable, arm_counts, chosen_control, read_table, unit_table

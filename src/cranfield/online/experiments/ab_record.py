@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.online.experiments.arm_effects import ArmEffect
 from cranfield.online.experiments.novelty_effects import NoveltyEffects
-from cranfield.online.experiments.sample_ratio import SampleRatio
+from cranfield.online.experiments.ratio_mismatch import SampleRatio
 from cranfield.online.experiments.segment_effects import SegmentEffects
 from cranfield.record import Record
 from cranfield.table import Cell, Column, Estimate, Table

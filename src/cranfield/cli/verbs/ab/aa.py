@@ -40,7 +40,7 @@ cranfield ab aa sessions.parquet --unit user --metric clicks --by-row
             raise UsageError("no column of user ids; name it with --unit")
 
     def run(self) -> None:
-        from cranfield.online.experiments.aa_splits import aa_splits
+        from cranfield.online.experiments.random_splits import aa_splits
 
         with self.open_engine() as engine, self.progress("splitting") as progress:
             result = aa_splits(

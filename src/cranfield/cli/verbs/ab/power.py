@@ -36,7 +36,7 @@ cranfield ab power past.csv --metric revenue --covariate revenue=revenue_before 
     alpha: float = options.alpha()
 
     def run(self) -> None:
-        from cranfield.online.experiments.ab_power import ab_power
+        from cranfield.online.experiments.experiment_power import ab_power
 
         with self.open_engine() as engine:
             result = ab_power(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.errors import UsageError
-from cranfield.online.experiments.aa_splits import AASplits
-from cranfield.online.experiments.ab_power import ABPower
 from cranfield.online.experiments.ab_record import Analysis
+from cranfield.online.experiments.experiment_power import ABPower
+from cranfield.online.experiments.random_splits import AASplits
 from cranfield.report.figures.figure import Axis, Figure, Reference, names
 from cranfield.text import counted, listed
 
@@ -63,7 +63,7 @@ def describe_detectable(result: ABPower) -> Figure:
     >>> import pyarrow
     >>> past = pyarrow.table({"revenue": [0.0, 1.0, 5.0] * 100})
     >>> describe_detectable(ab_power(past, "revenue", users=[1_000, 4_000])).columns()["relative"].round(3).tolist()
-    [0.191, 0.096]
+    [0.192, 0.096]
     """
     dated = bool(result.days.any())
     x = "days" if dated else "users"
