@@ -160,7 +160,12 @@ def test_an_engine_refuses_positions_from_0_on(tmp_path: Path, duck: Engine) -> 
     lists = logged("team-draft", 3)
     write_records(tmp_path / "lists.jsonl", lists)
     (tmp_path / "clicks.csv").write_text("query_id,position\ni0,1\ni1,0\n")
-    with pytest.raises(UsageError, match="1 click without a query_id or .* from 1 on, such as query_id 'i1', position"):
+    with pytest.raises(
+        UsageError, match=r"1 click without a query_id or .* from 1 on, such as query_id 'i1', position"
+    ):
+        count_on_engine(duck, str(tmp_path / "lists.jsonl"), str(tmp_path / "clicks.csv"))
+    (tmp_path / "clicks.csv").write_text("query_id,position\ni0,1\ni1,first\n")
+    with pytest.raises(UsageError, match="column 'position' of the clicks holds text, must hold positions from 1 on"):
         count_on_engine(duck, str(tmp_path / "lists.jsonl"), str(tmp_path / "clicks.csv"))
     write_records(tmp_path / "inline.jsonl", [replace(one, clicks=(0, 1)) for one in lists])
     with pytest.raises(UsageError, match="3 clicks without a query_id or without a position from 1 on"):

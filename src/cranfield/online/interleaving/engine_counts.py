@@ -133,6 +133,8 @@ def _clicks(engine: Engine, frame: Any, names: list[str], clicks: Any, nw: Any) 
         events = events.filter(nw.col(found["action"]).str.to_lowercase() == "click")
     key = "doc" if "doc" in found else "position"
     kind = nw.String if key == "doc" else nw.Int64
+    if key == "position" and not events.collect_schema()[found[key]].is_numeric():
+        raise UsageError(f"{NAME}: column {found[key]!r} of the clicks holds text, must hold positions from 1 on")
     wanted = events.select(
         nw.col(found["query_id"]).cast(nw.String).alias("query_id"), nw.col(found[key]).cast(kind).alias(key)
     )
