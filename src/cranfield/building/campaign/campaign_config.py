@@ -269,7 +269,11 @@ def _check_on_grades(measure: str) -> None:
     try:
         evaluate({"topic": {"a": 1, "b": 0}}, {"run": {"topic": {"a": 2.0, "b": 1.0}}}, measure)
     except CranfieldError as error:
-        raise UsageError(f"measures: {measure} cannot be computed from one grade for each document: {error}") from None
+        why = str(error).partition(":")[0]
+        raise UsageError(
+            f"measures: {measure} cannot be computed from one grade for each document: {why}; for diversity measures, "
+            'write mode = "intents" under [judging]'
+        ) from None
 
 
 def _dates(phases: Mapping[str, Any]) -> dict[str, Dates]:

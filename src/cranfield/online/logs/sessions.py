@@ -87,7 +87,7 @@ def assign_sessions(log: Log, *, by: str = "silence", silence: float = SILENCE) 
     >>> from cranfield.online.logs import simulate_log
     >>> log = assign_sessions(simulate_log(users=20, days=1, seed=2))
     >>> log.engine.fetch(log.queries.sort("time").head(1))["session"][0].as_py()
-    'u0-1'
+    'u7-1'
     """
     import narwhals as nw
 
@@ -141,8 +141,9 @@ def summarise_sessions(
     rows: the sessions, if `session_rows` has been called and kept.
 
     >>> from cranfield.online.logs import simulate_log
-    >>> summarise_sessions(simulate_log(users=20, days=7, seed=2), by="given").sessions
-    73
+    >>> log = simulate_log(users=20, days=7, seed=2)
+    >>> summarise_sessions(log, by="given").sessions, int(log.truth.counts["sessions"].sum())
+    (80, 80)
     """
     import narwhals as nw
 
