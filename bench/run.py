@@ -319,6 +319,14 @@ def campaign(folder: Path, repeats: int) -> Part:
     return Part("a campaign in the browser", rows, targets)
 
 
+def sessions(folder: Path, repeats: int) -> Part:
+    from bench.sessions import CLICKED, CONTESTANTS, DOCUMENTS, JUDGED, QUERIES, SESSIONS
+
+    rows = in_turns("bench.sessions", CONTESTANTS, repeats)
+    targets = [Target(f"seconds, {name}", rows[name].get("seconds"), at_most=5) for name in (JUDGED, CLICKED)]
+    return Part(f"all measures of {SESSIONS:,} sessions x {QUERIES} queries x {DOCUMENTS} documents", rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,
@@ -337,6 +345,7 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "logs": logs,
     "clicks": click_models,
     "answers": answers,
+    "sessions": sessions,
     "campaign": campaign,
 }
 

@@ -429,6 +429,21 @@ class PooledDocuments:
         For each place of a list, best first, the number of the document within its topic.
         """
 
+def examination_step(
+    pair: NDArray[numpy.int32],
+    place: NDArray[numpy.int32],
+    skipped: NDArray[numpy.float64],
+    theta: NDArray[numpy.float64],
+    pairs: int,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], float]:
+    """
+    The expected successes of every parameter in impressions without a click, and the log-likelihood of those.
+    """
+
+def weighted_log(weight: NDArray[numpy.float64], values: NDArray[numpy.float64]) -> float:
+    """The sum of weight * log(value); a weight of 0 counts as 0."""
+
 def interleave_list(
     rankings: list[Any], method: str, length: int, seed: int, tau: float, skip_shared: bool
 ) -> tuple[list[str], list[int], list[float], list[int], list[float]]:
@@ -456,17 +471,6 @@ def interleave_lists(
 
 def seeded_uniform(seed: int, stream: int) -> float:
     """A random number in [0, 1) that depends only on its arguments."""
-
-def examination_step(
-    pair: NDArray[numpy.int32],
-    place: NDArray[numpy.int32],
-    skipped: NDArray[numpy.float64],
-    theta: NDArray[numpy.float64],
-    pairs: int,
-) -> tuple[NDArray[numpy.float64], float]:
-    """
-    The expected successes of every parameter in impressions without a click, and the log-likelihood of those.
-    """
 
 class Words:
     """Texts as numbered words; lines are sentences."""

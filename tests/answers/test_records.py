@@ -19,8 +19,10 @@ from cranfield.answers import (
     explain_rouge,
     rouge,
 )
+from cranfield.answers.sessions import Query, Session, expected_over_paths, explain_session
 
 NUGGETS = {"1": {"a": Nugget("a", "x y", "vital")}}
+SESSION = Session("s", "1", (Query(("a", "b")),))
 RECORDS = {
     "rouge": lambda: rouge({"x": {"1": "a b"}}, {"1": "a c"}, ["ROUGE-1", "ROUGE-2-R"], resamples=20),
     "bleu": lambda: bleu({"x": {"1": "a b"}}, {"1": "a c"}),
@@ -29,6 +31,8 @@ RECORDS = {
     "explained nuggets": lambda: explain_nuggets(Assignments({"x": {"1": {}}}, NUGGETS), "1"),
     "explained POURPRE": lambda: explain_pourpre("x z", NUGGETS, "1"),
     "explained citations": lambda: explain_citations({"x": {"1": [Sentence("A.", ("d",), (None,))]}}, "1"),
+    "explained session": lambda: explain_session(SESSION, {"1": {"a": 1}}, "sDCG"),
+    "paths of sessions": lambda: expected_over_paths([SESSION], {"1": {"a": 1}}, "AP"),
     "explained one click": lambda: explain_one_click("bass", {"1": {"a": IUnit("a", 1, "bass")}}, {"a": 4}, "1"),
 }
 

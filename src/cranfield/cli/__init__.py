@@ -11,15 +11,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from cranfield.cli.declare import Verb
 
-VERBS = (
-    "eval", "demo", "compare", "test", "anova", "power", "plot", "explain", "efficiency", "fairness", "measures",
-    "stats", "pool-bias",
-    "sample-topics", "split", "agree", "merge", "workers", "aware", "merge-effect", "audit", "ppi", "label",
-    "calibrate", "offpolicy",
-    "rouge", "bleu", "nuggets", "citations", "one-click", "passages", "verticals",
-    "validate", "convert", "completion",
-)  # fmt: skip
-"""The verbs in the order of the overview; each is a file in `cranfield.cli.verbs`."""
+SECTIONS = {
+    "Score search results": ("eval", "demo", "measures", "explain", "plot", "efficiency", "fairness"),
+    "Compare systems": ("compare", "test", "anova", "power"),
+    "Judge the measures": ("meta",),
+    "Build a test collection": (
+        "sample-topics", "split", "pool", "judge", "campaign", "agree", "merge", "workers", "aware", "merge-effect",
+        "audit", "ppi", "label", "pool-bias",
+    ),
+    "Evaluate with live traffic": ("log", "ab", "interleave", "clicks", "calibrate", "offpolicy"),
+    "Score summaries and answers": (
+        "rouge", "bleu", "nuggets", "citations", "one-click", "passages", "verticals", "sessions",
+    ),
+    "Work with files": ("validate", "convert", "stats", "completion"),
+    "Replace another program": ("trec_eval", "ndeval", "gdeval", "ntcireval"),
+}  # fmt: skip
+"""The headings of the overview, with the verbs, groups of verbs and stand-ins below each."""
 
 
 class Group(NamedTuple):
@@ -63,6 +70,12 @@ GROUPS = {
         "cranfield campaign init notes2027 --topics topics.xml --docs docs.jsonl",
         ("init", "serve", "status", "export", "import"),
     ),
+    "log": Group(
+        "logs of live traffic",
+        "check and measure logs, find sessions, simulate a log; see: cranfield log help",
+        "cranfield log check log/",
+        ("check", "sessions", "measures", "documents", "preferences", "satisfaction", "demo"),
+    ),
     "ab": Group(
         "experiments with users: A/B tests",
         "assign users, compare arms, plan experiments; see: cranfield ab help",
@@ -74,12 +87,6 @@ GROUPS = {
         "compare systems by clicks on lists that mix their results; see: cranfield interleave help",
         "cranfield interleave analyse log.jsonl",
         ("make", "simulate", "analyse", "power"),
-    ),
-    "log": Group(
-        "logs of live traffic",
-        "check and measure logs, find sessions, simulate a log; see: cranfield log help",
-        "cranfield log check log/",
-        ("check", "sessions", "measures", "documents", "preferences", "satisfaction", "demo"),
     ),
     "clicks": Group(
         "models of clicks",
@@ -99,6 +106,8 @@ STAND_INS = {
     "ntcireval": ("replaces the main commands of NTCIREVAL", "cranfield ntcireval eval -g 1:2:3 qrels.txt bm25.run"),
 }
 """Verbs that stand in for another program and get all words unchanged: a summary and an example."""
+VERBS = tuple(word for words in SECTIONS.values() for word in words if word not in {**GROUPS, **STAND_INS})
+"""The verbs in the order of the overview; each is a file in `cranfield.cli.verbs`."""
 OTHER_WORDS = {"evaluate": "eval", "score": "eval", "list": "measures", "lint": "validate", "check": "validate"}
 
 
@@ -262,17 +271,37 @@ def find(verb: str) -> type[Verb]:
 
 def overview(verbs: Sequence[str], group: str = "") -> str:
     """All verbs, with an example each."""
-    summaries = {verb: (one.summary, example(one)) for verb in verbs for one in [find(group + verb)]}
-    title = GROUPS[group.strip()].title if group else "score and compare search results"
-    summaries |= {} if group else STAND_INS | {word: (one.summary, one.example) for word, one in GROUPS.items()}
-    lines = [f"cranfield {group}".rstrip() + f": {title}", ""]
-    width = max(10, *map(len, summaries)) if group else 10
-    for verb, (summary, command) in summaries.items():
-        lines += [f"  {verb:<{width}} {summary}", f"  {'':<{width}} $ {command}"]
-    if not group:
-        lines += ["", "A run is the results of one system; qrels are the judgments; a topic is a query."]
-    start = "" if group else "; start with: cranfield demo"
-    return "\n".join([*lines, "", f"cranfield {group}VERB --help shows the options of a verb{start}"])
+    if group:
+        lines = [f"cranfield {group.strip()}: {GROUPS[group.strip()].title}", ""]
+        summaries = {verb: (one.summary, example(one)) for verb in verbs for one in [find(group + verb)]}
+        lines += in_lines(summaries, max(10, *map(len, summaries)))
+        return "\n".join([*lines, "", f"cranfield {group}VERB --help shows the options of a verb"])
+    lines = ["cranfield: score and compare search results"]
+    for heading, words in SECTIONS.items():
+        lines += ["", heading, *in_lines({word: summary_of(word) for word in words}, 13)]
+    return "\n".join([
+        *lines, "", "A run is the results of one system; qrels are the judgments; a topic is a query.", "",
+        "cranfield VERB --help shows the options of a verb; start with: cranfield demo",
+    ])  # fmt: skip
+
+
+def in_lines(summaries: dict[str, tuple[str, str]], width: int) -> list[str]:
+    """Verbs with a summary and an example, as lines of the overview."""
+    return [
+        line
+        for verb, (summary, command) in summaries.items()
+        for line in (f"  {verb:<{width}} {summary}", f"  {'':<{width}} $ {command}")
+    ]
+
+
+def summary_of(word: str) -> tuple[str, str]:
+    """The summary and the example of a verb, a group of verbs or a stand-in."""
+    if word in STAND_INS:
+        return STAND_INS[word]
+    if word in GROUPS:
+        return GROUPS[word].summary, GROUPS[word].example
+    verb = find(word)
+    return verb.summary, example(verb)
 
 
 def every_verb() -> tuple[str, ...]:

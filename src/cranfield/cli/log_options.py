@@ -77,4 +77,5 @@ class LogReading(LogTables):
         from cranfield.online.logs import read_log
 
         tables = self.log_tables()
-        return read_log(self.log, **tables, hashed=not self.keep_users, texts=not self.no_texts, skip=self.skip_bad)
+        log = read_log(self.log, **tables, hashed=not self.keep_users, texts=not self.no_texts, skip=self.skip_bad)
+        return replace(log, notes=tuple(map(self._with_options, log.notes)))

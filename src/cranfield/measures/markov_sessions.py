@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -33,26 +34,13 @@ def session_precision(
     0.8333
     """
     model = MP() if measure is None else measure
-    check.finite("session_precision", reformulate=reformulate)
-    if not 0 < reformulate <= 1:
-        raise check.wrong("session_precision", "reformulate", reformulate, "above 0 and at most 1")
-    if model.states != "all" or model.visits or model.transitions is not None or model.recall or model.views:
-        raise UsageError(
-            f"session_precision: {model}, must be MP with all documents as states, and without visits, transitions, "
-            "recall and views"
-        )
+    check_session_model(model, reformulate)
     lists = [list(grades)[: model.k] for grades in session if len(grades)]
     if not lists:
         return 0.0
     sizes = [len(grades) for grades in lists]
     begins = np.concatenate(([0], np.cumsum(sizes))).astype(int)
-    moves = np.zeros((begins[-1], begins[-1]))
-    for query, size in enumerate(sizes):
-        inside = slice(begins[query], begins[query + 1])
-        top = begins[(query + 1) % len(lists)]
-        moves[inside, inside] = (1 - reformulate) * _moves(model, size)
-        moves[inside, top] += reformulate
-    visits = invariant_distribution(moves, "session_precision")
+    visits = session_visits(tuple(sizes), model, reformulate)
     weights: list[float] = []
     precision: list[float] = []
     for query, grades in enumerate(lists):
@@ -64,6 +52,31 @@ def session_precision(
                 precision.append(found / rank)
     total = sum(weights)
     return float(np.dot(weights, precision) / total) if total > 0 else 0.0
+
+
+def check_session_model(model: MP, reformulate: float, caller: str = "session_precision") -> None:
+    """Raise an error if the chain of a session cannot be made from these parameters."""
+    check.finite(caller, reformulate=reformulate)
+    if not 0 < reformulate <= 1:
+        raise check.wrong(caller, "reformulate", reformulate, "above 0 and at most 1")
+    if model.states != "all" or model.visits or model.transitions is not None or model.recall or model.views:
+        raise UsageError(
+            f"{caller}: {model}, must be MP with all documents as states, and without visits, transitions, "
+            "recall and views"
+        )
+
+
+@lru_cache(maxsize=4096)
+def session_visits(sizes: tuple[int, ...], model: MP, reformulate: float) -> Array:
+    """How often the reader is at each document of a session whose lists have these sizes, none of them 0."""
+    begins = np.concatenate(([0], np.cumsum(sizes))).astype(int)
+    moves = np.zeros((begins[-1], begins[-1]))
+    for query, size in enumerate(sizes):
+        inside = slice(begins[query], begins[query + 1])
+        top = begins[(query + 1) % len(sizes)]
+        moves[inside, inside] = (1 - reformulate) * _moves(model, size)
+        moves[inside, top] += reformulate
+    return invariant_distribution(moves, "session_precision")
 
 
 def _moves(model: MP, size: int) -> Array:

@@ -42,22 +42,18 @@ def queries_by_topic(log: Log, topics: Mapping[str, str] | None = None) -> Any:
 def shown_with_clicks(log: Log, queries: Any) -> Any:
     """Every document that was shown for these queries: `query_id`, `user`, `topic`, `position`, `doc`, `clicked`.
 
-    `clicked` is 1 if there was at least one click on the document, else 0; further clicks on it do not count.
-    `propensity` is that of the log.
+    `clicked` is 1 if there was at least one click on the document, or at its position if the log does not name the
+    document of the click, else 0; further clicks do not count. `propensity` is that of the log.
     """
     nw = need("narwhals", "reading a log")
-    clicks = (
-        log.events.filter((nw.col("action") == CLICK) & ~nw.col("doc").is_null())
-        .select("query_id", "doc")
-        .unique()
-        .with_columns(nw.lit(1.0).alias("clicked"))
-    )
-    return (
-        log.shown.join(queries, on="query_id", how="inner")
-        .join(clicks, on=["query_id", "doc"], how="left")
-        .with_columns(nw.col("clicked").fill_null(0.0))
-        .select("query_id", "user", "topic", "position", "doc", "clicked", "propensity")
-    )
+    clicks = log.events.filter((nw.col("action") == CLICK) & ~nw.col("query_id").is_null())
+    shown = log.shown.join(queries, on="query_id", how="inner")
+    for key, nameless in (("doc", False), ("position", True)):
+        of_key = clicks.filter(nw.col("doc").is_null() if nameless else ~nw.col("doc").is_null())
+        of_key = of_key.filter(~nw.col(key).is_null()).select("query_id", key).unique()
+        shown = shown.join(of_key.with_columns(nw.lit(1.0).alias(f"by_{key}")), on=["query_id", key], how="left")
+    clicked = nw.coalesce(nw.col("by_doc"), nw.col("by_position")).fill_null(0.0).alias("clicked")
+    return shown.select("query_id", "user", "topic", "position", "doc", clicked, "propensity")
 
 
 def run_table(log: Log, run: Run, depth: int) -> Any:

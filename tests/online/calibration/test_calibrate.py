@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +39,14 @@ def test_the_persistence_of_RBP_by_hand(duck: Engine) -> None:
     assert parse(result.name) == result.measure
     assert "3 lists with clicks, read down to the last click" in result.notes
     assert any(note.startswith("1 list without clicks left out") for note in result.notes)
+
+
+def test_clicks_may_name_a_position_instead_of_a_document(duck: Engine) -> None:
+    import narwhals as nw
+
+    log = made_log(duck, SMALL)
+    nameless = log.events.with_columns(nw.when(nw.col("position") > 99).then(nw.col("doc")).alias("doc"))
+    assert value(calibrate(replace(log, events=nameless), "RBP"), "p") == pytest.approx(3 / 5)
 
 
 def test_the_stopping_probabilities_of_ERR_by_hand(duck: Engine) -> None:

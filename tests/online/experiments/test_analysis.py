@@ -226,7 +226,7 @@ def test_missing_values_are_counted_and_an_uneven_loss_is_noted() -> None:
     frame.loc[frame.index[:10], "revenue"] = np.nan
     result = analyse(frame, ["revenue", "clicks/impressions"])
     by_arm = frame.iloc[:10]["arm"].value_counts()
-    assert f"revenue: 10 users without a value left out (A {by_arm['A']}, B {by_arm['B']})" in result.notes
+    assert f"revenue: 10 users without a finite value left out (A {by_arm['A']}, B {by_arm['B']})" in result.notes
     assert rows(result)["clicks/impressions"].effect.users_control == (frame["arm"] == "A").sum()
     frame.loc[frame["arm"] == "B", "revenue"] = frame.loc[frame["arm"] == "B", "revenue"].where(
         np.arange((frame["arm"] == "B").sum()) % 4 > 0
@@ -299,7 +299,9 @@ def test_input_that_makes_no_sense_is_refused() -> None:
         analyse(frame[frame["arm"] == "A"], "revenue")
     with pytest.raises(UsageError, match="holds other values than 0 and 1"):
         analyse(frame, "share(clicks)")
-    with pytest.raises(UsageError, match="column 'country' holds String, must hold numbers"):
+    with pytest.raises(
+        UsageError, match=r"column 'country' must hold numbers, but .* are not, such as 'de'; correct them"
+    ):
         analyse(frame, "country")
     with pytest.raises(UsageError, match="no arm 'X'"):
         analyse(frame, "revenue", control="X")
@@ -311,6 +313,34 @@ def test_input_that_makes_no_sense_is_refused() -> None:
         analyse(frame, ["revenue", "revenue"])
     with pytest.raises(UsageError, match="no metric 'clicks'"):
         analyse(frame, "revenue", covariates=["clicks=revenue_before"])
+
+
+def test_a_value_that_is_not_a_number_is_named(tmp_path: Any) -> None:
+    path = tmp_path / "users.csv"
+    path.write_text("arm,x\nA,1\nA,abc\nB,-2.5e3\nB,\n")
+    with pytest.raises(UsageError, match="column 'x' must hold numbers, but 1 of 3 values is not, such as 'abc'"):
+        analyse(str(path), "x")
+    path.write_text("arm,x\n")
+    with pytest.raises(UsageError, match="the table has no rows"):
+        analyse(str(path), "x")
+    with pytest.raises(UsageError, match="column 'x' holds text, must hold numbers; store it as numbers"):
+        analyse(pd.DataFrame({"arm": ["A", "B"], "x": ["1", "2"]}), "x")
+    with pytest.raises(UsageError, match="quantile == 'p101', must be above p0 and below p100"):
+        analyse(users(100), "p101(revenue)")
+    with pytest.raises(UsageError, match="effects by segment are for means, shares and ratios"):
+        analyse(users(100), "median(revenue)", segments=["country"])
+
+
+def test_notes_say_why_arms_cannot_be_compared() -> None:
+    frame = pd.DataFrame({"arm": ["A", "A", "B"], "x": [1, 2, 3]})
+    result = analyse(frame, "x")
+    assert result.verdict == "B cannot be compared with A in x"
+    assert "caution: x: a test needs two users or more in each arm, there are B 1" in result.notes
+    assert "expected A 1.5, B 1.5" in result.ratio.sentence()
+    frame = pd.DataFrame({"arm": ["A", "A", "B", "B"], "clicks": [0, 0, 1, 0], "shown": [0, 0, 2, 1]})
+    assert (
+        "caution: clicks/shown is not defined in A: the sum of shown is 0 there" in analyse(frame, "clicks/shown").notes
+    )
 
 
 def test_files_and_frames_give_the_same_answer(tmp_path: Any) -> None:

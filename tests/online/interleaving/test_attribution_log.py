@@ -1,6 +1,7 @@
 """Logs of attribution records: reading, clicks, notes; the same counts in Python and on engines."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -144,6 +145,33 @@ def test_clicks_on_documents_that_were_not_shown_are_counted_in_a_note(tmp_path:
     assert "1 click on documents that were not shown left out" in count_on_engine(duck, *paths).notes
 
 
+@pytest.mark.parametrize("header", ["query_id,position", "qid,rank"])
+def test_an_engine_counts_clicks_by_position(header: str, tmp_path: Path, duck: Engine) -> None:
+    lists = [replace(one, query_id=f"00{i}") for i, one in enumerate(logged("team-draft"))]
+    write_records(tmp_path / "lists.jsonl", [replace(one, clicks=None) for one in lists])
+    clicks = [f"{one.query_id},{place}" for one in lists for place in one.clicks or ()]
+    (tmp_path / "clicks.csv").write_text("\n".join([header, *clicks]) + "\n")
+    found = count_on_engine(duck, str(tmp_path / "lists.jsonl"), str(tmp_path / "clicks.csv"))
+    same(found, count_logged(lists))
+    assert found.totals.tolist() == [wins_by_hand(lists)]
+
+
+def test_an_engine_refuses_positions_from_0_on(tmp_path: Path, duck: Engine) -> None:
+    lists = logged("team-draft", 3)
+    write_records(tmp_path / "lists.jsonl", lists)
+    (tmp_path / "clicks.csv").write_text("query_id,position\ni0,1\ni1,0\n")
+    with pytest.raises(
+        UsageError, match=r"1 click without a query_id or .* from 1 on, such as query_id 'i1', position"
+    ):
+        count_on_engine(duck, str(tmp_path / "lists.jsonl"), str(tmp_path / "clicks.csv"))
+    (tmp_path / "clicks.csv").write_text("query_id,position\ni0,1\ni1,first\n")
+    with pytest.raises(UsageError, match="column 'position' of the clicks holds text, must hold positions from 1 on"):
+        count_on_engine(duck, str(tmp_path / "lists.jsonl"), str(tmp_path / "clicks.csv"))
+    write_records(tmp_path / "inline.jsonl", [replace(one, clicks=(0, 1)) for one in lists])
+    with pytest.raises(UsageError, match="3 clicks without a query_id or without a position from 1 on"):
+        count_on_engine(duck, str(tmp_path / "inline.jsonl"))
+
+
 def test_clicks_are_read_from_json_lines_and_tables(tmp_path: Path) -> None:
     (tmp_path / "a.jsonl").write_text('{"query_id": "i1", "doc": "b"}\n{"query_id": "i1", "position": 2}\n')
     (tmp_path / "b.tsv").write_text("id\tposition\ni1\t3\n")
@@ -184,6 +212,9 @@ def test_bad_records_are_errors_with_their_line(tmp_path: Path) -> None:
     assert "log: is empty" in error("\n")
     assert "log:1: 'clicks' is 3, expected a list" in error(json.dumps({**one.to_dict(), "clicks": 3}))
     assert "log:2: query_id 'i0' is also on line 1" in error(f"{good}\n{good}\n", {})
+    assert "log:2: query_id 'i0' is also on line 1; each list must be logged once" in error(f"{good}\n{good}\n")
+    from_0_on = json.dumps({**one.to_dict(), "clicks": [0]})
+    assert "log:1: click 0, expected a document, or a position from 1 on" in error(from_0_on)
     assert "log:1: a record without 'clicks'" in error(json.dumps(one.record.to_dict()))
     assert "log:1: a record without 'query_id'" in error(json.dumps(one.record.to_dict()), {})
     other = interleave({"x": ["a"], "z": ["b"]}, seed=1)

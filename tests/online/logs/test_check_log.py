@@ -210,6 +210,15 @@ def test_sessions_across_midnight_and_clock_changes_are_counted(tmp_path: Path) 
     assert problems(check_log(log, salt="s")) == {}  # no session crosses midnight in UTC
 
 
+@pytest.mark.parametrize("name", ["open", "product_click"])
+def test_clicks_with_another_name_are_checked_as_clicks(tmp_path: Path, name: str) -> None:
+    rows = [event(1, position=0, action_name=name), event(2, position=None, action_name=name)]
+    folder = write_ubi(tmp_path / "log", [query(1), query(2)], rows)
+    report = check_log(folder, columns={"actions": {"click": "open"}}, salt="s")
+    assert found(report, "positions of clicks that are 0")[0] == 1
+    assert found(report, "positions of clicks that are missing")[0] == 1
+
+
 def test_bots_are_users_with_many_events(tmp_path: Path) -> None:
     many = [event(1, second=second) for second in range(5, 25)]
     log = write_ubi(tmp_path / "log", GOOD_QUERIES, [*many, event(2)])

@@ -58,7 +58,8 @@ def test_every_layout_and_format_gives_the_same_log(
     write_demo(tmp_path / "log", layout=layout, files=files, **DEMO)
     log = read_log(tmp_path / "log", salt="s")
     assert contents(log) == expected
-    assert log.queries.collect_schema().names() == [*QUERIES, "device", "country", PAGE_SIZE]
+    sizes = [PAGE_SIZE] if layout == "ubi" else []
+    assert log.queries.collect_schema().names() == [*QUERIES, "device", "country", *sizes]
     assert log.shown.collect_schema().names() == list(SHOWN)
     assert log.events.collect_schema().names() == list(EVENTS)
     assert log.segments == ("device", "country")
@@ -306,3 +307,16 @@ def test_documents_may_be_text_with_separators() -> None:
         tables["source"] = tables["source"].set_column(3, "documents", pyarrow.array([text]))
         log = read_log(**tables, salt="s")
         assert [row["doc"] for row in log.engine.fetch(log.shown.sort("position")).to_pylist()] == ["a", "b"]
+
+
+def test_events_of_unknown_actions_are_counted_in_the_notes() -> None:
+    actions = ["click", "wiggle", "Wiggle", "buy", "jump", "wiggle"]
+    table = pyarrow.table(
+        {"query_id": ["q"] * 6, "user": ["u"] * 6, "time": [f"2026-03-02T12:00:0{i}Z" for i in range(6)],
+         "action": actions}
+    )  # fmt: skip
+    queries = pyarrow.table({"query_id": ["q"], "user": ["u"], "time": ["2026-03-02T12:00:00Z"]})
+    notes = read_log(queries, events=table, salt="s").notes
+    assert "events: actions read as conversion: buy" in notes
+    unknown = next(note for note in notes if "unknown" in note)
+    assert unknown.startswith("events: 4 events of unknown actions ('Wiggle', 'jump', 'wiggle') count as no click")

@@ -247,3 +247,18 @@ def test_spark_gives_the_same_answers(spark: Any, tmp_path: Path) -> None:
     for one, other in zip(here.estimates, there.estimates, strict=True):
         assert other.value == pytest.approx(one.value, rel=1e-12)
         assert other.low == pytest.approx(one.low, rel=1e-9)
+
+
+def test_no_row_is_left() -> None:
+    rows = pa.table({"reward": [1, 0], "propensity": [0.0, 1.5], "new": [0.5, 0.5]})
+    with pytest.raises(DataError, match="1 row with a propensity above 1 of 2, so no row is left to estimate from"):
+        off_policy(rows, "new", bad="skip")
+
+
+@pytest.mark.parametrize("column", ["model", "new_model"])
+def test_predictions_that_are_missing_are_an_error(column: str) -> None:
+    columns = {"reward": [1, 0], "propensity": [0.5, 0.5], "new": [0.5, 0.5], "model": [0.5, 0.5], "new_model": [1, 1]}
+    with pytest.raises(DataError, match=f"column '{column}': 1 row without a predicted reward"):
+        off_policy(pa.table({**columns, column: [0.5, None]}), "new", least_ess=0)
+    with pytest.raises(DataError, match=f"column '{column}' must hold numbers: predicted rewards"):
+        off_policy(pa.table({**columns, column: ["a", "b"]}), "new", least_ess=0)

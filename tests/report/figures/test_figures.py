@@ -18,6 +18,7 @@ from cranfield.building.assessor_labels import Labels
 from cranfield.building.merging import WorkerReport, merge, rate_workers
 from cranfield.comparison.compare import compare
 from cranfield.errors import UsageError
+from cranfield.measures import Trailtext
 from cranfield.measures.curves import interpolated_precision, precision_recall, roc
 from cranfield.meta import axioms, correlate
 from cranfield.online.experiments import aa_splits, ab_power, analyse
@@ -67,6 +68,7 @@ from cranfield.report.figures import (
     describe_spacing,
     describe_swap_rates,
     describe_topic_leniency,
+    describe_trailtext,
     describe_worker_accuracy,
     describe_worker_confusion,
 )
@@ -243,6 +245,7 @@ def figures(systems: int) -> dict[str, Figure]:
         "components": describe_components(
             {"measure": twice, "component": ["system", "topic"] * systems, "variance": rng.random(2 * systems)}
         ),
+        "trailtext": describe_trailtext(Trailtext((100.0,) * systems, (0.5,) * systems), 5000),
         **experiment_figures(names),
         "worker confusion": describe_worker_confusion(merge(labelled(systems))),
         "posterior entropy": describe_posterior_entropy(merge(labelled(systems))),
@@ -421,6 +424,9 @@ def test_rank_changes_and_shares_of_variance_are_computed() -> None:
     assert parts.columns()["share"].tolist() == [0.25, 0.75, 0, 1]
     assert parts.columns()["end"].tolist() == [0.25, 1, 0, 1]
     assert parts.notes == ("1 estimate below 0 drawn as 0",)
+    read = describe_trailtext(Trailtext((400, 100), (0, 0.5), ("snippets", "document")), 1000).columns()
+    assert (read["begin"].tolist(), read["end"].tolist()) == ([0, 400], [400, 500])
+    assert read["adds"].tolist() == [0, 0.5 * (1 - 500 / 1000)]
 
 
 @pytest.mark.parametrize(

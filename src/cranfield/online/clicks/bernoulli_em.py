@@ -8,6 +8,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield import _core
 from cranfield.online.clicks.click_settings import ClickSettings
 from cranfield.types import Array, Index64
 
@@ -104,6 +105,4 @@ def logit_score(problem: Problem, theta: Array) -> Array:
 
 def weighted_log(weight: Array, values: Array) -> float:
     """The sum of weight · log(value), where a weight of 0 counts as 0 even if the value is 0."""
-    used = weight > 0
-    with np.errstate(divide="ignore"):
-        return float((weight[used] * np.log(values[used])).sum())
+    return _core.weighted_log(weight, values)

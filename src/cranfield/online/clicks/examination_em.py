@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 
 from cranfield import _core
@@ -29,6 +31,7 @@ class ExaminationProblem:
         settings: ClickSettings,
     ) -> None:
         pairs, places = sizes
+        self.threads = os.cpu_count() or 1
         self.pair, self.place, self.pairs = pair.astype(np.int32), place.astype(np.int32), pairs
         self.skipped = shown - clicked
         self.impressions = int(shown.sum())
@@ -53,7 +56,9 @@ class ExaminationProblem:
 
     def expected(self, theta: Array) -> Expected:
         """A click means that the document was examined and attractive; without one, either may have been."""
-        unclicked, silence = _core.examination_step(self.pair, self.place, self.skipped, theta, self.pairs)
+        unclicked, silence = _core.examination_step(
+            self.pair, self.place, self.skipped, theta, self.pairs, self.threads
+        )
         success = self._clicked + unclicked
         # Sums over pairs and over places are the same clicks; each click counts once, as log(attractive · examined).
         likelihood = weighted_log(self._clicked, theta) + silence

@@ -73,11 +73,13 @@ class DuckDBEngine(Engine):
         if table.format == "json":
             return self._scan_json(files, text, options)
         if table.format == "csv":
-            types = "{" + ", ".join(f"{literal(name)}: 'VARCHAR'" for name in text) + "}" if text else ""
-            given = {"types": types} if text else {}
-            given |= {"header": "true", "delim": literal(table.delimiter), **options}
+            given = {"header": "true", "delim": literal(table.delimiter), **options}
             if len(table.files) > 1:
                 given["union_by_name"] = "true"
+            if text:
+                plain = self._sql(f"SELECT * FROM read_csv({arguments(files, **given)})", table.origin)
+                types = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in text if name in plain.columns)
+                given |= {"types": f"{{{types}}}"} if types else {}
             return f"SELECT * FROM read_csv({arguments(files, **given)})"
         if table.format == "sqlite":
             from cranfield.online.engines.sqlite_copy import copy_sqlite

@@ -39,7 +39,7 @@ class Engine(ABC):
             of a database (`log.duckdb::events`; `::events` is a table or view that the engine itself knows); or an
             Arrow, pandas or polars frame, or one of the engine's own.
         text: columns of JSON-lines and CSV files to read as text. The types of all others are inferred, so the user
-            0012 would become the number 12.
+            0012 would become the number 12. Names that the table does not have are ignored.
         """
 
     @abstractmethod

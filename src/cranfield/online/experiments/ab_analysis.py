@@ -178,7 +178,7 @@ def _analysed(
             estimates = arm_estimates(own, metric, adjusting[metric])
             missing = own.missing.tolist()
         notes += _missing(metric, order, missing, arms)
-        notes += _constant(metric, estimates, order)
+        notes += _constant(metric, estimates, order) + _not_testable(metric, estimates, order)
         for i, treated in enumerate(order[1:], 1):
             effect = effect_of(metric, estimates, 0, i, settings, adjusted=bool(adjusting[metric]))
             rows.append(EffectRow(str(metric), metric.kind, treated, effect, estimates.reduction))
@@ -283,8 +283,10 @@ def _segments(
     correction: str,
 ) -> SegmentEffects | None:
     usable = [metric for metric in metrics if metric.kind != "quantile"]
-    if not segments or not usable:
+    if not segments:
         return None
+    if not usable:
+        raise UsageError("analyse: effects by segment are for means, shares and ratios, and there is none")
 
     def compare(metric: Metric, moments: Moments, arm: str) -> ArmEffect:
         own = in_order(moments, [order[0], arm])
@@ -324,7 +326,7 @@ def _missing(metric: Metric, order: Sequence[str], missing: Sequence[int], arms:
     if not sum(missing):
         return []
     by_arm = listed((f"{arm} {count:,}" for arm, count in zip(order, missing, strict=True)), most=6)
-    note = f"{metric}: {counted(sum(missing), 'user')} without a value left out ({by_arm})"
+    note = f"{metric}: {counted(sum(missing), 'user')} without a finite value left out ({by_arm})"
     present = {arm: count for arm, count in zip(order, missing, strict=True) if arms[arm]}
     uneven = sample_ratio(present, {arm: arms[arm] for arm in present})
     return [note + "; caution: arms differ in how many are missing, which biases the metric" * uneven.mismatch]
@@ -338,6 +340,19 @@ def _constant(metric: Metric, estimates: ArmEstimates, order: Sequence[str]) -> 
     if len(constant) == len(order):
         return [f"caution: {metric} has the same value for all users, so it cannot be tested"]
     return [f"caution: {metric} is constant in {listed(constant)}: {why} there"]
+
+
+def _not_testable(metric: Metric, estimates: ArmEstimates, order: Sequence[str]) -> list[str]:
+    """Why a metric cannot be compared: too few users, or a ratio whose denominator is 0."""
+    sizes = [int(n) for n in estimates.n]
+    few = [f"{arm} {n}" for arm, n in zip(order, sizes, strict=True) if n < 2]
+    undefined = [arm for arm, value, n in zip(order, estimates.value, sizes, strict=True) if n and np.isnan(value)]
+    notes = []
+    if few:
+        notes.append(f"caution: {metric}: a test needs two users or more in each arm, there are {listed(few, most=6)}")
+    if undefined and metric.kind == "ratio":
+        notes.append(f"caution: {metric} is not defined in {listed(undefined)}: the sum of {metric.below} is 0 there")
+    return notes
 
 
 def _method_notes(

@@ -16,7 +16,7 @@ KINDS = {
     "quantile": "quantile over users",
 }
 """{kind: description} of the metrics."""
-_CALL = re.compile(r"(mean|share|median|p\d{1,2}(?:\.\d+)?)\((.+)\)", re.DOTALL)
+_CALL = re.compile(r"(mean|share|median|p\d+(?:\.\d+)?)\((.+)\)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Metric:
                 return cls(word, column)
             q = 0.5 if word == "median" else float(word[1:]) / 100
             if not 0 < q < 1:
-                raise check.wrong("metric", "quantile", word, "between p1 and p99, such as p95(latency)")
+                raise check.wrong("metric", "quantile", word, "above p0 and below p100, such as p95(latency)")
             return cls("quantile", column, q=q)
         above, sign, below = (part.strip() for part in name.partition("/"))
         if sign and above and below:

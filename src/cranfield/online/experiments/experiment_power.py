@@ -343,7 +343,7 @@ def _result(
             for size in sizes:
                 rows.append((str(metric), days, size, mean, sd, removed, detectable(sd, size, design), needed))
             if own.missing[0] and days == windows[-1][0]:
-                remarks.append(f"{metric}: {counted(int(own.missing[0]), 'user')} without a value left out")
+                remarks.append(f"{metric}: {counted(int(own.missing[0]), 'user')} without a finite value left out")
         if covariates[metric]:
             remarks.append(f"{metric}: covariates remove {removed:.1%} of the variance")
         if not sd:

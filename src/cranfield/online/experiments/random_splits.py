@@ -233,7 +233,7 @@ def _sums(
         raise UsageError(f"aa_splits: {counted(users, 'user')}, must be {FEWEST} or more")
     sums = bucket_sums(engine, named if by_row else per_user, sets, buckets=buckets, seed=seed)
     remarks = [
-        f"{name}: {counted(missing, 'row' if by_row else 'user')} without a value left out"
+        f"{name}: {counted(missing, 'row' if by_row else 'user')} without a finite value left out"
         for name, one in sums.items()
         if (missing := (rows if by_row else users) - int(one.n.sum()))
     ]

@@ -57,7 +57,8 @@ class SampleRatio(Record):
     def sentence(self) -> str:
         """What the test says, in one sentence."""
         counts = listed((f"{arm} {users:,}" for arm, users in zip(self.arms, self.users.tolist(), strict=True)), 6)
-        wanted = listed((f"{arm} {round(users):,}" for arm, users in zip(self.arms, self.expected, strict=True)), 6)
+        expected = (f"{users:,.1f}".removesuffix(".0") for users in self.expected.tolist())
+        wanted = listed((f"{arm} {users}" for arm, users in zip(self.arms, expected, strict=True)), 6)
         p = shown_p(self.p)
         if self.mismatch:
             return (

@@ -70,9 +70,10 @@ class SegmentEffects(Record):
         """The warning about many comparisons, and the tests whether segments differ."""
         tested = int((~np.isnan(self.p_adjusted)).sum())
         low = sum(effect.p < self.alpha for effect in self.effects)
+        verb = "has" if low == 1 else "have"
         notes = [
             f"caution: {counted(tested, 'comparison')} of segments; without any effect, about "
-            f"{self.alpha * tested:.1f} of them have p below {self.alpha:g} by chance ({low} have); only p adjusted "
+            f"{self.alpha * tested:.1f} of them have p below {self.alpha:g} by chance ({low} {verb}); only p adjusted "
             f"({find_correction(self.correction).name}) counts, and a segment that was not planned is a question for "
             "the next experiment, not an answer"
         ]

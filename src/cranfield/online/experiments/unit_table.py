@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 ARM, UNIT, LOW, HIGH, ROWS = "_arm", "_unit", "_low", "_high", "_rows"
 """Names of columns that this module adds; a table must not have them."""
+NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
+"""What a number looks like in a column of text."""
 
 
 @dataclass(frozen=True)
@@ -170,7 +172,28 @@ def check_columns(frame: Any, keys: Iterable[str], numbers: Iterable[str]) -> No
             raise nearest(name, list(schema), "column")
     for name in numbers:
         if not (schema[name].is_numeric() or schema[name] == nw.Boolean):
-            raise UsageError(f"column {name!r} holds {schema[name]}, must hold numbers")
+            raise _no_numbers(frame, name, schema[name])
+
+
+def _no_numbers(frame: Any, name: str, kind: Any) -> UsageError:
+    """The error for a column that should hold numbers, with one of the values that are not."""
+    nw = _narwhals()
+    if kind != nw.String:
+        return UsageError(f"column {name!r} holds {kind}, must hold numbers")
+    values = frame.select(nw.col(name).alias("value"))
+    if not fetched(values.head(1)).num_rows:
+        return UsageError("the table has no rows")
+    present = values.filter(~nw.col("value").is_null())
+    others = present.filter(~nw.col("value").str.contains(NUMBER))
+    counts = [int(fetched(part.select(nw.len().alias("n"))).to_pylist()[0]["n"]) for part in (others, present)]
+    if not counts[0]:
+        return UsageError(f"column {name!r} holds text, must hold numbers; store it as numbers")
+    example = fetched(others.select(nw.col("value").min())).to_pylist()[0]["value"]
+    verb = "is" if counts[0] == 1 else "are"
+    return UsageError(
+        f"column {name!r} must hold numbers, but {counts[0]:,} of {counted(counts[1], 'value')} {verb} not, such as "
+        f"{example!r}; correct them, or leave them empty"
+    )
 
 
 def capped_columns(engine: Engine, frame: Any, caps: Mapping[str, str | float]) -> tuple[Any, tuple[str, ...]]:

@@ -77,6 +77,9 @@ def read_records(path: PathLike) -> Iterator[LoggedList]:
         clicks = entry.get("clicks")
         if clicks is not None and not isinstance(clicks, list):
             raise DataError(origin, number, f"'clicks' is {shown(clicks)}, expected a list of documents or positions")
+        for click in clicks or ():
+            if not isinstance(click, str) and (not isinstance(click, int) or click < 1):
+                raise DataError(origin, number, f"click {shown(click)}, expected a document, or a position from 1 on")
         ids = {name: str(entry[name]) for name in ("query_id", "user", "query") if entry.get(name) is not None}
         yield LoggedList(record, **ids, clicks=None if clicks is None else tuple(clicks), line=number)
     if empty:
@@ -204,15 +207,18 @@ def count_logged(
 def _clicks_of(
     logged: LoggedList, known: Mapping[str, Any] | None, origin: str, seen: dict[str, int]
 ) -> Iterable[str | int]:
+    if logged.query_id is not None:
+        if logged.query_id in seen:
+            first = seen[logged.query_id]
+            message = f"query_id {logged.query_id!r} is also on line {first}; each list must be logged once"
+            raise DataError(origin, logged.line, message)
+        seen[logged.query_id] = logged.line
     if known is None:
         if logged.clicks is None:
             raise DataError(origin, logged.line, "a record without 'clicks'; log them in the record, or give clicks=")
         return logged.clicks
     if logged.query_id is None:
         raise DataError(origin, logged.line, "a record without 'query_id', so its clicks cannot be found")
-    if logged.query_id in seen:
-        raise DataError(origin, logged.line, f"query_id {logged.query_id!r} is also on line {seen[logged.query_id]}")
-    seen[logged.query_id] = logged.line
     return known.get(logged.query_id, ())  # type: ignore[no-any-return]
 
 

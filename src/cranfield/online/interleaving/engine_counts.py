@@ -118,8 +118,11 @@ def _clicks(engine: Engine, frame: Any, names: list[str], clicks: Any, nw: Any) 
         inline = inline.filter(~nw.col("clicks").is_null())
         if inline.collect_schema()["clicks"] == nw.String:
             return inline.rename({"clicks": "doc"}).unique()
-        return inline.select("query_id", nw.col("clicks").cast(nw.Int64).alias("position")).unique()
-    events = clicks.events if isinstance(clicks, Log) else engine.read(clicks, text=("query_id", "doc"))
+        inline = inline.select("query_id", nw.col("clicks").cast(nw.Int64).alias("position"))
+        _check_clicks(engine, inline, "position", nw)
+        return inline.unique()
+    texts = (*CLICK_COLUMNS["query_id"], *CLICK_COLUMNS["doc"])
+    events = clicks.events if isinstance(clicks, Log) else engine.read(clicks, text=texts)
     columns = events.collect_schema().names()
     found = {role: columns[place] for role, place in find_columns(columns, CLICK_COLUMNS).items()}
     if "query_id" not in found or not {"doc", "position"} & set(found):
@@ -130,10 +133,29 @@ def _clicks(engine: Engine, frame: Any, names: list[str], clicks: Any, nw: Any) 
         events = events.filter(nw.col(found["action"]).str.to_lowercase() == "click")
     key = "doc" if "doc" in found else "position"
     kind = nw.String if key == "doc" else nw.Int64
+    if key == "position" and not events.collect_schema()[found[key]].is_numeric():
+        raise UsageError(f"{NAME}: column {found[key]!r} of the clicks holds text, must hold positions from 1 on")
     wanted = events.select(
         nw.col(found["query_id"]).cast(nw.String).alias("query_id"), nw.col(found[key]).cast(kind).alias(key)
     )
+    if not isinstance(clicks, Log):
+        _check_clicks(engine, wanted, key, nw)
     return wanted.filter(~nw.col("query_id").is_null() & ~nw.col(key).is_null()).unique()
+
+
+def _check_clicks(engine: Engine, clicks: Any, key: str, nw: Any) -> None:
+    """Raise an error if a click has no query_id or no document, or a position below 1."""
+    wrong = nw.col("query_id").is_null() | nw.col(key).is_null()
+    if key == "position":
+        wrong = wrong | (nw.col(key) < 1)
+    number = _number(engine, clicks.filter(wrong), nw)
+    if number:
+        expected = "a document" if key == "doc" else "a position from 1 on"
+        example = engine.fetch(clicks.filter(wrong).sort("query_id", key, nulls_last=True).head(1)).to_pylist()[0]
+        raise UsageError(
+            f"{NAME}: {counted(number, 'click')} without a query_id or without {expected}, such as "
+            f"query_id {example['query_id']!r}, {key} {example[key]!r}; correct the clicks or leave them out"
+        )
 
 
 def _places(frame: Any, systems: int, field: str, nw: Any) -> Any:

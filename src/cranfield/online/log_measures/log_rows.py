@@ -12,6 +12,7 @@ from cranfield import check
 from cranfield.check import nearest
 from cranfield.online.log_measures.expressions import col, lit, where
 from cranfield.online.log_measures.log_signals import (
+    ACTIONS,
     ASKED,
     END,
     PAGES,
@@ -73,7 +74,7 @@ class LogRows:
     @cached_property
     def signals(self) -> tuple[Signal, ...]:
         """What is counted in the pass over the events."""
-        always = [QUERIES, START]
+        always = [QUERIES, START, ACTIONS]
         always += [END] if self.needs & {"sessions", "history", "absence", "days"} else []
         always += [ASKED] if self.needs & {"similarity", "repeats"} else []
         wanted = [signal for measure in self.measures for signal in measure.signals()]
@@ -131,7 +132,7 @@ class LogRows:
 
     @cached_property
     def queries(self) -> Any:
-        """A row per query, with its signals; events that belong to no query of the log are left out."""
+        """A row per query, with its signals; events of no query of the log and queries without an id are left out."""
         return self._queries([measure for measure in self.measures if measure.rows == "queries"])
 
     def _queries(self, measures: Sequence[OnlineMeasure]) -> Any:
@@ -148,7 +149,7 @@ class LogRows:
             mended = torn.group_by("user", "query_id").agg(*combined, session)
             names = mended.collect_schema().names()
             rows = nw.concat([rows.filter(~col("torn")).select(*names), mended], how="vertical")
-        rows = rows.filter(col(QUERIES.name) > 0)
+        rows = rows.filter(col(QUERIES.name) > 0, ~col("query_id").is_null())
         if needs & TEXTUAL:
             rows = rows.with_columns(text=normal_text("text"))
         if "similarity" in needs:

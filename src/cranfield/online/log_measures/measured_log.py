@@ -15,6 +15,7 @@ from cranfield.errors import UsageError
 from cranfield.online.log_measures.expressions import col
 from cranfield.online.log_measures.log_rows import LogRows, check_by, sum_names
 from cranfield.online.log_measures.metric_sets import MetricSet
+from cranfield.online.log_measures.odd_rows import odd_rows
 from cranfield.online.log_measures.oec import OEC
 from cranfield.online.log_measures.online_measure import Evidence, OnlineMeasure, parse_online_many
 from cranfield.online.logs.log import Log
@@ -151,6 +152,7 @@ def measure_log(
     kept = users >= least
     groups = [_group(rows.by, group) for group in next(iter(estimates.values())).groups]
     notes = [*_interval_notes(confidence, users[kept], rows), *_small_groups(groups, kept, least, rows.by)]
+    notes += odd_rows(rows)
     notes += [f"{name}: {reason}, so it is undefined" for name, reason in missing.items()]
     notes += list(dict.fromkeys(filter(None, (measure.note() for measure in chosen))))
     notes += [*(oec.notes() if oec else ()), *(metric_set.notes if metric_set else ())]
@@ -159,6 +161,9 @@ def measure_log(
     for m, name in enumerate(estimates):
         if name in missing:
             value[m] = error[m] = np.nan
+    empty = [name for name, row in zip(estimates, value, strict=True) if name not in missing and np.isnan(row).any()]
+    if empty:
+        notes.append(f"undefined where nothing counts below the line: {listed(empty)}")
     reach = student(confidence, users[kept]) * error
     described = {str(measure): measure for measure in chosen}
     constant = [name for name, row in zip(estimates, error, strict=True) if len(row) and (row == 0).any()]

@@ -126,12 +126,12 @@ class SessionTimeToClick(_PerSession):
 
 @online_measure
 class SessionSuccess(_PerSession):
-    r"""Share of sessions with a satisfied click, or with another action that counts as success.
+    r"""Share of sessions with a satisfied click.
 
-    .. math:: \frac{\text{sessions with a success}}{\text{sessions}}
+    .. math:: \frac{\text{sessions with a satisfied click}}{\text{sessions}}
 
-    A success is a click with a dwell time of at least `seconds`. With `seconds=0`, any click with a known dwell time
-    is one. See `cranfield log satisfaction` for a measure that is learned from labels.
+    A click is satisfied if its dwell time is at least `seconds`. With `seconds=0`, any click with a known dwell time
+    is. See `cranfield log satisfaction` for a measure that is learned from labels.
     Reference: Ferro & Maistro 2024, §6.5
     """
 

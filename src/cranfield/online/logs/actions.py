@@ -7,7 +7,7 @@ from typing import Any
 
 from cranfield.errors import UsageError
 from cranfield.online.engines.engine import Engine
-from cranfield.text import listed
+from cranfield.text import counted, listed
 
 MOST_ACTIONS = 1000
 """The different actions that are looked at, for notes."""
@@ -25,11 +25,24 @@ SYNONYMS = {
 """Other names of actions that logs use."""
 
 
+def names_of(kind: str, named: Mapping[str, str]) -> list[str]:
+    """What logs call an action, in lower case; `named` are further synonyms.
+
+    >>> names_of("hover", {"Point_At": "hover"})
+    ['hover', 'item_hover', 'product_hover', 'mouseover', 'point_at']
+    """
+    return [kind, *(name for name, meaning in _synonyms(named).items() if meaning == kind and name != kind)]
+
+
+def _synonyms(named: Mapping[str, str]) -> dict[str, str]:
+    return SYNONYMS | {name.lower(): kind for name, kind in named.items()}
+
+
 def with_usual_actions(events: Any, named: Mapping[str, str]) -> Any:
     """The events with their actions in lower case and by their usual names; `named` are further synonyms."""
     import narwhals as nw
 
-    synonyms = SYNONYMS | {name.lower(): kind for name, kind in named.items()}
+    synonyms = _synonyms(named)
     if wrong := [kind for kind in named.values() if kind not in KNOWN]:
         raise UsageError(f"no action {listed(map(repr, wrong))} in the column map; there are {', '.join(KNOWN)}")
     low = nw.col("action").str.to_lowercase()
@@ -40,11 +53,31 @@ def with_usual_actions(events: Any, named: Mapping[str, str]) -> Any:
     return events.with_columns(action=action)
 
 
-def renamed_actions(engine: Engine, events: Any, named: Mapping[str, str]) -> dict[str, str]:
-    """The actions of a log that have another usual name, and that name."""
+def action_counts(engine: Engine, events: Any) -> dict[str, int]:
+    """How many events each action of a log has, by the names of the log; events without an action are left out."""
     import narwhals as nw
 
-    synonyms = SYNONYMS | {name.lower(): kind for name, kind in named.items()}
-    different = events.group_by("action").agg(nw.len().alias("rows"))  # cheaper than unique rows, which are sorted
-    actions = engine.fetch(different.head(MOST_ACTIONS))["action"].to_pylist()
-    return {name: synonyms[name.lower()] for name in sorted(filter(None, actions)) if name.lower() in synonyms}
+    named = events.filter(~nw.col("_unreadable"), ~nw.col("action").is_null())
+    counts = engine.fetch(named.group_by("action").agg(nw.len().alias("rows")).sort("action").head(MOST_ACTIONS))
+    return dict(zip(counts["action"].to_pylist(), counts["rows"].to_pylist(), strict=True))
+
+
+def action_notes(counts: Mapping[str, int], named: Mapping[str, str]) -> list[str]:
+    """Which actions of a log have another usual name, and which are not known.
+
+    >>> action_notes({"buy": 2, "click": 7, "open": 3}, {})[0]
+    'events: actions read as conversion: buy'
+    >>> action_notes({"buy": 2, "click": 7, "open": 3}, {})[1]  # doctest: +ELLIPSIS
+    "events: 3 events of unknown actions ('open') count as no click, hover or conversion; ..."
+    """
+    synonyms = _synonyms(named)
+    renamed = [f"{synonyms[name.lower()]}: {name}" for name in counts if name.lower() in synonyms]
+    unknown = [name for name in counts if name.lower() not in synonyms and name.lower() not in KNOWN]
+    notes = [f"events: actions read as {listed(renamed)}"] if renamed else []
+    if unknown:
+        many = counted(sum(counts[name] for name in unknown), "event")
+        notes.append(
+            f"events: {many} of unknown actions ({listed(map(repr, unknown), most=3)}) count as no click, hover or "
+            "conversion; the column map can say what they are, under [actions]"
+        )
+    return notes

@@ -6,7 +6,7 @@ import time as clock
 from dataclasses import dataclass
 from typing import Any
 
-from cranfield.online.logs.actions import KNOWN, with_usual_actions
+from cranfield.online.logs.actions import KNOWN, names_of, with_usual_actions
 from cranfield.online.logs.raw_log import RawLog, RawTable
 
 EARLIEST = 788_918_400_000_000
@@ -75,7 +75,7 @@ def event_traps(raw: RawLog, zone: str | None, first: int) -> list[Trap]:
     click = ok
     if "action" in table.paths:
         traps.append(Trap("events without an action", ok & nw.col("action").is_null(), ("query_id",)))
-        click = ok & (nw.col("action").str.to_lowercase() == "click")
+        click = ok & nw.col("action").str.to_lowercase().is_in(names_of("click", raw.columns.actions))
     if "doc" in table.paths:
         traps.append(Trap("clicks without a document", click & nw.col("doc").is_null(), ("query_id",)))
     traps += _position_traps("clicks", table, first, click)

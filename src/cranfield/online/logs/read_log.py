@@ -11,7 +11,7 @@ from cranfield import check
 from cranfield.errors import DataError
 from cranfield.online.engines.dialect import TIME_KINDS
 from cranfield.online.engines.engine_names import open_engine
-from cranfield.online.logs.actions import renamed_actions, with_usual_actions
+from cranfield.online.logs.actions import action_counts, action_notes, with_usual_actions
 from cranfield.online.logs.column_map import EVENT_NAMES, QUERY_NAMES, ColumnMap, read_column_map
 from cranfield.online.logs.log import EVENTS, PAGE_SIZE, QUERIES, SHOWN, Log
 from cranfield.online.logs.log_tables import find_log
@@ -201,11 +201,10 @@ def _check_positions(raw: RawLog, table: RawTable, first: int) -> None:
 
 
 def _action_notes(raw: RawLog) -> list[str]:
-    """Which actions have another name here."""
+    """Which actions have another name here, and which are not known."""
     if raw.events is None or "action" not in raw.events.paths:
         return []
-    known = renamed_actions(raw.engine, raw.events.frame, raw.columns.actions)
-    return [f"events: actions read as {listed(f'{kind}: {name}' for name, kind in known.items())}"] if known else []
+    return action_notes(action_counts(raw.engine, raw.events.frame), raw.columns.actions)
 
 
 def _places(rejected: tuple[tuple[str, int, str], ...]) -> str:

@@ -97,6 +97,9 @@ def logged_rows(frame: Any, columns: Mapping[str, str] | None, origin: str, bad:
         for wrong in problems.values():
             usable = usable & ~wrong.fill_null(True)
         frame = frame.filter(usable)
+        left = frame.select(nw.len().alias("rows")).collect("pyarrow").to_native().to_pylist()[0]["rows"]
+        if not left:
+            raise DataError(origin, None, f"{', '.join(named)} of {row['rows']:,}, so no row is left to estimate from")
     return LoggedRows(frame, names, every, origin, tuple(notes))
 
 
@@ -123,6 +126,20 @@ def target_column(rows: LoggedRows, policy: str) -> Any:
             rows.origin, None, f"column {policy!r}: {cases} without a probability between 0 and 1 of the new policy"
         )
     return target
+
+
+def prediction_column(rows: LoggedRows, column: str) -> Any:
+    """A check that a column holds predicted rewards; returns the column as an expression."""
+    nw = need("narwhals", "off_policy")
+    if not rows.frame.collect_schema()[column].is_numeric():
+        raise DataError(rows.origin, None, f"column {column!r} must hold numbers: predicted rewards")
+    predicted = nw.col(column).cast(nw.Float64)
+    wrong = predicted.is_null() | ~predicted.is_finite()
+    row = rows.frame.select(_number(nw, wrong).sum().alias("wrong")).collect("pyarrow").to_native().to_pylist()[0]
+    if row["wrong"]:
+        cases = counted(int(row["wrong"]), "row")
+        raise DataError(rows.origin, None, f"column {column!r}: {cases} without a predicted reward")
+    return predicted
 
 
 def policy_or_column(policy: str, rows: LoggedRows) -> bool:

@@ -16,6 +16,7 @@ from cranfield.online.policies.logged_rows import (
     cluster_column,
     logged_rows,
     policy_or_column,
+    prediction_column,
     target_column,
 )
 from cranfield.online.policies.policy_estimates import (
@@ -120,13 +121,12 @@ def off_policy(
 
 def _with_column(logged: LoggedRows, policy: str) -> tuple[Any, bool, list[str]]:
     """The rows with the probability of the new policy, and with predictions if the table has them."""
-    nw = need("narwhals", "off_policy")
     frame = logged.frame.with_columns(target_column(logged, policy).alias("_target"))
     predicted, expected = logged.names.get("model"), f"{policy}_model"
     modelled = predicted is not None and expected in logged.every
-    if modelled:
+    if predicted is not None and modelled:
         frame = frame.with_columns(
-            nw.col(predicted).cast(nw.Float64).alias("_model"), nw.col(expected).cast(nw.Float64).alias("_expected")
+            prediction_column(logged, predicted).alias("_model"), prediction_column(logged, expected).alias("_expected")
         )
     return frame, modelled, []
 

@@ -99,6 +99,25 @@ def test_assign_reads_ids_and_prints_arms(cranfield: Cranfield, tmp_path: Path) 
     assert table.out.splitlines()[1:3] == [f"{arm},{counts[arm]},{counts[arm] / 50}" for arm in "AB"]
 
 
+def test_assign_counts_a_repeated_id_once(cranfield: Cranfield, tmp_path: Path) -> None:
+    (tmp_path / "ids.txt").write_text("7\n7\n8\n")
+    done = cranfield("ab", "assign", str(tmp_path / "ids.txt"), "--experiment", "x", "--share", "A=1")
+    assert done.out.splitlines() == ["7\tA", "7\tA", "8\tA"]
+    assert done.err.splitlines() == [
+        "warning: 1 line with an id that appears before; each user is counted once",
+        "2 users: A 2",
+    ]
+
+
+def test_options_of_designs_need_their_design(cranfield: Cranfield, table: str) -> None:
+    looks = cranfield("ab", "analyse", table, "--metric", "revenue", "--looks", "3")
+    assert looks.code == 2
+    assert "--looks 3 needs a group-sequential design" in looks.err
+    tuned = cranfield("ab", "analyse", table, "--metric", "revenue", "--tuned-for", "500")
+    assert tuned.code == 2
+    assert "--tuned-for 500 needs --sequential always-valid" in tuned.err
+
+
 def test_assign_refuses_what_makes_no_sense(cranfield: Cranfield) -> None:
     assert "give it a name with --experiment" in cranfield("ab", "assign", "-", stdin=b"u1\n").err
     empty = cranfield("ab", "assign", "-", "--experiment", "x", stdin=b"\n")

@@ -145,3 +145,10 @@ def test_satisfaction_is_learned_drawn_and_applied(cranfield: Cranfield, folder:
     data = json.loads(cranfield(*words, "-f", "json").out)
     assert data["curve"]["n"]
     assert cranfield("log", "satisfaction", str(folder / "log")).code == 2
+
+
+@pytest.mark.parametrize("verb", ["measures", "documents", "preferences", "sessions"])
+def test_notes_name_options_of_the_command_line(cranfield: Cranfield, folder: Path, verb: str) -> None:
+    done = cranfield("log", verb, str(folder / "log"))
+    assert "set --salt or CRANFIELD_SALT" in done.out + done.err
+    assert "salt=" not in done.out + done.err

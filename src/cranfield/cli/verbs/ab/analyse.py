@@ -114,6 +114,12 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         wrong = [name for name, value in (of_table if self.measures else of_log).items() if value]
         if wrong:
             raise UsageError(f"{wrong[0]} {'does not go with' if self.measures else 'needs'} --measures")
+        if self.looks != "5" and self.sequential in ("once", "always-valid"):
+            raise UsageError(
+                f"--looks {self.looks} needs a group-sequential design, such as --sequential lan-demets-of"
+            )
+        if self.tuned_for != 10_000 and self.sequential != "always-valid":
+            raise UsageError(f"--tuned-for {self.tuned_for:g} needs --sequential always-valid")
 
     def run(self) -> int:
         with self.open_engine() as engine:

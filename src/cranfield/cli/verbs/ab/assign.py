@@ -10,6 +10,7 @@ from cranfield.cli import ab_options, options
 from cranfield.cli.declare import MORE, argument, flag, option
 from cranfield.cli.printing import Output, Quiet, format_option
 from cranfield.errors import DataError, UsageError
+from cranfield.text import counted
 
 
 class AssignVerb(Quiet, Output):
@@ -31,7 +32,9 @@ cut -f1 users.tsv | cranfield ab assign - --experiment ui-3 --layer page --slot 
     ids: str = argument("IDS", "A file with an id per line. - is standard input.", required=True, reads=True)
     experiment: str | None = option("--experiment NAME", "The name of the experiment; it decides who gets which arm.")
     share: list[str] | None = option(
-        "--share ARM=SHARE", "An arm and its share of the users; default: A and B, half each. May be repeated."
+        "--share ARM=SHARE",
+        "An arm and its share of the users; shares are divided by their sum. Default: A and B, half each. May be "
+        "repeated.",
     )
     exposure: float = option("--exposure SHARE", "The share of users in the experiment.", default=1.0)
     layer: str = option("--layer NAME", "The layer that the experiment is in.", default="")
@@ -65,11 +68,15 @@ cut -f1 users.tsv | cranfield ab assign - --experiment ui-3 --layer page --slot 
         if not users:
             raise DataError("standard input" if self.ids == "-" else self.ids, None, "no ids, expected one per line")
         arms = experiment.assign(users).tolist()
-        counts = Counter(arms)
+        by_user = dict(zip(users, arms, strict=True))
+        counts = Counter(by_user.values())
+        if len(by_user) < len(users) and not self.quiet:
+            repeated = counted(len(users) - len(by_user), "line")
+            print(f"warning: {repeated} with an id that appears before; each user is counted once", file=sys.stderr)
         if self.counts:
             from cranfield.table import Column, Table
 
-            rows = [(arm, counts.get(arm, 0), counts.get(arm, 0) / len(users)) for arm in [*chosen, None]]
+            rows = [(arm, counts.get(arm, 0), counts.get(arm, 0) / len(by_user)) for arm in [*chosen, None]]
             named = tuple((arm or "(not in the experiment)", n, share) for arm, n, share in rows if arm or n)
             table = Table((Column("arm"), Column("users", "count"), Column("share", "number")), named)
             self.emit(self.rendered(table))
@@ -78,7 +85,7 @@ cut -f1 users.tsv | cranfield ab assign - --experiment ui-3 --layer page --slot 
         if not self.quiet:
             said = ", ".join(f"{arm} {counts.get(arm, 0):,}" for arm in chosen)
             outside = f", not in the experiment {counts[None]:,}" if counts.get(None) else ""
-            print(f"{len(users):,} users: {said}{outside}", file=sys.stderr)
+            print(f"{counted(len(by_user), 'user')}: {said}{outside}", file=sys.stderr)
 
     def lines(self, pairs: Any) -> str:
         """The ids and their arms in the format."""

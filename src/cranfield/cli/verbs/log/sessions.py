@@ -49,7 +49,7 @@ cranfield log sessions log/ --rows sessions.parquet
         with log.engine as engine:
             rows = engine.keep(session_rows(log, by=self.by, silence=self.silence))
             result = summarise_sessions(log, by=self.by, silence=self.silence, least=self.least, rows=rows)
-            self.show_record(self.with_options(result))
+            self.show_record(result)
             if self.rows:
                 engine.write(rows.sort("user", "start", "session"), self.rows)
         if self.plot:

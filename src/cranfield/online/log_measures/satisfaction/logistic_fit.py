@@ -54,7 +54,7 @@ def fit_logistic(
 
     >>> fit = fit_logistic(np.array([[0.0], [1.0], [0.0], [1.0]]), np.array([0.0, 1.0, 1.0, 1.0]), ridge=1.0)
     >>> fit.coefficients.round(3).tolist()
-    [0.729, 0.84]
+    [0.601, 1.167]
     """
     check.not_negative("fit_logistic", ridge=ridge)
     labels = np.asarray(labels, dtype=np.float64)

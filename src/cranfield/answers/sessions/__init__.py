@@ -1,0 +1,30 @@
+"""Sessions of several queries: reading them, and measures of their lists, clicks and time."""
+
+from cranfield.answers.sessions.browsing_paths import esAP, esDCG, esNDCG, esP, esR
+from cranfield.answers.sessions.click_trails import Trail, sCG, sCost, sU, trail_of
+from cranfield.answers.sessions.path_samples import ExpectedOverPaths, expected_over_paths
+from cranfield.answers.sessions.session_files import Click, Query, Session, Sessions, read_sessions, write_sessions
+from cranfield.answers.sessions.session_lists import SessionLists
+from cranfield.answers.sessions.session_markov import sMP
+from cranfield.answers.sessions.session_measures import (
+    SESSION_MEASURES,
+    SessionMeasure,
+    as_session_measure,
+    nsDCG,
+    sDCG,
+    session_measure,
+    sRBP,
+)
+from cranfield.answers.sessions.session_scores import (
+    ExplainedSession,
+    explain_session,
+    session_scores,
+    session_trailtext,
+)
+
+__all__ = [
+    "SESSION_MEASURES", "Click", "ExpectedOverPaths", "ExplainedSession", "Query", "Session", "SessionLists",
+    "SessionMeasure", "Sessions", "Trail", "as_session_measure", "esAP", "esDCG", "esNDCG", "esP", "esR",
+    "expected_over_paths", "explain_session", "nsDCG", "read_sessions", "sCG", "sCost", "sDCG", "sMP", "sRBP", "sU",
+    "session_measure", "session_scores", "session_trailtext", "trail_of", "write_sessions",
+]  # fmt: skip

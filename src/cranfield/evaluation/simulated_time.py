@@ -1,0 +1,121 @@
+"""Simulated time: time-biased gain by the simulation of many users, with an interval."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.errors import UsageError
+from cranfield.measures.time import TBG
+from cranfield.record import OneRow, one_row
+from cranfield.types import Array
+
+BLOCK = 2_000_000
+"""How many documents of users are simulated at a time, to bound memory."""
+
+
+@dataclass(frozen=True, repr=False)
+class SimulatedGain(OneRow):
+    """The mean gain of simulated users, its interval, and how much users differ."""
+
+    gain: float
+    low: float
+    high: float
+    deviation: float
+    """The standard deviation over users."""
+    seconds: float
+    """The mean time to the end of the list."""
+    users: int
+    confidence: float
+    seed: int
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """A single row."""
+        names = ("gain", "low", "high", "deviation", "seconds", "users")
+        return one_row({name: getattr(self, name) for name in names})
+
+
+def simulated_tbg(
+    grades: Sequence[float | None],
+    lengths: Sequence[float],
+    measure: TBG | None = None,
+    *,
+    users: int = 10_000,
+    spread: float = 0.0,
+    confidence: float = 0.95,
+    seed: int = 0,
+) -> SimulatedGain:
+    r"""Time-biased gain of a list by simulation: each user opens and saves documents by chance, and has an own time.
+
+    .. math:: \frac{1}{n} \sum_u \sum_r \text{saved}_u(r)\, 2^{-T_u(r)/h}
+
+    At each document, a user reads the summary, opens the document with the probability of a click, and saves it, if it
+    is relevant, with the probability of saving. T_u(r) is the time that this user needed to reach rank r. The user goes
+    on as the decay says, so that a document saved at time t counts 2^(−t/h). With `spread` s, users differ in their
+    pace: all times of a user are multiplied by a lognormal factor with mean 1 and standard deviation s of its
+    logarithm.
+
+    TBG puts the expected time in place of T_u. The decay is convex, so the expectation of the simulated gain is never
+    below TBG; both are equal where times do not vary: on the first document, or if every document is opened. Without a
+    spread, the simulation converges to
+
+    .. math:: \sum_r g(r) \prod_{k<r} 2^{-T_S/h} \left(1 - c_k + c_k\,2^{-T_D(k)/h}\right)
+
+    where c_k is the probability of a click. The interval is for the mean over users, by the normal approximation.
+    Reference: Smucker & Clarke: Stochastic Simulation of Time-Biased Gain, CIKM 2012, 2040-2044
+
+    >>> result = simulated_tbg([1, 0, 1], [500, 1000, 300], users=2000)
+    >>> bool(result.low < TBG().of([1, 0, 1], lengths=[500, 1000, 300]) < result.high)
+    True
+    """
+    model = TBG() if measure is None else measure
+    caller = "simulated_tbg"
+    check.whole(caller, users=users)
+    check.finite(caller, spread=spread, confidence=confidence)
+    check.not_negative(caller, spread=spread)
+    if not 0 < confidence < 1:
+        raise check.wrong(caller, "confidence", confidence, "between 0 and 1")
+    if users < 2:
+        raise check.wrong(caller, "users", users, "2 or more, to have an interval")
+    if model.views:
+        raise UsageError(f"{caller}: {model}, must be TBG without views")
+    if len(grades) != len(lengths):
+        raise UsageError(f"{caller}: {len(grades)} grades, but {len(lengths)} lengths; give one for each document")
+    for length in lengths:
+        check.finite(caller, length=length)
+        check.not_negative(caller, length=length)
+    relevant = np.array([grade is not None and grade >= model.rel for grade in list(grades)[: model.k]], dtype=bool)
+    reading = model.per_word * np.array(list(lengths)[: model.k], dtype=np.float64) + model.overhead
+    gains, seconds = _simulate(model, relevant, reading, users, spread, np.random.default_rng(seed))
+    from scipy.special import ndtri
+
+    mean, deviation = float(gains.mean()), float(gains.std(ddof=1))
+    half = float(ndtri(0.5 + confidence / 2)) * deviation / np.sqrt(users)
+    return SimulatedGain(
+        mean, max(0.0, mean - half), mean + half, deviation, float(seconds.mean()), users, confidence, seed
+    )
+
+
+def _simulate(
+    model: TBG, relevant: NDArray[np.bool_], reading: Array, users: int, spread: float, rng: np.random.Generator
+) -> tuple[Array, Array]:
+    """The gain and the time of each user."""
+    click = np.where(relevant, model.click_rel, model.click_non)
+    gains, seconds = np.zeros(users), np.zeros(users)
+    step = max(1, BLOCK // max(1, len(relevant)))
+    for begin in range(0, users, step):
+        block = slice(begin, min(users, begin + step))
+        count = block.stop - block.start
+        pace = np.exp(spread * rng.standard_normal(count) - spread**2 / 2)[:, None]
+        opened = rng.random((count, len(relevant))) < click
+        saved = opened & relevant & (rng.random((count, len(relevant))) < model.save_rel)
+        spent = pace * (model.summary + opened * reading)
+        reached = np.cumsum(spent, axis=1) - spent
+        gains[block] = (saved * np.exp2(-reached / model.h)).sum(axis=1)
+        seconds[block] = spent.sum(axis=1)
+    return gains, seconds

@@ -1,0 +1,78 @@
+"""The simulation of time-biased gain converges to closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cranfield.errors import UsageError
+from cranfield.evaluation.simulated_time import simulated_tbg
+from cranfield.measures import TBG
+
+GRADES, LENGTHS = [0, 1, None, 1, 1, 0, 1], [800, 400, 1500, 90, 2500, 700, 300]
+
+
+def exact(model: TBG) -> float:
+    """The expectation of the simulated gain without a spread, document by document."""
+    total, left = 0.0, 1.0
+    for grade, length in zip(GRADES, LENGTHS, strict=True):
+        relevant = grade is not None and grade >= 1
+        click = model.click_rel if relevant else model.click_non
+        if relevant:
+            total += left * model.click_rel * model.save_rel
+        reading = 2 ** (-(model.per_word * length + model.overhead) / model.h)
+        left *= 2 ** (-model.summary / model.h) * (1 - click + click * reading)
+    return total
+
+
+def test_the_simulation_converges_to_the_expectation() -> None:
+    inside = 0
+    for seed in range(40):
+        result = simulated_tbg(GRADES, LENGTHS, users=4000, seed=seed)
+        inside += int(result.low <= exact(TBG()) <= result.high)
+    assert inside >= 33  # of 40 intervals at 95%; fewer have a chance below 0.002
+    many = simulated_tbg(GRADES, LENGTHS, users=400_000)
+    assert many.gain == pytest.approx(exact(TBG()), abs=4 * many.deviation / np.sqrt(400_000))
+    assert exact(TBG()) > TBG().of(GRADES, lengths=LENGTHS)  # the decay is convex
+
+
+def test_it_converges_to_tbg_where_every_document_is_opened() -> None:
+    model = TBG(click_rel=1, click_non=1)
+    result = simulated_tbg(GRADES, LENGTHS, model, users=100_000)
+    assert model.of(GRADES, lengths=LENGTHS) == pytest.approx(exact(model))
+    assert result.low <= model.of(GRADES, lengths=LENGTHS) <= result.high
+    certain = simulated_tbg(GRADES, LENGTHS, model.replace(save_rel=1), users=2)
+    assert certain.gain == pytest.approx(model.replace(save_rel=1).of(GRADES, lengths=LENGTHS))
+    assert certain.deviation == pytest.approx(0)
+
+
+def test_seconds_are_the_expected_time_to_the_end() -> None:
+    model = TBG()
+    clicks = [model.click_rel if grade else model.click_non for grade in GRADES]
+    by_hand = sum(4.4 + click * (0.018 * length + 7.8) for click, length in zip(clicks, LENGTHS, strict=True))
+    assert simulated_tbg(GRADES, LENGTHS, users=100_000).seconds == pytest.approx(by_hand, rel=0.01)
+
+
+def test_users_who_differ_in_pace_gain_more_on_average() -> None:
+    alike, different = (simulated_tbg(GRADES, LENGTHS, users=200_000, spread=spread) for spread in (0.0, 1.0))
+    assert different.seconds == pytest.approx(alike.seconds, rel=0.02)  # the mean pace is 1
+    assert different.low > alike.high  # the decay is convex
+    assert different.deviation > alike.deviation
+
+
+def test_the_same_seed_gives_the_same_answer() -> None:
+    assert simulated_tbg(GRADES, LENGTHS, users=100, seed=3) == simulated_tbg(GRADES, LENGTHS, users=100, seed=3)
+    assert simulated_tbg(GRADES, LENGTHS, users=100, seed=3) != simulated_tbg(GRADES, LENGTHS, users=100, seed=4)
+
+
+def test_an_empty_list_gains_nothing() -> None:
+    assert simulated_tbg([], [], users=10).gain == 0
+
+
+def test_wrong_parameters_are_errors() -> None:
+    with pytest.raises(UsageError, match="2 grades, but 1 lengths"):
+        simulated_tbg([1, 0], [100])
+    with pytest.raises(UsageError, match="users == 1, must be 2 or more"):
+        simulated_tbg([1], [100], users=1)
+    with pytest.raises(UsageError, match="spread == -1, must be 0 or above"):
+        simulated_tbg([1], [100], spread=-1)
