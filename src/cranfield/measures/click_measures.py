@@ -69,7 +69,8 @@ class uUBM(UserBrowsing, UtilityMeasure):
     Reference: Chuklin, Serdyukov & de Rijke, SIGIR 2013, doi:10.1145/2484028.2484071; Dupret & Piwowarski, SIGIR 2008,
     doi:10.1145/1390334.1390392
 
-    >>> uUBM(attractive={0: 0, 1: 0.5}, examined=[1, 0.2, 0.8]).of([1, 1])  # 0.5 + 0.5 · (0.5 · 0.2 + 0.5 · 0.8)
+    >>> model = uUBM(attractive={0: 0, 1: 0.5}, examined=[1, 0.2, 0.8])
+    >>> model.of([1, 1])  # 0.5 + 0.5 · (0.5 · 0.2 + 0.5 · 0.8)
     0.75
     """
 
@@ -88,7 +89,8 @@ class uDCM(DependentClicks, UtilityMeasure):
     Reference: Chuklin, Serdyukov & de Rijke, SIGIR 2013, doi:10.1145/2484028.2484071; Guo, Liu & Wang, WSDM 2009,
     doi:10.1145/1498759.1498818
 
-    >>> uDCM(attractive={0: 0, 1: 0.5}, go_on=[0.2]).of([1, 0, 1])  # 0.5 + 0.5 · (1 - 0.5 · 0.8)
+    >>> model = uDCM(attractive={0: 0, 1: 0.5}, go_on=[0.2])
+    >>> model.of([1, 0, 1])  # 0.5 + 0.5 · (1 - 0.5 · 0.8)
     0.8
     """
 
@@ -109,7 +111,8 @@ class uCCM(ClickChain, UtilityMeasure):
     Reference: Chuklin, Serdyukov & de Rijke, SIGIR 2013, doi:10.1145/2484028.2484071; Guo et al., WWW 2009,
     doi:10.1145/1526709.1526712
 
-    >>> uCCM(attractive={0: 0, 1: 0.5}, t1=1, t2=0.8, t3=0).of([1, 1])  # 0.5 + 0.5 · (0.5 + 0.5 · 0.4)
+    >>> model = uCCM(attractive={0: 0, 1: 0.5}, t1=1, t2=0.8, t3=0)
+    >>> model.of([1, 1])  # 0.5 + 0.5 · (0.5 + 0.5 · 0.4)
     0.85
     """
 
@@ -128,7 +131,8 @@ class uDBN(DynamicBayesian, UtilityMeasure):
     Reference: Chuklin, Serdyukov & de Rijke, SIGIR 2013, doi:10.1145/2484028.2484071; Chapelle & Zhang, WWW 2009,
     doi:10.1145/1526709.1526711
 
-    >>> uDBN(attractive={0: 0, 1: 0.5}, satisfied={1: 0.4}, go_on=0.5).of([1, 1])  # 0.5 + 0.5 · 0.5 · (1 - 0.2)
+    >>> model = uDBN(attractive={0: 0, 1: 0.5}, satisfied={1: 0.4}, go_on=0.5)
+    >>> model.of([1, 1])  # 0.5 + 0.5 · 0.5 · (1 - 0.2)
     0.7
     """
 
@@ -147,7 +151,8 @@ class uSDBN(SimplifiedBayesian, UtilityMeasure):
     Reference: Chuklin, Serdyukov & de Rijke, SIGIR 2013, doi:10.1145/2484028.2484071; Chapelle & Zhang, WWW 2009,
     doi:10.1145/1526709.1526711
 
-    >>> uSDBN(attractive={0: 0, 1: 0.5}, satisfied={1: 0.4}).of([1, 1])  # 0.5 + 0.5 · (1 - 0.2)
+    >>> model = uSDBN(attractive={0: 0, 1: 0.5}, satisfied={1: 0.4})
+    >>> model.of([1, 1])  # 0.5 + 0.5 · (1 - 0.2)
     0.9
     """
 
@@ -166,7 +171,8 @@ class EBU(UtilityMeasure):
     No relevant documents: 0.
     Reference: Yilmaz, Shokouhi, Craswell & Robertson, CIKM 2010, doi:10.1145/1871437.1871672
 
-    >>> EBU(attractive={0: 0, 1: 0.5}, satisfied={1: 0.4}, go_on=0.8).of([1, 1])  # 0.5 + 0.5 · (0.5 · 0.6 + 0.5 · 0.8)
+    >>> model = EBU(attractive={0: 0, 1: 0.5}, satisfied={1: 0.4}, go_on=0.8)
+    >>> model.of([1, 1])  # 0.5 + 0.5 · (0.5 · 0.6 + 0.5 · 0.8)
     0.85
     """
 
@@ -197,7 +203,8 @@ class rrDCM(DependentClicks, EffortMeasure):
     No relevant documents: 0.
     Reference: Chuklin, Serdyukov & de Rijke, SIGIR 2013, doi:10.1145/2484028.2484071
 
-    >>> rrDCM(attractive={0: 0, 1: 0.5}, go_on=[0.2]).of([1, 1])  # 0.4 + 0.6 · 0.4 / 2
+    >>> model = rrDCM(attractive={0: 0, 1: 0.5}, go_on=[0.2])
+    >>> model.of([1, 1])  # 0.4 + 0.6 · 0.4 / 2
     0.52
     """
 
@@ -215,7 +222,8 @@ class rrCCM(ClickChain, EffortMeasure):
     No relevant documents: 0.
     Reference: Chuklin, Serdyukov & de Rijke, SIGIR 2013, doi:10.1145/2484028.2484071
 
-    >>> rrCCM(attractive={0: 0, 1: 0.5}, t1=1, t2=0.8, t3=0).of([1, 1])  # 0.25 + 0.25 · 0.7 / 2
+    >>> model = rrCCM(attractive={0: 0, 1: 0.5}, t1=1, t2=0.8, t3=0)
+    >>> model.of([1, 1])  # 0.25 + 0.25 · 0.7 / 2
     0.3375
     """
 
@@ -232,7 +240,8 @@ class rrDBN(DynamicBayesian, EffortMeasure):
     No relevant documents: 0.
     Reference: Chuklin, Serdyukov & de Rijke, SIGIR 2013, doi:10.1145/2484028.2484071
 
-    >>> round(rrDBN(attractive={0: 0, 1: 0.5}, satisfied={1: 0.4}, go_on=0.5).of([1, 1]), 4)  # 0.2 + 0.4 · 0.2 / 2
+    >>> model = rrDBN(attractive={0: 0, 1: 0.5}, satisfied={1: 0.4}, go_on=0.5)
+    >>> round(model.of([1, 1]), 4)  # 0.2 + 0.4 · 0.2 / 2
     0.24
     """
 
@@ -250,7 +259,8 @@ class rrSDBN(SimplifiedBayesian, EffortMeasure):
     No relevant documents: 0.
     Reference: Chuklin, Serdyukov & de Rijke, SIGIR 2013, doi:10.1145/2484028.2484071
 
-    >>> rrSDBN(attractive={0: 0, 1: 0.5}, satisfied={1: 0.4}).of([1, 1])  # 0.2 + 0.8 · 0.2 / 2
+    >>> model = rrSDBN(attractive={0: 0, 1: 0.5}, satisfied={1: 0.4})
+    >>> model.of([1, 1])  # 0.2 + 0.8 · 0.2 / 2
     0.28
     """
 

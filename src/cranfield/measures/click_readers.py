@@ -86,6 +86,10 @@ class ClickModelMeasure(Measure):
         """What happens at every retrieved document."""
         raise NotImplementedError
 
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        terms = self.terms(lists)  # what a document adds depends only on the documents above it
+        return super().score_prefixes(lists, ranks) if terms is None else terms.running(ranks)
+
     def note(self, lists: Assessed) -> str | None:
         tables = [self.__dict__[name] for name in ("attractive", "satisfied") if name in self.__dict__]
         return None if all(table.table for table in tables) else note_max_grade(self.max_grade, lists)

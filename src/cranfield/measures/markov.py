@@ -28,11 +28,11 @@ PAIRS = 4_000_000
 class MP(Measure):
     r"""Markov Precision: precision at the relevant documents, weighted by how often a reader who moves about is there.
 
-    .. math:: \sum_{i \in \mathcal{R}} \pi_i\,\frac{C(i)}{i}, \qquad \pi = \pi P,
+    .. math:: \sum_{i} \pi_i\,\frac{C(i)}{i}, \qquad \pi = \pi P,
         \quad P_{ij} = \frac{w_{ij}}{\sum_k w_{ik}}, \quad w_{ij} = \frac{1}{|i - j| + 1}
 
     The reader moves up and down the list as a Markov chain, and π is its invariant distribution, restricted to the
-    ranks of the relevant retrieved documents: there it adds up to 1. `states` are the documents that the reader visits:
+    ranks i of the relevant retrieved documents: there it adds up to 1. `states` are the documents that are visited:
     `"all"`, or `"relevant"` ones only. `moves` are `"global"` (to every other document) or `"adjacent"` (to the next
     document above or below). The `distance` of the two documents makes a move less likely: `"inverse"` as above,
     `"log"` w = 1/log(|i − j| + 2), or `"none"` w = 1. With `loops=True` the reader may also stay (distance 0).
@@ -51,7 +51,8 @@ class MP(Measure):
 
     >>> MP(states="relevant", distance="none").of([1, 0, 1], missed=[1])
     0.8333333333333333
-    >>> round(MP(visits=[0.5, 0.3, 0.2]).of([1, 0, 1]), 4)  # (0.5 · 1 + 0.2 · 2/3) / 0.7
+    >>> model = MP(visits=[0.5, 0.3, 0.2])
+    >>> round(model.of([1, 0, 1]), 4)  # (0.5 · 1 + 0.2 · 2/3) / 0.7
     0.9048
     """
 
@@ -134,6 +135,38 @@ class MP(Measure):
             found = np.maximum(hits.count, 1.0)
             over = np.where(relevant > 0, relevant / found, 0.0)
         return Terms(hits, share * precision, over, {"precision": precision, "share of visits": share})
+
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        """A single list cut after each rank: the weights of moves are added up as relevant documents appear."""
+        hits = lists.relevant(self.rel, self.k)
+        if hits.weight is not None:
+            return super().score_prefixes(lists, ranks)
+        precision, total, scores = hits.nth / hits.rank, np.zeros(len(hits)), np.zeros(ranks)
+        seconds = np.ones(len(hits)) if self.seconds is None else self._seconds_at(hits)
+        fixed = self._visits(lists, hits) if self.visits or self.transitions is not None else None
+        found = np.searchsorted(hits.rank, np.arange(1, ranks + 1), side="right")
+        for cut, seen in enumerate(found.tolist(), 1):
+            if seen > 1 and hits.rank[seen - 1] == cut:
+                first = seen - 2 if self.moves == "adjacent" else 0
+                steps = self.move_weights(cut - hits.rank[first : seen - 1])
+                total[first : seen - 1] += steps
+                total[seen - 1] = steps.sum()
+            if fixed is not None:
+                visits = fixed[:seen]
+            elif self.states == "all":
+                visits = self._among_all(hits.rank[:seen], np.full(seen, min(cut, self.k or cut)))
+            else:
+                visits = self._or_alone(total[:seen])
+            visits = visits * seconds[:seen]
+            scores[cut - 1] = visits @ precision[:seen] / (visits.sum() or 1.0)
+        if not self.recall:
+            return scores
+        relevant = float(lists.num_rel(self.rel)[0])
+        return scores * found / relevant if relevant else np.full(ranks, np.nan)
+
+    def has_bounds(self) -> bool:
+        """A document that turns out relevant can draw visits away from better places, and so lower the score."""
+        return False
 
     def _visits(self, lists: Assessed, hits: Hits) -> Array:
         """How often the reader is at each relevant document, up to a factor for each list."""
