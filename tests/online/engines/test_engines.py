@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import socket
 import sqlite3
 import time
@@ -226,3 +227,8 @@ def _empty_database() -> str:
     path = os.path.join(tempfile.mkdtemp(), "log.duckdb")
     duckdb.connect(path).close()
     return f"{path}::events"
+
+
+@pytest.mark.xdist_group("spark")
+def test_spark_leaves_ctrl_c_as_it_was(spark: Engine) -> None:
+    assert "pyspark" not in getattr(signal.getsignal(signal.SIGINT), "__module__", "")

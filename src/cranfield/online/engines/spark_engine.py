@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import socket
 import tempfile
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, ClassVar
@@ -251,12 +253,15 @@ def start_session(master: str, megabytes: int | None, threads: int | None, folde
     builder = SparkSession.builder.master(master).appName("cranfield")
     for name, value in settings.items():
         builder = builder.config(name, value)
+    interrupt = signal.getsignal(signal.SIGINT)  # Spark replaces what Ctrl-C does
     try:
         session = builder.getOrCreate()
     except Exception as error:  # of Python, of Py4J, or of Java
         raise UsageError(f"Spark did not start at {master}: {cut(str(error).strip(), 300)}") from None
     finally:
         os.unlink(logging.name)
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, interrupt)
     return session
 
 
