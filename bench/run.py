@@ -271,7 +271,7 @@ def ab_test(folder: Path, repeats: int) -> Part:
 
 
 def logs(folder: Path, repeats: int) -> Part:
-    from bench.logs import BARE, CONTESTANTS, LARGE_USERS, OURS, SAME, SMALL_USERS, WRITING, log_of
+    from bench.logs import BARE, CONTESTANTS, LARGE_USERS, MEASURES, OURS, SAME, SMALL_USERS, WRITING, log_of
 
     for users in (LARGE_USERS, SMALL_USERS, 100):
         log_of(folder, users)  # made before the clock starts
@@ -281,6 +281,7 @@ def logs(folder: Path, repeats: int) -> Part:
             rows[second]["broken"] = f"{rows[second].get('answer')} instead of {rows[first].get('answer')}"
     targets = [
         Target("times the time of bare SQL, sessions", ratio(rows, OURS, BARE), at_most=2),
+        Target("times the time of bare SQL for sessions, all measures", ratio(rows, MEASURES, BARE), at_most=2),
         Target(f"s, {WRITING}", rows[WRITING].get("seconds"), at_most=60),
     ]
     return Part("logs of live traffic", rows, targets)
