@@ -193,7 +193,7 @@ class UserBrowsing(ClickModelMeasure):
 
 
 def triangle(ranks: int) -> int:
-    """How many numbers a UBM has for so many ranks: 1 + 2 + 3 + ...
+    """The number of parameters γ of a UBM with this number of ranks: 1 + 2 + 3 + ...
 
     >>> triangle(3)
     6

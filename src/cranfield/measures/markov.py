@@ -214,7 +214,7 @@ class MP(Measure):
         return self._or_alone(total)
 
     def move_weights(self, apart: Array | Index) -> Array:
-        """The weight of a move between documents that are so many ranks apart."""
+        """The weight of a move between two documents, from the difference of their ranks."""
         if self.distance == "none":
             return np.ones(apart.shape)
         return np.asarray(1.0 / (apart + 1.0 if self.distance == "inverse" else np.log2(apart + 2.0)))

@@ -26,8 +26,8 @@ def session_precision(
     Within a list the reader moves as `measure` says, whose `states` must be all documents. After each document, with
     probability `reformulate` (ρ), the reader asks the next query and begins at the top of its list; the next one after
     the last is the first query of a new session like this. π is restricted to relevant documents, as in MP, and C_q(i)
-    counts relevant documents in the document's own list. With `seconds`, π is weighted by them. A query that retrieves
-    nothing is passed over. Nothing relevant: 0.
+    counts relevant documents in the document's own list. With `seconds`, π is weighted by them. Queries
+    without results are left out. No relevant documents: 0.
     Reference: van Dijk, Ferrante, Ferro & Kanoulas, ECIR 2019 (the idea; the formula is ours)
 
     >>> round(session_precision([[0, 1], [1, 0]], MP(moves="adjacent"), reformulate=0.5), 4)

@@ -15,7 +15,7 @@ from cranfield.text import counted
 from cranfield.types import Array, Index64
 
 DENSE = 8
-"""Counts are made in a table of all places if it has at most so many times the entries of the list of impressions."""
+"""Counting uses a table of all places if that table has at most this many entries per impression."""
 
 
 def sums(group: NDArray[Any], weight: Array, size: int) -> Array:

@@ -21,7 +21,8 @@ class ClickSettings:
     prior: imaginary successes and failures of each parameter of a document (attractiveness, satisfaction): an estimate
         is (successes + a) / (trials + a + b), the mode under a Beta(a + 1, b + 1) prior. (0, 0) is maximum likelihood.
     rank_prior: the same for parameters of ranks and of the whole model, such as examination.
-    steps, tolerance: EM stops after so many steps, or if a step adds less to the log-likelihood per impression.
+    steps, tolerance: EM stops after this number of steps, or if a step raises the log-likelihood per impression by
+        less than the tolerance.
     level: the level of intervals; None computes no intervals, which saves time with EM models.
     exact: for DCM and SDBN: maximise the likelihood by EM. Otherwise they are estimated by counting, under the
         assumption that users stop after their last click.

@@ -12,8 +12,9 @@ class PowerVerb(OnEngine, Plotting):
     """Show the smallest effect that an experiment finds, from past data of users, and how many users or days it needs.
 
     Means, variances and the effect of covariates (CUPED) come from the table; ratios have the variance of the delta
-    method. With --unit and --day, for a table with a row per user and day, there is a row for each number of days: the
-    users who came in so many days, and what they did. --effect 0.02 prints how long a change of 2% needs.
+    method. With --unit and --day, for a table with a row per user and day, the table has a row for
+    each number of days, with the users who came during that time. --effect 0.02 prints how long an experiment must run
+    to find a change of 2%.
     """
 
     summary = "how many users or days an experiment needs"
