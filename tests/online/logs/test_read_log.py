@@ -320,3 +320,8 @@ def test_events_of_unknown_actions_are_counted_in_the_notes() -> None:
     assert "events: actions read as conversion: buy" in notes
     unknown = next(note for note in notes if "unknown" in note)
     assert unknown.startswith("events: 4 events of unknown actions ('Wiggle', 'jump', 'wiggle') count as no click")
+
+
+def test_an_empty_directory_is_named_as_such(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="is an empty directory, expected files of queries and events"):
+        read_log(tmp_path)

@@ -35,7 +35,9 @@ def find_log(source: Any, events: Any) -> tuple[Any, Any, str | None]:
         if not parts["queries"]:
             if events is not None or _all_alike(names):
                 return path, events, columns
-            there = listed(names, most=8) or "nothing"
+            if not names:
+                raise DataError(path, None, "is an empty directory, expected files of queries and events")
+            there = listed(names, most=8)
             raise DataError(path, None, f"no file begins with queries or impressions; there are {there}")
         return _paths(path, parts["queries"]), events or _paths(path, parts["events"]), columns
     if os.path.isfile(path) and content_format(path) in ("duckdb", "sqlite"):
