@@ -51,7 +51,7 @@ def load_click_model(path: PathLike) -> ClickModel:
     try:
         content = json.loads(read_bytes(path).decode("utf-8", "surrogateescape"))
     except ValueError as error:
-        raise DataError(where, None, f"is not a click model, which is a JSON file ({error})") from None
+        raise DataError(where, None, f"is not a click model: it is not valid JSON ({error})") from None
     if not isinstance(content, dict) or content.get("format") != FORMAT:
         raise DataError(where, None, "is not a click model; expected a file that `ClickModel.save` wrote")
     if content.get("version") != VERSION:
