@@ -16,8 +16,8 @@ SECTIONS = {
     "Compare systems": ("compare", "test", "anova", "power"),
     "Judge the measures": ("meta",),
     "Build a test collection": (
-        "sample-topics", "split", "pool", "judge", "campaign", "agree", "merge", "workers", "aware", "merge-effect",
-        "audit", "ppi", "label", "pool-bias",
+        "sample-topics", "split", "shard", "pool", "judge", "campaign", "agree", "merge", "workers", "aware",
+        "merge-effect", "audit", "ppi", "label", "pool-bias",
     ),
     "Evaluate with live traffic": ("log", "ab", "interleave", "clicks", "calibrate", "offpolicy"),
     "Score summaries and answers": (

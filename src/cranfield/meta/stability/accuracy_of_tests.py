@@ -111,7 +111,7 @@ class TestAccuracy(MetaRecord):
         made = {
             "swap": "the scores of a pair are swapped at random, topic by topic",
             "shift": "one system of a pair is shifted to the mean of the other, which only tests of means call equal",
-            "model": "both systems of a pair are drawn from the scores of one of them, smoothed, with their correlation",
+            "model": "both systems of a pair are drawn from the smoothed scores of one of them, with their correlation",
         }[self.truth]
         return (
             f"{self.simulations:,} experiments each, with random pairs of {self.systems} systems; α = {self.alpha:g}; "
@@ -148,8 +148,9 @@ def accuracy_of_tests(
     random, topic by topic, so that the null hypothesis of every test holds. `truth="shift"` shifts one to the mean of
     the other over all topics; both keep the shape of their scores, and only the means are equal. `truth="model"` draws
     new topics instead: the scores of both systems follow the distribution of one of them (its quantiles, interpolated)
-    and are as correlated as theirs are, by a Gaussian copula. For the power, `difference` is then added to one system. For the agreement, all topics are split at random into two halves: does
-    the second half confirm what is significant on the first? All tests see the same experiments.
+    and are as correlated as theirs are, by a Gaussian copula. For the power, `difference` is then added to one system.
+    For the agreement, all topics are split at random into two halves: does the second half confirm what is significant
+    on the first? All tests see the same experiments.
 
     `tests` are names of `cranfield.comparison.known_tests()`, or "all". Tests of many systems at once, such as tukey,
     see the two systems of the experiment alone.
@@ -199,8 +200,8 @@ def accuracy_of_tests(
     type_1, power, significant = found / simulations
     return TestAccuracy(
         complete.measures, tuple(test.name for test in chosen), type_1, power, significant,
-        divided(confirmed, found[2]), agreed / simulations, alpha, truth, float(difference), size, count // 2, int(simulations),
-        int(resamples), int(seed), len(complete.runs), complete.notes,
+        divided(confirmed, found[2]), agreed / simulations, alpha, truth, float(difference), size, count // 2,
+        int(simulations), int(resamples), int(seed), len(complete.runs), complete.notes,
     )  # fmt: skip
 
 

@@ -101,7 +101,9 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
             notes.append(f"best test: the most powerful one with a type I error of at most {limit}")
         if self.what == "agreement":
             notes = [notes[0], *first.selection_notes]
-            notes.append(f"agreement: the share of pairs on which two tests decide alike, on {first.half} random topics")
+            notes.append(
+                f"agreement: the share of pairs on which two tests decide alike, on {first.half} random topics"
+            )
         return tuple(notes)
 
 
