@@ -69,7 +69,11 @@ def test_lists_of_ids_are_recognised(files: list[Path]) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("", "is empty, expected lines of document id"), ("a\nb\na\n", ":3: document 'a' appears twice"), ("a b\n", ":1: .*has blanks")],
+    [
+        ("", "is empty, expected lines of document id"),
+        ("a\nb\na\n", ":3: document 'a' appears twice"),
+        ("a b\n", ":1: .*has blanks"),
+    ],
 )
 def test_wrong_ids_are_refused(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "ids.txt").write_text(content)

@@ -47,8 +47,8 @@ GROUPS = {
         "evaluate the measures themselves; see: cranfield meta help",
         "cranfield meta power qrels.txt runs/*.run",
         (
-            "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "axioms", "gtheory", "inform",
-            "predict", "tests", "reproduce", "study", "online",
+            "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "meaningful", "axioms",
+            "gtheory", "inform", "predict", "tests", "reproduce", "study", "online",
         ),
     ),
     "pool": Group(

@@ -34,7 +34,8 @@ class EvalVerb(ByClass, Printing):
     The statistic area is the area under the curve of the mean of the x worst topics of a run, by default for x up to a
     quarter of the topics (Voorhees, TREC 2003). Intervals use Student's t for means, otherwise the bootstrap. For
     measures that do not depend on missed documents (recall-free), [worst] and [best] are bounds of the score; for
-    others, they are two scenarios. To use a measure of your own, name it as module:name.
+    others, they are two scenarios. Ranks of lists (--interval-scale) are equally spaced, as means assume; the measure
+    needs a small cutoff (docs/meta.md). To use a measure of your own, name it as module:name.
     """
 
     repeats_warnings = True
@@ -48,6 +49,7 @@ zcat bm25.run.gz | cranfield eval qrels.txt - -m AP
 cranfield eval qrels.txt bm25.run -m uRBP -m "CAM(nDCG@10)" --dimension understandability=clear.qrels
 cranfield eval qrels.txt runs/*.run -m AP --statistic URisk --baseline bm25 --alpha 5
 cranfield eval qrels.txt runs/*.run -m AP --by classes.txt  # for each class of topics
+cranfield eval qrels.txt runs/*.run -m AP@10 --interval-scale  # ranks of lists instead of scores
 cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
 """
 
@@ -64,6 +66,10 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
     )
     residual: bool = flag(
         "--residual", "Also score with all unjudged documents at grade 0 ([worst]) and at the highest grade ([best])."
+    )
+    interval_scale: bool = flag(
+        "--interval-scale",
+        "Replace each score by the rank of its list among all lists up to the cutoff, in the order of the measure.",
     )
     per_topic: bool = options.per_topic("Also print the scores of each topic; in json, csv and tsv only these.")
     format: str = format_option("trec", help="{names} (as trec_eval prints).")
@@ -90,6 +96,9 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
         if self.worst is not None and self.statistic != "area":
             raise UsageError("--worst applies only to --statistic area")
         self._check_risk([*self.measured, *self.sorted_by])
+        if self.interval_scale and (self.residual or self.depth is not None or self.sorted_by):
+            other = "--residual" if self.residual else "--sort" if self.sorted_by else "--depth"
+            raise UsageError(f"--interval-scale and {other} do not go together; leave out one of them")
 
     def _check_risk(self, measures: list[Measure]) -> None:
         if self.statistic not in RISKS:
@@ -113,7 +122,10 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
 
             measured = list(dict.fromkeys(view for measure in measured for view in (measure, *ends(measure))))
         every = [*measured, *self.sorted_by]
-        scores = self.evaluate(every, missing=self.missing, depth=self.depth, threads=self.threads)
+        if self.interval_scale:
+            scores = self.interval_scores(every, self.missing)
+        else:
+            scores = self.evaluate(every, missing=self.missing, depth=self.depth, threads=self.threads)
         alpha = 1.0 if self.alpha is None else self.alpha
         risks = (lambda some: some.risk(self.statistic, self.baseline, alpha)) if self.statistic in RISKS else None
         if self.sorted_by:
