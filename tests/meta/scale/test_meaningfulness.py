@@ -28,7 +28,8 @@ def test_pairs_that_hold_are_never_reversed_and_the_others_are_by_their_counter_
     drawn = [increasing(np.random.default_rng(seed)) for seed in range(300)]
     index = np.round(VALUES * 100).astype(int)
     assert len(result.holds) == 10
-    assert 0 < result.holds.sum() < 10
+    assert result.holds.any()
+    assert not result.holds.all()
     for row, holds in enumerate(result.holds):
         one, other = place[result.better[row]], place[result.worse[row]]
         assert result.difference[row] == pytest.approx(VALUES[:, one].mean() - VALUES[:, other].mean())

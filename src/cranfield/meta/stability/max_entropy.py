@@ -102,7 +102,7 @@ NOT_A_SUM = "its expected value is not a sum over ranks"
 def is_informative(measure: Measure) -> bool:
     """Whether the expected value of a measure is AP's or a weighted sum.
 
-    >>> [is_informative(measure) for measure in as_measures("AP, nDCG@10, RR")]
+    >>> [is_informative(measure) for measure in as_measures(["AP", "nDCG@10", "RR"])]
     [True, True, False]
     """
     return _is_ap(measure) or bool(measure.properties.additive and not measure.views and not measure.needs)

@@ -64,7 +64,7 @@ def summary_hits(
 
     >>> values = np.array([[0.1, 0.5], [0.2, 0.7], [0.3, 0.9]])
     >>> difference, hits = summary_hits(values, [0], [1], "median", worst=None, resamples=1000, seed=0)
-    >>> difference.round(2).tolist(), 0 < hits[0] < 1000
+    >>> difference.round(2).tolist(), bool(0 < hits[0] < 1000)
     ([-0.5], True)
     """
     n = len(values)
