@@ -55,7 +55,7 @@ def same_rankings(scores: Scores, runs: Mapping[str, Any], order: str | None = N
 
 
 def _bytes_of(scores: Scores, run: int) -> bytes:
-    return scores.values[:, run].tobytes() + scores.missing[run].tobytes()
+    return bytes(scores.values[:, run].tobytes() + scores.missing[run].tobytes())
 
 
 def _together(keys: Mapping[str, Hashable]) -> list[tuple[str, ...]]:
