@@ -11,8 +11,9 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from cranfield.cli.formula import readable
-from cranfield.measures import REGISTRY, Measure
+from cranfield.measures import Measure
 from cranfield.measures.base import show
+from cranfield.measures.families import by_family, title_and_summary
 from cranfield.measures.property_tables import footnotes, property_values
 from cranfield.measures.view_descriptions import describe_views
 from cranfield.table import Column, Table, visible_width
@@ -68,6 +69,10 @@ class Page:
     """Everything about one measure."""
 
     name: str
+    family: str
+    """The title of its family."""
+    family_summary: str
+    """What the measures of the family have in common."""
     what: str
     formula: str
     """LaTeX; empty if the docstring has none."""
@@ -96,9 +101,12 @@ class Page:
         rest = re.sub(r"Reference: (?:.|\n)*?(?=\n\n|\Z)", "", rest)
         rest = re.sub(r"\n(?=No relevant documents|Nothing retrieved)", "\n\n", rest)  # a paragraph for the empty case
         paragraphs = [" ".join(paragraph.split()) for paragraph in rest.split("\n\n")]
+        family, summary = title_and_summary(kind)
         cutoffs = {"rank": "a rank", "recall": "a recall point from 0 to 1", "none": "none"}
         return Page(
             name=kind.name,
+            family=family,
+            family_summary=summary,
             what=" ".join(what.split()),
             formula=" ".join(formula[1].split()) if formula else "",
             text="\n".join(paragraph for paragraph in paragraphs if paragraph),
@@ -121,8 +129,9 @@ class Page:
         return {**vars(self), "aliases": list(self.aliases), "properties": properties}
 
     def matches(self, words: list[str]) -> bool:
-        """Whether each word occurs in the name, a spelling, the text or the reference?"""
-        text = " ".join([self.name, *self.aliases, self.what, self.text, self.reference, *self.parameters]).casefold()
+        """Whether each word occurs in the name, a spelling, the text, the reference or the family."""
+        texts = (self.name, *self.aliases, self.family, self.family_summary, self.what, self.text, self.reference)
+        text = " ".join([*texts, *self.parameters]).casefold()
         return all(word.casefold() in text for word in words)
 
     def for_people(self, width: int) -> str:
@@ -196,8 +205,8 @@ def _hanging(label: str, text: str, width: int) -> str:
 
 
 def all_pages() -> list[Page]:
-    """The pages of all measures."""
-    return [Page.of(kind) for kind in REGISTRY.values()]
+    """The pages of all measures, family by family."""
+    return [Page.of(kind) for kinds in by_family().values() for kind in kinds]
 
 
 def pages_of(measures: Iterable[Measure]) -> list[Page]:
@@ -217,7 +226,25 @@ def listing(pages: list[Page], *, short: bool, width: int | None) -> Table:
         rows = [(row[0], _shortened(row[1], max(width - name - paper - 4, 30)), row[2]) for row in rows]
     usage = "cranfield measures NAME shows the page of a measure"
     notes = (usage, fairness_note(), *footnotes(page.name for page in pages), VIEWS) if short else ()
-    return Table((Column("measure"), Column("what it tells"), Column("reference")), tuple(rows), notes=notes)
+    columns: tuple[Column, ...] = (Column("measure"), Column("what it tells"), Column("reference"))
+    if short:
+        return Table(columns, tuple(rows), notes=notes)
+    with_family = [(*row, page.family) for row, page in zip(rows, pages, strict=True)]
+    return Table((*columns, Column("family")), tuple(with_family), notes=notes)
+
+
+def with_headings(text: str, pages: list[Page]) -> str:
+    """The text of a listing, with a heading before each family; unchanged if a row takes several lines."""
+    first, *lines = text.split("\n")
+    if not all(line.split()[:1] == [page.name] for line, page in zip(lines, pages, strict=False)):
+        return text
+    shown, family = [first], ""
+    for line, page in zip(lines, pages, strict=False):
+        if page.family != family:
+            family = page.family
+            shown += ["", f"{family}:"]
+        shown.append(line)
+    return "\n".join([*shown, "", *lines[len(pages) :]])
 
 
 def _short_reference(reference: str) -> str:

@@ -33,14 +33,28 @@ def test_the_list_for_people_names_author_and_year(cranfield: Cranfield) -> None
 
 
 def test_search(cranfield: Cranfield) -> None:
-    result = [line.split()[0] for line in cranfield("measures", "--search", "moffat residual").out.splitlines()[1:-2]]
+    result = [line.partition(" ")[0] for line in cranfield("measures", "--search", "moffat residual").out.splitlines()]
     assert "RBPres" in result
     assert "AP" not in result
     nothing = cranfield("measures", "--search", "xyzzy")
     assert (nothing.code, nothing.out) == (2, "")
 
 
-@pytest.mark.parametrize("spelling", ["nDCG", "nDCG@10", "ndcg_cut_10"])
+def test_a_search_for_a_family_finds_all_its_measures(cranfield: Cranfield) -> None:
+    listed = cranfield("measures", "--search", "diversity", "--format", "tsv").out.splitlines()
+    families = ("diversity", "novelty", "difficulty")
+    diverse = {name for name, kind in SHIPPED.items() if kind.__module__.rpartition(".")[2] in families}
+    assert {line.partition("\t")[0] for line in listed[1:]} >= diverse
+
+
+def test_the_list_is_in_families_with_a_heading_each(cranfield: Cranfield) -> None:
+    lines = cranfield("measures").out.splitlines()
+    sets = lines.index("Sets:")
+    assert [line.split()[0] for line in lines[sets + 1 : sets + 5]] == ["P", "R", "F", "E"]
+    assert sum(line.partition(" ")[0] in SHIPPED for line in lines) == len(SHIPPED)
+
+
+@pytest.mark.parametrize("spelling", ["nDCG", "nDCG@10", "ndcg_cut_10", "NDCG10"])
 def test_a_page_by_any_spelling(cranfield: Cranfield, spelling: str) -> None:
     page = cranfield("measures", spelling).out
     assert page.startswith("nDCG: ")
