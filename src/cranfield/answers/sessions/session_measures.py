@@ -49,6 +49,10 @@ class SessionMeasure:
     def check(self) -> None:
         """Raise an error if a parameter is out of range; subclasses override."""
 
+    def reads_lists(self, lists: SessionLists) -> bool:
+        """Whether documents that an earlier list shows are left out; not if the user's clicks are followed."""
+        return True
+
     def score(self, lists: SessionLists) -> Array:
         """One number per session."""
         terms = self.terms(lists)
@@ -57,6 +61,10 @@ class SessionMeasure:
 
     def terms(self, lists: SessionLists) -> dict[str, Array] | None:
         """Numbers per document that explain the score, with what it adds; None if the score is not a sum."""
+        return None
+
+    def trail_rows(self, lists: SessionLists) -> dict[str, np.ndarray[Any, Any]] | None:
+        """Columns that explain the score step by step, if it follows what the user reads; otherwise None."""
         return None
 
     def within(self, lists: SessionLists) -> Array:
