@@ -7,12 +7,13 @@ import math
 import re
 import textwrap
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from cranfield.cli.formula import readable
-from cranfield.measures import REGISTRY, Measure
+from cranfield.measures import Measure
 from cranfield.measures.base import show
+from cranfield.measures.families import by_family, title_and_summary
 from cranfield.measures.property_tables import footnotes, property_values
 from cranfield.measures.view_descriptions import describe_views
 from cranfield.table import Column, Table, visible_width
@@ -68,6 +69,10 @@ class Page:
     """Everything about one measure."""
 
     name: str
+    family: str
+    """The title of its family."""
+    family_summary: str
+    """What the measures of the family have in common."""
     what: str
     formula: str
     """LaTeX; empty if the docstring has none."""
@@ -89,9 +94,12 @@ class Page:
     def of(asked: type[Measure] | Measure) -> Page:
         """The page of a class, from its docstring. For a measure, it also explains its views."""
         kind, measure = (asked, None) if isinstance(asked, type) else (type(asked), asked)
+        family, summary = title_and_summary(kind)
         cutoffs = {"rank": "a rank", "recall": "a recall point from 0 to 1", "none": "none"}
         return Page(
             name=kind.name,
+            family=family,
+            family_summary=summary,
             **docstring_parts(vars(kind).get("__doc__") or ""),
             parameters={name: show(default) for name, default in kind.parameters().items()},
             cutoff=cutoffs[kind.cutoff_kind],
@@ -111,9 +119,9 @@ class Page:
         return {**vars(self), "aliases": list(self.aliases), "properties": properties}
 
     def matches(self, words: list[str]) -> bool:
-        """Whether each word occurs in the name, a spelling, the text or the reference?"""
-        words_of = [self.name, *self.aliases, self.what, self.text, self.reference, *self.parameters]
-        text = " ".join(words_of if self.verb == "eval" else [*words_of, self.verb]).casefold()
+        """Whether each word occurs in the name, a spelling, the text, the reference or the family."""
+        texts = (self.name, *self.aliases, self.family, self.family_summary, self.what, self.text, self.reference)
+        text = " ".join([*texts, *self.parameters]).casefold()
         return all(word.casefold() in text for word in words)
 
     def for_people(self, width: int) -> str:
@@ -210,8 +218,8 @@ def hanging(label: str, text: str, width: int) -> str:
 
 
 def all_pages() -> list[Page]:
-    """The pages of all measures."""
-    return [Page.of(kind) for kind in REGISTRY.values()]
+    """The pages of all measures, family by family."""
+    return [Page.of(kind) for kinds in by_family().values() for kind in kinds]
 
 
 def pages_of(measures: Iterable[Measure]) -> list[Page]:
@@ -223,28 +231,34 @@ def pages_of(measures: Iterable[Measure]) -> list[Page]:
     return [Page.of(measure) for measure in reversed(different.values())]
 
 
-def listing(pages: list[Page], *, short: bool, width: int | None) -> list[Table]:
-    """A row per measure. `short` gives author and year of papers and a table per verb, `width` cuts off long text."""
-    if not short:
-        columns = (Column("measure"), Column("what it tells"), Column("reference"), Column("verb"))
-        return [Table(columns, tuple((page.name, page.what, page.reference, page.verb) for page in pages))]
-    rows = {page: (page.name, page.what, _short_reference(page.reference)) for page in pages}
+def listing(pages: list[Page], *, short: bool, width: int | None) -> Table:
+    """A row per measure. `short` gives author and year of papers, `width` cuts off text that does not fit."""
+    rows = [(page.name, page.what, _short_reference(page.reference) if short else page.reference) for page in pages]
     if width is not None:
-        name, paper = (max(visible_width(row[column]) for row in rows.values()) for column in (0, 2))
-        rows = {
-            page: (row[0], _shortened(row[1], max(width - name - paper - 4, 30)), row[2]) for page, row in rows.items()
-        }
-    tables = []
+        name, paper = (max(visible_width(row[column]) for row in rows) for column in (0, 2))
+        rows = [(row[0], _shortened(row[1], max(width - name - paper - 4, 30)), row[2]) for row in rows]
     usage = "cranfield measures NAME shows the page of a measure"
-    for verb in dict.fromkeys(page.verb for page in pages):
-        of_verb = [page for page in pages if page.verb == verb]
-        ranked = verb == "eval"
-        notes = (*footnotes(page.name for page in of_verb), VIEWS) if ranked else ()
-        caption = "" if ranked else f"computed by cranfield {verb}"
-        heads = (Column("measure"), Column("what it tells"), Column("reference"))
-        tables.append(Table(heads, tuple(rows[page] for page in of_verb), caption=caption, notes=notes))
-    tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, usage, fairness_note()))
-    return tables
+    ranked = [page.name for page in pages if page.verb == "eval"]
+    notes = (usage, fairness_note(), *footnotes(ranked), *((VIEWS,) if ranked else ())) if short else ()
+    columns: tuple[Column, ...] = (Column("measure"), Column("what it tells"), Column("reference"))
+    if short:
+        return Table(columns, tuple(rows), notes=notes)
+    with_family = [(*row, page.family, page.verb) for row, page in zip(rows, pages, strict=True)]
+    return Table((*columns, Column("family"), Column("verb")), tuple(with_family), notes=notes)
+
+
+def with_headings(text: str, pages: list[Page]) -> str:
+    """The text of a listing, with a heading before each family; unchanged if a row takes several lines."""
+    first, *lines = text.split("\n")
+    if not all(line.split()[:1] == [page.name] for line, page in zip(lines, pages, strict=False)):
+        return text
+    shown, family = [first], ""
+    for line, page in zip(lines, pages, strict=False):
+        if page.family != family:
+            family = page.family
+            shown += ["", f"{family}:"]
+        shown.append(line)
+    return "\n".join([*shown, "", *lines[len(pages) :]])
 
 
 def _short_reference(reference: str) -> str:

@@ -13,6 +13,15 @@ if TYPE_CHECKING:
     from cranfield.answers.measure_catalogue import AnswerMeasure
     from cranfield.answers.sessions import SessionMeasure
 
+FAMILIES = {
+    verb: f"{title} (cranfield {verb})"
+    for verb, title in {
+        "sessions": "Sessions of several queries", "rouge": "Summaries", "bleu": "Translations and other texts",
+        "nuggets": "Answers, by nuggets", "citations": "Answers with citations", "one-click": "One click access",
+        "passages": "Ranked passages", "verticals": "Pages of aggregated search",
+    }.items()
+}  # fmt: skip
+"""The heading of each verb's measures."""
 PARAMETERS = {
     "rel": MEANINGS["rel"],
     "gain": MEANINGS["gain"],
@@ -71,6 +80,8 @@ def _of_session(kind: type[SessionMeasure]) -> VerbPage:
     parameters = {one.name: show(one.default) for one in fields(kind) if one.name != "cutoff"}
     return VerbPage(
         name=kind.name,
+        family=FAMILIES["sessions"],
+        family_summary="",
         **docstring_parts(vars(kind).get("__doc__") or ""),
         parameters=parameters,
         cutoff="a rank in the lists end to end" if kind.takes_cutoff else "none",
@@ -85,8 +96,9 @@ def _of_session(kind: type[SessionMeasure]) -> VerbPage:
 
 def _of_catalogue(entry: AnswerMeasure) -> VerbPage:
     return VerbPage(
-        name=entry.name, what=entry.what, formula=entry.formula, text=entry.text, example="", parameters={},
-        cutoff="none", aliases=(), reference=entry.reference, asked=entry.name, views={}, verb=entry.verb,
+        name=entry.name, family=FAMILIES[entry.verb], family_summary="", what=entry.what, formula=entry.formula,
+        text=entry.text, example="", parameters={}, cutoff="none", aliases=(), reference=entry.reference,
+        asked=entry.name, views={}, verb=entry.verb,
         properties={"low": 0.0, "high": entry.high, "better": entry.better, "scale": ""},
     )  # fmt: skip
 

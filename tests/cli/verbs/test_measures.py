@@ -48,12 +48,11 @@ def test_measures_of_sessions_and_texts_are_listed_with_the_verb_that_computes_t
     }  # fmt: skip
     assert {(verb, name) for verb, names in expected.items() for name in names} <= verbs
     text = cranfield("measures").out
-    assert [line for line in text.splitlines() if line.startswith("computed by")] == [
-        f"computed by cranfield {verb}" for verb in expected
-    ]
+    headings = [line for line in text.splitlines() if line.endswith("):") and "(cranfield " in line]
+    assert [re.sub(r".*\(cranfield (.*)\):", r"\1", heading) for heading in headings] == [*expected]
     found = cranfield("measures", "--search", "session").out
     assert set(SESSION_MEASURES) <= {line.split()[0] for line in found.splitlines() if line}
-    assert "computed by cranfield sessions" in found
+    assert "Sessions of several queries (cranfield sessions):" in found
 
 
 def test_pages_of_measures_of_other_verbs(cranfield: Cranfield) -> None:
@@ -90,14 +89,29 @@ def test_other_verbs_point_to_the_verb_of_a_measure(cranfield: Cranfield) -> Non
 
 
 def test_search(cranfield: Cranfield) -> None:
-    result = [line.split()[0] for line in cranfield("measures", "--search", "moffat residual").out.splitlines()[1:-2]]
+    result = [line.partition(" ")[0] for line in cranfield("measures", "--search", "moffat residual").out.splitlines()]
     assert "RBPres" in result
     assert "AP" not in result
     nothing = cranfield("measures", "--search", "xyzzy")
     assert (nothing.code, nothing.out) == (2, "")
 
 
-@pytest.mark.parametrize("spelling", ["nDCG", "nDCG@10", "ndcg_cut_10"])
+def test_a_search_for_a_family_finds_all_its_measures(cranfield: Cranfield) -> None:
+    listed = cranfield("measures", "--search", "diversity", "--format", "tsv").out.splitlines()
+    families = ("diversity", "novelty", "difficulty")
+    diverse = {name for name, kind in SHIPPED.items() if kind.__module__.rpartition(".")[2] in families}
+    assert {line.partition("\t")[0] for line in listed[1:]} >= diverse
+
+
+def test_the_list_is_in_families_with_a_heading_each(cranfield: Cranfield) -> None:
+    lines = cranfield("measures").out.splitlines()
+    sets = lines.index("Sets:")
+    assert [line.split()[0] for line in lines[sets + 1 : sets + 5]] == ["P", "R", "F", "E"]
+    ranked = lines[: next(at for at, line in enumerate(lines) if "(cranfield sessions)" in line)]
+    assert sum(line.partition(" ")[0] in SHIPPED for line in ranked) == len(SHIPPED)
+
+
+@pytest.mark.parametrize("spelling", ["nDCG", "nDCG@10", "ndcg_cut_10", "NDCG10"])
 def test_a_page_by_any_spelling(cranfield: Cranfield, spelling: str) -> None:
     page = cranfield("measures", spelling).out
     assert page.startswith("nDCG: ")

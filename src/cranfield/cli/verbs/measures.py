@@ -15,7 +15,7 @@ WIDEST = 100
 
 
 class MeasuresVerb(Output):
-    """List all measures, search them, compare their properties, or show a measure's page: formula, paper, example.
+    """List all measures by family, search them, compare their properties, or show a page: formula, paper, example.
 
     Measures of sessions, summaries and answers are listed with the verb that computes them.
     """
@@ -24,15 +24,17 @@ class MeasuresVerb(Output):
     examples = """
 cranfield measures nDCG
 cranfield measures
-cranfield measures --search "unjudged"
+cranfield measures --search diversity
 cranfield measures sDCG ROUGE-SU4
 cranfield measures --table
 cranfield measures --table nDCG ERR 'D#-nDCG'
 cranfield measures --format json
 """
 
-    names: list[str] | None = argument("[NAME]", "The measures to show, in any spelling.")
-    search: str | None = option("--search, -s TEXT", "List the measures whose pages contain all these words.")
+    names: list[str] | None = argument("[NAME]", "The measures to show, in any spelling: nDCG@10, ndcg_10, mrr.")
+    search: str | None = option(
+        "--search, -s TEXT", "List the measures whose pages or families contain all these words."
+    )
     table: bool = flag(
         "--table",
         "Show the properties of these measures, or of all: graded, normalised, recall-free, diminishing, lengths, "
@@ -69,7 +71,8 @@ cranfield measures --format json
             self._show_pages(pages)
         else:
             width = None if self.full else terminal_width(self.output)
-            self.emit(self.rendered(*measure_page.listing(pages, short=self.format == "table", width=width)))
+            text = self.rendered(measure_page.listing(pages, short=self.format == "table", width=width))
+            self.emit(measure_page.with_headings(text, pages) if self.format == "table" else text)
 
     def _named(self) -> list[Page]:
         """The pages of all names; F is a measure of ranked lists and one of answers, and has both."""

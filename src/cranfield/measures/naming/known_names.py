@@ -61,10 +61,26 @@ NOT_MEASURES: dict[str, str] = {
 LONGEST_NAME = 60
 
 
+def folded(name: str) -> str:
+    """A name without regard to case, `_` and `-`.
+
+    >>> folded("Hit-Rate") == folded("hit_rate") == folded("HitRate")
+    True
+    """
+    return name.casefold().replace("_", "").replace("-", "")
+
+
+def not_a_measure(name: str) -> str:
+    """What a known name that is not a measure is, whatever its case; empty for any other name."""
+    if name in NOT_MEASURES:
+        return NOT_MEASURES[name]
+    return next((what for known, what in NOT_MEASURES.items() if folded(known) == folded(name)), "")
+
+
 def unknown(name: str) -> str:
     """The message about a name that is not a measure's."""
-    if name in NOT_MEASURES:
-        return f"{name} is {NOT_MEASURES[name]}"
+    if explanation := not_a_measure(name):
+        return f"{name} is {explanation}"
     if by_intent := find(f"{name}{ByIntent.mark}"):  # a measure of its own, such as alpha#-nDCG-IA
         return f"there is no measure {name!r}; did you mean {by_intent.name}?"
     import difflib  # only needed after a mistake
