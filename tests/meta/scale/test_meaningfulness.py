@@ -39,7 +39,7 @@ def test_pairs_that_hold_are_never_reversed_and_the_others_are_by_their_counter_
             limit = result.limit[row]
             assert (VALUES[:, one] > limit).mean() == pytest.approx(result.share_better[row])
             assert (VALUES[:, other] > limit).mean() == pytest.approx(result.share_worse[row])
-            moved = (VALUES > limit) + SMALL * VALUES  # strictly increasing, and it reverses the means
+            moved = np.greater(VALUES, limit) + SMALL * VALUES  # strictly increasing, and it reverses the means
             assert moved[:, one].mean() < moved[:, other].mean()
 
 
