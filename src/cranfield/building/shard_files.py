@@ -86,7 +86,8 @@ def shard_files(
     for file in read:
         if file.kind == "topics":
             raise UsageError(f"shard_files: {file.path} has topics, which have no documents; give qrels, runs and ids")
-    names = [thing.name for thing in (*read, *lists)]
+    things: list[CollectionFile | _Ids] = [*read, *lists]
+    names = [thing.name for thing in things]
     if len(set(names)) < len(names):
         raise UsageError("shard_files: two files have the same name, and a shard has one; rename one")
     rows: list[tuple[int, int, str, int, int]] = []
@@ -95,7 +96,7 @@ def shard_files(
         where = os.path.join(os.fspath(folder), *([f"split{repeat + 1}"] if repeats > 1 else []))
         for shard in range(shards):
             make_folder(os.path.join(where, f"shard{shard + 1}"))
-        for done, thing in enumerate((*read, *lists)):
+        for done, thing in enumerate(things):
             counts, thing_notes = _write(thing, where, shards, seed + repeat)
             rows += [(repeat + 1, shard + 1, thing.name, *count) for shard, count in enumerate(counts)]
             notes += [f"split {repeat + 1}: {note}" if repeats > 1 else note for note in thing_notes]
