@@ -73,7 +73,8 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
         for name in self.names if self.names != ["all"] else []:
             find_test(name)
 
-        self.sizes: list[int | None] = [*(options.whole_numbers("--topics", self.topics) or [None])]
+        self.sizes: list[int | None] = []
+        self.sizes += options.whole_numbers("--topics", self.topics) or [None]
 
     def run(self) -> None:
         from cranfield.meta.meta_record import table_of
