@@ -99,8 +99,8 @@ class AcrossCollections(Record):
         heads = tuple(type(head)(head.header, names.get(head.header, head.kind), head.better) for head in table.columns)
         rows = []
         for row, at in zip(table.rows, order.tolist(), strict=True):
-            ends = (float(column[at]) for column in (self.difference, self.low, self.high))
-            rows.append((*row[:place], Estimate("", "", *ends, 0, 0, 0), *row[place + 1 :]))
+            value, low, high = (float(column[at]) for column in (self.difference, self.low, self.high))
+            rows.append((*row[:place], Estimate("", "", value, low, high, 0, 0, 0), *row[place + 1 :]))
         caption = f"over {counted(len(self.collections), 'collection')}: {', '.join(self.collections)}"
         return Table(heads, tuple(rows), caption=caption, notes=self.notes)
 
@@ -142,7 +142,7 @@ def compare_collections(
     check_alpha("compare_collections", alpha)
     if len(every.collections) < NEEDS:
         raise UsageError(
-            f"there is {counted(len(every.collections), 'collection')}, a comparison over them needs 2 or more"
+            f"there is one collection, {every.collections[0]}; a comparison over collections needs 2 or more"
         )
     chosen = find_test(test)
     method = "holm" if chosen.simultaneous else default_correction(correction, chosen)
@@ -235,7 +235,7 @@ def _by_unit(
     baseline: str | None,
     notes: list[str],
     **settings: Any,
-) -> tuple[dict[str, Array], Comparison | None]:
+) -> tuple[dict[str, Any], Comparison | None]:
     """The test with a collection as the unit; undefined, with a note, if it cannot be computed."""
     size = len(names) * len(first)
     undefined = {key: np.full(size, np.nan) for key in ("unit_low", "unit_high", "unit_p", "unit_adjusted")}
@@ -270,3 +270,21 @@ def _notes(
     if lacking:
         names = [f"{run} ({', '.join(lacks)})" for run, lacks in lacking.items()]
         yield f"left out, because they lack a collection: {listed(names, noun='runs')}"
+
+
+OVER = "(mean over collections)"
+SHARED = (
+    "measure", "system", "other", "mean", "other mean", "difference", "low", "high", "p", "p adjusted", "significant",
+    "win", "loss",
+)  # fmt: skip
+UNIT = ("collection low", "collection high", "collection p", "collection p adjusted")
+
+
+def within_and_over(within: Comparison, over: AcrossCollections) -> dict[str, NDArray[Any]]:
+    """Columns with a row per collection and pair, then a row per pair over collections, which has further columns."""
+    first, second = within.columns(), over.columns()
+    names = np.concatenate([first["collection"], np.full(len(over.p), OVER, dtype=object)])
+    columns: dict[str, NDArray[Any]] = {"collection": names}
+    columns |= {name: np.concatenate([first[name], second[name]]) for name in SHARED}
+    blank = np.full(len(first["p"]), np.nan)
+    return columns | {name: np.concatenate([blank, second[name]]) for name in UNIT}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.assessed.joined_runs import each_run
+from cranfield.check import nearest
 from cranfield.collection.collection_files import CollectionFiles, read_collections, run_files
 from cranfield.collection.source import PathLike
 from cranfield.errors import CranfieldWarning, UsageError
@@ -145,6 +147,28 @@ class CollectionScores(Record):
             raise UsageError(f"no run has all {len(self.parts)} collections: {listed(_lacking_words(lacking))}")
         rows = [self.runs.index(run) for run in runs]
         return Scores(self.measures, runs, self.collections, self.by_collection()[:, rows])
+
+    def select(self, measures: Iterable[MeasureLike] | MeasureLike | None = None) -> CollectionScores:
+        """The scores by some of the measures, in the order given."""
+        parts = {name: scores.select(measures=measures) for name, scores in self.parts.items()}
+        return replace(self, parts=parts, order=self.runs)
+
+    def comparable(self, baseline: str | None = None) -> dict[str, Scores]:
+        """The scores of the collections on which there are two runs to compare; the baseline must be one of them."""
+        if baseline is not None and baseline not in self.runs:
+            raise nearest(baseline, self.runs, "run")
+        parts = {
+            name: scores
+            for name, scores in self.parts.items()
+            if len(scores.runs) > 1 and (baseline is None or baseline in scores.runs)
+        }
+        left = [name for name in self.parts if name not in parts]
+        if left:
+            why = "have fewer than two runs" + (f", or lack the baseline {baseline}" if baseline else "")
+            if not parts:
+                raise UsageError(f"all collections {why}; a comparison needs two runs with the same names")
+            warnings.warn(f"collections left out, because they {why}: {listed(left)}", CranfieldWarning, stacklevel=2)
+        return parts
 
     def sort(self, measure: MeasureLike | None = None) -> CollectionScores:
         """The runs with the best mean over collections first, by a measure, by default the first."""
@@ -284,7 +308,7 @@ def evaluate_collections(
     parts: dict[str, Scores] = {}
     paths: dict[str, Sequence[str]] = {}
     for name, qrels, runs, files in _each_collection(collections):
-        parts[name] = evaluate(qrels, runs, measures, **options)
+        parts[name] = _evaluated(name, partial(evaluate, qrels, runs, measures, **options))
         if files and len(files) == len(parts[name].runs):
             paths[name] = files
     matched, note = matched_names(parts, paths)
@@ -292,6 +316,17 @@ def evaluate_collections(
     if len(parts) > 1 and len(scores.runs) == sum(len(part.runs) for part in matched.values()):
         message = f"no run is in two collections: names are matched, there are {listed(scores.runs)}"
         warnings.warn(f"{message}; name the runs in a TOML file", CranfieldWarning, stacklevel=2)
+    return scores
+
+
+def _evaluated(collection: str, make: Callable[[], Scores]) -> Scores:
+    """The scores of a collection, whose name begins every warning."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", CranfieldWarning)
+        scores = make()
+    for one in caught:
+        message = f"{collection}: {one.message}" if issubclass(one.category, CranfieldWarning) else str(one.message)
+        warnings.warn(message, one.category, stacklevel=3)
     return scores
 
 
