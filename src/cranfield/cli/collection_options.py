@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.declare import READING, option
+from cranfield.cli.declare import MORE, READING, option
 from cranfield.cli.options import Collection
 from cranfield.errors import UsageError
 
@@ -21,10 +21,12 @@ class SeveralCollections(Collection):
     collection: list[str] | None = option(
         "--collection NAME=QRELS:RUNS",
         "A collection, instead of QRELS RUN...: name, judgments, and runs (a pattern or a folder). May be repeated.",
+        group=MORE,
     )
     collections: str | None = option(
         "--collections FILE",
         "The collections, from a TOML file: for each a table [collections.NAME] with qrels and runs.",
+        group=MORE,
     )
     missing_collections: str = option(
         "--missing-collections RULE",
