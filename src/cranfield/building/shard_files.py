@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.building.collection_files import CollectionFile, make_folder, read_files
+from cranfield.building.files_to_split import CollectionFile, make_folder, read_files
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.shards import shard_numbers, shards_of
 from cranfield.collection.side_files import read_side_file

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cranfield.building.collection_files import make_folder, read_files
+from cranfield.building.files_to_split import make_folder, read_files
 from cranfield.building.topic_sets.topic_split import TopicSplit, split_topics
 from cranfield.collection.source import PathLike
 from cranfield.errors import DataError

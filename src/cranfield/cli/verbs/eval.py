@@ -104,17 +104,12 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
         if self.worst is not None and self.statistic != "area":
             raise UsageError("--worst applies only to --statistic area")
         self._check_risk([*self.measured, *self.sorted_by])
-        if self.interval_scale and (self.residual or self.depth is not None or self.sorted_by or self.several):
-            other = (
-                "--residual"
-                if self.residual
-                else "--sort"
-                if self.sorted_by
-                else "--depth"
-                if self.depth is not None
-                else "--collection"
-            )
-            raise UsageError(f"--interval-scale and {other} do not go together; leave out one of them")
+        others = {
+            "--residual": self.residual, "--sort": self.sorted_by, "--depth": self.depth, "--collection": self.several,
+        }  # fmt: skip
+        conflict = next((name for name, value in others.items() if value), None)
+        if self.interval_scale and conflict:
+            raise UsageError(f"--interval-scale and {conflict} do not go together; leave out one of them")
         if self.several and self.statistic in (*RISKS, "area"):
             raise UsageError(f"--statistic {self.statistic} is of one collection; leave out --collection, or use mean")
         if self.several and self.level and self.statistic != "mean":
