@@ -65,6 +65,10 @@ def alpha(default: float | None = 0.05, help: str = "Significance level.") -> An
     return option("--alpha A", help, default=default)
 
 
+def topic_texts() -> Any:
+    return option("--topics FILE", "Show the text of topics: a file of topics (XML, SGML, TSV, JSON).", reads=True)
+
+
 def level() -> Any:
     return option("--level L", "Confidence level of the intervals.", default=0.95, group=MORE)
 
