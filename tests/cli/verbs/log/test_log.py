@@ -64,13 +64,13 @@ def test_sessions_are_written_and_drawn(cranfield: Cranfield, log: Path) -> None
 
 
 def test_sessions_are_written_for_the_verb_sessions(cranfield: Cranfield, log: Path) -> None:
-    file = log.parent / "sessions.jsonl"
-    result = cranfield("log", "sessions", log, "--salt", "x", "--write", file)
+    file = str(log.parent / "sessions.jsonl")
+    result = cranfield("log", "sessions", str(log), "--salt", "x", "--write", file)
     assert result.code == 0
     scored = cranfield("sessions", "none", file, "--gains", "clicks", "-m", "sCost", "-q", "--format", "csv")
     assert scored.code == 0
-    assert f"wrote {len(scored.out.splitlines()) - 1:,} sessions" in result.err
-    wrong = cranfield("log", "sessions", log, "--salt", "x", "-o", file)
+    assert f"wrote {len(scored.out.splitlines()) - 1:,} session" in result.err
+    wrong = cranfield("log", "sessions", str(log), "--salt", "x", "-o", file)
     assert wrong.code == 2
     assert f"--write {file} writes the sessions" in wrong.err
 
