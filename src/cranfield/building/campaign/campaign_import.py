@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from cranfield.building.campaign.campaign_config import FILE, PHASES, name_database, read_config
-from cranfield.building.campaign.campaign_export import ASSESSOR_FIELDS, SUBMISSION_FIELDS, TEAM_FIELDS
+from cranfield.building.campaign.campaign_export import ASSESSOR_FIELDS, FACET_FIELDS, SUBMISSION_FIELDS, TEAM_FIELDS
 from cranfield.building.campaign.campaign_judgments import SAMPLE
 from cranfield.building.campaign.campaign_pool import FACT
 from cranfield.building.campaign.campaign_setup import new_folder
@@ -20,9 +20,11 @@ from cranfield.building.campaign.campaign_store import TEAM_NAME, Campaign, add_
 from cranfield.building.serve.accounts import JUDGES
 from cranfield.building.serve.database import Connection
 from cranfield.building.serve.importing import import_log
-from cranfield.building.serve.project_parts import Document, PoolEntry
+from cranfield.building.serve.judging_project import pairs_of_lists
+from cranfield.building.serve.project_parts import Document, Facet, PoolEntry
 from cranfield.building.serve.store import Store, put_pool
 from cranfield.collection.qrels import Qrels
+from cranfield.collection.run import Run
 from cranfield.collection.topics import Topics
 from cranfield.errors import DataError
 from cranfield.text import shown
@@ -62,6 +64,10 @@ def _read(campaign: Campaign, source: str) -> None:
     if os.path.exists(path("document-ids.txt")):
         with open(path("document-ids.txt"), encoding="utf-8") as file:
             campaign.add_known_documents(line.rstrip("\n") for line in file)
+    if os.path.exists(path("facets.jsonl")):
+        for _, row in _objects(path("facets.jsonl")):
+            values = [row.get(name) for name in FACET_FIELDS]
+            store.add_facets([Facet(*values[:-1])], by=values[-1])
     people = list(_rows(path("assessors.csv"), ASSESSOR_FIELDS))
     guidelines = list(_objects(path("guidelines.jsonl")))
     pool = list(_pool(path("pool.tsv")))
@@ -96,6 +102,8 @@ def _read(campaign: Campaign, source: str) -> None:
         at, active = _seconds(row["joined"]), row["state"] == "active"
         campaign.add_team(row["team"], row["title"], row["contact"], None, at, active=active, log=False)
     _submissions(campaign, path)
+    if campaign.config.mode == "preferences" and pool:
+        _lists(campaign, [entry for _, entry in pool])
     if os.path.getsize(path("judgments.jsonl")):
         import_log(store, path("judgments.jsonl"))
     _log_and_state(campaign, path)
@@ -141,6 +149,13 @@ def _submissions(campaign: Campaign, path: _Files) -> None:
         )
 
     campaign.store.database.write(change)
+
+
+def _lists(campaign: Campaign, pool: Sequence[PoolEntry]) -> None:
+    """Keep the lists that the pairs of the pool compare, to be shown again."""
+    compared = {str(entry.audit[side]) for entry in pool for side in ("first", "second")}
+    digests = {one.tag: one.digest for one in campaign.submissions() if one.tag in compared}
+    pairs_of_lists(campaign.store, [Run.read(campaign.path_of(digest), tag) for tag, digest in digests.items()])
 
 
 def _log_and_state(campaign: Campaign, path: _Files) -> None:

@@ -128,11 +128,17 @@ class Campaign:
         if reason := self.closed(phase, connection):
             raise ClosedError(reason)
 
+    def _need_texts(self) -> None:
+        """Raise an error if passages are to be marked in documents without a text."""
+        if self.config.mode == "nuggets" and not self.store.database.read("SELECT 1 FROM document LIMIT 1"):
+            raise UsageError("mode nuggets: there are no texts in which passages could be marked; init with documents")
+
     def open_phase(self, phase: str, who: str) -> None:
         """Open a phase, which closes the one that is open."""
         one_of("", PHASES, phase=phase)
         if phase == "judging":
             need_facets(self.store, self.store.settings())
+            self._need_texts()
 
         def change(connection: Connection) -> None:
             if phase == "judging" and not connection.run("SELECT 1 FROM pool LIMIT 1"):
