@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from cranfield.assessed.join import join as join
     from cranfield.assessed.join_options import JoinOptions as JoinOptions
     from cranfield.assessed.lists import Assessed as Assessed
+    from cranfield.building.fusion.fuse import fuse as fuse
     from cranfield.collection.qrels import Qrels as Qrels
     from cranfield.collection.run import Run as Run
     from cranfield.collection.run import read_runs as read_runs
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "assessed.lists": ("Assessed",),
+    "building.fusion.fuse": ("fuse",),
     "collection.qrels": ("Qrels",),
     "collection.run": ("Run", "read_runs"),
     "collection.topics": ("Topics",),

@@ -23,7 +23,7 @@ SECTIONS = {
     "Score summaries and answers": (
         "rouge", "bleu", "nuggets", "citations", "one-click", "passages", "verticals", "sessions",
     ),
-    "Work with files": ("validate", "convert", "stats", "completion"),
+    "Work with files": ("validate", "convert", "fuse", "stats", "completion"),
     "Replace another program": ("trec_eval", "ndeval", "gdeval", "ntcireval"),
 }  # fmt: skip
 """The headings of the overview, with the verbs, groups of verbs and stand-ins below each."""

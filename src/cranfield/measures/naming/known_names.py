@@ -45,6 +45,14 @@ NOT_MEASURES: dict[str, str] = {
         ),
         "a measure of fairness: see `cranfield fairness`, in Python cranfield.fairness",
     ),
+    **dict.fromkeys(
+        ("sDCG", "nsDCG", "sRBP", "sMP", "sU", "sCost", "sCG", "esP", "esR", "esAP", "esDCG", "esNDCG"),
+        "a measure of sessions: see `cranfield sessions`, in Python cranfield.answers.sessions",
+    ),
+    **dict.fromkeys(
+        ("ROUGE", "BLEU", "POURPRE", "pyramid", "W-Rec"),
+        "a measure of texts: see `cranfield rouge`, `bleu` and `nuggets`, in Python cranfield.answers",
+    ),
     "runid": "the name of the run, not a measure",
     "relstring": "a string, not a number: see `cranfield explain`",
 }
