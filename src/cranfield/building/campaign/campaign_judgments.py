@@ -109,9 +109,8 @@ def wins(campaign: Campaign, runs: Sequence[str]) -> Scores | None:
             place = row[said[side]], column[topic]
             made[place] += 1
             won[place] += {side: 1.0, "tie": 0.5}.get(said["preferred"], 0.0)
-    judged = made.any(axis=0)
-    if not judged.any():
+    judged = np.flatnonzero(made.sum(axis=0))
+    if not len(judged):
         return None
     shares = np.divide(won, made, out=np.full_like(won, np.nan), where=made > 0)
-    names = [topic for topic, has in zip(topics, judged, strict=True) if has]
-    return Scores([WINS], runs, names, shares[None, :, judged])
+    return Scores([WINS], runs, [topics[at] for at in judged.tolist()], shares[None, :, judged])

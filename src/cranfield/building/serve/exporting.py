@@ -187,9 +187,9 @@ def intents_of_topics(store: Store, kind: str = "intent") -> IntentRows:
             (topic, facet.id, weight / total, "nav" if facet.type == "nav" else "inf")
             for facet, weight in zip(facets, known, strict=True)
         ]
-    weights, same = ("probabilities", "are equally likely") if kind == "intent" else ("weights", "count the same")
+    shares, same = ("probabilities", "are equally likely") if kind == "intent" else ("weights", "count the same")
     notes = [
-        f"{kind}s: {counted(len(topics), 'topic')}: {weights} {what}: {listed(topics)}"
+        f"{kind}s: {counted(len(topics), 'topic')}: {shares} {what}: {listed(topics)}"
         for topics, what in (
             (equal, f"are missing, so that all {kind}s {same}"),
             (scaled, "were scaled to sum to 1"),
