@@ -33,7 +33,10 @@ def export_campaign(campaign: Campaign, folder: str) -> list[str]:
     """Write everything into a new or empty folder; returns the names of the files."""
     if os.path.isdir(folder) and os.listdir(folder):
         raise DataError(folder, None, "is not empty; give a new folder, so that no file of another export stays in it")
-    os.makedirs(folder, exist_ok=True)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except FileExistsError:
+        raise DataError(folder, None, "is a file; give a new folder") from None
     written: list[str] = []
 
     def write(name: str, text: str) -> None:

@@ -82,8 +82,12 @@ class Campaign:
         self.config: Config = read_config(folder)
         where = self.config.database
         where = where if "://" in where else os.path.join(folder, where)
-        if not create and "://" not in where and not os.path.exists(where):
-            raise DataError(where, None, f"there is no such database, which {os.path.join(folder, FILE)} names")
+        if not create and "://" not in where:
+            named = os.path.join(folder, FILE)
+            if not os.path.exists(where):
+                raise DataError(where, None, f"there is no such database, which {named} names")
+            if not os.path.getsize(where):
+                raise DataError(where, None, f"is empty, expected the database that {named} names")
         os.makedirs(os.path.join(folder, "runs"), exist_ok=True)
         self.store = Store(where)
         try:
