@@ -18,7 +18,7 @@ SECTIONS = {
     "Compare systems": ("compare", "leaderboard", "test", "anova", "power"),
     "Judge the measures": ("meta",),
     "Build a test collection": (
-        "sample-topics", "split", "shard", "pool", "judge", "campaign", "agree", "merge", "workers", "aware",
+        "sample-topics", "split", "shard", "design", "pool", "judge", "campaign", "agree", "merge", "workers", "aware",
         "merge-effect", "audit", "ppi", "label", "pool-bias",
     ),
     "Evaluate with live traffic": ("log", "ab", "interleave", "clicks", "calibrate", "offpolicy"),
