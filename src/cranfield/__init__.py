@@ -23,11 +23,13 @@ if TYPE_CHECKING:
     from cranfield.assessed.join import join as join
     from cranfield.assessed.join_options import JoinOptions as JoinOptions
     from cranfield.assessed.lists import Assessed as Assessed
+    from cranfield.building.fusion.fuse import fuse as fuse
     from cranfield.collection.qrels import Qrels as Qrels
     from cranfield.collection.run import Run as Run
     from cranfield.collection.run import read_runs as read_runs
     from cranfield.collection.topics import Topics as Topics
     from cranfield.comparison.compare import compare as compare
+    from cranfield.comparison.leaderboard import leaderboard as leaderboard
     from cranfield.errors import CranfieldError as CranfieldError
     from cranfield.errors import CranfieldWarning as CranfieldWarning
     from cranfield.errors import DataError as DataError
@@ -45,10 +47,12 @@ if TYPE_CHECKING:
 
 _HOME = {
     "assessed.lists": ("Assessed",),
+    "building.fusion.fuse": ("fuse",),
     "collection.qrels": ("Qrels",),
     "collection.run": ("Run", "read_runs"),
     "collection.topics": ("Topics",),
     "comparison.compare": ("compare",),
+    "comparison.leaderboard": ("leaderboard",),
     "errors": ("CranfieldError", "CranfieldWarning", "DataError", "UsageError"),
     "evaluation.evaluator": ("Evaluator", "evaluate", "score"),
     "evaluation.explanation": ("explain",),

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SECTIONS = {
     "Score search results": ("eval", "demo", "measures", "explain", "plot", "efficiency", "fairness"),
-    "Compare systems": ("compare", "test", "anova", "power"),
+    "Compare systems": ("compare", "leaderboard", "test", "anova", "power"),
     "Judge the measures": ("meta",),
     "Build a test collection": (
         "sample-topics", "split", "pool", "judge", "campaign", "agree", "merge", "workers", "aware", "merge-effect",
@@ -23,7 +23,7 @@ SECTIONS = {
     "Score summaries and answers": (
         "rouge", "bleu", "nuggets", "citations", "one-click", "passages", "verticals", "sessions",
     ),
-    "Work with files": ("validate", "convert", "stats", "completion"),
+    "Work with files": ("validate", "convert", "fuse", "stats", "completion"),
     "Replace another program": ("trec_eval", "ndeval", "gdeval", "ntcireval"),
 }  # fmt: skip
 """The headings of the overview, with the verbs, groups of verbs and stand-ins below each."""
