@@ -334,3 +334,60 @@ def test_providers_of_a_user() -> None:
         Absent().calc_aggregate([ours.AP(rel=2)], QRELS, RUN)
     with pytest.raises(ValueError, match="not installed support some of them: fixed"):
         ours.providers.FallbackProvider([Absent()]).calc_aggregate([ours.AP(rel=2)], QRELS, RUN)
+
+
+# -- rows in any order and of any kind
+
+
+def _rows(module: Any, *rows: tuple[Any, Any, Any]) -> list[Any]:
+    return [module.ScoredDoc(*row) for row in rows]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [("1", "d1", 3.0), ("2", "d2", 1.0), ("1", "d3", 4.0), ("2", "x", 1.0), ("9", "d1", 1.0), ("1", "é", 3.5)],
+        [("1", "d1", 3), ("1", "d3", np.float64(4.0)), ("1", "x", 2**60)],
+        [("1", "d1", 1.0), ("1", "d3", float("inf")), ("1", "x", float("-inf"))],
+        [("1", "d1", 1.00000001), ("1", "d3", 1.0)],  # equal as 32-bit numbers
+        [("9", "d1", 1.0)],
+    ],
+)
+def test_rows_of_a_run_in_any_order(rows: list[Any]) -> None:
+    lists: dict[str, dict[str, float]] = {}
+    for topic, doc, score in rows:
+        lists.setdefault(topic, {})[doc] = float(score)
+    names = ["AP", "nDCG@2", "RR", "NumRet", "P(judged_only=True)@1"]
+    expected = ours.calc([ours.parse_measure(name) for name in names], QRELS, lists)
+    theirs = ir_measures.calc_aggregate([ir_measures.parse_measure(name) for name in names], QRELS, lists)
+    assert list(expected.aggregated.values()) == pytest.approx(
+        [theirs[ir_measures.parse_measure(name)] for name in names], abs=1e-9
+    )
+    records = _rows(ours, *rows)
+    for run in (
+        records,
+        iter(records),
+        pandas.DataFrame(records),
+        pandas.DataFrame(records).astype({"doc_id": object}),
+    ):
+        assert ours.calc([ours.parse_measure(name) for name in names], QRELS, run) == expected
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([("1", "d1", 1.0), ("1", "d1", 2.0)], "record 2: document 'd1' appears twice for topic '1'"),
+        ([("1", "d1", 1.0), ("1", "d2", "x")], "record 2: the score is 'x', expected a number"),
+        ([("1", "d1", 1.0), ("1", "d2", float("nan"))], "record 2: the score is nan"),
+        ([("1", "d1", 1.0), ("1", "", 1.0)], "record 2: the document is empty"),
+        ([("1", None, 1.0)], "record 1: the document is None"),
+        ([("1", "d1", True)], "record 1: the score is True"),
+    ],
+)
+def test_rows_that_cannot_be_read_are_named(rows: list[Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        ours.calc_aggregate([ours.AP], QRELS, _rows(ours, *rows))
+
+
+def test_numbers_as_ids() -> None:
+    assert ours.calc_aggregate([ours.AP], {"1": {"7": 1}}, _rows(ours, (1, 7, 2.0), (1, 8, 1.0))) == {ours.AP: 1.0}

@@ -164,7 +164,8 @@ def test_the_level_may_be_any_whole_number(level: Any) -> None:
             for module in (pytrec_eval, ours)
         ]
         assert same(*results)
-    truth = ours.RelevanceEvaluator(QREL, {"map"}, relevance_level=np.True_).evaluate(RUN)  # refused by pytrec_eval
+    numpy_true: Any = np.True_  # refused by pytrec_eval
+    truth = ours.RelevanceEvaluator(QREL, {"map"}, relevance_level=numpy_true).evaluate(RUN)
     assert truth == ours.RelevanceEvaluator(QREL, {"map"}).evaluate(RUN)
 
 

@@ -13,5 +13,6 @@ void bind_pools(nanobind::module_& m);
 void bind_clicks(nanobind::module_& m);
 void bind_interleaving(nanobind::module_& m);
 void bind_words(nanobind::module_& m);
+void bind_matrix(nanobind::module_& m);
 
 }  // namespace cranfield

@@ -14,4 +14,5 @@ NB_MODULE(_core, m) {
     cranfield::bind_clicks(m);
     cranfield::bind_interleaving(m);
     cranfield::bind_words(m);
+    cranfield::bind_matrix(m);
 }

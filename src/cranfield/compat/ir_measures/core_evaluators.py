@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -15,12 +15,12 @@ from cranfield.assessed.lists import Assessed
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.compat.ir_measures.measure import MeanAgg, Measure, SumAgg
-from cranfield.compat.ir_measures.named_tuples import TYPE_QREL, TYPE_RUN, CalcResults, CwlMetric, Metric
+from cranfield.compat.ir_measures.named_tuples import TYPE_QREL, TYPE_RUN, CalcResults, CwlMetric, Metric, ScoredDoc
 from cranfield.compat.ir_measures.plan import Plan
 from cranfield.compat.ir_measures.provider import Evaluator
 from cranfield.compat.trec_lists import TrecQrels
 from cranfield.errors import CranfieldWarning
-from cranfield.types import Array
+from cranfield.types import Array, Index
 from cranfield.views.condensed import Condensed
 
 
@@ -45,6 +45,12 @@ class CoreEvaluator(Evaluator):
 
         The topics are in the order of the run. Without a judged topic there are no lists.
         """
+        run = _listed(run, "run")
+        fast = None if self._qrels is None else _joined_rows(self._qrels.core, run)
+        if fast is not None and self._qrels is not None:
+            joined, places = fast
+            judged = [self._topics[place] for place in places.tolist()]
+            return judged, self._qrels.lists(joined), self._qrels.lists(joined, judged_only=True)
         known = _run_of(run)
         topics = [str(topic) for topic in known] if isinstance(known, dict) else known.table.topics
         judged = [topic for topic in topics if topic in self._row]
@@ -149,25 +155,39 @@ def _combined(measure: Measure, values: Array) -> float:
     return aggregator.result()
 
 
+def _listed(data: Any, noun: str) -> Any:
+    """The data, with an iterator read into a list; anything but dicts, frames and iterables is an error."""
+    if isinstance(data, dict | list | Run | Qrels) or hasattr(data, "columns"):
+        return data
+    if not hasattr(data, "__iter__"):
+        raise ValueError(f"unknown {noun} format: a {type(data).__name__}, expected named tuples, a frame or a dict")
+    return list(data)
+
+
 def _qrels_of(qrels: TYPE_QREL) -> Qrels:
-    if not isinstance(qrels, dict) and not hasattr(qrels, "columns"):
-        qrels = qrels if isinstance(qrels, Qrels | list) else list(_records(qrels, "qrels"))
-    if hasattr(qrels, "__len__") and not len(qrels):  # type: ignore[arg-type]
-        qrels = {}
-    return Qrels.of(qrels)
+    known = _listed(qrels, "qrels")
+    return Qrels.of(known if len(known) else {})
 
 
-def _run_of(run: TYPE_RUN) -> Run | dict[Any, Any]:
+def _run_of(run: Any) -> Run | dict[Any, Any]:
     if isinstance(run, Run | dict):
         return run
-    if not hasattr(run, "columns") and not isinstance(run, list):
-        run = list(_records(run, "run"))
-    return Run.of(run) if len(run) else {}  # type: ignore[arg-type]
+    return Run.of(run) if len(run) else {}
 
 
-def _records(data: Any, noun: str) -> Iterable[Any]:
-    if not hasattr(data, "__iter__"):
-        raise ValueError(
-            f"unknown {noun} format: a {type(data).__name__}, expected named tuples, a data frame or a dict"
-        )
-    return data  # type: ignore[no-any-return]
+def _joined_rows(judged: _core.Judged, run: Any) -> tuple[_core.Joined, Index] | None:
+    """The join of named tuples or of a pandas frame, without a table of the run in between.
+
+    None: another kind of run, or something is unusual, and the longer way explains it or accepts it.
+    """
+    names = getattr(run[0], "_fields", ()) if isinstance(run, list) and run else getattr(run, "columns", ())
+    if not all(name in names for name in ScoredDoc._fields):
+        return None
+    if isinstance(run, list):
+        topic, doc, score = map(names.index, ScoredDoc._fields)
+        return _core.join_tuples(judged, run, topic, doc, score, single_precision=True)
+    if not hasattr(run, "itertuples") or len(set(names)) < len(names) or run["score"].dtype.kind not in "fiu":
+        return None
+    scores = run["score"].to_numpy(dtype=np.float64, na_value=np.nan)
+    topics, docs = run["query_id"].tolist(), run["doc_id"].tolist()
+    return _core.join_columns(judged, topics, docs, np.ascontiguousarray(scores), single_precision=True)
