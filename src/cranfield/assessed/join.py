@@ -20,6 +20,7 @@ from cranfield.assessed.lists import Assessed
 from cranfield.assessed.matrix_lists import assess_arrays as assess_arrays
 from cranfield.assessed.sampling import AS_STRATA, has_strata, sample_of
 from cranfield.assessed.together import sets_together
+from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.records import NO_LABEL
 from cranfield.errors import CranfieldWarning, UsageError
@@ -33,7 +34,9 @@ TYPES_FROM = "intent types: from "
 """The beginning of the note that names the source of intent types."""
 
 
-def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Progress | None = None) -> Assessed:
+def join(
+    qrels: QrelsLike, runs: RunsLike, options: JoinOptions | None = None, progress: Progress | None = None
+) -> Assessed:
     """Assessed lists of every run on every judged topic.
 
     `qrels` is anything that `Qrels.of` takes. `runs` is one run or a list of them: paths, globs, dicts, frames, `Run`s;

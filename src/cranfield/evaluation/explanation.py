@@ -13,6 +13,7 @@ from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
+from cranfield.collection.accepted_inputs import QrelsLike, RunLike
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, notes_of, values_of, warn_of_gains, with_scores
@@ -115,8 +116,8 @@ def _number(value: float | str | None) -> str:
 
 
 def explain(
-    qrels: Any,
-    run: Any,
+    qrels: QrelsLike,
+    run: RunLike,
     topic: str,
     measure: MeasureLike,
     *,
