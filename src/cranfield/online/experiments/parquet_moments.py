@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield import _core
 from cranfield.online.engines.table_source import REMOTE_MARK, find_table
@@ -16,6 +17,7 @@ from cranfield.online.experiments.unit_table import ARM
 from cranfield.online.moments import FAR, Moments, _lost, _moments
 from cranfield.types import Array
 
+Whole = NDArray[np.int32]
 MOST_ARMS = 100
 """With more arms, rows are not sorted by arm here; an engine does it."""
 
@@ -94,7 +96,7 @@ def _is_float(kind: Any) -> bool:
 
 
 def _part(
-    table: Any, arm: str, columns: Sequence[str], pairs: Array, shift: Array | None
+    table: Any, arm: str, columns: Sequence[str], pairs: Whole, shift: Array | None
 ) -> tuple[Array, dict[str, tuple[int, Array, Array]]] | None:
     """The shifts, and the rows, sums and sums of products of each arm, of a part of a table."""
     if not table.num_rows or any(column.null_count for column in table.columns):
@@ -104,7 +106,7 @@ def _part(
     if len(arms.dictionary) > MOST_ARMS:
         return None
     codes = np.ascontiguousarray(arms.indices.to_numpy(), dtype=np.int32)
-    numbers = []
+    numbers: list[Any] = []
     for name in columns:
         values = table[name].to_numpy()
         exact = np.int64 if values.dtype.kind in "iu" and values.dtype != np.uint64 else np.float64
@@ -124,7 +126,7 @@ def _part(
 
 def _of_sets(
     totals: Mapping[str, tuple[int, Array, Array]], sets: Mapping[str, Sequence[str]], place: Mapping[str, int],
-    pairs: Array, shift: Array,
+    pairs: Whole, shift: Array,
 ) -> dict[str, Moments] | None:  # fmt: skip
     arms = sorted(totals)
     rows = np.array([totals[arm][0] for arm in arms], dtype=np.int64)
