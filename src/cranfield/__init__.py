@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cranfield.collection.run import Run as Run
     from cranfield.collection.run import read_runs as read_runs
     from cranfield.collection.topics import Topics as Topics
+    from cranfield.comparison.across_collections import compare_collections as compare_collections
     from cranfield.comparison.compare import compare as compare
     from cranfield.comparison.gate.gate import gate as gate
     from cranfield.comparison.leaderboard import leaderboard as leaderboard
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.explanation import explain as explain
     from cranfield.evaluation.pool_bias import pool_bias_of as pool_bias_of
     from cranfield.evaluation.residuals import residual as residual
+    from cranfield.evaluation.several_collections import evaluate_collections as evaluate_collections
     from cranfield.evaluation.shard_scores import shard_scores as shard_scores
     from cranfield.measures import *  # noqa: F403
     from cranfield.samples import sample as sample
@@ -52,6 +54,7 @@ _HOME = {
     "collection.qrels": ("Qrels",),
     "collection.run": ("Run", "read_runs"),
     "collection.topics": ("Topics",),
+    "comparison.across_collections": ("compare_collections",),
     "comparison.compare": ("compare",),
     "comparison.gate.gate": ("gate",),
     "comparison.leaderboard": ("leaderboard",),
@@ -62,6 +65,7 @@ _HOME = {
     "assessed.join": ("assess_arrays", "join"),
     "evaluation.pool_bias": ("pool_bias_of",),
     "evaluation.residuals": ("residual",),
+    "evaluation.several_collections": ("evaluate_collections",),
     "evaluation.shard_scores": ("shard_scores",),
     "samples": ("sample",),
     "scores.scores": ("Scores",),

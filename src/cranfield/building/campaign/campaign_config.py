@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from cranfield import check
 from cranfield.building.pools.pool_methods import Method
 from cranfield.building.serve.judging_settings import DEFAULT_GRADES, Settings
-from cranfield.check import nearest
+from cranfield.collection.toml_files import entries_for, only_known, read_toml, typed_entry
 from cranfield.errors import CranfieldError, DataError, UsageError
 from cranfield.text import shown
 
@@ -168,19 +167,9 @@ def name_database(path: str, database: str) -> None:
 def read_config(folder: str) -> Config:
     """The campaign in a folder, checked; messages name the file and the entry."""
     path = os.path.join(folder, FILE)
-    try:
-        with open(path, "rb") as file:
-            return config_of(tomllib.load(file))
-    except FileNotFoundError:
-        raise DataError(path, None, "there is no such file; a campaign is made with: cranfield campaign init") from None
-    except OSError as error:
-        raise DataError(path, None, f"cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataError(path, None, f"not valid TOML: {error}") from None
-    except DataError:
-        raise
-    except CranfieldError as error:
-        raise DataError(path, None, str(error)) from None
+    if not os.path.exists(path):
+        raise DataError(path, None, "there is no such file; a campaign is made with: cranfield campaign init")
+    return read_toml(path, config_of)
 
 
 def config_of(data: Mapping[str, Any]) -> Config:
@@ -192,29 +181,29 @@ def config_of(data: Mapping[str, Any]) -> Config:
     """
     from cranfield.measures import parse
 
-    _known(data, ("name", "database", "measures", "rules", "pool", "judging", "results", "phases"), "")
+    only_known(data, ("name", "database", "measures", "rules", "pool", "judging", "results", "phases"), "")
     for name in ("name", "measures"):
         if not data.get(name):
             raise UsageError(f"{name} is missing")
-    measures = _typed(data, "measures", list, "")
-    rules = Rules(**_values(data, "rules", Rules))
-    pool = PoolPlan(**_values(data, "pool", PoolPlan))
+    measures = typed_entry(data, "measures", list, "")
+    rules = Rules(**entries_for(_table(data, "rules"), Rules, "rules."))
+    pool = PoolPlan(**entries_for(_table(data, "pool"), PoolPlan, "pool."))
     judging, results = _table(data, "judging"), _table(data, "results")
-    _known(judging, ("mode", "grades", "overlap", "gold_rate", "repeat_rate"), "judging.")
-    _known(results, ("public",), "results.")
-    labels = _typed(judging, "grades", list, "judging.", None)
+    only_known(judging, ("mode", "grades", "overlap", "gold_rate", "repeat_rate"), "judging.")
+    only_known(results, ("public",), "results.")
+    labels = typed_entry(judging, "grades", list, "judging.", None)
     config = Config(
-        str(_typed(data, "name", str, "")),
+        str(typed_entry(data, "name", str, "")),
         tuple(str(parse(str(measure))) for measure in measures),
-        str(_typed(data, "database", str, "", "campaign.db")),
+        str(typed_entry(data, "database", str, "", "campaign.db")),
         rules,
         pool,
         DEFAULT_GRADES if labels is None else tuple((float(at), str(label)) for at, label in enumerate(labels)),
-        _typed(judging, "overlap", int, "judging.", 1),
-        _typed(results, "public", bool, "results.", False),
-        _typed(judging, "mode", str, "judging.", "graded"),
-        float(_typed(judging, "gold_rate", float | int, "judging.", 0.0)),
-        float(_typed(judging, "repeat_rate", float | int, "judging.", 0.0)),
+        typed_entry(judging, "overlap", int, "judging.", 1),
+        typed_entry(results, "public", bool, "results.", False),
+        typed_entry(judging, "mode", str, "judging.", "graded"),
+        float(typed_entry(judging, "gold_rate", float | int, "judging.", 0.0)),
+        float(typed_entry(judging, "repeat_rate", float | int, "judging.", 0.0)),
         _dates(_table(data, "phases")),
     )
     _check(config)
@@ -277,13 +266,13 @@ def _check_on_grades(measure: str) -> None:
 
 
 def _dates(phases: Mapping[str, Any]) -> dict[str, Dates]:
-    _known(phases, PHASES, "phases.")
+    only_known(phases, PHASES, "phases.")
     dates = {}
     for phase, table in phases.items():
         where = f"phases.{phase}"
         if not isinstance(table, dict):
             raise UsageError(f"{where} == {shown(table)}, must be a table with opens and closes")
-        _known(table, ("opens", "closes"), f"{where}.")
+        only_known(table, ("opens", "closes"), f"{where}.")
         for name, value in table.items():
             if not isinstance(value, datetime):
                 raise UsageError(f"{where}.{name} == {shown(value)}, must be a time such as 2027-03-01T23:59:59Z")
@@ -296,32 +285,6 @@ def _dates(phases: Mapping[str, Any]) -> dict[str, Dates]:
     return dates
 
 
-def _known(table: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
-    for name in table:
-        if name not in names:
-            raise nearest(f"{where}{name}", [f"{where}{known}" for known in names], "entry")
-
-
 def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    table: Mapping[str, Any] = _typed(data, name, dict, "", {})
+    table: Mapping[str, Any] = typed_entry(data, name, dict, "", {})
     return table
-
-
-def _typed(table: Mapping[str, Any], name: str, kind: Any, where: str, default: Any = None) -> Any:
-    value = table.get(name, default)
-    if value is not default and (not isinstance(value, kind) or (kind is not bool and isinstance(value, bool))):
-        words: dict[Any, str] = {
-            str: "text", int: "a whole number", float | int: "a number", bool: "true or false", list: "a list",
-            dict: "a table",
-        }  # fmt: skip
-        raise UsageError(f"{where}{name} == {shown(value)}, must be {words[kind]}")
-    return value
-
-
-def _values(data: Mapping[str, Any], name: str, kind: type) -> dict[str, Any]:
-    """The entries of a table for a dataclass, each with the type of its default."""
-    table = _table(data, name)
-    defaults = {one.name: one.default for one in fields(kind)}
-    _known(table, tuple(defaults), f"{name}.")
-    types = {entry: int if default is None else type(default) for entry, default in defaults.items()}
-    return {entry: _typed(table, entry, types[entry], f"{name}.") for entry in table}
