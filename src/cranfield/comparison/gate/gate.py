@@ -59,7 +59,8 @@ class Conditions:
     def for_measures(self, measures: Sequence[Measure]) -> tuple[list[Measure], Conditions]:
         """All measures to compute, and the conditions in which the margin is that of `measures` if there are any."""
         named = self.of_measures()
-        chosen = as_measures([*(measures or ([] if named else [USUAL])), *named])
+        usual: list[Any] = [] if named else [USUAL]
+        chosen = as_measures([*(measures or usual), *named])
         if measures and not isinstance(self.margin, Mapping):
             return chosen, replace(self, margin={str(measure): self.margin for measure in measures})
         return chosen, self

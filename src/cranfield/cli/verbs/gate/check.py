@@ -40,15 +40,14 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
     measures: list[str] | None = options.measures()
     missing: str = options.missing()
     baseline: str | None = option(
-        "--baseline RUN", "The run to compare with, such as the one in production.", reads=True
+        "--baseline, -b RUN", "The run to compare with, such as the one in production.", reads=True
     )
     against: str | None = option(
-        "--against FILE", "Compare with the scores of an earlier build, which --save wrote; with topics in both.",
+        "--against FILE", "Compare with the scores of an earlier build, from --save.",
         reads=True,
     )  # fmt: skip
     margin: list[str] | None = option(
-        "--margin LOSS", "The loss to tolerate: a number, a percentage of the baseline such as 2%, or by measure, as "
-        "in nDCG@10=0.01. May be repeated. Default: 0.01.",
+        "--margin LOSS", "The loss to tolerate: 0.01 (the default), 2% of the baseline, or by measure: nDCG@10=0.01.",
     )  # fmt: skip
     rule: str = option(
         "--rule RULE", "When the margin is broken: {names} (a larger loss is not ruled out, or was observed).",
@@ -57,24 +56,26 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
     test: str = options.significance_test("t", "The test of the rule non-inferior: {names}.", GATE_TESTS)
     alpha: float | None = options.alpha()
     at_least: list[str] | None = option("--at-least MEASURE=LIMIT", "The lowest mean that passes. May be repeated.")
-    at_most: list[str] | None = option("--at-most MEASURE=LIMIT", "The highest mean that passes. May be repeated.")
+    at_most: list[str] | None = option(
+        "--at-most MEASURE=LIMIT", "The highest mean that passes. May be repeated.", group=MORE
+    )
     no_topic_below: list[str] | None = option(
         "--no-topic-below MEASURE=LIMIT", "No topic may score below this. May be repeated."
     )
     no_topic_drop: list[str] | None = option(
-        "--no-topic-drop MEASURE=LOSS", "No topic may lose more than this against the baseline. May be repeated."
+        "--no-topic-drop MEASURE=LOSS",
+        "No topic may lose more than this against the baseline. May be repeated.",
+        group=MORE,
     )
     resamples: int = option("--resamples, -B N", "Resamples, for tests that resample.", default=10_000, group=MORE)
-    seed: int = options.seed()
+    seed: int = option("--seed N", "Seed of the random numbers.", default=0, group=MORE)
     save: str | None = option("--save FILE", "Write the scores of the candidates, for --against.", group=RESULT)
     junit: str | None = option("--junit FILE", "Write the checks as JUnit XML.", group=RESULT)
     annotations: bool = flag("--annotations", "Also print errors as GitHub Actions shows them.", group=RESULT)
     history: str | None = option(
         "--history FILE", "Append the means to this file, for cranfield gate history.", group=RESULT
     )
-    build: str | None = option(
-        "--build NAME", "The name of the build in the history; default: its number.", group=RESULT
-    )
+    build: str | None = option("--build NAME", "The name of the build in the history; default: its number.", group=MORE)
 
     def run(self) -> int:
         from cranfield.comparison.gate.gate import Conditions, gate_scores
