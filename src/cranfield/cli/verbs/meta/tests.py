@@ -45,7 +45,7 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
         default="swap",
         names="meta.stability.accuracy_of_tests:TRUTHS",
     )
-    difference: float = option("--difference, -d D", "The true difference, for the power.", default=0.05)
+    difference: float = option("--difference, -d D", "The true difference, for the power.", default=0.05, group=MORE)
     topics: str | None = option("--topics, -n N,N,...", "The topics in an experiment; default: as many as there are.")
     what: str = option(
         "--show WHAT",
