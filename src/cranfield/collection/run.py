@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.collection.accepted_inputs import RunLike
 from cranfield.collection.column_names import named_columns
 from cranfield.collection.columns import Columns
 from cranfield.collection.records import Reading, Records, are_whole, from_mapping, matrix_columns, table_of
@@ -54,7 +55,7 @@ class Run(Records):
     @classmethod
     def of(
         cls,
-        thing: Any,
+        thing: RunLike,
         name: str | None = None,
         *,
         format: str | None = None,
