@@ -16,8 +16,8 @@ SECTIONS = {
     "Compare systems": ("compare", "leaderboard", "test", "anova", "power"),
     "Judge the measures": ("meta",),
     "Build a test collection": (
-        "sample-topics", "split", "pool", "judge", "campaign", "agree", "merge", "workers", "aware", "merge-effect",
-        "audit", "ppi", "label", "pool-bias",
+        "sample-topics", "split", "shard", "pool", "judge", "campaign", "agree", "merge", "workers", "aware",
+        "merge-effect", "audit", "ppi", "label", "pool-bias",
     ),
     "Evaluate with live traffic": ("log", "ab", "interleave", "clicks", "calibrate", "offpolicy"),
     "Score summaries and answers": (
@@ -47,8 +47,8 @@ GROUPS = {
         "evaluate the measures themselves; see: cranfield meta help",
         "cranfield meta power qrels.txt runs/*.run",
         (
-            "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "axioms", "gtheory", "inform",
-            "predict", "tests", "reproduce", "study", "online",
+            "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "meaningful", "axioms",
+            "gtheory", "inform", "predict", "tests", "reproduce", "study", "online",
         ),
     ),
     "pool": Group(

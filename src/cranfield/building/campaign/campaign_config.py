@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from cranfield import check
+from cranfield.building.campaign.campaign_modes import check_measures, check_mode, measure_names
 from cranfield.building.pools.pool_methods import Method
-from cranfield.building.serve.judging_settings import DEFAULT_GRADES, Settings
+from cranfield.building.serve.judging_settings import DEFAULT_GRADES, MODE_GRADES, Settings
 from cranfield.collection.run_rules import RunRules, check_rules
 from cranfield.collection.toml_files import entries_for, only_known, read_toml, typed_entry
-from cranfield.errors import CranfieldError, DataError, UsageError
+from cranfield.errors import DataError, UsageError
 from cranfield.text import shown
 
 FILE = "campaign.toml"
 PHASES = ("submission", "pooling", "judging", "results")
 """The phases of a campaign in their order. One of them is open at a time."""
-JUDGED = ("graded", "intents")
-"""The modes of judging that the leaderboard can be scored by."""
 LARGEST = 500_000_000
 STARTER = """\
 # What this campaign is. The server reads this file when it starts.
@@ -46,8 +45,8 @@ depth = 10                   # the documents of each list that are considered
 # budget = 500               # the most documents in all
 
 [judging]
-mode = "graded"              # "intents": a grade for each subtopic of the topics
-grades = ["not relevant", "relevant", "highly relevant"]
+mode = {mode}              # also "intents", "dimensions", "nuggets", "preferences": see docs/campaign.md
+{dimensions}grades = {grades}
 overlap = 1                  # how many assessors judge each document
 # gold_rate = 0.1            # the share of documents with known grades (init --gold), to check assessors
 # repeat_rate = 0.05         # the share of documents that an assessor judges a second time
@@ -113,6 +112,7 @@ class Config:
     overlap: int = 1
     public: bool = False
     mode: str = "graded"
+    dimensions: tuple[str, ...] = ()
     gold_rate: float = 0.0
     repeat_rate: float = 0.0
     dates: Mapping[str, Dates] = field(default_factory=dict)
@@ -121,8 +121,8 @@ class Config:
         """The settings of judging."""
         budget = self.pool.budget if self.pool.adaptive else None
         return before.changed(
-            title=self.name, mode=self.mode, grades=self.grades, overlap=self.overlap, seed=self.pool.seed,
-            gold_rate=self.gold_rate, repeat_rate=self.repeat_rate, budget=budget,
+            title=self.name, mode=self.mode, dimensions=self.dimensions, grades=self.grades, overlap=self.overlap,
+            seed=self.pool.seed, gold_rate=self.gold_rate, repeat_rate=self.repeat_rate, budget=budget,
         )  # fmt: skip
 
     def closed(self, phase: str, now: datetime | None = None) -> str | None:
@@ -135,11 +135,24 @@ class Config:
         return None
 
 
-def starter(name: str, measures: list[str], *, documents: str, database: str = "campaign.db") -> str:
+def starter(
+    name: str,
+    measures: list[str],
+    *,
+    documents: str,
+    database: str = "campaign.db",
+    mode: str = "graded",
+    dimensions: Sequence[str] = (),
+) -> str:
     """The text of a new file."""
     import json
 
+    named = json.dumps(list(dimensions), ensure_ascii=False)
+    grades = [label for _, label in MODE_GRADES.get(mode, DEFAULT_GRADES)]
     return STARTER.format(
+        mode=json.dumps(mode),
+        grades=json.dumps(grades),
+        dimensions=f"dimensions = {named}\n" if dimensions else "",
         name=json.dumps(name, ensure_ascii=False),
         database=json.dumps(database),
         measures=json.dumps(measures),
@@ -176,8 +189,6 @@ def config_of(data: Mapping[str, Any]) -> Config:
     >>> config.rules.depth, config.rules.runs
     (100, 3)
     """
-    from cranfield.measures import parse
-
     only_known(data, ("name", "database", "measures", "rules", "pool", "judging", "results", "phases"), "")
     for name in ("name", "measures"):
         if not data.get(name):
@@ -186,19 +197,23 @@ def config_of(data: Mapping[str, Any]) -> Config:
     rules = Rules(**entries_for(_table(data, "rules"), Rules, "rules."))
     pool = PoolPlan(**entries_for(_table(data, "pool"), PoolPlan, "pool."))
     judging, results = _table(data, "judging"), _table(data, "results")
-    only_known(judging, ("mode", "grades", "overlap", "gold_rate", "repeat_rate"), "judging.")
+    only_known(judging, ("mode", "dimensions", "grades", "overlap", "gold_rate", "repeat_rate"), "judging.")
     only_known(results, ("public",), "results.")
     labels = typed_entry(judging, "grades", list, "judging.", None)
+    mode = typed_entry(judging, "mode", str, "judging.", "graded")
+    usual = MODE_GRADES.get(mode, DEFAULT_GRADES)
+    grades = usual if labels is None else tuple((float(at), str(label)) for at, label in enumerate(labels))
     config = Config(
         str(typed_entry(data, "name", str, "")),
-        tuple(str(parse(str(measure))) for measure in measures),
+        measure_names(measures, mode),
         str(typed_entry(data, "database", str, "", "campaign.db")),
         rules,
         pool,
-        DEFAULT_GRADES if labels is None else tuple((float(at), str(label)) for at, label in enumerate(labels)),
+        grades,
         typed_entry(judging, "overlap", int, "judging.", 1),
         typed_entry(results, "public", bool, "results.", False),
-        typed_entry(judging, "mode", str, "judging.", "graded"),
+        mode,
+        tuple(map(str, typed_entry(judging, "dimensions", list, "judging.", ()))),
         float(typed_entry(judging, "gold_rate", float | int, "judging.", 0.0)),
         float(typed_entry(judging, "repeat_rate", float | int, "judging.", 0.0)),
         _dates(_table(data, "phases")),
@@ -214,48 +229,13 @@ def _check(config: Config) -> None:
     if rules.bytes > LARGEST:
         raise UsageError(f"rules: bytes == {rules.bytes:,}, must be at most {LARGEST:,}")
     check.whole("pool", depth=pool.depth, per_topic=pool.per_topic, budget=pool.budget)
-    check.one_of("judging", JUDGED, mode=config.mode)
-    _check_measures(config)
+    check_mode(config)
+    check_measures(config)
     if pool.samples and pool.budget is None and pool.per_topic is None:
         raise UsageError(f"pool: {pool.method} needs the number of documents to draw: give budget or per_topic")
     if pool.adaptive and pool.per_topic is not None:
         raise UsageError(f"pool: per_topic applies only to methods with a fixed order, not to {pool.method}")
     config.settings(Settings())
-
-
-def _check_measures(config: Config) -> None:
-    """Raise an error for measures that the judgments will not fit."""
-    from cranfield.measures import parse
-
-    for name in config.measures:
-        needs = parse(name).looks_at()
-        if "intents" in needs and config.mode != "intents":
-            raise UsageError(f'measures: {name} needs judgments by intent; write mode = "intents" under [judging]')
-        if config.pool.samples and not needs & {"sample", "inclusion"}:
-            raise UsageError(
-                f"measures: {name} cannot be estimated from the sample that {config.pool.method} draws; use xinfAP, "
-                "infNDCG or statAP, or another method"
-            )
-        if lacking := sorted(needs & {"dimensions", "lengths"}):
-            raise UsageError(f"measures: {name} needs {' and '.join(lacking)}, which a campaign does not have")
-        if config.mode == "graded" and not config.pool.samples:
-            _check_on_grades(name)
-    if config.pool.samples and config.mode == "intents":
-        raise UsageError(f"pool: {config.pool.method} draws a sample, which cannot be judged by intent")
-
-
-def _check_on_grades(measure: str) -> None:
-    """Raise an error for a measure that grades alone are not enough for; a small example shows it."""
-    from cranfield.evaluation.evaluator import evaluate
-
-    try:
-        evaluate({"topic": {"a": 1, "b": 0}}, {"run": {"topic": {"a": 2.0, "b": 1.0}}}, measure)
-    except CranfieldError as error:
-        why = str(error).partition(":")[0]
-        raise UsageError(
-            f"measures: {measure} cannot be computed from one grade for each document: {why}; for diversity measures, "
-            'write mode = "intents" under [judging]'
-        ) from None
 
 
 def _dates(phases: Mapping[str, Any]) -> dict[str, Dates]:

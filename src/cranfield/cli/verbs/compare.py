@@ -31,7 +31,8 @@ LABEL = "tab:comparison"
 class CompareVerb(ByClass, SeveralCollections, options.Rescaled, Plotting):
     """Test which runs differ: differences with confidence intervals, p-values, effect sizes, and groups of runs.
 
-    With a baseline or several measures there is one table as papers have it: a row per run, a few columns per measure.
+    With a baseline or several measures there is one table as papers have it: a row per run, a few columns per measure;
+    --show chooses them (default: difference,p; all but percent for one measure; percent in latex).
     p-values are corrected for the number of comparisons. Notes below the table state the test, the correction, the
     significance level, the number of topics and reasons for doubt. csv and tsv hold a row per pair and measure; json
     holds everything; latex is a table for a paper, which needs the package booktabs. Differences are run − baseline, or
@@ -45,12 +46,10 @@ class CompareVerb(ByClass, SeveralCollections, options.Rescaled, Plotting):
 cranfield compare qrels.txt runs/*.run -m nDCG@10
 cranfield compare --sample  # try it on the bundled sample collection
 cranfield compare qrels.txt runs/*.run -m nDCG@10 --test randomised-tukey  # all pairs at once
-cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25
 cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25 --show percent,p,effect
 cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25 --format latex --label tab:results
 cranfield compare --collections beir.toml -m nDCG@10 --baseline bm25  # on each collection, and over all
 cranfield compare --scores matrix.csv --test wilcoxon --correction bh
-cranfield compare --scores matrix.csv --test sign --margin 0.01
 cranfield compare qrels.txt bm25.run dense.run -m AP --topics
 cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lists instead of scores
 """
@@ -125,8 +124,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
     seed: int = options.seed()
     columns: str | None = option(
         "--show COLUMNS",
-        "With --baseline: the columns beside each mean, such as percent,p, of {names} (the topics won, tied and lost); "
-        "default: difference,p for several measures, all but percent for one, percent in latex.",
+        "With --baseline, the columns beside each mean: one or more of {names}.",
         names="comparison.wide_table:SHOWN",
         group=RESULT,
     )
@@ -139,9 +137,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
     )
     caption: str | None = option("--caption TEXT", "latex: the caption, written in LaTeX.", group=MORE)
     label: str = option("--label NAME", "latex: the label.", default=LABEL, group=MORE)
-    pairs: bool = flag(
-        "--pairs", "Print a row per pair: difference, interval, p, effect size, topics won and lost.", group=RESULT
-    )
+    pairs: bool = flag("--pairs", "Print a row per pair, even if there are many.", group=RESULT)
     topics: bool = flag(
         "--topics, -q",
         "Print the difference on each topic between the best run and the baseline (or the second best run).",

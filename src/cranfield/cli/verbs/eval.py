@@ -35,7 +35,8 @@ class EvalVerb(ByClass, SeveralCollections, Printing):
     The statistic area is the area under the curve of the mean of the x worst topics of a run, by default for x up to a
     quarter of the topics (Voorhees, TREC 2003). Intervals use Student's t for means, otherwise the bootstrap. For
     measures that do not depend on missed documents (recall-free), [worst] and [best] are bounds of the score; for
-    others, they are two scenarios.
+    others, they are two scenarios. Ranks of lists (--interval-scale) are equally spaced, as means assume; the measure
+    needs a small cutoff (docs/meta.md).
 
     With --collection, the table has a row per run and a column per collection, and the mean over collections, each with
     the same weight. Runs are matched by name. With -q, the scores of the collections follow one another.
@@ -54,6 +55,7 @@ zcat bm25.run.gz | cranfield eval qrels.txt - -m AP
 cranfield eval qrels.txt bm25.run -m uRBP -m "CAM(nDCG@10)" --dimension understandability=clear.qrels
 cranfield eval qrels.txt runs/*.run -m AP --statistic URisk --baseline bm25 --alpha 5
 cranfield eval qrels.txt runs/*.run -m AP --by classes.txt  # for each class of topics
+cranfield eval qrels.txt runs/*.run -m AP@10 --interval-scale  # ranks of lists instead of scores
 cranfield eval --collection covid=covid.qrels:covid/*.run --collection nq=nq.qrels:nq/ -m nDCG@10
 cranfield eval --collections beir.toml -m nDCG@10 --sort nDCG@10 --format latex
 cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
@@ -72,6 +74,10 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
     )
     residual: bool = flag(
         "--residual", "Also score with all unjudged documents at grade 0 ([worst]) and at the highest grade ([best])."
+    )
+    interval_scale: bool = flag(
+        "--interval-scale",
+        "Replace each score by the rank of its list among all lists up to the cutoff, in the order of the measure.",
     )
     per_topic: bool = options.per_topic("Also print the scores of each topic; in json, csv and tsv only these.")
     format: str = format_option("trec", help="{names} (as trec_eval prints).")
@@ -98,6 +104,12 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
         if self.worst is not None and self.statistic != "area":
             raise UsageError("--worst applies only to --statistic area")
         self._check_risk([*self.measured, *self.sorted_by])
+        others = {
+            "--residual": self.residual, "--sort": self.sorted_by, "--depth": self.depth, "--collection": self.several,
+        }  # fmt: skip
+        conflict = next((name for name, value in others.items() if value), None)
+        if self.interval_scale and conflict:
+            raise UsageError(f"--interval-scale and {conflict} do not go together; leave out one of them")
         if self.several and self.statistic in (*RISKS, "area"):
             raise UsageError(f"--statistic {self.statistic} is of one collection; leave out --collection, or use mean")
         if self.several and self.level and self.statistic != "mean":
@@ -130,7 +142,10 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
         if self.several:
             self._run_collections(every, measured)
             return
-        scores = self.evaluate(every, missing=self.missing, depth=self.depth, threads=self.threads)
+        if self.interval_scale:
+            scores = self.interval_scores(every, self.missing)
+        else:
+            scores = self.evaluate(every, missing=self.missing, depth=self.depth, threads=self.threads)
         alpha = 1.0 if self.alpha is None else self.alpha
         risks = (lambda some: some.risk(self.statistic, self.baseline, alpha)) if self.statistic in RISKS else None
         if self.sorted_by:
