@@ -13,7 +13,7 @@ from cranfield.assessed.joined_runs import distinct_names, each_run
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.shards import shards_of
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import Evaluator, MeasureLike, score
 from cranfield.scores.scores import Scores
 from cranfield.text import counted
@@ -78,7 +78,7 @@ def shard_scores(
     if lacking:
         verb = "has" if lacking == 1 else "have"
         topics = f"{counted(lacking, 'topic')} of {len(lists.topics)}"
-        warnings.warn(f"{topics} {verb} no relevant document in some shard", CranfieldWarning, stacklevel=2)
+        warn_caller(f"{topics} {verb} no relevant document in some shard", CranfieldWarning)
     return scores
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from cranfield.errors import NotedWarning, UsageError
+from cranfield.errors import NotedWarning, UsageError, warn_caller
 from cranfield.online.clicks.click_kinds import (
     BROWSING,
     EXAMINATION,
@@ -74,7 +73,7 @@ def fit_clicks(
     notes = _notes(kind, data, shown, clicked, fit, settings)
     for message in _cautions(kind, fit):
         notes.append(message)
-        warnings.warn(message, NotedWarning, stacklevel=2)
+        warn_caller(message, NotedWarning)
     return ClickModel(
         kind.name, data.names, fit.values, data.ranks, shown, clicked, fit.log_likelihood, len(fit.trace),
         fit.converged, settings.level, settings.exact, settings.prior, settings.rank_prior, settings.clicks, part,
