@@ -133,17 +133,8 @@ def test_there_are_more_than_a_hundred_kinds() -> None:
     assert len(CASES) > 200
 
 
-@pytest.mark.parametrize(
-    ("words", "content", "expected"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
-)
-def test_bad_input_is_an_error_with_its_place(
-    cranfield: Cranfield,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    words: str,
-    content: bytes | None,
-    expected: str,
-) -> None:
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name, data in {"good.qrels": QRELS, "good.run": RUN, "other.run": OTHER}.items():
         Path(name).write_bytes(data)
