@@ -11,6 +11,7 @@ from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.assessed.lists import Assessed
+from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.comparison.differences import noise
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
@@ -30,7 +31,7 @@ _BLOCK = 1_000_000
 """Number of pairs of runs held at a time, to bound memory."""
 
 
-def joined(caller: str, qrels: object, runs: object, options: JoinOptions | None) -> Assessed:
+def joined(caller: str, qrels: QrelsLike | Assessed, runs: RunsLike | None, options: JoinOptions | None) -> Assessed:
     """Judgments joined with runs; or `qrels` itself, if these are assessed lists already."""
     if isinstance(qrels, Assessed):
         return qrels
@@ -59,8 +60,8 @@ class Rescorer:
     def __init__(
         self,
         caller: str,
-        qrels: object,
-        runs: object,
+        qrels: QrelsLike | Assessed,
+        runs: RunsLike | None,
         measures: list[Measure],
         options: JoinOptions | None,
         missing: str,
