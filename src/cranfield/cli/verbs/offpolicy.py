@@ -46,7 +46,7 @@ cranfield offpolicy log/ --run new.run --topics topics.tsv --examined pbm.json -
         default="clicks",
         choices=("clicks", "dcg"),
     )
-    depth: int = option("--depth N", "With --run: the ranks of the new lists that count.", default=10)
+    depth: int = option("--depth N", "With --run: the ranks of the lists that count.", default=10)
     column: list[str] | None = option(
         "--column ROLE=NAME",
         "The name of a column: reward, propensity, context, action, user or model. May be repeated.",
