@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cranfield.collection.run import read_runs as read_runs
     from cranfield.collection.topics import Topics as Topics
     from cranfield.comparison.compare import compare as compare
+    from cranfield.comparison.leaderboard import leaderboard as leaderboard
     from cranfield.errors import CranfieldError as CranfieldError
     from cranfield.errors import CranfieldWarning as CranfieldWarning
     from cranfield.errors import DataError as DataError
@@ -49,6 +50,7 @@ _HOME = {
     "collection.run": ("Run", "read_runs"),
     "collection.topics": ("Topics",),
     "comparison.compare": ("compare",),
+    "comparison.leaderboard": ("leaderboard",),
     "errors": ("CranfieldError", "CranfieldWarning", "DataError", "UsageError"),
     "evaluation.evaluator": ("Evaluator", "evaluate", "score"),
     "evaluation.explanation": ("explain",),

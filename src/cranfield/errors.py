@@ -31,3 +31,7 @@ class CranfieldWarning(UserWarning):
 
 class NotedWarning(CranfieldWarning):
     """A warning that the notes of the scores repeat; the command line prints it only where these are not shown."""
+
+
+class SameRunWarning(CranfieldWarning):
+    """Two runs cannot be told apart: perhaps one run is given twice."""

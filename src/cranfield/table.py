@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import unicodedata
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -38,7 +38,7 @@ class Estimate:
 Cell = str | int | float | Estimate | None
 """Text, a count, a number, a number with its interval, or an empty cell."""
 
-KINDS = ("text", "number", "count", "probability")
+KINDS = ("text", "number", "count", "probability", "difference", "percent")
 BETTER = ("higher", "lower", "neither")
 FORMATS = ("text", "json", "csv", "tsv", "latex", "markdown", "html")
 DIGITS = 4
@@ -50,12 +50,19 @@ UNDEFINED = "-"
 class Column:
     """The heading of a column, the kind of its cells, and whether higher or lower values are better.
 
-    A `probability` is a number; one that is too small for the digits shown is printed as `<0.0001`, never as 0.
+    A `probability` is a number; one that is too small for the digits shown is printed as `<0.0001`, never as 0. A
+    `difference` has a sign, and so has a `percent`, with one digit. Neighbours of one `group` have a heading in common.
     """
 
     header: str
     kind: str = "text"
     better: str = "neither"
+    group: str = ""
+
+    @property
+    def name(self) -> str:
+        """The heading in formats without common headings."""
+        return f"{self.group} {self.header}".strip()
 
 
 @dataclass(frozen=True)
@@ -138,6 +145,8 @@ class Table:
             return (f"<{least:.{self._shown_digits}f}",)
         if column.kind in ("number", "probability"):
             return (f"{cell:z.{self._shown_digits}f}",)  # z: no -0.0000
+        if column.kind in ("difference", "percent"):
+            return (f"{cell:+z.{1 if column.kind == 'percent' else self._shown_digits}f}",)
         return (f"{cell:g}" if isinstance(cell, float) and column.kind == "text" else f"{cell:.0f}",)
 
     def _shown(self) -> list[list[str]]:
@@ -161,6 +170,9 @@ class Table:
         shown = self._shown()
         headers = [printable(column.header) for column in self.columns]
         wide = [max(map(visible_width, [head, *cells])) for head, cells in zip(headers, shown, strict=True)]
+        for span in self._spans(range(len(wide))):  # a common heading may need more room than its columns
+            room = sum(wide[c] for c in span) + 2 * (len(span) - 1)
+            wide[span[-1]] += max(0, visible_width(printable(self.columns[span[0]].group)) - room)
         blocks = ["\n".join(self._lines(block, headers, shown, wide, color)) for block in self._blocks(wide, width)]
         caption = [printable(self.caption)] if self.caption else []
         return "\n".join([*caption, "\n\n".join(blocks), *map(printable, self.notes)])
@@ -169,6 +181,9 @@ class Table:
         self, block: Sequence[int], headers: list[str], shown: list[list[str]], wide: list[int], color: bool
     ) -> Iterator[str]:
         sides = ["left" if self.columns[c].kind == "text" else "right" for c in block]
+        if any(self.columns[c].group for c in block):
+            spans = [(span, sum(wide[c] for c in span) + 2 * (len(span) - 1)) for span in self._spans(block)]
+            yield "  ".join(_centred(printable(self.columns[span[0]].group), room) for span, room in spans).rstrip()
         yield "  ".join(pad(headers[c], wide[c], side) for c, side in zip(block, sides, strict=True)).rstrip()
         for r in range(len(self.rows)):
             cells = [pad(shown[c][r], wide[c], side) for c, side in zip(block, sides, strict=True)]
@@ -177,20 +192,37 @@ class Table:
             yield "  ".join(cells).rstrip()
 
     def _blocks(self, wide: Sequence[int], width: int | None) -> list[list[int]]:
-        """Split the columns into blocks that fit the width; every block begins with the text columns on the left."""
-        keys = next((c for c, column in enumerate(self.columns) if column.kind != "text"), len(wide))
+        """Split the columns into blocks that fit the width; every block begins with the text columns on the left.
+
+        Columns with a common heading stay together if a block can hold them.
+        """
+        keys = next((c for c, column in enumerate(self.columns) if column.kind != "text" or column.group), len(wide))
         every = list(range(len(wide)))
         if width is None or sum(wide) + 2 * (len(wide) - 1) <= width:
             return [every]
         blocks: list[list[int]] = []
         room = -1
-        for c in every[keys:]:
-            if not blocks or wide[c] + 2 > room:
-                blocks.append(every[:keys])
-                room = width - sum(wide[:keys]) - 2 * (keys - 1)
-            blocks[-1] = [*blocks[-1], c]
-            room -= wide[c] + 2
+        whole = width - sum(wide[:keys]) - 2 * (keys - 1)
+        for span in self._spans(every[keys:]):
+            needed = sum(wide[c] + 2 for c in span)
+            for part in [span] if needed <= whole else [[c] for c in span]:
+                needed = sum(wide[c] + 2 for c in part)
+                if not blocks or needed > room:
+                    blocks.append(every[:keys])
+                    room = whole
+                blocks[-1] = [*blocks[-1], *part]
+                room -= needed
         return blocks or [every]
+
+    def _spans(self, columns: Iterable[int]) -> list[list[int]]:
+        """Columns with a common heading together, other columns alone."""
+        spans: list[list[int]] = []
+        for c in columns:
+            if spans and self.columns[c].group and self.columns[spans[-1][0]].group == self.columns[c].group:
+                spans[-1].append(c)
+            else:
+                spans.append([c])
+        return spans
 
     def latex(self) -> str:
         r"""Return a `tabular` with booktabs rules, inside a `table` if there is a caption.
@@ -202,6 +234,7 @@ class Table:
         if self.caption:
             lines += [r"\begin{table}", r"\centering", rf"\caption{{{escape_latex(self.caption)}}}"]
         lines += [rf"\begin{{tabular}}{{{align}}}", r"\toprule"]
+        lines += self._latex_groups()
         lines.append(" & ".join(escape_latex(column.header) for column in self.columns) + r" \\")
         lines.append(r"\midrule")
         lines += [" & ".join(cells) + r" \\" for cells in self._marked(escape_latex, r"\textbf{", "}")]
@@ -210,10 +243,19 @@ class Table:
             lines.append(r"\end{table}")
         return "\n".join(lines)
 
+    def _latex_groups(self) -> Iterator[str]:
+        """The line of common headings, with rules below them."""
+        spans = self._spans(range(len(self.columns)))
+        named = [(span, escape_latex(self.columns[span[0]].group)) for span in spans]
+        if any(group for _, group in named):
+            cells = (rf"\multicolumn{{{len(span)}}}{{c}}{{{group}}}" if group else "" for span, group in named)
+            yield " & ".join(cells) + r" \\"
+            yield " ".join(rf"\cmidrule(lr){{{span[0] + 1}-{span[-1] + 1}}}" for span, group in named if group)
+
     def markdown(self) -> str:
         """Return a pipe table with the best cells in bold."""
         rule = [":--" if column.kind == "text" else "--:" for column in self.columns]
-        rows = [[escape_markdown(column.header) for column in self.columns], rule]
+        rows = [[escape_markdown(column.name) for column in self.columns], rule]
         rows += self._marked(escape_markdown, "**", "**")
         lines = [f"| {' | '.join(cells)} |" for cells in rows]
         above = [escape_markdown(self.caption), ""] if self.caption else []
@@ -230,7 +272,10 @@ class Table:
         lines = ["<table>"]
         if self.caption:
             lines.append(f"<caption>{escape(self.caption)}</caption>")
-        lines += [f"<thead><tr>{head}</tr></thead>", "<tbody>"]
+        spans = self._spans(range(len(self.columns)))
+        above = "".join(f'<th colspan="{len(span)}">{escape(self.columns[span[0]].group)}</th>' for span in spans)
+        above = f"<tr>{above}</tr>" if any(column.group for column in self.columns) else ""
+        lines += [f"<thead>{above}<tr>{head}</tr></thead>", "<tbody>"]
         for cells in self._marked(escape, "<strong>", "</strong>"):
             lines.append("<tr>" + "".join(f"<td{s}>{c}</td>" for c, s in zip(cells, styles, strict=True)) + "</tr>")
         lines += ["</tbody>", "</table>"]
@@ -258,7 +303,7 @@ class Table:
         with_interval = [any(isinstance(row[c], Estimate) for row in self.rows) for c in range(len(self.columns))]
         names = []
         for column, spans in zip(self.columns, with_interval, strict=True):
-            names += [column.header, f"{column.header} low", f"{column.header} high"] if spans else [column.header]
+            names += [column.name, f"{column.name} low", f"{column.name} high"] if spans else [column.name]
         rows = []
         for row in self.rows:
             out: list[str | float | None] = []
@@ -335,6 +380,11 @@ def pad(text: str, width: int, side: str) -> str:
     return text + blanks if side == "left" else blanks + text
 
 
+def _centred(text: str, width: int) -> str:
+    left = (width - visible_width(text)) // 2
+    return pad(" " * left + text, width, "left")
+
+
 def bold(text: str) -> str:
     """Make text bold in a terminal, but not the spaces around it."""
     bare = text.strip()
@@ -349,7 +399,7 @@ _LATEX = str.maketrans(
         "<": r"\textless{}",
         ">": r"\textgreater{}",
         "|": r"\textbar{}",
-        '"': r"\textquotedbl{}",
+        '"': r"\char34{}",  # \textquotedbl needs another font encoding than the usual one
         **{c: "\\" + c for c in "&%$#_{}"},
         # pdflatex has these signs only in mathematics.
         "α": r"$\alpha$",

@@ -105,3 +105,11 @@ def test_labels_for_agreement_have_judged_citations_only() -> None:
     labels = support_labels({"person": {"x": {"1": ANSWER}}, "machine": {"x": {"1": ANSWER}}})
     assert len(labels.items) == 3
     assert labels.scale == ("0.5", "1")
+
+
+def test_a_topic_without_an_answer_has_no_share_of_uncited_sentences() -> None:
+    answers = {"x": {"1": [Sentence("A.", ("d",), (1.0,)), Sentence("B.", (), ())]}, "y": {"2": []}}
+    scores = citation_scores(answers, ["uncited", "citation-recall"])
+    assert scores.values[0, 0, 0] == 0.5
+    assert np.isnan(scores.values[0]).tolist() == [[False, True], [True, True]]
+    assert scores.values[1].tolist() == [[0.5, 0], [0, 0]]

@@ -245,3 +245,18 @@ def test_pyramid_scores_by_hand() -> None:
 def test_pyramids_need_weights() -> None:
     with pytest.raises(UsageError, match="the number of models that express it"):
         pyramid_scores(FOUND)
+
+
+def test_a_topic_without_an_answer_scores_0_and_an_empty_answer_is_counted() -> None:
+    nuggets = {topic: {"a": Nugget("a", "bass", "vital")} for topic in "123"}
+    found = Assignments({"x": {"1": {"a": 1.0}}, "y": {topic: {"a": 0.0} for topic in "123"}}, nuggets)
+    texts = {"x": {"1": "bass", "9": "?"}, "y": {"1": "no", "2": " ", "3": "no"}}
+    scores = nugget_scores(found, ["Prec", "F"], texts=texts)
+    assert scores.missing[0].tolist() == [False, True, True]
+    assert scores.values[:, 0].tolist() == [[1, 0, 0], [1, 0, 0]]
+    assert scores.values[0, 1].tolist() == [0, 1, 0]  # 1 − max(0, l − 0) / l; no character is above the allowance
+    assert scores.notes[:2] == (
+        "1 answer to a topic without nuggets, left out: x: 9",
+        "1 empty answer: y: 2",
+    )
+    assert pourpre(texts, nuggets).notes[:2] == scores.notes[:2]

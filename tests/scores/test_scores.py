@@ -103,8 +103,8 @@ def test_an_exact_label_is_found_if_two_labels_name_one_measure() -> None:
 
 
 def test_a_misspelt_name_is_answered_with_the_nearest() -> None:
-    with pytest.raises(UsageError, match="no measure 'p@5'; did you mean 'P@5'"):
-        small()["p@5"]
+    with pytest.raises(UsageError, match="no measure 'PP@5'; did you mean 'P@5'"):
+        small()["PP@5"]
     with pytest.raises(UsageError, match="no topic '9'; there are '1', '2', '3'"):
         small().select(topics="9")
 

@@ -176,7 +176,7 @@ def citation_scores(
     unjudged: what becomes of citations that nobody judged: `zero` (no support) or `skip` (as if they were not there).
     counted_citations: `all`, or the `first` of every sentence only, as TREC's RAG track judged them.
 
-    An answer without citations has precision 0 and recall 0; an empty answer is 0 in both.
+    An answer without citations has precision 0 and recall 0; an empty answer is 0 in both, and undefined in `uncited`.
     Reference: Thakur et al., Support Evaluation for the TREC 2024 RAG Track, SIGIR 2025, arXiv:2504.15205
 
     >>> one, two = Sentence("A.", ("d1", "d2"), (1.0, 0.0)), Sentence("B.", (), ())
@@ -242,7 +242,7 @@ def _of_answer(support: Sequence[Sequence[float]], cites: Sequence[bool], beta: 
         "citation-precision-strict": precision(True),
         "citation-recall-strict": recall(True),
         "supported": sum(max(part) >= 1 for part in support if part) / citing if citing else 0.0,
-        "uncited": 1 - sum(cites) / len(cites) if cites else 0.0,
+        "uncited": 1 - sum(cites) / len(cites) if cites else np.nan,
     }
 
 

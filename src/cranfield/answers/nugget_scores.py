@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.answers.answer_texts import TextsOfRuns
-from cranfield.answers.nugget_files import VITAL, Assignments, check_nuggets, weights_of
+from cranfield.answers.nugget_files import VITAL, Assignments, Nuggets, check_nuggets, weights_of
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
@@ -83,7 +83,8 @@ def nugget_scores(
     weighting: where weights are from, see `weights_of`.
     partial_matches: does a nugget with partial support count as found in `W-Rec`, `Prec` and `F`?
 
-    A topic without nuggets (of positive weight, for `W-Rec`; vital ones, for `vital`) is undefined.
+    A topic without nuggets (of positive weight, for `W-Rec`; vital ones, for `vital`) is undefined. A topic that a run
+    does not answer scores 0. An empty answer has Prec 1, since its length is within the allowance, and F 0.
     References: Dang & Lin, Different Structures for Evaluating Answers to Complex Questions: Pyramids Won't Topple, and
     Neither Will Human Assessors, ACL 2007, 768-775
 
@@ -118,8 +119,10 @@ def nugget_scores(
             row = _of_answer(
                 nuggets[topic], weights[topic], given or {}, text or "", beta, allowance, white_space, partial_matches
             )
+            if missing[r, t]:
+                row = {name: value if np.isnan(value) else 0.0 for name, value in row.items()}
             values[:, r, t] = [row[name] for name in names]
-    notes = [*assignments.notes]
+    notes = [*assignments.notes, *text_notes(texts, nuggets)]
     if unassigned:
         notes.append(
             f"{counted(len(unassigned), 'answer')} without assignments, as if no nugget was found: {listed(unassigned)}"
@@ -132,6 +135,17 @@ def nugget_scores(
     if "F" in names:
         notes.append(f"F: β = {beta:g}")
     return Scores(names, runs, topics, values, missing, "zero", notes)
+
+
+def text_notes(texts: TextsOfRuns | None, nuggets: Nuggets) -> list[str]:
+    """Notes about texts of topics without nuggets, and about empty texts."""
+    notes = []
+    pairs = [(run, topic, text) for run, of_run in (texts or {}).items() for topic, text in of_run.items()]
+    if unknown := [f"{run}: {topic}" for run, topic, _ in pairs if topic not in nuggets]:
+        notes.append(f"{counted(len(unknown), 'answer')} to a topic without nuggets, left out: {listed(unknown)}")
+    if empty := [f"{run}: {topic}" for run, topic, text in pairs if topic in nuggets and not text.strip()]:
+        notes.append(f"{counted(len(empty), 'empty answer')}: {listed(empty)}")
+    return notes
 
 
 def _chosen(measures: Iterable[str] | None, has_importance: bool, has_texts: bool) -> list[str]:

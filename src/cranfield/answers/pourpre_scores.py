@@ -14,7 +14,7 @@ from cranfield import check
 from cranfield.answers.answer_rows import read_rows
 from cranfield.answers.answer_texts import TextsOfRuns
 from cranfield.answers.nugget_files import Nuggets, check_nuggets, weights_of
-from cranfield.answers.nugget_scores import WEIGHTINGS, allowance_precision, characters, f_measure
+from cranfield.answers.nugget_scores import WEIGHTINGS, allowance_precision, characters, f_measure, text_notes
 from cranfield.answers.tokenisation import WordRules
 from cranfield.collection.source import PathLike
 from cranfield.errors import UsageError
@@ -107,7 +107,11 @@ def pourpre(
             recall = _recall(common, sizes, weight, average)
             precision = allowance_precision(characters(text or "", white_space), int((common > 0).sum()), allowance)
             values[0, r, t] = np.nan if np.isnan(recall) else f_measure(precision, recall, beta)
-    notes = [note, f"POURPRE: {average} average, β = {beta:g}, {allowance:g} characters for each nugget with a match"]
+    notes = [
+        *text_notes(texts, nuggets),
+        note,
+        f"POURPRE: {average} average, β = {beta:g}, {allowance:g} characters for each nugget with a match",
+    ]
     empty = [
         f"{topic}: {nugget.id}" for topic in topics for nugget in nuggets[topic].values() if not nugget.text.strip()
     ]

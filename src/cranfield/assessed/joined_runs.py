@@ -34,7 +34,7 @@ from cranfield.collection.source import (
     stem,
     unmarked,
 )
-from cranfield.errors import CranfieldWarning, DataError, NotedWarning, UsageError
+from cranfield.errors import CranfieldWarning, DataError, NotedWarning, SameRunWarning, UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
@@ -344,7 +344,7 @@ class RunJoiner:
         same = [f"{first} and {second}" for first, second in self._same_runs(lists)]
         if same:
             what = "the same judged documents are at the same ranks; is one run given twice?"
-            _warn(f"{listed(same, 3, 'pairs of runs')}: {what}")
+            _warn(f"{listed(same, 3, 'pairs of runs')}: {what}", SameRunWarning)
 
     def _same_runs(self, lists: Assessed) -> Iterator[tuple[str, str]]:
         """Runs that cannot be told apart by any measure, each with the first run that is like it."""
@@ -442,19 +442,29 @@ def _warn(message: str, category: type[CranfieldWarning] = CranfieldWarning) -> 
 
 
 def distinct_names(names: list[str], paths: list[str]) -> list[str]:
-    """Names of runs: the tag; if two runs have the same tag, the file name; if that is the same too, both.
+    """Names of runs that are short and all different.
 
-    >>> distinct_names(["x", "x", "y"], ["a/bm25.run", "a/rm3.run", "a/z.run"])
+    The name is the tag; if two runs have the same tag, the file name; if two files have the same name, with as much of
+    their folders as tells them apart. Runs of one file have its name and their tags, equal ones also a number.
+
+    >>> distinct_names(["x", "x", "y"], ["/home/a/bm25.run", "/home/a/rm3.run", "/home/a/z.run"])
     ['bm25', 'rm3', 'y']
+    >>> distinct_names(["t", "t", "u"], ["/home/a/x.run", "/home/b/x.run", "/home/c/u.run"])
+    ['a/x', 'b/x', 'u']
     >>> distinct_names(["x", "x"], ["", ""])
     ['x#1', 'x#2']
     """
     counts = Counter(names)
     out = [n if counts[n] == 1 and n else stem(p) or n for n, p in zip(names, paths, strict=True)]
-    for by_folder in (False, True):
-        counts = Counter(out)
-        longer = [f"{p if by_folder else o}:{n}" if p else o for n, p, o in zip(names, paths, out, strict=True)]
-        out = [o if counts[o] == 1 else more for o, more in zip(out, longer, strict=True)]
+    counts = Counter(out)
+    places: dict[str, dict[str, None]] = {}
+    for name, path in zip(out, paths, strict=True):
+        if counts[name] > 1 and path:
+            places.setdefault(name, {})[path] = None
+    shorter = {path: short for same in places.values() for path, short in short_paths(list(same)).items()}
+    out = [shorter.get(p, o) if counts[o] > 1 else o for o, p in zip(out, paths, strict=True)]
+    counts = Counter(out)  # the tags of one file still have one name
+    out = [f"{o}:{n}" if counts[o] > 1 and p else o for n, p, o in zip(names, paths, out, strict=True)]
     counts = Counter(out)
     seen: Counter[str] = Counter()
     for i, name in enumerate(out):
@@ -462,3 +472,24 @@ def distinct_names(names: list[str], paths: list[str]) -> list[str]:
         if counts[name] > 1:
             out[i] = f"{name}#{seen[name]}"
     return out
+
+
+def short_paths(paths: list[str]) -> dict[str, str]:
+    """{path: short name} for different files: the end of each path that tells all of them apart.
+
+    >>> short_paths(["/data/red/x.run", "/data/blue/x.run"])
+    {'/data/red/x.run': 'red/x', '/data/blue/x.run': 'blue/x'}
+    >>> list(short_paths(["x.run", "x.txt"]).values())
+    ['x.run', 'x.txt']
+    """
+    parts = [os.path.normpath(path).split(os.sep) for path in paths]
+    ways = [
+        (0, True),
+        (0, False),
+        *((depth, full) for depth in range(1, max(map(len, parts))) for full in (True, False)),
+    ]
+    for depth, short in ways:
+        ends = ["/".join([*part[-depth - 1 : -1], stem(part[-1]) if short else part[-1]]) for part in parts]
+        if len(set(ends)) == len(ends):
+            return dict(zip(paths, (end.lstrip("/") for end in ends), strict=True))
+    return {path: stem(path) for path in paths}  # one file under two spellings: the caller numbers them

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 SECTIONS = {
     "Score search results": ("eval", "demo", "measures", "explain", "plot", "efficiency", "fairness"),
-    "Compare systems": ("compare", "test", "anova", "power"),
+    "Compare systems": ("compare", "leaderboard", "test", "anova", "power"),
     "Judge the measures": ("meta",),
     "Build a test collection": (
         "sample-topics", "split", "pool", "judge", "campaign", "agree", "merge", "workers", "aware", "merge-effect",

@@ -6,13 +6,14 @@ import inspect
 import math
 import re
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from cranfield.cli.formula import readable
-from cranfield.measures import REGISTRY, Measure
+from cranfield.measures import Measure
 from cranfield.measures.base import show
+from cranfield.measures.families import by_family, title_and_summary
 from cranfield.measures.property_tables import footnotes, property_values
 from cranfield.measures.view_descriptions import describe_views
 from cranfield.table import Column, Table, visible_width
@@ -63,11 +64,15 @@ def fairness_note() -> str:
     return f"measures of fairness are computed by cranfield fairness: {', '.join(MEASURES)}"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Page:
     """Everything about one measure."""
 
     name: str
+    family: str
+    """The title of its family."""
+    family_summary: str
+    """What the measures of the family have in common."""
     what: str
     formula: str
     """LaTeX; empty if the docstring has none."""
@@ -82,32 +87,25 @@ class Page:
     """The measure that was asked for, with its parameters and views."""
     views: dict[str, str]
     """What each view in its name means."""
+    verb: str = "eval"
+    """The verb that computes it."""
 
     @staticmethod
     def of(asked: type[Measure] | Measure) -> Page:
         """The page of a class, from its docstring. For a measure, it also explains its views."""
         kind, measure = (asked, None) if isinstance(asked, type) else (type(asked), asked)
-        doc = inspect.cleandoc(vars(kind).get("__doc__") or "")
-        what, _, rest = doc.partition("\n\n")
-        formula = re.search(r"\.\. math::((?:.|\n)*?)(?=\n\n(?! )|\Z)", rest)
-        example = re.search(r"^>>> (?:.|\n)*?(?=\n\n|\Z)", rest, re.MULTILINE)
-        for part in (formula, example):
-            rest = rest.replace(part[0], "") if part else rest
-        rest = re.sub(r"Reference: (?:.|\n)*?(?=\n\n|\Z)", "", rest)
-        rest = re.sub(r"\n(?=No relevant documents|Nothing retrieved)", "\n\n", rest)  # a paragraph for the empty case
-        paragraphs = [" ".join(paragraph.split()) for paragraph in rest.split("\n\n")]
+        family, summary = title_and_summary(kind)
         cutoffs = {"rank": "a rank", "recall": "a recall point from 0 to 1", "none": "none"}
         return Page(
             name=kind.name,
-            what=" ".join(what.split()),
-            formula=" ".join(formula[1].split()) if formula else "",
-            text="\n".join(paragraph for paragraph in paragraphs if paragraph),
+            family=family,
+            family_summary=summary,
+            **docstring_parts(vars(kind).get("__doc__") or ""),
             parameters={name: show(default) for name, default in kind.parameters().items()},
             cutoff=cutoffs[kind.cutoff_kind],
             aliases=kind.aliases,
             properties=asdict(kind.properties) if measure is None else property_values(measure),
             reference=kind.reference(),
-            example=example[0] if example else "",
             asked=kind.name if measure is None else str(measure),
             views={} if measure is None else describe_views(measure),
         )
@@ -121,8 +119,9 @@ class Page:
         return {**vars(self), "aliases": list(self.aliases), "properties": properties}
 
     def matches(self, words: list[str]) -> bool:
-        """Whether each word occurs in the name, a spelling, the text or the reference?"""
-        text = " ".join([self.name, *self.aliases, self.what, self.text, self.reference, *self.parameters]).casefold()
+        """Whether each word occurs in the name, a spelling, the text, the reference or the family."""
+        texts = (self.name, *self.aliases, self.family, self.family_summary, self.what, self.text, self.reference)
+        text = " ".join([*texts, *self.parameters]).casefold()
         return all(word.casefold() in text for word in words)
 
     def for_people(self, width: int) -> str:
@@ -130,7 +129,7 @@ class Page:
         parts = []
         if self.views:
             margin = max(map(len, self.views))
-            lines = [_hanging(f"  {mark:<{margin}}  ", meaning, width) for mark, meaning in self.views.items()]
+            lines = [hanging(f"  {mark:<{margin}}  ", meaning, width) for mark, meaning in self.views.items()]
             parts.append("\n".join([f"{self.asked}: {self.name}, read in this way:", *lines]))
         parts.append(textwrap.fill(f"{self.name}: {self.what}", width))
         if self.formula:
@@ -146,15 +145,12 @@ class Page:
         settings = [(f"{name}={default}", meaning(name, default)) for name, default in self.parameters.items()]
         margin = min(max([8, *(len(setting) for setting, _ in settings)]), 30)
         settings.append(("@", f"the cutoff: {self.cutoff}"))
-        lines = [_hanging(f"  {setting:<{margin}}  ", text, width) for setting, text in settings]
+        lines = [hanging(f"  {setting:<{margin}}  ", text, width) for setting, text in settings]
         return "\n".join(["Parameters", *lines])
 
     def _facts(self, width: int) -> list[str]:
         values = self.properties
         yes = [name.replace("_", "-") for name, value in values.items() if value is True]
-        ends = f"{_end(values['low'])} to {_end(values['high'])}"
-        better = values["better"]
-        ends += "; describes a list, does not rate it" if better == "neither" else f"; {better} is better"
         unknown = [name for name, value in values.items() if value is None]
         others = ["graded", "normalised", "recall-free", "diminishing", "additive"]
         properties = ", ".join(yes) or f"none of {', '.join(name for name in others if name not in unknown)}"
@@ -162,17 +158,42 @@ class Page:
         properties += f"; not known of this variant: {', '.join(unknown)}" if unknown else ""
         facts = {
             "Properties": properties,
-            "Range": ends,
+            "Range": range_text(values),
             **({} if self.views else {"Scale": _scale(str(values["scale"]))}),
             "Spellings": ", ".join((self.name, *self.aliases)),
             "Reference": self.reference or "-",
         }
-        return [_hanging(f"{label + ':':<12} ", fact, width) for label, fact in facts.items()]
+        return [hanging(f"{label + ':':<12} ", fact, width) for label, fact in facts.items()]
+
+
+def docstring_parts(docstring: str) -> dict[str, str]:
+    """The parts of a measure's docstring: what it tells, its formula, text and example."""
+    what, _, rest = inspect.cleandoc(docstring).partition("\n\n")
+    formula = re.search(r"\.\. math::((?:.|\n)*?)(?=\n\n(?! )|\Z)", rest)
+    example = re.search(r"^>>> (?:.|\n)*?(?=\n\n|\Z)", rest, re.MULTILINE)
+    for part in (formula, example):
+        rest = rest.replace(part[0], "") if part else rest
+    rest = re.sub(r"Reference: (?:.|\n)*?(?=\n\n|\Z)", "", rest)
+    rest = re.sub(r"\n(?=No relevant documents|Nothing retrieved)", "\n\n", rest)  # a paragraph for the empty case
+    paragraphs = [" ".join(paragraph.split()) for paragraph in rest.split("\n\n")]
+    return {
+        "what": " ".join(what.split()),
+        "formula": " ".join(formula[1].split()) if formula else "",
+        "text": "\n".join(paragraph for paragraph in paragraphs if paragraph),
+        "example": example[0] if example else "",
+    }
 
 
 def meaning(name: str, default: str) -> str:
     """What a parameter means, in a line; empty if the text of the measure explains it."""
     return MEANINGS.get(f"{name}={default}", MEANINGS.get(name, ""))
+
+
+def range_text(properties: Mapping[str, Any]) -> str:
+    """The range of a measure, and whether higher values are better."""
+    better = properties["better"]
+    rating = "; describes a list, does not rate it" if better == "neither" else f"; {better} is better"
+    return f"{_end(properties['low'])} to {_end(properties['high'])}{rating}"
 
 
 def _end(number: float) -> str:
@@ -190,14 +211,15 @@ def _scale(scale: str) -> str:
     return f"{'not interval' if scale == 'ordinal' else scale}, {ORDER}"
 
 
-def _hanging(label: str, text: str, width: int) -> str:
+def hanging(label: str, text: str, width: int) -> str:
+    """A label, and text that is wrapped beside it."""
     wrapped = textwrap.wrap(text, max(width - len(label), 30), break_long_words=False, break_on_hyphens=False)
     return (label + f"\n{' ' * len(label)}".join(wrapped)).rstrip()
 
 
 def all_pages() -> list[Page]:
-    """The pages of all measures."""
-    return [Page.of(kind) for kind in REGISTRY.values()]
+    """The pages of all measures, family by family."""
+    return [Page.of(kind) for kinds in by_family().values() for kind in kinds]
 
 
 def pages_of(measures: Iterable[Measure]) -> list[Page]:
@@ -216,8 +238,27 @@ def listing(pages: list[Page], *, short: bool, width: int | None) -> Table:
         name, paper = (max(visible_width(row[column]) for row in rows) for column in (0, 2))
         rows = [(row[0], _shortened(row[1], max(width - name - paper - 4, 30)), row[2]) for row in rows]
     usage = "cranfield measures NAME shows the page of a measure"
-    notes = (usage, fairness_note(), *footnotes(page.name for page in pages), VIEWS) if short else ()
-    return Table((Column("measure"), Column("what it tells"), Column("reference")), tuple(rows), notes=notes)
+    ranked = [page.name for page in pages if page.verb == "eval"]
+    notes = (usage, fairness_note(), *footnotes(ranked), *((VIEWS,) if ranked else ())) if short else ()
+    columns: tuple[Column, ...] = (Column("measure"), Column("what it tells"), Column("reference"))
+    if short:
+        return Table(columns, tuple(rows), notes=notes)
+    with_family = [(*row, page.family, page.verb) for row, page in zip(rows, pages, strict=True)]
+    return Table((*columns, Column("family"), Column("verb")), tuple(with_family), notes=notes)
+
+
+def with_headings(text: str, pages: list[Page]) -> str:
+    """The text of a listing, with a heading before each family; unchanged if a row takes several lines."""
+    first, *lines = text.split("\n")
+    if not all(line.split()[:1] == [page.name] for line, page in zip(lines, pages, strict=False)):
+        return text
+    shown, family = [first], ""
+    for line, page in zip(lines, pages, strict=False):
+        if page.family != family:
+            family = page.family
+            shown += ["", f"{family}:"]
+        shown.append(line)
+    return "\n".join([*shown, "", *lines[len(pages) :]])
 
 
 def _short_reference(reference: str) -> str:
@@ -240,7 +281,19 @@ def _shortened(text: str, width: int) -> str:
 
 def pages_table(pages: list[Page]) -> Table:
     """Pages as rows of a table."""
-    names = ("name", "what", "formula", "text", "parameters", "cutoff", "aliases", "better", "scale", "reference")
+    names = (
+        "name",
+        "what",
+        "formula",
+        "text",
+        "parameters",
+        "cutoff",
+        "aliases",
+        "better",
+        "scale",
+        "reference",
+        "verb",
+    )
     rows = []
     for page in pages:
         cells = {

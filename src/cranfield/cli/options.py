@@ -427,14 +427,14 @@ class Source(Collection):
 
     def read_scores_by_file(self, purpose: str) -> dict[str, Scores]:
         """The scores of each file of `--scores` under its name. `purpose` begins the message if there are too few."""
+        from cranfield.assessed.joined_runs import distinct_names
         from cranfield.collection.source import stem
 
         if len(self.scores or []) < 2:
             raise UsageError(f"{purpose}; give --scores FILE two times or more")
-        scores: dict[str, Scores] = {}
-        for path in self.scores or []:
-            scores[stem(path) if stem(path) not in scores else path] = read_score_files([path], self.measures)
-        return scores
+        files = self.scores or []
+        names = distinct_names([stem(path) for path in files], files)
+        return {name: read_score_files([path], self.measures) for name, path in zip(names, files, strict=True)}
 
 
 class Rescaled(Source):

@@ -137,6 +137,11 @@ class Run(Records):
         self._check_order("ranking", order)
         return self._ranked(self._positions(topic, order, precision))
 
+    def ordered_docs(self, topic: Any, order: str = "score") -> list[str]:
+        """The documents of one topic, best first; as `ranking`, without ranks and scores."""
+        rows = self._positions(topic, order, 64)
+        return self.table.take(rows, self.name).docs(0, len(rows))
+
     def ranked_at(self, topic: Any, places: Index64, order: str = "score", precision: int = 64) -> list[Ranked]:
         """The documents at these places of `ranking`, counted from 0; the rest of the list is not converted."""
         return self._ranked(self._positions(topic, order, precision)[places], places + 1)

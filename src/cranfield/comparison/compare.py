@@ -27,6 +27,7 @@ from cranfield.types import Index64, Progress
 
 MOST_PAIRS = 5_000_000
 """A pair takes about 200 bytes."""
+DIRECTIONS = ("better", "given")
 
 
 def compare(
@@ -41,6 +42,7 @@ def compare(
     effect: str = "d_z",
     systems: Mapping[str, str] | None = None,
     nan: str = "listwise",
+    direction: str = "better",
     resamples: int = 10_000,
     seed: int = 0,
     threads: int | None = None,
@@ -59,7 +61,9 @@ def compare(
     `test` is a name from `cranfield.comparison.known_tests()`. Tests of all pairs at once, such as tukey and
     randomised-tukey, need no correction; for others the default is Holm's, and `correction` names another or "none".
     With a `baseline`, every other system is compared with it (system − baseline), and `alternative` may be "greater" or
-    "less". `systems` maps runs to systems: the runs of one system, such as seeds of a model, are averaged per topic.
+    "less". Otherwise all differences are better − worse; with `direction="given"`, or another alternative than
+    "two-sided", they are first − second in the order of the data. `systems` maps runs to systems: the runs of one
+    system, such as seeds of a model, are averaged per topic.
     `nan`: topics on which some system has no score are left out of everything ("listwise"), or only of the pairs with
     that system ("pairwise"). Some tests have settings of their own: `margin` of the sign test; `zeros`, `method` and
     `continuity` of Wilcoxon's. They mean what they mean in `sign_test` and `wilcoxon`.
@@ -72,6 +76,7 @@ def compare(
     check_alpha("compare", alpha)
     check_alternative("compare", alternative)
     check.one_of("compare", NAN_RULES, nan=nan)
+    check.one_of("compare", DIRECTIONS, direction=direction)
     check.one_of("compare", PAIRED_EFFECTS, effect=effect)
     check_resampling("compare", resamples, seed, threads)  # for all tests, so that no error goes unnoticed
     chosen = find_test(test)
@@ -90,7 +95,8 @@ def compare(
     for collection, matrix in matrices:
         if baseline is not None and baseline not in matrix.systems and systems and baseline in systems:
             raise UsageError(f"baseline == {baseline!r} is a run of system {systems[baseline]!r}; name the system")
-        families.append(_family(collection, matrix, chosen, baseline, settings, effect))
+        better_first = baseline is None and direction == "better" and alternative == "two-sided"
+        families.append(_family(collection, matrix, chosen, baseline, settings, effect, better_first))
         done = families[-1].tests.resamples
         if done is not None and done < settings.resamples:  # after Ctrl-C, the other families do not take longer
             message = f"interrupted after {done:,} of {settings.resamples:,} resamples"
@@ -164,8 +170,9 @@ def _averaged(matrix: Matrix, systems: Mapping[str, str] | None) -> Matrix:
 
 
 def _family(
-    collection: str, matrix: Matrix, test: PairTest, baseline: str | None, settings: TestSettings, effect: str
-) -> Family:
+    collection: str, matrix: Matrix, test: PairTest, baseline: str | None, settings: TestSettings, effect: str,
+    better_first: bool,
+) -> Family:  # fmt: skip
     if len(matrix.systems) < 2:
         only = f" ({matrix.systems[0]})" if matrix.systems else ""
         raise UsageError(f"{matrix.measure}: {len(matrix.systems)} system{only}, a comparison needs 2 or more")
@@ -173,6 +180,14 @@ def _family(
     if baseline is None and len(matrix.systems) > 2 and settings.alternative != "two-sided":
         raise UsageError(f"alternative == {settings.alternative!r} needs a baseline or exactly two systems")
     by_topic = _by_topic(matrix, first, second, widened(settings.margin))
+    if better_first:
+        from cranfield.measures.property_tables import lower_is_better
+
+        swap = by_topic["difference"] < 0 if not lower_is_better(matrix.measure) else by_topic["difference"] > 0
+        first, second = np.where(swap, second, first), np.where(swap, first, second)
+        by_topic["difference"] = np.where(swap, -by_topic["difference"], by_topic["difference"])
+        win, loss = by_topic["win"], by_topic["loss"]
+        by_topic |= {"win": np.where(swap, loss, win), "loss": np.where(swap, win, loss)}
     tests = test.run(matrix, first, second, settings)
     value, low, high = paired_effects(matrix, first, second, effect, settings.level)
     return Family(

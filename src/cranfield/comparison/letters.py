@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from string import ascii_letters
 
 import numpy as np
@@ -38,20 +39,40 @@ def letters(differ: NDArray[np.bool_]) -> list[str] | None:
 
 
 def _groups(differ: NDArray[np.bool_]) -> list[int] | None:
-    """Sets of systems as bits: start with all, split for each pair that differs, drop sets contained in others."""
-    groups = [(1 << len(differ)) - 1]
-    for i, j in zip(*np.nonzero(np.triu(differ, 1)), strict=True):
-        first, second = 1 << int(i), 1 << int(j)
-        both = first | second
-        split = [group for group in groups if group & both == both]
-        if not split:
-            continue
-        kept = [group for group in groups if group & both != both]
-        for half in (group & ~bit for group in split for bit in (first, second)):
-            if not any(half & group == half for group in kept):
-                kept = [group for group in kept if group & half != group]
-                kept.append(half)
-        groups = kept
-        if len(groups) > MOST_GROUPS:
-            return None
-    return groups
+    """The maximal sets of systems of which no two differ, as bits; None if they would not fit in a table.
+
+    These are the maximal cliques of the graph of systems that do not differ. A system that is in more than `WIDEST` of
+    them needs more characters than that, so the search can stop. Reference: Bron & Kerbosch, CACM 16(9), 1973, with
+    pivots that have the most neighbours
+    """
+    m = len(differ)
+    alike = [sum(1 << j for j in range(m) if j != i and not differ[i, j]) for i in range(m)]
+    groups: list[int] = []
+    of_system = [0] * m
+
+    def extend(group: int, more: int, done: int) -> bool:
+        """Add the maximal sets with `group` and some of `more`, none of `done`; False to stop the search."""
+        if not more and not done:
+            groups.append(group)
+            for i in _bits(group):
+                of_system[i] += 1
+                if of_system[i] > WIDEST:
+                    return False
+            return len(groups) <= MOST_GROUPS
+        pivot = max(_bits(more | done), key=lambda i: (more & alike[i]).bit_count())
+        for i in _bits(more & ~alike[pivot]):
+            if not extend(group | 1 << i, more & alike[i], done & alike[i]):
+                return False
+            more &= ~(1 << i)
+            done |= 1 << i
+        return True
+
+    return groups if extend(0, (1 << m) - 1, 0) else None
+
+
+def _bits(mask: int) -> Iterator[int]:
+    """The places of the bits that are set."""
+    while mask:
+        lowest = mask & -mask
+        yield lowest.bit_length() - 1
+        mask ^= lowest

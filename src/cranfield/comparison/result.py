@@ -31,7 +31,9 @@ FEW_PAIRS = 28
 """Up to this many pairs, those of eight systems, are shown with the ranking."""
 BETTER_MARK, WORSE_MARK = "▲", "▼"
 OF_DIFFERENCES = "[low, high] of a difference:"
-"""How notes begin that belong to the table of pairs only."""
+"""How notes begin that are about the intervals of differences; those of means and of groups have other beginnings."""
+OF_MEANS = "[low, high]:"
+OF_GROUPS = "groups"
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,6 +258,28 @@ class Comparison(Record):
         """The table of pairs."""
         return self.pairs()
 
+    def wide(self, show: Iterable[str] | str | None = None, *, marks: str | None = None) -> Table:
+        """A row per system and a few columns per measure, as papers have it.
+
+        With a baseline, `show` names the columns beside the mean: difference (system − baseline), percent, interval, p,
+        effect, wins; the default is difference and p for several measures, and all but percent for one. ▲ and ▼ mark
+        significant differences. Without a baseline, `marks` is "beats" (the letters of the systems that are
+        significantly worse; the default), "groups" (two systems differ exactly if they share no letter) or "counts"
+        (how many systems are significantly worse, and better; the default beyond 26 systems).
+
+        >>> from cranfield.comparison import compare
+        >>> scores = {"a": [0.2, 0.5, 0.4, 0.6], "b": [0.3, 0.6, 0.5, 0.8], "c": [0.2, 0.4, 0.4, 0.5]}
+        >>> print(replace(compare(scores, "AP", baseline="a").wide("difference, p"), notes=()).text())
+                             AP
+        system    mean  sig        Δ       p
+        a       0.4250             -       -
+        b       0.5500  ▲    +0.1250  0.0308
+        c       0.3750       -0.0500  0.1817
+        """
+        from cranfield.comparison.wide_table import wide_table
+
+        return wide_table(self, show, marks)
+
     def pairs(self, *, only_significant: bool = False) -> Table:
         """A row per pair, largest difference first."""
         columns = self.columns()
@@ -349,10 +373,10 @@ class Comparison(Record):
         critical = [family.tests.critical for family in self.families if not math.isnan(family.tests.critical)]
         if critical:
             widths = ", ".join(f"{difference / 2:.4f}" for difference in critical)
-            yield f"[low, high]: means ± {widths}; two systems differ significantly if their intervals do not overlap"
+            yield f"{OF_MEANS} means ± {widths}; two systems differ significantly if their intervals do not overlap"
         else:
             yield (
-                f"[low, high]: {100 * (1 - self.alpha):g}% interval of each mean (Student's t); p decides whether two "
+                f"{OF_MEANS} {100 * (1 - self.alpha):g}% interval of each mean (Student's t); p decides whether two "
                 "systems differ, not the overlap of intervals"
             )
         yield from self._notes_on_intervals()
@@ -402,21 +426,60 @@ class Comparison(Record):
             for i in tied[identical].tolist():
                 yield f"{names[family.first[i]]} and {names[family.second[i]]}"
 
+    def tables(
+        self, show: Iterable[str] | str | None = None, *, marks: str | None = None, pairs: bool | None = None
+    ) -> tuple[Table, ...]:
+        """What `print` shows: the ranking, or with a baseline or several measures the wide table; then the pairs.
+
+        `show` and `marks` are those of `wide`. Pairs are shown if there are few, or if `pairs` is True; those with a
+        baseline are in the wide table already.
+        """
+        ranked = self.baseline is None and len(self.families) == 1 and marks is None
+        first = self.ranking() if ranked else self.wide(show, marks=marks)
+        if pairs is None:
+            pairs = self.baseline is None and self.comparisons <= FEW_PAIRS
+        if not pairs:
+            return (first,)
+        notes = self.notes if ranked else tuple(self._wide_notes(show, marks))
+        return replace(first, notes=()), replace(self.pairs(), notes=notes)
+
+    def _wide_notes(self, show: Iterable[str] | str | None, marks: str | None) -> Iterable[str]:
+        """The notes below the wide table and the pairs."""
+        from cranfield.comparison.wide_table import chosen_columns, chosen_marks, notes_of
+
+        return notes_of(self, chosen_marks(self, marks), chosen_columns(self, show, ("difference",)), True)
+
     def __str__(self) -> str:
-        if self.comparisons > FEW_PAIRS:
-            return self.ranking().text()
-        return replace(self.ranking(), notes=()).text() + "\n\n" + self.pairs().text()
+        return "\n\n".join(table.text() for table in self._with_hint())
 
     def _repr_html_(self) -> str:
-        if self.comparisons > FEW_PAIRS:
-            return self.ranking().html()
-        return replace(self.ranking(), notes=()).html() + self.pairs().html()
+        return "".join(table.html() for table in self._with_hint())
 
-    def to_latex(self) -> str:
-        """A table for a paper: systems × measures, the best in bold, superscripts for significance, and a caption."""
+    def _with_hint(self) -> tuple[Table, ...]:
+        """The tables, with a note on how to get what they leave out."""
+        first, *pairs = self.tables()
+        if pairs:
+            return (first, *pairs)
+        hint = f"pairs() has the difference, p and effect size of {counted(self.comparisons, 'pair')}"
+        return (replace(first, notes=(*first.notes, hint)),)
+
+    def to_latex(
+        self,
+        show: Iterable[str] | str | None = None,
+        *,
+        marks: str | None = None,
+        caption: str | None = None,
+        label: str = "tab:comparison",
+        digits: int | None = None,
+    ) -> str:
+        r"""A table for a paper: systems × measures, the best in bold, superscripts for significance.
+
+        `show` and `marks` are those of `wide`; with a baseline, the default is the difference in percent. `caption` is
+        LaTeX; the default one gives the test, the correction, α and n. The table needs the package booktabs only.
+        """
         from cranfield.comparison.latex import latex
 
-        return latex(self)
+        return latex(self, show, marks, caption, label, digits)
 
 
 def _topics_that_decide(difference: Array) -> int:

@@ -466,8 +466,13 @@ class Measure(metaclass=MeasureType):
     @classmethod
     def reference(cls) -> str:
         """The paper, from the docstring's `Reference:` line."""
-        match = re.search(r"Reference: (.*?)(?:\n\s*\n|\Z)", inspect.getdoc(cls) or "", re.DOTALL)
-        return " ".join(match[1].split()) if match else ""
+        return docstring_reference(cls)
+
+
+def docstring_reference(thing: object) -> str:
+    """The paper, from the docstring's `Reference:` line."""
+    match = re.search(r"Reference: (.*?)(?:\n\s*\n|\Z)", inspect.getdoc(thing) or "", re.DOTALL)
+    return " ".join(match[1].split()) if match else ""
 
 
 def show(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""Topics with several intents, difficult intents and topics count more: the α#-IA family."""
+"""Topics with several intents, difficult intents and topics count more: the α#-IA family of diversity measures."""
 
 from __future__ import annotations
 

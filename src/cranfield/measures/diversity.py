@@ -1,4 +1,4 @@
-"""Topics with several intents: measures of how well a list serves all of them."""
+"""Topics with several intents: measures of diversity, of how well a list serves all intents."""
 
 from __future__ import annotations
 

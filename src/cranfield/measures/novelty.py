@@ -1,4 +1,4 @@
-"""Topics with several intents, repetition counts less: alpha-nDCG, NRBP, ERR-IA and related measures."""
+"""Topics with several intents, repetition counts less: diversity and novelty in alpha-nDCG, NRBP, ERR-IA and others."""
 
 from __future__ import annotations
 

@@ -87,10 +87,15 @@ def lower_is_better(measure: str) -> bool:
     >>> lower_is_better("AP"), lower_is_better("my own"), lower_is_better("this:s")
     (False, False, False)
     """
+    return better_of(measure) == "lower"
+
+
+def better_of(measure: str) -> str:
+    """Which scores are good, `higher`, `lower` or `neither`; `higher` for a name that is not a measure."""
     try:
-        return parse(measure, modules=False).properties.better == "lower"
+        return parse(measure, modules=False).properties.better
     except UsageError:
-        return False
+        return "higher"
 
 
 def ranked() -> dict[str, Properties]:

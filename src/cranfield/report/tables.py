@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import compress, repeat
+from collections.abc import Iterator, Mapping
+from itertools import repeat
 
 import numpy as np
 
 from cranfield.scores.risk import Risk
-from cranfield.scores.score_tables import Mask
+from cranfield.scores.score_text import all_notes
 from cranfield.scores.scores import Scores
 from cranfield.table import DIGITS, Cell, Column, Table, printable
-from cranfield.text import counted, listed
+from cranfield.text import counted
 
 
 def summary_table(
@@ -44,7 +44,7 @@ def summary_table(
         estimates = summary.estimates[r :: len(scores.runs)]
         cells = estimates if summary.interval is not None else [estimate.value for estimate in estimates]
         rows.append((run, used[r], *cells))
-    notes = list(_notes(scores))
+    notes = list(all_notes(scores))
     if summary.interval is not None:
         how = {"t": "Student's t", "bootstrap": "percentile bootstrap over topics"}[str(summary.method)]
         notes.append(f"[low, high]: {100 * summary.interval:g}% confidence interval, {how}")
@@ -73,7 +73,7 @@ def risk_table(scores: Scores, risk: Risk, *, digits: int | None = None) -> Tabl
     note = f"{risk.kind} against {against}, losses counted {1 + risk.alpha:g} times"
     columns = (Column("run"), *(Column(m, "number", "higher") for m in risk.measures))
     rows = tuple((run, *values) for run, values in zip(risk.runs, risk.values.T.tolist(), strict=True))
-    return Table(columns, rows, notes=(*_notes(scores), note), digits=digits)
+    return Table(columns, rows, notes=(*all_notes(scores), note), digits=digits)
 
 
 def topic_table(scores: Scores, *, digits: int | None = None) -> Table:
@@ -93,26 +93,7 @@ def topic_table(scores: Scores, *, digits: int | None = None) -> Table:
         for t, topic in enumerate(scores.topics):
             mark = ("missing" if scores.missing[r, t] else "",) if lacking else ()
             rows.append((run, topic, *mark, *values[r][t]))
-    return Table(tuple(columns), tuple(rows), notes=tuple(_notes(scores)), digits=digits)
-
-
-def _notes(scores: Scores) -> Iterator[str]:
-    """Yield the notes of the scores, and which topics are missing or undefined."""
-    yield from scores.notes
-    missing = zip(scores.runs, scores.missing, strict=True)
-    lacking = [_with_topics(run, scores.topics, topics) for run, topics in missing if topics.any()]
-    if lacking:
-        rule = "scored as empty lists" if scores.missing_rule == "zero" else "left out of means"
-        yield f"topics missing from runs, {rule}: {listed(lacking, noun='runs')}"
-    undefined = zip(scores.measures, np.asarray(scores.undefined.any(axis=1)), strict=True)
-    incomplete = [_with_topics(measure, scores.topics, topics) for measure, topics in undefined if topics.any()]
-    if incomplete:
-        yield f"undefined scores, left out of means: {', '.join(incomplete)}"
-
-
-def _with_topics(name: str, topics: Sequence[str], affected: Mask) -> str:
-    """Return the name with the number of affected topics and the first of them."""
-    return f"{name} ({counted(int(affected.sum()), 'topic')}: {listed(compress(topics, affected.tolist()), 3)})"
+    return Table(tuple(columns), tuple(rows), notes=tuple(all_notes(scores)), digits=digits)
 
 
 def trec_lines(scores: Scores, *, per_topic: bool = False, summary: bool = True, digits: int = DIGITS) -> Iterator[str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from itertools import compress
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,9 +14,10 @@ from cranfield.collection.writing import to_delimited
 from cranfield.record import plain
 from cranfield.scores.score_files import joined_notes
 from cranfield.table import Column, Table
-from cranfield.text import counted
+from cranfield.text import counted, listed
 
 if TYPE_CHECKING:
+    from cranfield.scores.score_tables import Mask
     from cranfield.scores.scores import Scores
 
 
@@ -87,3 +89,22 @@ def _title(scores: Scores) -> str:
         title += f"; {missing} {'with score 0' if scores.missing_rule == 'zero' else 'left out'}"
     undefined = int(scores.undefined.sum())
     return title + (f"; {undefined} undefined" if undefined else "")
+
+
+def all_notes(scores: Scores) -> Iterator[str]:
+    """Yield the notes of the scores, and which topics are missing or undefined."""
+    yield from scores.notes
+    missing = zip(scores.runs, scores.missing, strict=True)
+    lacking = [_with_topics(run, scores.topics, topics) for run, topics in missing if topics.any()]
+    if lacking:
+        rule = "scored as empty lists" if scores.missing_rule == "zero" else "left out of means"
+        yield f"topics missing from runs, {rule}: {listed(lacking, noun='runs')}"
+    undefined = zip(scores.measures, np.asarray(scores.undefined.any(axis=1)), strict=True)
+    incomplete = [_with_topics(measure, scores.topics, topics) for measure, topics in undefined if topics.any()]
+    if incomplete:
+        yield f"undefined scores, left out of means: {', '.join(incomplete)}"
+
+
+def _with_topics(name: str, topics: Sequence[str], affected: Mask) -> str:
+    """Return the name with the number of affected topics and the first of them."""
+    return f"{name} ({counted(int(affected.sum()), 'topic')}: {listed(compress(topics, affected.tolist()), 3)})"

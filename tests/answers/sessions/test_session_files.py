@@ -6,7 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.answers.sessions import Click, Query, Session, read_sessions, write_sessions
+from cranfield.answers.sessions import (
+    Click,
+    Query,
+    Session,
+    read_session_topics,
+    read_sessions,
+    with_topics,
+    write_sessions,
+)
 from cranfield.errors import DataError
 
 XML = """<?xml version="1.0" encoding="utf-8"?>
@@ -58,6 +66,128 @@ def test_ids_of_other_years_and_second_pages(tmp_path: Path) -> None:
     </interaction></session></sessiontrack2011>"""
     session = read_sessions(written(tmp_path, text)).sessions[0]
     assert session == Session("1", "5", (Query(("u11", "c9"), (Click(2, 3.5, 4.0),), "q"),))
+
+
+# The structure below is that of the released files: in 2011, topics have a title, a description and a narrative but no
+# number, times are clocks, and clicks say a rank; in 2013 and 2014, topics have a number, times are seconds, clicks say
+# the docno as well, and turning a page is an interaction of type page with results 11 to 20.
+TRACK_2011 = """<sessiontrack2011>
+   <session num="17" starttime="10:21:55.141117">
+      <topic>
+         <title>river tours</title>
+         <desc>Find river tours.</desc>
+         <narr>Where do they start?</narr>
+      </topic>
+      <interaction num="1" starttime="10:22:41.233975">
+         <query>river tours</query>
+         <results>
+            <result rank="1">
+               <url>http://a.example/</url>
+               <clueweb09id>clueweb09-en0007-88-36069</clueweb09id>
+               <title>Tours &amp;amp; Boats &#x2014; A</title>
+               <snippet>...</snippet>
+            </result>
+            <result rank="2">
+               <url>http://b.example/</url>
+               <clueweb09id>clueweb09-en0042-01-30629</clueweb09id>
+               <title/>
+               <snippet/>
+            </result>
+            <result rank="3">
+               <url>http://a.example/index.html</url>
+               <clueweb09id>clueweb09-en0007-88-36069</clueweb09id>
+               <title/>
+               <snippet/>
+            </result>
+         </results>
+         <clicked>
+            <click num="1" starttime="10:22:46.734005" endtime="10:22:59.332772">
+               <rank>3</rank>
+            </click>
+         </clicked>
+      </interaction>
+      <currentquery starttime="10:24:26.046853">
+         <query>"river tours" start</query>
+      </currentquery>
+   </session>
+</sessiontrack2011>
+"""
+TRACK_2014 = """<sessiontrack2014>
+ <session num="4" starttime="0" userid="7">
+  <topic num="12"><desc>About cats.</desc></topic>
+  <interaction num="1" starttime="12.5">
+   <query>cats</query>
+   <results>
+    <result rank="1"><url>u1</url><clueweb12id>c1</clueweb12id></result>
+    <result rank="2"><url>u2</url><clueweb12id>c2</clueweb12id></result>
+   </results>
+  </interaction>
+  <interaction num="2" starttime="30.25" type="page">
+   <query>cats</query>
+   <results>
+    <result rank="11"><url>u3</url><clueweb12id>c3</clueweb12id></result>
+    <result rank="12"><url>u4</url><clueweb12id>c4</clueweb12id></result>
+   </results>
+   <clicked>
+    <click num="1" starttime="41" endtime="50"><rank>2</rank><docno>c4</docno></click>
+    <click num="2" starttime="51" endtime="55"><rank>11</rank><docno>c3</docno></click>
+   </clicked>
+  </interaction>
+  <interaction num="3" starttime="60" type="reformulate">
+   <query>cat food</query>
+   <results/>
+  </interaction>
+  <currentquery starttime="70"><query>cat pictures</query></currentquery>
+ </session>
+ <session num="5" starttime="0" userid="7">
+  <topic num="12"><desc>About cats.</desc></topic>
+  <currentquery starttime="3"><query>cats</query></currentquery>
+ </session>
+</sessiontrack2014>
+"""
+
+
+def test_a_session_of_2011_needs_the_topic_from_a_table(tmp_path: Path) -> None:
+    sessions = read_sessions(written(tmp_path, TRACK_2011, "2011.xml"))
+    (session,) = sessions.sessions
+    assert session.topic is None
+    assert session.queries[0].documents == ("clueweb09-en0007-88-36069", "clueweb09-en0042-01-30629")
+    # Rank 3 repeats the document at rank 1, so that the click is on that document.
+    assert [click.rank for click in session.queries[0].clicks] == [1]
+    assert session.queries[0].clicks[0].time == 10 * 3600 + 22 * 60 + 46.734005
+    assert sessions.notes[0] == (
+        "1 × document that appears twice in one list, the second left out: session 17, query 1"
+    )
+    topics = read_session_topics(written(tmp_path, "17 8 3\n17 8 4\n18 9 1\n", "map.txt"))
+    assert topics == {"17": "8", "18": "9"}
+    named = with_topics(sessions, topics)
+    assert named.sessions[0].topic == "8"
+    assert not [note for note in named.notes if "without a topic" in note]
+    assert named.notes[-1] == "1 session with a topic, but not among the sessions"
+    header = written(tmp_path, "session\ttopic\tsubtopic\tkind\n17\t8\t1\tsome kind of task\n", "map.tsv")
+    assert read_session_topics(header) == {"17": "8"}
+    with pytest.raises(DataError, match=r"map.txt:2: session '17' has topic '9' here, but '8' above"):
+        read_session_topics(written(tmp_path, "17 8\n17 9\n", "map.txt"))
+    with pytest.raises(DataError, match=r"no session of .* is among those with a topic: 1"):
+        with_topics(sessions, {"1": "8"})
+
+
+def test_pages_of_2014_belong_to_one_query_and_clicks_are_found_by_name(tmp_path: Path) -> None:
+    sessions = read_sessions(written(tmp_path, TRACK_2014, "2014.xml"))
+    first = Query(("c1", "c2", "c3", "c4"), (Click(4, 41.0, 50.0), Click(3, 51.0, 55.0)), "cats", 12.5)
+    assert sessions.sessions == (Session("4", "12", (first, Query((), (), "cat food", 60.0))),)
+    assert sessions.notes == (
+        "1 × query without documents: session 4, query 2",
+        "2 × current query without a list, left out",
+        "1 × session without an interaction, left out: session 5",
+    )
+
+
+def test_xml_that_is_not_utf_8_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "latin.xml"
+    path.write_bytes(TRACK_2014.replace("cat food", "caf\xe9").encode("latin-1"))
+    with pytest.raises(DataError, match=r"latin.xml:2\d: a byte that is not UTF-8"):
+        read_sessions(path)
 
 
 def test_json_lines_are_read_and_written(tmp_path: Path) -> None:
@@ -119,7 +249,7 @@ def test_wrong_clicks_and_times_are_counted(tmp_path: Path) -> None:
         ),
         ("<a><b></a>", "1: not valid XML"),
         ("<topics><topic/></topics>", "holds no sessions: the XML has <topics>, but no <session>"),
-        ('<t><session num="1"/></t>', "session 1 has no interaction"),
+        ('<t><session num="1"/></t>', "holds no session with an interaction: session 1"),
         ('<!DOCTYPE t [<!ENTITY a "b">]><t/>', "declares entities, which are not read"),
     ],
 )  # fmt: skip

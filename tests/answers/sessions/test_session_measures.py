@@ -189,6 +189,44 @@ def test_click_u_is_figure_9(clicks: list[tuple[int, int]]) -> None:
     assert U(L=5000).of_trailtext(read) == pytest.approx(value(sU(L=5000), lists))
 
 
+def test_a_click_counts_in_the_list_in_which_it_is() -> None:
+    # Query 1 shows a and b without a click; query 2 shows c and a, and the user clicks a: two snippets and 0.2 · 1000
+    # characters of a are read, as in Figure 9, although an earlier list shows a.
+    session = Session("s", "1", (Query(("a", "b")), Query(("c", "a"), (Click(2, 9.0),))))
+    lists = SessionLists.of([session], gains="clicks", lengths={"a": 1000})
+    assert value(sU(L=6000), lists) == pytest.approx(0.5 * (1 - 600 / 6000))
+    # 2 queries, 2 snippets, 1 document
+    assert value("sCost(query=10,snippet=2,document=20)", lists) == 2 * 10 + 2 * 2 + 20
+    both = SessionLists.of([session], {"1": {"a": 3}}, gains="both", lengths={"a": 1000})
+    assert value(sU(L=6000), both) == pytest.approx(3 * (1 - 600 / 6000))
+    # Lists end to end have a at rank 1 of query 1, where it was not clicked, and a note says so.
+    assert value("sDCG", lists) == 0
+    notes = session_scores({"m": [session]}, None, ["sDCG"], gains="clicks").notes
+    assert notes == (
+        "1 document left out that an earlier list of the session shows",
+        "1 click on a document that was left out, not used",
+    )
+    assert session_scores({"m": [session]}, None, ["sCost"], gains="clicks").notes == ()
+    kept = SessionLists.of([session], gains="clicks", duplicates="keep")
+    assert value("sDCG", kept) == pytest.approx(0.5 / (log(5, 4) * log(5, 2)))
+
+
+def test_costs_explain_each_step() -> None:
+    queries = (Query(("a", "b"), (Click(2, 1.0),)), Query(("c",), (Click(1, 3.0),)), Query(("d",)))
+    explained = explain_session(
+        Session("s", None, queries), None, "sCost(query=10,snippet=2,document=20)", gains="clicks"
+    )
+    # 10 + 2 · 2 + 20, then 10 + 2 + 20, and a third query for 10
+    assert explained.columns()["adds"].tolist() == [34, 32]
+    assert explained.columns()["ends at"].tolist() == [34, 66]
+    assert explained.score == 76
+    assert explained.notes[0] == "1 further query: 10 s"
+    gained = explain_session(
+        Session("s", None, queries), None, "sCG(time=65,query=10,snippet=2,document=20)", gains="clicks"
+    )
+    assert gained.columns()["adds"].tolist() == [0.5, 0]
+
+
 def test_nonlinear_traversal_of_figure_8() -> None:
     # rank 4 is clicked first, then rank 2: four snippets, document 4, document 2
     session = Session("s", None, (Query(("a", "b", "c", "d"), (Click(4, 10.0), Click(2, 20.0))),))

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cranfield.building.serve.database import Connection
+from cranfield.building.serve.database import Connection, HalfMade
 from cranfield.building.serve.loop_commits import LoopCommits
 from cranfield.building.serve.store import Store
 from cranfield.building.serve.whole_answers import JoinedTransport
@@ -30,8 +30,15 @@ def names(store: Store) -> set[str]:
     return {name for (name,) in store.database.read("SELECT name FROM setting WHERE name LIKE 'x%'")}
 
 
-def test_changes_of_one_turn_share_a_commit_and_fail_each_for_itself(store: Store) -> None:
-    commits, failures = [], []
+def refuse(connection: Connection) -> int:
+    connection.run("SELECT 1")
+    raise ZeroDivisionError
+
+
+def together(store: Store, changes: list[Any]) -> tuple[list[Any], list[BaseException], int]:
+    """The answers to changes of one turn, the failures that were announced, and the number of commits."""
+    commits: list[str] = []
+    failures: list[BaseException] = []
     run = store.database._writer.run
 
     def counting(statement: str, values: Any = ()) -> Any:
@@ -43,17 +50,31 @@ def test_changes_of_one_turn_share_a_commit_and_fail_each_for_itself(store: Stor
 
     async def main() -> list[Any]:
         made = LoopCommits(store.database)
-        errors = [ZeroDivisionError() if i % 3 == 0 else None for i in range(8)]
-        waiting = [made.submit(put(f"x{i}", error), failures.append) for i, error in enumerate(errors)]
-        return await asyncio.gather(*waiting, return_exceptions=True)
+        return await asyncio.gather(
+            *(made.submit(change, failures.append) for change in changes), return_exceptions=True
+        )
 
-    answers = asyncio.run(main())
+    return asyncio.run(main()), failures, len(commits)
+
+
+def test_changes_of_one_turn_share_a_commit_and_are_refused_each_for_itself(store: Store) -> None:
+    answers, failures, commits = together(store, [refuse if i % 3 == 0 else put(f"x{i}") for i in range(8)])
     assert names(store) == {f"x{i}" for i in range(8) if i % 3}
     assert [isinstance(answer, ZeroDivisionError) for answer in answers] == [i % 3 == 0 for i in range(8)]
     assert len(failures) == 3
     if store.database.engine.local:
-        assert len(commits) == 1
+        assert commits == 1
         assert {answer for answer in answers if isinstance(answer, int)} == {threading.get_ident()}
+
+
+def test_a_change_that_fails_half_way_leaves_nothing_and_the_others_are_made(store: Store) -> None:
+    failing = [put(f"x{i}", ZeroDivisionError() if i == 5 else None) for i in range(8)]
+    answers, failures, _ = together(store, failing)
+    assert names(store) == {f"x{i}" for i in range(8) if i != 5}
+    assert [isinstance(answer, ZeroDivisionError) for answer in answers] == [i == 5 for i in range(8)]
+    undone = [error for error in failures if isinstance(error, HalfMade)]
+    assert len(undone) == (8 if store.database.engine.local else 0)  # all of them are made again
+    assert len(failures) - len(undone) == 1
 
 
 def test_a_loop_does_not_wait_for_another_program(sqlite_store: Store) -> None:

@@ -44,7 +44,7 @@ def test_a_plain_matrix_with_and_without_a_topic_column(cranfield: Cranfield, tm
     named.write_text("topic,a,b\n301,0.2,0.4\n302,0.6,0.7\n303,0.1,0.3\n")
     result = [json.loads(cranfield("compare", "--scores", str(one), "-f", "json").out) for one in (bare, named)]
     assert result[0]["pairs"] == result[1]["pairs"]
-    assert result[0]["pairs"][0]["difference"] == pytest.approx(-0.5 / 3)
+    assert result[0]["pairs"][0]["difference"] == pytest.approx(0.5 / 3)  # b − a: better − worse
 
 
 def test_saved_scores_and_runs_give_the_same_result(cranfield: Cranfield, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_every_file_of_scores_can_be_a_collection(cranfield: Cranfield, tmp_path
     adjusted = [float(row["p adjusted"]) for row in rows_told]
     assert min(adjusted) == pytest.approx(2 * min(p))
     assert max(adjusted) == pytest.approx(max(max(p), 2 * min(p)))
-    assert float(rows_told[0]["difference"]) == pytest.approx(-0.11)  # 0.1 and 0, 0.01 or 0.02 in turn
+    assert float(rows_told[0]["difference"]) == pytest.approx(0.11)  # 0.1 and 0, 0.01 or 0.02 in turn
     alone = cranfield("compare", "--scores", str(files[0]), "--collections")
     assert alone.code == 2
     assert "give --scores FILE two times or more" in alone.err

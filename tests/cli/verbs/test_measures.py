@@ -9,8 +9,13 @@ import re
 
 import pytest
 
+from cranfield.answers import cited_answers, one_click, passages, verticals
+from cranfield.answers.nugget_scores import MEASURES as OF_NUGGETS
+from cranfield.answers.pyramid_scores import MEASURES as PYRAMIDS
+from cranfield.answers.sessions import SESSION_MEASURES
 from cranfield.cli.formula import readable
 from cranfield.cli.measure_page import MEANINGS, Page, meaning
+from cranfield.cli.verb_measures import verb_pages
 from cranfield.measures import REGISTRY, parse
 from cranfield.measures.view_descriptions import VIEW_DESCRIPTIONS, describe_views
 from tests.cli.conftest import Cranfield
@@ -20,7 +25,7 @@ SHIPPED = {name: kind for name, kind in REGISTRY.items() if kind.__module__.star
 
 def test_every_measure_is_listed_with_a_description_and_its_paper(cranfield: Cranfield) -> None:
     rows = list(csv.DictReader(io.StringIO(cranfield("measures", "--format", "csv").out)))
-    listed = {row["measure"]: row for row in rows}
+    listed = {row["measure"]: row for row in rows if row["verb"] == "eval"}
     for name, kind in SHIPPED.items():
         assert listed[name]["reference"] == kind.reference()
         assert len(listed[name]["what it tells"]) > 10
@@ -32,15 +37,81 @@ def test_the_list_for_people_names_author_and_year(cranfield: Cranfield) -> None
     assert next(line for line in lines if line.startswith("ERR ")).endswith("Chapelle et al. 2009")
 
 
+def test_measures_of_sessions_and_texts_are_listed_with_the_verb_that_computes_them(cranfield: Cranfield) -> None:
+    rows = list(csv.DictReader(io.StringIO(cranfield("measures", "--format", "csv").out)))
+    verbs = {(row["verb"], row["measure"]) for row in rows}
+    expected = {
+        "sessions": SESSION_MEASURES, "rouge": ["ROUGE-N", "ROUGE-Lsum", "ROUGE-SU"], "bleu": ["BLEU"],
+        "nuggets": [*OF_NUGGETS, *PYRAMIDS, "POURPRE"],
+        "citations": cited_answers.MEASURES, "one-click": one_click.MEASURES, "passages": passages.MEASURES,
+        "verticals": verticals.MEASURES,
+    }  # fmt: skip
+    assert {(verb, name) for verb, names in expected.items() for name in names} <= verbs
+    text = cranfield("measures").out
+    headings = [line for line in text.splitlines() if line.endswith("):") and "(cranfield " in line]
+    assert [re.sub(r".*\(cranfield (.*)\):", r"\1", heading) for heading in headings] == [*expected]
+    found = cranfield("measures", "--search", "session").out
+    assert set(SESSION_MEASURES) <= {line.split()[0] for line in found.splitlines() if line}
+    assert "Sessions of several queries (cranfield sessions):" in found
+
+
+def test_pages_of_measures_of_other_verbs(cranfield: Cranfield) -> None:
+    page = cranfield("measures", "nsDCG@10").out
+    for part in ("nsDCG: ", "Computed by cranfield sessions -m nsDCG", "bq=4", "Range:       0 to 1", "ECIR 2008"):
+        assert part in page
+    assert cranfield("measures", "sDCG").out.startswith("sDCG: Session DCG")
+    assert cranfield("measures", "SDCG").out.startswith("SDCG: Scaled DCG")
+    assert cranfield("measures", "rouge2").out.startswith("ROUGE-N: ")
+    both = json.loads(cranfield("measures", "F", "--format", "json").out)
+    assert [(one["name"], one["verb"]) for one in both] == [("F", "eval"), ("F", "nuggets")]
+    wrong = cranfield("measures", "nosuch")
+    assert (wrong.code, wrong.out) == (2, "")
+
+
+@pytest.mark.parametrize("page", verb_pages(), ids=lambda page: f"{page.verb} {page.name}")
+def test_every_page_of_another_verb_is_complete(page: Page) -> None:
+    assert page.formula
+    assert page.reference
+    assert page.example or page.verb != "sessions"
+    assert not re.search(r"[\\]|\(\)", readable(page.formula)), readable(page.formula)
+    lines = page.for_people(80).split("\n")
+    assert all(len(line) <= 80 or line.startswith("    ") for line in lines)
+    for parameter, default in page.parameters.items():
+        shown = next(line for line in lines if line.startswith(f"  {parameter}={default}"))
+        assert shown.split("  ")[-1].strip() not in ("", f"{parameter}={default}"), parameter
+
+
+def test_other_verbs_point_to_the_verb_of_a_measure(cranfield: Cranfield) -> None:
+    for name in SESSION_MEASURES:
+        message = cranfield("eval", "--sample", "-m", f"{name}").err
+        assert f"{name} is a measure of sessions: see `cranfield sessions`" in message
+    assert "see `cranfield rouge`" in cranfield("eval", "--sample", "-m", "BLEU").err
+
+
 def test_search(cranfield: Cranfield) -> None:
-    result = [line.split()[0] for line in cranfield("measures", "--search", "moffat residual").out.splitlines()[1:-2]]
+    result = [line.partition(" ")[0] for line in cranfield("measures", "--search", "moffat residual").out.splitlines()]
     assert "RBPres" in result
     assert "AP" not in result
     nothing = cranfield("measures", "--search", "xyzzy")
     assert (nothing.code, nothing.out) == (2, "")
 
 
-@pytest.mark.parametrize("spelling", ["nDCG", "nDCG@10", "ndcg_cut_10"])
+def test_a_search_for_a_family_finds_all_its_measures(cranfield: Cranfield) -> None:
+    listed = cranfield("measures", "--search", "diversity", "--format", "tsv").out.splitlines()
+    families = ("diversity", "novelty", "difficulty")
+    diverse = {name for name, kind in SHIPPED.items() if kind.__module__.rpartition(".")[2] in families}
+    assert {line.partition("\t")[0] for line in listed[1:]} >= diverse
+
+
+def test_the_list_is_in_families_with_a_heading_each(cranfield: Cranfield) -> None:
+    lines = cranfield("measures").out.splitlines()
+    sets = lines.index("Sets:")
+    assert [line.split()[0] for line in lines[sets + 1 : sets + 5]] == ["P", "R", "F", "E"]
+    ranked = lines[: next(at for at, line in enumerate(lines) if "(cranfield sessions)" in line)]
+    assert sum(line.partition(" ")[0] in SHIPPED for line in ranked) == len(SHIPPED)
+
+
+@pytest.mark.parametrize("spelling", ["nDCG", "nDCG@10", "ndcg_cut_10", "NDCG10"])
 def test_a_page_by_any_spelling(cranfield: Cranfield, spelling: str) -> None:
     page = cranfield("measures", spelling).out
     assert page.startswith("nDCG: ")
@@ -161,7 +232,8 @@ def test_equal_pages_are_shown_once(cranfield: Cranfield) -> None:
 
 
 def test_the_views_named_by_the_list_can_be_parsed(cranfield: Cranfield) -> None:
-    result = cranfield("measures").out.splitlines()[-1]
+    lines = cranfield("measures").out.splitlines()
+    result = next(line for line in lines if line.startswith("every measure has variants"))
     views = re.findall(r"AP(?:-IA#?|'|\[[^]]*\])|D(?:IN)?#?-nDCG", result)
     assert len(views) == 12
     for view in views:

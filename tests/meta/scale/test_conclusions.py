@@ -124,7 +124,7 @@ def test_decisions_are_those_of_compare_on_each_scale() -> None:
     result = conclusions(scores, test="wilcoxon", alpha=0.2, correction="none")
     assert result.scales == ("scores", "ranks")
     for number, data in enumerate((scores, rank_scores(scores))):
-        rows = compare(data, test="wilcoxon", alpha=0.2, correction="none").columns()
+        rows = compare(data, test="wilcoxon", alpha=0.2, correction="none", direction="given").columns()
         assert result.significant[number].tolist() == rows["significant"].tolist()
         assert result.difference[number] == pytest.approx(rows["difference"])
 

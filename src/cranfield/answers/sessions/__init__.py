@@ -21,10 +21,12 @@ from cranfield.answers.sessions.session_scores import (
     session_scores,
     session_trailtext,
 )
+from cranfield.answers.sessions.trec_sessions import read_session_topics, with_topics
 
 __all__ = [
     "SESSION_MEASURES", "Click", "ExpectedOverPaths", "ExplainedSession", "Query", "Session", "SessionLists",
     "SessionMeasure", "Sessions", "Trail", "as_session_measure", "esAP", "esDCG", "esNDCG", "esP", "esR",
-    "expected_over_paths", "explain_session", "nsDCG", "read_sessions", "sCG", "sCost", "sDCG", "sMP", "sRBP", "sU",
-    "session_measure", "session_scores", "session_trailtext", "trail_of", "write_sessions",
+    "expected_over_paths", "explain_session", "nsDCG", "read_session_topics", "read_sessions",
+    "sCG", "sCost", "sDCG", "sMP", "sRBP", "sU",
+    "session_measure", "session_scores", "session_trailtext", "trail_of", "with_topics", "write_sessions",
 ]  # fmt: skip

@@ -175,6 +175,7 @@ class esP(_Expected):
     rel: float = 1
 
     name = "esP"
+    highest = 1.0
 
     def worth(self, places: int) -> Array:
         depth = self.cutoff or 10
@@ -191,11 +192,17 @@ class esR(_Expected):
     The paths are those of esP.
     No relevant documents: undefined.
     Reference: Kanoulas, Carterette, Clough & Sanderson, SIGIR 2011, 1053-1062
+
+    >>> from cranfield.answers.sessions import Query, Session, SessionLists
+    >>> lists = SessionLists.of([Session("s", "1", (Query(("a", "b")), Query(("c",))))], {"1": {"c": 1}})
+    >>> esR(down=0.5).score(lists).round(4).tolist()  # a third of the paths has c
+    [0.3333]
     """
 
     rel: float = 1
 
     name = "esR"
+    highest = 1.0
 
     def worth(self, places: int) -> Array:
         return np.ones(places)
@@ -220,6 +227,11 @@ class esDCG(_Expected):
     The paths are those of esP.
     No relevant documents: 0.
     Reference: Kanoulas, Carterette, Clough & Sanderson, SIGIR 2011, 1053-1062
+
+    >>> from cranfield.answers.sessions import Query, Session, SessionLists
+    >>> lists = SessionLists.of([Session("s", "1", (Query(("a", "b")), Query(("c",))))], {"1": {"c": 1}})
+    >>> esDCG(down=0.5).score(lists).round(4).tolist()  # 1/3 · (2/3 · 1/log2(3) + 1/3 · 1/log2(4))
+    [0.1958]
     """
 
     gain: GainLike = LINEAR
@@ -243,9 +255,15 @@ class esNDCG(esDCG):
     The paths are those of esP.
     No relevant documents: undefined.
     Reference: Kanoulas, Carterette, Clough & Sanderson, SIGIR 2011, 1053-1062
+
+    >>> from cranfield.answers.sessions import Query, Session, SessionLists
+    >>> lists = SessionLists.of([Session("s", "1", (Query(("a", "b")), Query(("c",))))], {"1": {"c": 1}})
+    >>> esNDCG(down=0.5).score(lists).round(4).tolist()  # the ideal list has DCG 1
+    [0.1958]
     """
 
     name = "esNDCG"
+    highest = 1.0
 
     def ideal(self, lists: SessionLists) -> Array:
         """The DCG of the ideal list of each session; NaN if it is 0."""
@@ -273,11 +291,17 @@ class esAP(_Expected):
     The paths are those of esP.
     No relevant documents: undefined.
     Reference: Kanoulas, Carterette, Clough & Sanderson, SIGIR 2011, 1053-1062
+
+    >>> from cranfield.answers.sessions import Query, Session, SessionLists
+    >>> lists = SessionLists.of([Session("s", "1", (Query(("a", "b")), Query(("c",))))], {"1": {"c": 1}})
+    >>> esAP(down=0.5).score(lists).round(4).tolist()  # 1/3 · (2/3 · 1/2 + 1/3 · 1/3)
+    [0.1481]
     """
 
     rel: float = 1
 
     name = "esAP"
+    highest = 1.0
 
     def terms(self, lists: SessionLists) -> dict[str, Array]:
         relevant, total = lists.relevant(self.rel), lists.num_relevant(self.rel)

@@ -34,6 +34,13 @@ class Trail:
         begin = np.searchsorted(self.session, self.session)
         return total - (total[begin] - values[begin] if len(values) else 0.0)
 
+    def places(self) -> dict[str, np.ndarray[Any, Any]]:
+        """Where each entry is, as columns: query, rank, document and the number of snippets."""
+        return {
+            "query": self.query, "rank": self.rank, "document": np.array(self.document, dtype=object),
+            "snippets": self.snippets.astype(np.int64),
+        }  # fmt: skip
+
 
 @lru_cache(maxsize=4)
 def trail_of(lists: SessionLists, gain: Gain, again: bool) -> Trail:
@@ -42,7 +49,8 @@ def trail_of(lists: SessionLists, gain: Gain, again: bool) -> Trail:
     With gains from judgments, every list is read from the top to its end, and documents with a gain are opened. With
     gains from clicks, clicked documents are opened in the order of clicks, and before each click the snippets above it
     are read, once in each list (Sakai 2014 Fig. 9). A second click on a document gains nothing and reads nothing again,
-    unless `again`.
+    unless `again`. A click counts in whichever list it is, since documents that two lists show are left out only where
+    lists are put end to end.
     """
     if lists.gains == "judgments":
         gains = lists.gain(gain)
@@ -50,7 +58,6 @@ def trail_of(lists: SessionLists, gain: Gain, again: bool) -> Trail:
         return Trail(lists.session, lists.query, lists.shown_rank, ones, gains > 0, gains, lists.document)
     rows: list[tuple[int, int, int, int]] = []
     names: list[str] = []
-    shown = set(zip(lists.session.tolist(), lists.query.tolist(), lists.shown_rank.tolist(), strict=True))
     for number, session in enumerate(lists.sessions):
         clicks = [(asked, click) for asked, query in enumerate(session.queries, 1) for click in query.clicks]
         if all(click.time is not None for _, click in clicks):
@@ -59,7 +66,7 @@ def trail_of(lists: SessionLists, gain: Gain, again: bool) -> Trail:
         opened: set[str] = set()
         for asked, click in clicks:
             doc = session.queries[asked - 1].documents[click.rank - 1]
-            if (doc in opened and not again) or (doc not in opened and (number, asked, click.rank) not in shown):
+            if (doc in opened and not again) or click.rank > lists.sizes[number][asked - 1]:
                 continue
             new = max(0, click.rank - deepest.get(asked, 0))
             deepest[asked] = max(click.rank, deepest.get(asked, 0))
@@ -69,9 +76,9 @@ def trail_of(lists: SessionLists, gain: Gain, again: bool) -> Trail:
     session_of, query_of, rank_of, new_snippets = np.array(rows, dtype=np.int64).reshape(-1, 4).T
     gains = np.full(len(names), lists.click_gain)
     if lists.gains == "both":
-        places = zip(lists.session.tolist(), lists.document, lists.gain(gain).tolist(), strict=True)
+        places = zip(lists.session.tolist(), lists.document, lists.gain_of_grade(gain).tolist(), strict=True)
         worth = {(number, doc): value for number, doc, value in places}
-        gains = np.array([worth.get(key, 0.0) for key in zip(session_of.tolist(), names, strict=True)])
+        gains = np.array([worth[key] for key in zip(session_of.tolist(), names, strict=True)])
     is_open = np.ones(len(names), dtype=bool)
     return Trail(session_of, query_of, rank_of, new_snippets.astype(np.float64), is_open, gains, tuple(names))
 
@@ -107,6 +114,9 @@ class sU(SessionMeasure):
     name = "sU"
     takes_cutoff = False
 
+    def reads_lists(self, lists: SessionLists) -> bool:
+        return lists.gains == "judgments"
+
     def check(self) -> None:
         check.finite(self.name, L=self.L, F=self.F, snippet=self.snippet)
         check.positive(self.name, L=self.L)
@@ -135,6 +145,15 @@ class sU(SessionMeasure):
         """The fraction of a gain that is left at an offset in the text."""
         return np.maximum(0.0, 1.0 - offset / self.L)
 
+    def trail_rows(self, lists: SessionLists) -> dict[str, np.ndarray[Any, Any]]:
+        trail, end = self.read(lists)
+        left = self.left_at(end)
+        return {
+            **trail.places(), "snippet text": self.snippet * trail.snippets,
+            "document text": self.read_of_documents(lists, trail), "offset": end, "gain": trail.gain, "decay": left,
+            "adds": trail.gain * left,
+        }  # fmt: skip
+
 
 @dataclass(frozen=True, repr=False)
 class _Costs(SessionMeasure):
@@ -149,18 +168,40 @@ class _Costs(SessionMeasure):
 
     takes_cutoff = False
 
+    def reads_lists(self, lists: SessionLists) -> bool:
+        return lists.gains == "judgments"
+
     def check(self) -> None:
         for name in ("query", "page", "snippet", "document"):
             check.finite(self.name, **{name: getattr(self, name)})
             check.not_negative(self.name, **{name: getattr(self, name)})
         check.whole(self.name, page_size=self.page_size)
 
+    def reading(self, trail: Trail) -> Array:
+        """The seconds that each entry takes, without those for queries."""
+        return np.asarray(
+            self.snippet * trail.snippets + self.page * self._new_pages(trail) + self.document * trail.opened
+        )
+
     def spent(self, lists: SessionLists) -> tuple[Trail, Array]:
         """The trail, and the seconds at the end of each entry, from the beginning of the session."""
         trail = trail_of(lists, Gain.of(self.gain), False)
-        pages = self._new_pages(trail)
-        seconds = self.snippet * trail.snippets + self.page * pages + self.document * trail.opened
-        return trail, trail.running(seconds) + self.query * self._queries_so_far(trail)
+        return trail, trail.running(self.reading(trail)) + self.query * self._queries_so_far(trail)
+
+    def trail_rows(self, lists: SessionLists) -> dict[str, np.ndarray[Any, Any]]:
+        trail, end = self.spent(lists)
+        asked = self._queries_so_far(trail)
+        first = np.searchsorted(trail.session, trail.session) == np.arange(len(asked))
+        new = asked - np.where(first, 0.0, np.concatenate(([0.0], asked[:-1])) if len(asked) else asked)
+        seconds = self.reading(trail) + self.query * new
+        return {
+            **trail.places(), "queries": new.astype(np.int64), "next pages": self._new_pages(trail).astype(np.int64),
+            "opened": trail.opened, "seconds": seconds, "ends at": end, **self.added(trail, seconds, end),
+        }  # fmt: skip
+
+    def added(self, trail: Trail, seconds: Array, end: Array) -> dict[str, Array]:
+        """What each entry adds to the score, and why."""
+        raise NotImplementedError
 
     def _new_pages(self, trail: Trail) -> Array:
         """How many times the user turns to a next page on the way to each entry, once for each page of a list."""
@@ -203,10 +244,12 @@ class sCost(_Costs):
 
     def score(self, lists: SessionLists) -> Array:
         trail = trail_of(lists, Gain.of(self.gain), False)
-        seconds = self.snippet * trail.snippets + self.page * self._new_pages(trail) + self.document * trail.opened
         queries = np.array([len(session.queries) for session in lists.sessions], dtype=np.float64)
-        total = np.bincount(trail.session, seconds, len(lists)) + self.query * queries
+        total = np.bincount(trail.session, self.reading(trail), len(lists)) + self.query * queries
         return np.where(lists.undefined, np.nan, total)
+
+    def added(self, trail: Trail, seconds: Array, end: Array) -> dict[str, Array]:
+        return {"adds": seconds}
 
 
 @session_measure
@@ -239,5 +282,8 @@ class sCG(_Costs):
 
     def score(self, lists: SessionLists) -> Array:
         trail, seconds = self.spent(lists)
-        in_time = np.where(seconds <= self.time, trail.gain, 0.0)
+        in_time = self.added(trail, seconds, seconds)["adds"]
         return np.where(lists.undefined, np.nan, np.bincount(trail.session, in_time, len(lists)))
+
+    def added(self, trail: Trail, seconds: Array, end: Array) -> dict[str, Array]:
+        return {"gain": trail.gain, "adds": np.where(end <= self.time, trail.gain, 0.0)}

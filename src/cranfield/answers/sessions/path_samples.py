@@ -115,7 +115,8 @@ def expected_over_paths(
     value, low, high, paths, sampled = zip(*rows, strict=True) if rows else ((),) * 5
     return ExpectedOverPaths(
         str(wanted), tuple(session.name for session in lists.sessions), np.array(value),
-        np.array(low), np.array(high), np.array(paths, dtype=np.int64), np.array(sampled, dtype=bool), lists.notes,
+        np.array(low), np.array(high), np.array(paths, dtype=np.int64), np.array(sampled, dtype=bool),
+        (*lists.repeated, *lists.notes),
     )  # fmt: skip
 
 

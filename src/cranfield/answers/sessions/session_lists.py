@@ -50,6 +50,8 @@ class SessionLists:
     lengths: LengthTable | None = None
     missing_length: float | str | None = None
     notes: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
+    """Notes about documents that are left out because an earlier list shows them, and about clicks on them."""
 
     @staticmethod
     def of(
@@ -84,7 +86,7 @@ class SessionLists:
         rows: list[tuple[int, int, int, int, float, bool]] = []
         names: list[str] = []
         sizes: list[tuple[int, ...]] = []
-        repeated, nan = 0, float("nan")
+        repeated, unused_clicks, nan = 0, 0, float("nan")
         for number, session in enumerate(every):
             of_topic = grades.get(session.topic or "", {})
             seen: set[str] = set()
@@ -100,6 +102,7 @@ class SessionLists:
                     if duplicates == "first":
                         if doc in seen:
                             repeated += 1
+                            unused_clicks += at in clicked
                             continue
                         seen.add(doc)
                     rank += 1
@@ -109,9 +112,11 @@ class SessionLists:
         columns = np.array(rows, dtype=np.float64).reshape(-1, 6).T
         session_of, query_of, rank_of, shown_rank = columns[:4].astype(np.int64)
         start = np.searchsorted(session_of, np.arange(len(every)))
-        notes = []
+        notes, left_out = [], []
         if repeated:
-            notes.append(f"{counted(repeated, 'document')} left out that an earlier list of the session shows")
+            left_out.append(f"{counted(repeated, 'document')} left out that an earlier list of the session shows")
+        if unused_clicks and gains != "judgments":
+            left_out.append(f"{counted(unused_clicks, 'click')} on a document that was left out, not used")
         if gains != "clicks" and (unjudged := [s.name for s in every if s.topic is not None and s.topic not in grades]):
             which = f"{counted(len(unjudged), 'session')} with a topic that has no judgments, undefined"
             notes.append(f"{which}: {listed(unjudged)}")
@@ -120,7 +125,7 @@ class SessionLists:
             columns[5] > 0, tuple(names),
             {topic: np.array(list(of_topic.values()), dtype=np.float64) for topic, of_topic in grades.items()},
             gains, click_gain, tuple(sizes), None if lengths is None else LengthTable.of(lengths), missing_length,
-            tuple(notes),
+            tuple(notes), tuple(left_out),
         )  # fmt: skip
 
     def __len__(self) -> int:
@@ -157,10 +162,15 @@ class SessionLists:
         """What each document gains."""
         if self.gains == "clicks":
             return np.where(self.clicked, self.click_gain, 0.0)
+        gains = self.gain_of_grade(gain)
+        return np.where(self.clicked, gains, 0.0) if self.gains == "both" else gains
+
+    def gain_of_grade(self, gain: Gain) -> Array:
+        """What the grade of each document gains, clicked or not; 0 if it is not judged."""
         judged = ~np.isnan(self.grade)
         gains = np.zeros(len(self.grade))
         gains[judged] = gain(self.grade[judged])
-        return np.where(self.clicked, gains, 0.0) if self.gains == "both" else gains
+        return gains
 
     def relevant(self, rel: float) -> Array:
         """1 for relevant documents, or for clicked ones if gains come from clicks; otherwise 0."""

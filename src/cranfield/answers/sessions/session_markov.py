@@ -40,6 +40,7 @@ class sMP(SessionMeasure):
     rel: float = 1
 
     name = "sMP"
+    highest = 1.0
     takes_cutoff = False
 
     def check(self) -> None:

@@ -34,6 +34,8 @@ class SessionMeasure:
 
     name: ClassVar[str] = ""
     better: ClassVar[str] = "higher"
+    highest: ClassVar[float] = float("inf")
+    """The highest score that is possible."""
     takes_cutoff: ClassVar[bool] = True
     """Whether `@` is allowed: documents below this position count nothing."""
 
@@ -49,6 +51,10 @@ class SessionMeasure:
     def check(self) -> None:
         """Raise an error if a parameter is out of range; subclasses override."""
 
+    def reads_lists(self, lists: SessionLists) -> bool:
+        """Whether documents that an earlier list shows are left out; not if the user's clicks are followed."""
+        return True
+
     def score(self, lists: SessionLists) -> Array:
         """One number per session."""
         terms = self.terms(lists)
@@ -57,6 +63,10 @@ class SessionMeasure:
 
     def terms(self, lists: SessionLists) -> dict[str, Array] | None:
         """Numbers per document that explain the score, with what it adds; None if the score is not a sum."""
+        return None
+
+    def trail_rows(self, lists: SessionLists) -> dict[str, np.ndarray[Any, Any]] | None:
+        """Columns that explain the score step by step, if it follows what the user reads; otherwise None."""
         return None
 
     def within(self, lists: SessionLists) -> Array:
@@ -86,14 +96,13 @@ NORMS = ("single", "repeated")
 class sDCG(SessionMeasure):
     r"""Session DCG: gains fall with the rank in the lists end to end, and with the number of the query.
 
-    .. math:: \sum_r \frac{g(r)}{\log_{b_q}(q(r) + b_q - 1)\,\log_b(r + b - 1)}
+    .. math:: \sum_r \frac{g(r)}{\log_{b_q}(q(r) + b_q - 1)\,\log_b(r + b - 1)}, \qquad
+        \text{original:}\ \sum_r \frac{g(r)}{(1 + \log_{b_q} q(r))\,\max(1, \log_b \text{rank}(r))}
 
-    With `bq` 4 and `b` 2 this is (35) of Sakai 2014. `form="original"` is that of Järvelin et al.: the rank is that in
-    the list of the query, nothing above rank b is discounted, and the query discounts by 1 + log_bq q:
-
-    .. math:: \sum_r \frac{g(r)}{(1 + \log_{b_q} q(r))\,\max(1, \log_b \text{rank}(r))}
-
-    A session of one list has its DCG. No relevant documents: 0.
+    With `bq` 4 and `b` 2, the first is (35) of Sakai 2014: r is the rank in the lists end to end. `form="original"` is
+    that of Järvelin et al.: the rank is that in the list of the query, nothing above rank b is discounted, and the
+    query discounts by 1 + log_bq q. A session of one list has its DCG.
+    No relevant documents: 0.
     Reference: Järvelin, Price, Delcambre & Nielsen, ECIR 2008, 4-15; Kanoulas et al., SIGIR 2011, 1053-1062
 
     >>> from cranfield.answers.sessions import Query, Session, SessionLists
@@ -142,7 +151,7 @@ class nsDCG(sDCG):
     `norm="single"`: the ideal session has one query, whose list has all relevant documents, best first (Sakai 2014
     §3.2). `norm="repeated"`: it has as many queries as the session, and each list is the top of that ideal list, as
     long as the list that the session shows (Järvelin et al.); documents count again in every list, so that it belongs
-    to duplicates that are kept.
+    to duplicates that are kept. Only then can a score be above 1 with `norm="single"`.
     No relevant documents: undefined.
     Reference: Järvelin, Price, Delcambre & Nielsen, ECIR 2008, 4-15; Kanoulas et al., SIGIR 2011, 1053-1062
 
@@ -155,6 +164,7 @@ class nsDCG(sDCG):
     norm: str = "single"
 
     name = "nsDCG"
+    highest = 1.0
 
     def check(self) -> None:
         super().check()
@@ -220,6 +230,7 @@ class sRBP(SessionMeasure):
     rel: float = 1
 
     name = "sRBP"
+    highest = 1.0
 
     def check(self) -> None:
         check.finite(self.name, p=self.p, b=self.b, rel=self.rel)

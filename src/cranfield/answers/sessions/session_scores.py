@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.answers.sessions.click_trails import sU
+from cranfield.answers.sessions.click_trails import sCost, sU
 from cranfield.answers.sessions.session_files import Session, Sessions
 from cranfield.answers.sessions.session_lists import SessionLists
 from cranfield.answers.sessions.session_measures import SessionMeasure, as_session_measure
@@ -17,7 +17,7 @@ from cranfield.errors import UsageError
 from cranfield.measures.time import Trailtext
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
-from cranfield.text import listed
+from cranfield.text import counted, listed
 
 Runs = Mapping[str, Sessions | Iterable[Session]]
 DEFAULT = ("sDCG", "nsDCG", "sRBP", "esP@10", "esAP", "esNDCG")
@@ -50,7 +50,8 @@ def session_scores(
         every = sessions.sessions if isinstance(sessions, Sessions) else tuple(sessions)
         lists = laid[run] = SessionLists.of(every, qrels, **options)
         before = f"{run}: " if len(runs) > 1 else ""
-        notes += [f"{before}{note}" for note in (*getattr(sessions, "notes", ()), *lists.notes)]
+        left_out = lists.repeated if any(measure.reads_lists(lists) for measure in wanted) else ()
+        notes += [f"{before}{note}" for note in (*getattr(sessions, "notes", ()), *left_out, *lists.notes)]
         if lists.undefined.all():
             topics = listed(dict.fromkeys(session.topic or "none" for session in every))
             raise UsageError(f"{run}: no session has a topic with judgments; its topics are {topics}")
@@ -95,7 +96,7 @@ def explain_session(
     run: str = "",
     **options: Any,
 ) -> ExplainedSession:
-    """What each document of a session adds to a measure, with its discounts; for U, what each string read adds.
+    """What each document of a session adds to a measure, with its discounts; for U and costs, what each step adds.
 
     >>> from cranfield.answers.sessions import Query
     >>> session = Session("s1", "1", (Query(("a", "b")), Query(("c",))))
@@ -109,33 +110,21 @@ def explain_session(
     wanted = as_session_measure(measure)
     lists = SessionLists.of([session], qrels, **options)
     score = float(wanted.score(lists)[0])
-    rows: dict[str, NDArray[Any]]
-    if isinstance(wanted, sU):
-        rows = _trail_rows(wanted, lists)
-    else:
-        parts = wanted.terms(lists)
-        if parts is None:
-            raise UsageError(f"{wanted}: the score is not a sum over documents; explain another measure")
+    rows = wanted.trail_rows(lists)
+    if rows is None:
         rows = {
             "query": lists.query, "rank": lists.shown_rank, "position": lists.position,
             "document": np.array(lists.document, dtype=object), "grade": lists.grade,
         }  # fmt: skip
         if lists.clicked.any():
             rows["clicked"] = lists.clicked
-        rows |= parts
-    notes = (*lists.notes, f"{wanted} of session {session.name}: {score:.4f}")
-    return ExplainedSession(run, session.name, str(wanted), score, rows, notes)
-
-
-def _trail_rows(measure: sU, lists: SessionLists) -> dict[str, NDArray[Any]]:
-    trail, end = measure.read(lists)
-    of_documents = measure.read_of_documents(lists, trail)
-    left = measure.left_at(end)
-    return {
-        "query": trail.query, "rank": trail.rank, "document": np.array(trail.document, dtype=object),
-        "snippets": trail.snippets.astype(np.int64), "snippet text": measure.snippet * trail.snippets,
-        "document text": of_documents, "offset": end, "gain": trail.gain, "decay": left, "adds": trail.gain * left,
-    }  # fmt: skip
+        rows |= wanted.terms(lists) or {}
+    left_out = lists.repeated if wanted.reads_lists(lists) else ()
+    notes = [*left_out, *lists.notes]
+    if isinstance(wanted, sCost) and (unread := len(session.queries) - int(rows["queries"].sum())):
+        notes.append(f"{counted(unread, 'further query', 'further queries')}: {wanted.query * unread:g} s")
+    notes.append(f"{wanted} of session {session.name}: {score:.4f}")
+    return ExplainedSession(run, session.name, str(wanted), score, rows, tuple(notes))
 
 
 def session_trailtext(measure: sU, lists: SessionLists) -> Trailtext:
@@ -143,7 +132,7 @@ def session_trailtext(measure: sU, lists: SessionLists) -> Trailtext:
 
     `U.of_trailtext` gives it the same score.
     """
-    rows = _trail_rows(measure, lists)
+    rows = measure.trail_rows(lists)
     strings: list[tuple[float, float, str]] = []
     names = ("query", "rank", "document", "snippets", "snippet text", "document text", "gain")
     for query, rank, doc, snippets, text, read, gain in zip(*(rows[name].tolist() for name in names), strict=True):

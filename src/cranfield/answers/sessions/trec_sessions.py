@@ -1,97 +1,164 @@
-"""Sessions in the XML of the TREC Session tracks."""
+"""Sessions in the XML of the TREC Session tracks, and the files that give the topic of each session."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from xml.etree import ElementTree
 
-from cranfield.answers.sessions.session_files import Click, Faults, Query, Session, Sessions, made_query, made_session
+from cranfield.answers.sessions.session_files import (
+    NO_TOPIC,
+    Click,
+    Faults,
+    Query,
+    Session,
+    Sessions,
+    made_query,
+    made_session,
+)  # fmt: skip
 from cranfield.answers.sessions.session_files import seconds as as_seconds
+from cranfield.collection.side_files import read_side_file
+from cranfield.collection.source import PathLike
 from cranfield.errors import DataError
-from cranfield.text import shown
+from cranfield.text import counted, listed, shown
 
 IDS = ("clueweb12id", "clueweb09id", "docno", "docid", "url")
 """Elements that name a document, the first that is there is used."""
+REPEATED = "document that appears twice in one list, the second left out"
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where an element is, for messages."""
+
+    origin: str
+    where: str
+
+    def fault(self, what: str) -> DataError:
+        return DataError(self.origin, None, f"{self.where}: {what}")
 
 
 def trec_sessions(text: str, origin: str) -> Sessions:
     """Sessions of the TREC Session tracks of 2011 to 2014: `session`, `topic`, `interaction`, `results`, `clicked`.
 
-    The query that participants had to answer (`currentquery`) has no list, and is left out. A click says the rank of
-    its document, or its name. Entities that a file declares itself are not read.
+    An interaction of type `page` is a further page of the query above it, and its documents are added to the list of
+    that query. A click says the name of its document, its rank, or both. The query that participants had to answer
+    (`currentquery`) has no list and is left out, and so is a session that has nothing else. The files of 2011 and 2012
+    do not name the topic, see `read_session_topics`. Entities that a file declares itself are not read.
     """
     if "<!ENTITY" in text:
         raise DataError(origin, None, "declares entities, which are not read; write the text in their place")
     try:
         root = ElementTree.fromstring(text)
+    except UnicodeEncodeError as error:
+        line = text.count("\n", 0, error.start) + 1
+        raise DataError(origin, line, "a byte that is not UTF-8; convert the file to UTF-8") from None
     except ElementTree.ParseError as error:
         raise DataError(origin, error.position[0], f"not valid XML: {error}") from None
     faults = Faults()
     made: dict[str, Session] = {}
-    left_out = 0
+    seen: set[str] = set()
+    current, unasked = 0, []
     for element in root.iter("session"):
-        name = element.get("num") or element.get("id")
+        name = (element.get("num") or element.get("id") or "").strip()
         if not name:
             raise DataError(origin, None, 'a session has no number; expected <session num="1">')
-        if name in made:
+        if name in seen:
             raise DataError(origin, None, f"session {name!r} appears twice")
-        made[name] = _session(element, name, origin, faults)
-        left_out += len(element.findall("currentquery"))
-    if not made:
+        seen.add(name)
+        current += len(element.findall("currentquery"))
+        if session := _session(element, name, origin, faults):
+            made[name] = session
+        else:
+            unasked.append(f"session {name}")
+    if not seen:
         raise DataError(origin, None, f"holds no sessions: the XML has <{root.tag}>, but no <session>")
+    if not made:
+        raise DataError(origin, None, f"holds no session with an interaction: {listed(unasked)}")
     notes = faults.notes()
-    if left_out:
-        notes += (f"{left_out:,} × current query without a list, left out",)
+    if current:
+        notes += (f"{current:,} × current query without a list, left out",)
+    if unasked:
+        notes += (f"{len(unasked):,} × session without an interaction, left out: {listed(unasked, 3)}",)
     return Sessions(tuple(made.values()), notes, origin)
 
 
-def _session(element: ElementTree.Element, name: str, origin: str, faults: Faults) -> Session:
+def _session(element: ElementTree.Element, name: str, origin: str, faults: Faults) -> Session | None:
     topic_element = element.find("topic")
     topic = None
     if topic_element is not None:
         topic = topic_element.get("num") or topic_element.get("id") or (topic_element.text or "").strip() or None
-    numbered: dict[int, Query] = {}
+    here = _Place(origin, f"session {name}")
+    numbered: dict[int, ElementTree.Element] = {}
     for at, interaction in enumerate(element.findall("interaction"), 1):
         written = interaction.get("num") or str(at)
-        if not written.isdigit():
-            raise DataError(origin, None, f"session {name}: an interaction has num {shown(written)}, expected a number")
+        if not _is_number(written):
+            raise here.fault(f"an interaction has num {shown(written)}, expected a number")
         if int(written) in numbered:
-            raise DataError(origin, None, f"session {name}: interaction {written} appears twice")
-        numbered[int(written)] = _query(interaction, f"session {name}, query {written}", origin, faults)
-    if not numbered:
-        raise DataError(origin, None, f"session {name} has no interaction")
-    return made_session(name, topic, [numbered[at] for at in sorted(numbered)], f"session {name}", faults)
+            raise here.fault(f"interaction {written} appears twice")
+        numbered[int(written)] = interaction
+    pages: list[list[ElementTree.Element]] = []
+    for at in sorted(numbered):
+        if numbered[at].get("type") == "page" and pages:
+            pages[-1].append(numbered[at])
+        else:
+            pages.append([numbered[at]])
+    queries = [
+        _query(parts, _Place(origin, f"session {name}, query {at}"), faults) for at, parts in enumerate(pages, 1)
+    ]
+    return made_session(name, topic, queries, here.where, faults) if queries else None
 
 
-def _query(interaction: ElementTree.Element, place: str, origin: str, faults: Faults) -> Query:
-    shown_at: dict[int, str] = {}
-    for at, result in enumerate(interaction.findall("results/result"), 1):
+def _query(pages: list[ElementTree.Element], place: _Place, faults: Faults) -> Query:
+    """A query with all pages of its list."""
+    documents: dict[str, int] = {}
+    clicks: list[Click] = []
+    for page in pages:
+        at_rank = _results(page, place)
+        names = [at_rank[rank] for rank in sorted(at_rank)]
+        for _ in range(len(names) - len(set(names))):
+            faults.add(REPEATED, place.where)
+        for name in names:
+            documents.setdefault(name, len(documents) + 1)
+        numbered = [
+            (int(number) if (number := click.get("num") or "").isdecimal() else at, click)
+            for at, click in enumerate(page.findall("clicked/click"), 1)
+        ]
+        for _, click in sorted(numbered, key=lambda entry: entry[0]):
+            clicks.append(_click(click, at_rank, documents, place))
+    text = (pages[0].findtext("query") or "").strip()
+    return made_query(list(documents), clicks, text, _time(pages[0], "starttime", place), place.where, faults)
+
+
+def _results(page: ElementTree.Element, place: _Place) -> dict[int, str]:
+    """The document at each rank of a page; a second page begins at rank 11."""
+    at_rank: dict[int, str] = {}
+    for at, result in enumerate(page.findall("results/result"), 1):
         rank = result.get("rank") or str(at)
         name = _document(result)
-        if not rank.isdigit() or int(rank) < 1:
-            raise DataError(origin, None, f"{place}: a result has rank {shown(rank)}, expected a number, 1 or above")
+        if not _is_number(rank) or int(rank) < 1:
+            raise place.fault(f"a result has rank {shown(rank)}, expected a number, 1 or above")
         if name is None:
-            raise DataError(origin, None, f"{place}: result {rank} has no document; expected one of {', '.join(IDS)}")
-        if int(rank) in shown_at:
-            raise DataError(origin, None, f"{place}: rank {rank} appears twice")
-        if name in shown_at.values():
-            raise DataError(origin, None, f"{place}: document {name!r} appears twice in one list")
-        shown_at[int(rank)] = name
-    ranks = sorted(shown_at)
-    documents = [shown_at[rank] for rank in ranks]
-    place_of = {rank: number for number, rank in enumerate(ranks, 1)}  # a second page begins at rank 11
-    clicks: list[tuple[int, Click]] = []
-    for at, click in enumerate(interaction.findall("clicked/click"), 1):
-        number, rank = click.get("num") or str(at), (click.findtext("rank") or click.get("rank") or "").strip()
-        document = _document(click)
-        position = place_of.get(int(rank), 0) if rank.isdigit() else 0
-        if not rank and document in documents:
-            position = documents.index(document) + 1
-        order = int(number) if number.isdigit() else at
-        clicks.append((order, Click(position, *(_time(click, key, place, origin) for key in ("starttime", "endtime")))))
-    clicks.sort(key=lambda entry: entry[0])
-    text = (interaction.findtext("query") or "").strip()
-    made = [click for _, click in clicks]
-    return made_query(documents, made, text, _time(interaction, "starttime", place, origin), place, faults)
+            raise place.fault(f"result {rank} has no document; expected one of {', '.join(IDS)}")
+        if int(rank) in at_rank:
+            raise place.fault(f"rank {rank} appears twice")
+        at_rank[int(rank)] = name
+    return at_rank
+
+
+def _click(
+    click: ElementTree.Element, at_rank: Mapping[int, str], documents: Mapping[str, int], place: _Place
+) -> Click:
+    """A click by the name of its document, or else by the rank that its page shows."""
+    rank = (click.findtext("rank") or click.get("rank") or "").strip()
+    named = _document(click) or ""
+    if named not in at_rank.values():
+        named = at_rank.get(int(rank), "") if _is_number(rank) else ""
+    return Click(documents.get(named, 0), _time(click, "starttime", place), _time(click, "endtime", place))
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10
 
 
 def _document(element: ElementTree.Element) -> str | None:
@@ -101,12 +168,48 @@ def _document(element: ElementTree.Element) -> str | None:
     return None
 
 
-def _time(element: ElementTree.Element, key: str, place: str, origin: str) -> float | None:
+def _time(element: ElementTree.Element, key: str, place: _Place) -> float | None:
     written = element.get(key)
     if not written:
         return None
     time = as_seconds(written)
     if time is None:
-        message = f"{place}: {key} is {shown(written)}, expected seconds or a clock such as 10:20:55"
-        raise DataError(origin, None, message)
+        raise place.fault(f"{key} is {shown(written)}, expected seconds or a clock such as 10:20:55")
     return time
+
+
+def read_session_topics(path: PathLike) -> dict[str, str]:
+    """The topic of each session: lines that begin with session and topic, as the TREC Session tracks give them.
+
+    Further columns, such as a subtopic, are not used. A first line that begins with the word session is a header.
+    """
+    topics: dict[str, str] = {}
+    table = read_side_file(
+        path, "session topic", range(2, 100), separators="\t,; ", mixed=True, filled=2,
+        header=lambda cells: cells[0].strip().lower().startswith("session"),
+    )  # fmt: skip
+    for line, (session, topic, *_) in table:
+        if topics.setdefault(session, topic) != topic:
+            message = f"session {session!r} has topic {topic!r} here, but {topics[session]!r} above"
+            raise DataError(table.origin, line, f"{message}; a session has one topic")
+    return topics
+
+
+def with_topics(sessions: Sessions, topics: Mapping[str, str]) -> Sessions:
+    """Sessions with the topics that a table gives; those that it lacks keep their own.
+
+    >>> with_topics(Sessions((Session("s", None, ()),)), {"s": "301"}).sessions[0].topic
+    '301'
+    """
+    given = tuple(replace(session, topic=topics.get(session.name, session.topic)) for session in sessions.sessions)
+    known = {session.name for session in given}
+    if not known & set(topics):
+        message = f"no session of {sessions.origin} is among those with a topic"
+        raise DataError(sessions.origin, None, f"{message}: {listed(topics)}")
+    lacking = [f"session {session.name}" for session in given if session.topic is None]
+    notes = [note for note in sessions.notes if NO_TOPIC not in note]
+    if lacking:
+        notes.append(f"{len(lacking):,} × {NO_TOPIC}: {listed(lacking, 3)}")
+    if more := len(set(topics) - known):
+        notes.append(f"{counted(more, 'session')} with a topic, but not among the sessions")
+    return Sessions(given, tuple(notes), sessions.origin)

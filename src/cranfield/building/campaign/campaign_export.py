@@ -15,8 +15,8 @@ from typing import Any
 from cranfield.building.campaign.campaign_config import FILE
 from cranfield.building.campaign.campaign_judgments import SAMPLE, sampled_judgments
 from cranfield.building.campaign.campaign_pool import FACT
+from cranfield.building.campaign.campaign_results import NoResultsError, Results, score
 from cranfield.building.campaign.campaign_store import Campaign, Submission
-from cranfield.building.campaign.leaderboard import NoResultsError, Results, score
 from cranfield.building.serve.exporting import date_text, export_text
 from cranfield.building.serve.judgment_log import FIELDS, select
 from cranfield.errors import CranfieldWarning, DataError

@@ -11,8 +11,8 @@ from typing import Any
 from starlette.requests import Request
 
 from cranfield.building.campaign.campaign_pool import campaign_proposals
+from cranfield.building.campaign.campaign_results import Scoreboard
 from cranfield.building.campaign.campaign_store import Campaign
-from cranfield.building.campaign.leaderboard import Scoreboard
 from cranfield.building.serve.accounts import Session
 from cranfield.building.serve.judging import Judging
 from cranfield.building.serve.serving import Address, serve

@@ -251,7 +251,7 @@ class _Compared:
 
 
 def _compared(part: ScoredTwice, **settings: Any) -> _Compared:
-    human, machine = compare(part.human, **settings), compare(part.machine, **settings)
+    human, machine = (compare(scores, **settings, direction="given") for scores in (part.human, part.machine))
     signs, significant = [], []
     for families in zip(human.families, machine.families, strict=True):
         signs.append(np.stack([_signs(family.difference, noise(family.matrix.values)) for family in families]))

@@ -1,8 +1,8 @@
 """A database that acknowledges a change only after it is on disk: SQLite by path, PostgreSQL by URL.
 
-Changes that wait are made together: each in a savepoint, all with one commit, and only then they are answered. So many
-clients share the cost of a commit, a change that fails undoes nothing but itself, and no exception leaves a transaction
-open. A thread of the database makes the changes, or the thread that asks (`loop_commits`), never two at a time.
+Changes that wait are made together, all with one commit, and only then they are answered. So many clients share the
+cost of a commit, a change that fails undoes nothing but itself, and no exception leaves a transaction open. A thread of
+the database makes the changes, or the thread that asks (`loop_commits`), never two at a time.
 """
 
 from __future__ import annotations
@@ -33,6 +33,10 @@ class StoreError(DataError):
         """`locked`, `full`, `damaged`, `readonly`, `closed` or `other`."""
 
 
+class HalfMade(Exception):
+    """A change failed after it had written something, so that everything that shares its commit was taken back."""
+
+
 class Reply(Protocol):
     """Who waits for a change: a future, or something like it."""
 
@@ -57,6 +61,9 @@ class Connection(Protocol):
 
     def active(self) -> bool:
         """Is a transaction open? A full disk may end it."""
+
+    def changes(self) -> int:
+        """How many rows this connection has changed; only for a database that is `local`."""
 
     def close(self) -> None:
         """Close the connection."""
@@ -236,7 +243,11 @@ class Database:
                 return
 
     def commit_here(self, batch: Sequence[Job]) -> bool:
-        """Make changes in the calling thread, if nobody else writes; False if they have to be submitted instead."""
+        """Make changes in the calling thread, if nobody else writes; False if they have to be submitted instead.
+
+        A change that fails before it writes anything leaves the others alone. `HalfMade` is raised if one fails later:
+        then none was made, and all have to be submitted.
+        """
         if not self._may_take_turn():
             return False
         try:
@@ -259,9 +270,13 @@ class Database:
             if len(batch) == 1:  # if it fails, there is nothing else to keep
                 outcomes.append((batch[0][1], batch[0][0](connection), None))
             else:
+                attempt = _in_savepoint if wait else _attempt
                 for change, reply in batch:
-                    outcomes.append((reply, *_in_savepoint(connection, change)))
+                    outcomes.append((reply, *attempt(connection, change)))
             connection.run("COMMIT")
+        except HalfMade:
+            self._abandon()
+            raise
         except BaseException as error:
             self._abandon()
             explained = self.engine.explained(error) if isinstance(error, Exception) else error
@@ -305,6 +320,17 @@ def _in_savepoint(connection: Connection, change: Callable[[Connection], Any]) -
         return None, error
     connection.run("RELEASE SAVEPOINT change")
     return result, None
+
+
+def _attempt(connection: Connection, change: Callable[[Connection], Any]) -> tuple[Any, Exception | None]:
+    """The result of a change, or its error if it has written nothing. A savepoint would cost more than most changes."""
+    before = connection.changes()
+    try:
+        return change(connection), None
+    except Exception as error:
+        if connection.changes() != before or not connection.active():
+            raise HalfMade from error
+        return None, error
 
 
 def open_database(where: str) -> Database:

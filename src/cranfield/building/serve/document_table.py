@@ -68,4 +68,4 @@ def search(database: Database, query: str, limit: int) -> list[Document]:
 
 def _document(row: Sequence[Any]) -> Document:
     id, title, text, kind, extra = row
-    return Document(id, title, text, kind, json.loads(extra))
+    return Document(id, title, text, kind, json.loads(extra) if extra != "{}" else None)

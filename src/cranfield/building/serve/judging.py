@@ -16,6 +16,7 @@ from cranfield.building.serve.judgment_log import (
     Entry,
     LogRow,
     add,
+    add_first,
     by_request,
     last_of_chain,
     log_rows,
@@ -136,12 +137,22 @@ class Judging:
     ) -> Given:
         """Record a judgment within a change. `offer` is the offer that it answers, if it is known."""
         now = self.clock()
-        row = repeated(connection, entry)
+        overlap = offers.settings.overlap
+        reserved = offers.reserved((entry.topic, entry.doc), entry.assessor, now)
+        if offer is None:
+            held = offers.open_offer(entry.assessor, entry.offer)
+            offer = held if held and (held.topic, held.doc) == (entry.topic, entry.doc) else None
+        row = None
+        if offer is not None and reserved:
+            row = add_first(connection, entry.of(offer.id, offer.purpose), overlap=overlap, now=now)
+            if row is not None:
+                offers.take(connection, row, None)
+        if row is None:
+            row = repeated(connection, entry)
         if row is None:
             placed = entry.of(offer.id, offer.purpose) if offer else self._placed(connection, entry)
             last = last_of_chain(connection, entry.topic, entry.doc, entry.assessor, placed.purpose)
-            reserved = offers.reserved((entry.topic, entry.doc), entry.assessor, now)
-            row = add(connection, placed, last, overlap=offers.settings.overlap, now=now, reserved=reserved)
+            row = add(connection, placed, last, overlap=overlap, now=now, reserved=reserved)
             offers.take(connection, row, last)
         given = offers.give(connection, entry.assessor, now, most=most)
         return self._given(offers, entry.assessor, row, given)

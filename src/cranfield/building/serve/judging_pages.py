@@ -19,6 +19,7 @@ from cranfield.building.serve.judging_modes import left_is_first, read_answer
 from cranfield.building.serve.judging_settings import Settings
 from cranfield.building.serve.judgment_log import Entry
 from cranfield.building.serve.offer_memory import Offer
+from cranfield.building.serve.offers import Offers
 from cranfield.building.serve.page_data import Pages
 from cranfield.building.serve.project_parts import Document, Facet
 from cranfield.building.serve.search_words import phrases
@@ -96,9 +97,10 @@ def known_offers(body: Mapping[str, Any]) -> list[object]:
     return value[:1000] if isinstance(value, list) else []
 
 
-def entry_of(pages: Pages, session: Session, body: Mapping[str, Any]) -> tuple[Entry, Offer]:
+def entry_of(pages: Pages, session: Session, body: Mapping[str, Any], offers: Offers) -> tuple[Entry, Offer]:
     """The judgment that a page sends, checked, and the offer that it answers."""
-    offer = _offer(pages.store, session, body.get("offer"))
+    id = body.get("offer")
+    offer = offers.open_offer(session.assessor, id) or _offer(pages.store, session, id)
     state = body.get("state", "graded")
     grade, payload = None, None
     if state == "graded":

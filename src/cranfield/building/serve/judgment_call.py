@@ -92,6 +92,6 @@ class JudgmentCall:
         if not (same_origin(headers) and has_token(session, headers.get("x-csrf-token"))):
             raise Refusal(403, FORGED)
         sent, pages = json_object(body), site.pages()
-        entry, offer = entry_of(pages, session, sent)
+        entry, offer = entry_of(pages, session, sent, offers)
         given = site.judging.record(connection, offers, entry, offer)
         return {"saved": True, **answer(pages, given, session.assessor, known_offers(sent))}

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from cranfield.building.serve.database import Connection, Row
 from cranfield.errors import UsageError
@@ -31,6 +30,15 @@ _GIVEN = tuple(name for name in FIELDS[1:] if name not in ("position", "guidelin
 _INSERT = f"""INSERT INTO judgment ({", ".join(_GIVEN)}, position, guideline) VALUES ({", ".join("?" * len(_GIVEN))},
     (SELECT COALESCE(MAX(position), 0) + 1 FROM judgment WHERE assessor = ?), (SELECT MAX(version) FROM guideline))
     RETURNING id, position, guideline"""
+_FIRST_GIVEN = tuple(name for name in _GIVEN if name not in ("counted", "supersedes", "restores"))
+_NUMBERS = {"grade": "DOUBLE PRECISION", "judged_at": "DOUBLE PRECISION", "milliseconds": "INTEGER", "offer": "BIGINT"}
+"""The types of values that PostgreSQL would take for text."""
+_FIRST = f"""INSERT INTO judgment ({", ".join(_FIRST_GIVEN)}, counted, position, guideline)
+    SELECT {", ".join(f"CAST(? AS {_NUMBERS[name]})" if name in _NUMBERS else "?" for name in _FIRST_GIVEN)},
+    CASE WHEN (SELECT COUNT(*) FROM current_qrels WHERE topic = ? AND doc = ? AND assessor <> ?) < ? THEN 1 ELSE 0 END,
+    (SELECT COALESCE(MAX(position), 0) + 1 FROM judgment WHERE assessor = ?), (SELECT MAX(version) FROM guideline)
+    WHERE NOT EXISTS (SELECT 1 FROM judgment WHERE topic = ? AND doc = ? AND assessor = ?)
+    ON CONFLICT (request) DO NOTHING RETURNING id, position, guideline, counted"""
 _BY_REQUEST = f"SELECT {_COLUMNS} FROM judgment WHERE request = ?"
 _LAST, _LAST_REPEAT = (
     f"""SELECT {_COLUMNS} FROM judgment AS j WHERE topic = ? AND doc = ? AND assessor = ? AND purpose {same} 'repeat'
@@ -43,8 +51,7 @@ _LEASED_BY_OTHERS = """SELECT COUNT(*) FROM offer WHERE topic = ? AND doc = ? AN
     AND expires_at > ? AND purpose IN ('pool', 'found')"""
 
 
-@dataclass(frozen=True)
-class Entry:
+class Entry(NamedTuple):
     """A judgment as an assessor sends it."""
 
     request: str
@@ -63,10 +70,7 @@ class Entry:
 
     def of(self, offer: int, purpose: str) -> Entry:
         """The entry as the answer to an offer."""
-        return Entry(
-            self.request, self.topic, self.doc, self.assessor, self.state, self.grade, self.payload, self.reason,
-            self.milliseconds, purpose, offer,
-        )  # fmt: skip
+        return self._replace(offer=offer, purpose=purpose)
 
     def check(self) -> None:
         """Raise an error for an entry that cannot be recorded."""
@@ -89,8 +93,7 @@ class Entry:
         return None if self.payload is None else json.dumps(self.payload, ensure_ascii=False, sort_keys=True)
 
 
-@dataclass(frozen=True)
-class LogRow:
+class LogRow(NamedTuple):
     """A row of the log; `schema` describes the columns."""
 
     id: int
@@ -117,6 +120,25 @@ class LogRow:
     def contents(self) -> tuple[Any, ...]:
         """What the assessor said, without when and in which order."""
         return self.topic, self.doc, self.assessor, self.state, self.grade, self.payload, self.reason
+
+
+def add_first(connection: Connection, entry: Entry, *, overlap: int, now: float) -> LogRow | None:
+    """Add a judgment of a document that the assessor has; None if they judged it before, or the request is known.
+
+    This is what nearly every judgment is, in one statement; `add` does the others.
+    """
+    entry.check()
+    most = overlap if entry.purpose in COUNTED and entry.state == "graded" else 0
+    given = (
+        entry.request, entry.topic, entry.doc, entry.assessor, "judge", entry.state, entry.grade, entry.payload_text,
+        entry.reason, entry.milliseconds, now, entry.purpose, entry.offer,
+    )  # fmt: skip
+    place = (entry.topic, entry.doc, entry.assessor)
+    rows = connection.run(_FIRST, (*given, *place, most, entry.assessor, *place))
+    if not rows:
+        return None
+    ((id, position, guideline, counted),) = rows
+    return LogRow(id, *given[:10], position, now, entry.purpose, counted, None, None, guideline, entry.offer)
 
 
 def record(connection: Connection, entry: Entry, *, overlap: int, now: float) -> LogRow:

@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from cranfield.building.serve.database import Connection, Database
+from cranfield.building.serve.database import Connection, Database, HalfMade
 
 T = TypeVar("T")
 SHARE, SHORT, LONGEST = 0.25, 0.0005, 0.005
@@ -36,6 +36,10 @@ class LoopReply:
         self._failed(exception)
         if not self._future.done():
             self._future.set_exception(exception)
+
+    def undone(self, error: BaseException) -> None:
+        """The change was taken back together with another that failed, and is made again."""
+        self._failed(error)
 
     def relay(self, loop: asyncio.AbstractEventLoop, database: Database, change: Callable[[Connection], Any]) -> None:
         """Let the thread of the database make the change."""
@@ -89,7 +93,12 @@ class LoopCommits:
         batch: list[LoopJob] = self._of_thread.waiting
         self._of_thread.waiting = []
         began = time.perf_counter()
-        made = self._database.commit_here(batch)
+        try:
+            made = self._database.commit_here(batch)
+        except HalfMade as error:
+            made = False
+            for _, reply in batch:
+                reply.undone(error)
         self._pause = 0.75 * self._pause + 0.25 * min(SHARE * (time.perf_counter() - began), LONGEST)
         if not made:
             for change, reply in batch:

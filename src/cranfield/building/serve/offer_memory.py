@@ -50,6 +50,8 @@ class Assessor:
     offers: int = 0
     start: dict[str, int] = field(default_factory=dict)
     """Where to look in the documents of each topic: all before are seen or have enough judgments."""
+    ahead: dict[str, tuple[int, float]] = field(default_factory=dict)
+    """A later place for each topic, and a time: until then, others have the documents in between."""
 
 
 class OfferMemory:
@@ -63,6 +65,7 @@ class OfferMemory:
         pool = read("SELECT topic, doc, source FROM pool ORDER BY position")
         self.pool = {(topic, doc) for topic, doc, _ in pool}
         self.gold = {(topic, doc): grade for topic, doc, grade in read("SELECT topic, doc, grade FROM gold")}
+        self._gold_in_pool = len(self.pool & self.gold.keys())
         self._gold_of: dict[str, list[str]] = defaultdict(list)
         for topic, doc in self.gold:
             self._gold_of[topic].append(doc)
@@ -145,6 +148,7 @@ class OfferMemory:
         if place is not None:
             for person in self._people.values():
                 person.start[item[0]] = min(place, person.start.get(item[0], 0))
+                person.ahead.pop(item[0], None)
 
     def judged(self, row: LogRow, before: LogRow | None) -> None:
         """Take a new row of the log into account; `before` is the row that it replaces."""
@@ -180,6 +184,8 @@ class OfferMemory:
             person.topic = row.topic
             if item in person.open:
                 self._unreserve(row.assessor, item)
+                if not row.counted:
+                    self._reopen(item)
 
     def reserved(self, item: Item, assessor: str, now: float) -> bool:
         """Does the assessor have the document now?"""
@@ -213,5 +219,5 @@ class OfferMemory:
 
     def total(self) -> int:
         """The judgments that are wanted in all: the budget, or the overlap times the pool."""
-        wanted = self.settings.overlap * (len(self.pool) - len(self.pool & self.gold.keys()))
+        wanted = self.settings.overlap * (len(self.pool) - self._gold_in_pool)
         return wanted if self.settings.budget is None else min(wanted, self.settings.budget)

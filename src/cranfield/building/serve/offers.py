@@ -6,6 +6,7 @@ What is judged and leased is kept in memory (`offer_memory`). Whether a judgment
 
 from __future__ import annotations
 
+import math
 import random
 from collections import defaultdict
 from collections.abc import Iterator
@@ -67,6 +68,13 @@ class Offers(OfferMemory):
     def open_offers(self, assessor: str) -> list[Offer]:
         """The documents that an assessor has and has not judged, the oldest first."""
         return list(self._people[assessor].open.values())
+
+    def open_offer(self, assessor: str, id: object) -> Offer | None:
+        """The offer with a number, if the assessor has it and has not judged it."""
+        for offer in self._people[assessor].open.values():
+            if offer.id == id and type(id) is int:
+                return offer
+        return None
 
     def offer_found(self, connection: Connection, assessor: str, item: Item, now: float) -> Offer:
         """Offer a document that the assessor found by search, or wants to judge again."""
@@ -145,12 +153,15 @@ class Offers(OfferMemory):
         """The next document of a topic for an assessor, proposed before or now."""
         person, overlap = self._people[assessor], self.settings.overlap
         items, seen, count, leases = self._items.setdefault(topic, []), person.seen, self._count, self._leases
-        at = start = person.start.get(topic, 0)
-        behind = True
+        start = person.start.get(topic, 0)
+        place, until = person.ahead.get(topic, (0, 0.0))
+        behind = place <= start or until <= now
+        at, until = (start, math.inf) if behind else (place, until)
         while True:
             if at == len(items):
                 proposal = self.proposals.next(topic)
                 if proposal is None:
+                    found = None
                     break
                 item, estimate = proposal
                 if estimate is not None:
@@ -167,13 +178,20 @@ class Offers(OfferMemory):
             behind = False
             if item in leases:  # nearly all of these belong to others who judge now
                 for name, expires in leases[item].items():
-                    taken += overlap if name == assessor else expires > now
+                    if name == assessor:
+                        taken = overlap
+                    elif expires > now:
+                        taken += 1
+                        until = min(until, expires)
                 if taken >= overlap:
                     continue
             if item not in person.later:
-                person.start[topic] = start
-                return item
-        person.start[topic] = start
+                at -= 1
+                found = item
+                break
+        person.start[topic], person.ahead[topic] = start, (at, until)
+        if found is not None:
+            return found
         once = (item for item, times in person.later.items() if times == 1 and item[0] == topic)
         return next((item for item in once if self._free(item, assessor, now)), None)
 

@@ -49,6 +49,9 @@ class PostgresConnection:
     def active(self) -> bool:
         return bool(self._raw.info.transaction_status != self._idle)
 
+    def changes(self) -> int:
+        raise NotImplementedError("PostgreSQL does not count them")
+
     def close(self) -> None:
         self._raw.close()
 

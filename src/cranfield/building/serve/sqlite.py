@@ -55,6 +55,9 @@ class SQLiteConnection:
     def active(self) -> bool:
         return self._raw.in_transaction
 
+    def changes(self) -> int:
+        return self._raw.total_changes
+
     def close(self) -> None:
         self._raw.close()
 

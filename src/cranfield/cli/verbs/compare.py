@@ -10,20 +10,26 @@ from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, RESULT, flag, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
+from cranfield.text import counted
 
 if TYPE_CHECKING:
     from cranfield.comparison.result import Comparison
     from cranfield.report.figures import Figure
     from cranfield.scores.scores import Scores
+    from cranfield.table import Table
+
+LABEL = "tab:comparison"
 
 
 class CompareVerb(ByClass, options.Rescaled, Plotting):
     """Test which runs differ: differences with confidence intervals, p-values, effect sizes, and groups of runs.
 
+    With a baseline or several measures there is one table as papers have it: a row per run, a few columns per measure.
     p-values are corrected for the number of comparisons. Notes below the table state the test, the correction, the
-    significance level, the number of topics and reasons for doubt. csv and tsv hold a row per pair; json holds
-    everything; latex is a table for a paper. docs/tests.md describes the tests. Ctrl-C during long resampling prints
-    the result of the resamples done so far.
+    significance level, the number of topics and reasons for doubt. csv and tsv hold a row per pair and measure; json
+    holds everything; latex is a table for a paper, which needs the package booktabs. Differences are run − baseline, or
+    better − worse. docs/tests.md describes the tests. Ctrl-C during long resampling prints the result of the resamples
+    done so far.
     """
 
     repeats_warnings = True
@@ -32,7 +38,9 @@ class CompareVerb(ByClass, options.Rescaled, Plotting):
 cranfield compare qrels.txt runs/*.run -m nDCG@10
 cranfield compare --sample  # try it on the bundled sample collection
 cranfield compare qrels.txt runs/*.run -m nDCG@10 --test randomised-tukey  # all pairs at once
-cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25 --format latex
+cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25
+cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25 --show percent,p,effect
+cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25 --format latex --label tab:results
 cranfield compare --scores matrix.csv --test wilcoxon --correction bh
 cranfield compare --scores matrix.csv --test sign --margin 0.01
 cranfield compare qrels.txt bm25.run dense.run -m AP --topics
@@ -105,7 +113,25 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
     nan: str = options.nan("listwise")
     resamples: int = options.resamples(10_000, "Number of resamples, for tests that resample.")
     seed: int = options.seed()
-    pairs: bool = flag("--pairs", "Print all pairs, even if there are many.", group=RESULT)
+    columns: str | None = option(
+        "--show COLUMNS",
+        "With --baseline: the columns beside each mean, such as percent,p, of {names} (the topics won, tied and lost); "
+        "default: difference,p for several measures, all but percent for one, percent in latex.",
+        names="comparison.wide_table:SHOWN",
+        group=RESULT,
+    )
+    marks: str | None = option(
+        "--marks KIND",
+        "Without --baseline, the marks in a table of several measures and in latex, {names}: letters of the runs that "
+        "a run beats significantly; letters that runs share if they do not differ; or how many runs a run beats.",
+        choices=("beats", "groups", "counts"),
+        group=MORE,
+    )
+    caption: str | None = option("--caption TEXT", "latex: the caption, written in LaTeX.", group=MORE)
+    label: str = option("--label NAME", "latex: the label.", default=LABEL, group=MORE)
+    pairs: bool = flag(
+        "--pairs", "Print a row per pair: difference, interval, p, effect size, topics won and lost.", group=RESULT
+    )
     topics: bool = flag(
         "--topics, -q",
         "Print the difference on each topic between the best run and the baseline (or the second best run).",
@@ -119,11 +145,18 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
         from cranfield.comparison.registry import find_test, own_settings
         from cranfield.comparison.resampling import check_resampling
         from cranfield.comparison.test_result import check_alpha
+        from cranfield.comparison.wide_table import column_names
 
         check_alpha("", self.alpha, "--alpha")
         check_resampling("compare", self.resamples, self.seed, self.threads)
         own_settings(find_test(self.test), **self.values("margin", "zeros", "method", "continuity"))
         find_correction(self.correction or "none")
+        if self.format != "latex" and (self.caption is not None or self.label != LABEL):
+            raise UsageError(f"--caption and --label are for --format latex, not {self.format}")
+        if self.columns is not None:
+            if self.baseline is None:
+                raise UsageError("--show needs --baseline RUN; without one, --pairs prints differences and p")
+            column_names(self.columns, "--show")
         if self.scale == "interval" and self.scores:
             raise UsageError("--scale interval needs judgments and runs; leave out --scores")
         if self.scale != "scores" and self.collections:
@@ -164,8 +197,6 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
             self._figure(result).save(self.plot)
 
     def _text(self, result: Comparison) -> str:
-        from cranfield.comparison.result import FEW_PAIRS
-
         if self.topics:
             if len(result.families) > 1:
                 raise UsageError(f"--topics shows one measure, but there are {len(result.families)}; choose one: -m")
@@ -173,16 +204,22 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
         if self.format == "json":
             return result.to_json()
         if self.format == "latex":
-            return result.to_latex()
+            return result.to_latex(self.columns, **self.values("marks", "caption", "label", "digits"))
         if self.format in ("csv", "tsv"):
             return self._delimited(result)
-        if self.pairs or result.comparisons <= FEW_PAIRS:
-            ranking = replace(result.ranking(), notes=(), digits=self.digits)
-            return self.rendered(ranking, replace(result.pairs(), digits=self.digits))
-        ranking = replace(result.ranking(), digits=self.digits)
-        if result.baseline is None and not result.group_rule():
-            ranking = replace(ranking, notes=(*ranking.notes, "--pairs prints the pairs"))
-        return self.rendered(ranking)
+        return self.rendered(*(replace(table, digits=self.digits) for table in self._tables(result)))
+
+    def _tables(self, result: Comparison) -> tuple[Table, ...]:
+        """The table of runs, and that of pairs; if that is left out, a note says how to get it."""
+        from cranfield.comparison.wide_table import SHOWN
+
+        first, *pairs = result.tables(self.columns, marks=self.marks, pairs=self.pairs or None)
+        if pairs:
+            return (first, *pairs)
+        hint = f"--pairs prints the difference, interval, p and effect size of {counted(result.comparisons, 'pair')}"
+        if result.baseline is not None:
+            hint = f"--show chooses columns: {', '.join(SHOWN)}; --pairs prints a row per pair"
+        return (replace(first, notes=(*first.notes, hint)),)
 
     def _figure(self, result: Comparison) -> Figure:
         """The differences by topic, or means with intervals."""

@@ -15,20 +15,26 @@ WIDEST = 100
 
 
 class MeasuresVerb(Output):
-    """List all measures, search them, compare their properties, or show a measure's page: formula, paper, example."""
+    """List all measures by family, search them, compare their properties, or show a page: formula, paper, example.
+
+    Measures of sessions, summaries and answers are listed with the verb that computes them.
+    """
 
     summary = "list and search the measures, or read a measure's page"
     examples = """
 cranfield measures nDCG
 cranfield measures
-cranfield measures --search "unjudged"
+cranfield measures --search diversity
+cranfield measures sDCG ROUGE-SU4
 cranfield measures --table
 cranfield measures --table nDCG ERR 'D#-nDCG'
 cranfield measures --format json
 """
 
-    names: list[str] | None = argument("[NAME]", "The measures to show, in any spelling.")
-    search: str | None = option("--search, -s TEXT", "List the measures whose pages contain all these words.")
+    names: list[str] | None = argument("[NAME]", "The measures to show, in any spelling: nDCG@10, ndcg_10, mrr.")
+    search: str | None = option(
+        "--search, -s TEXT", "List the measures whose pages or families contain all these words."
+    )
     table: bool = flag(
         "--table",
         "Show the properties of these measures, or of all: graded, normalised, recall-free, diminishing, lengths, "
@@ -41,19 +47,19 @@ cranfield measures --format json
             raise UsageError(f"--search lists measures; leave out --search {self.search!r}, or the names and --table")
 
     def run(self) -> None:
-        from cranfield.cli import measure_page
-        from cranfield.measures import parse_many
+        from cranfield.cli import measure_page, verb_measures
 
-        measures = [measure for name in self.names or [] for measure in parse_many(name)]
         if self.table:
             from cranfield.cli.property_table import property_tables
+            from cranfield.measures import parse_many
 
+            measures = [measure for name in self.names or [] for measure in parse_many(name)]
             self.emit(self.rendered(*property_tables(measures, one=self.for_programs)))
             return
-        if measures:
-            self._show_pages(measure_page.pages_of(measures))
+        if self.names:
+            self._show_pages(self._named())
             return
-        pages = measure_page.all_pages()
+        pages = [*measure_page.all_pages(), *verb_measures.verb_pages()]
         if self.search is not None:
             pages = [page for page in pages if page.matches(self.search.split())]
             if not pages:
@@ -65,7 +71,27 @@ cranfield measures --format json
             self._show_pages(pages)
         else:
             width = None if self.full else terminal_width(self.output)
-            self.emit(self.rendered(measure_page.listing(pages, short=self.format == "table", width=width)))
+            text = self.rendered(measure_page.listing(pages, short=self.format == "table", width=width))
+            self.emit(measure_page.with_headings(text, pages) if self.format == "table" else text)
+
+    def _named(self) -> list[Page]:
+        """The pages of all names; F is a measure of ranked lists and one of answers, and has both."""
+        from cranfield.cli.measure_page import pages_of
+        from cranfield.cli.verb_measures import pages_named
+        from cranfield.measures import Measure, parse_many
+
+        ranked: list[Measure] = []
+        others: list[Page] = []
+        for name in self.names or []:
+            pages = pages_named(name)
+            try:
+                ranked += parse_many(name)
+            except UsageError:
+                pages = pages or pages_named(name, exactly=False)
+                if not pages:
+                    raise
+            others += [page for page in pages if page.name not in {other.name for other in others}]
+        return [*pages_of(ranked), *others]
 
     def _show_pages(self, pages: list[Page]) -> None:
         from cranfield.cli.measure_page import pages_table

@@ -65,6 +65,11 @@ cranfield sessions qrels.txt sessions.xml --write sessions.jsonl
         "Length of documents that are not in the file of lengths: a number, or mean; default: stop with an error.",
         group=SIDE, solves="missing_length=",
     )  # fmt: skip
+    session_topics: str | None = option(
+        "--session-topics FILE",
+        "The topic of each session, for files that do not name it, as those of TREC 2011: lines of session and topic.",
+        group=SIDE, reads=True,
+    )  # fmt: skip
     explain: str | None = option("--explain SESSION", "Show how the score of this session comes about.")
     paths: str | None = option(
         "--paths MEASURE",
@@ -115,13 +120,17 @@ cranfield sessions qrels.txt sessions.xml --write sessions.jsonl
         self.show_scores(scores, better={str(measure): measure.better for measure in measures})
 
     def _read(self) -> dict[str, Sessions]:
-        from cranfield.answers.sessions import read_sessions
+        from cranfield.answers.sessions import read_session_topics, read_sessions, with_topics
         from cranfield.collection.source import expand, stem
 
         paths = expand(self.files)
         names = [stem(path) for path in paths]
         names = names if len(set(names)) == len(names) else paths
-        return {name: read_sessions(path) for name, path in zip(names, paths, strict=True)}
+        runs = {name: read_sessions(path) for name, path in zip(names, paths, strict=True)}
+        if self.session_topics is None:
+            return runs
+        topics = read_session_topics(self.session_topics)
+        return {name: with_topics(sessions, topics) for name, sessions in runs.items()}
 
     def _grades(self) -> dict[str, dict[str, Any]] | None:
         from cranfield.collection.qrels import Qrels

@@ -45,6 +45,14 @@ NOT_MEASURES: dict[str, str] = {
         ),
         "a measure of fairness: see `cranfield fairness`, in Python cranfield.fairness",
     ),
+    **dict.fromkeys(
+        ("sDCG", "nsDCG", "sRBP", "sMP", "sU", "sCost", "sCG", "esP", "esR", "esAP", "esDCG", "esNDCG"),
+        "a measure of sessions: see `cranfield sessions`, in Python cranfield.answers.sessions",
+    ),
+    **dict.fromkeys(
+        ("ROUGE", "BLEU", "POURPRE", "pyramid", "W-Rec"),
+        "a measure of texts: see `cranfield rouge`, `bleu` and `nuggets`, in Python cranfield.answers",
+    ),
     "runid": "the name of the run, not a measure",
     "relstring": "a string, not a number: see `cranfield explain`",
 }
@@ -53,10 +61,26 @@ NOT_MEASURES: dict[str, str] = {
 LONGEST_NAME = 60
 
 
+def folded(name: str) -> str:
+    """A name without regard to case, `_` and `-`.
+
+    >>> folded("Hit-Rate") == folded("hit_rate") == folded("HitRate")
+    True
+    """
+    return name.casefold().replace("_", "").replace("-", "")
+
+
+def not_a_measure(name: str) -> str:
+    """What a known name that is not a measure is, whatever its case; empty for any other name."""
+    if name in NOT_MEASURES:
+        return NOT_MEASURES[name]
+    return next((what for known, what in NOT_MEASURES.items() if folded(known) == folded(name)), "")
+
+
 def unknown(name: str) -> str:
     """The message about a name that is not a measure's."""
-    if name in NOT_MEASURES:
-        return f"{name} is {NOT_MEASURES[name]}"
+    if explanation := not_a_measure(name):
+        return f"{name} is {explanation}"
     if by_intent := find(f"{name}{ByIntent.mark}"):  # a measure of its own, such as alpha#-nDCG-IA
         return f"there is no measure {name!r}; did you mean {by_intent.name}?"
     import difflib  # only needed after a mistake

@@ -21,7 +21,8 @@ from cranfield.measures.base import REGISTRY, Measure, measure
 from cranfield.measures.counts import NumRelRet
 from cranfield.measures.cwl import CWLMeasure
 from cranfield.measures.gain import LINEAR, Gain
-from cranfield.measures.naming.known_names import find, unknown
+from cranfield.measures.naming.known_names import find, not_a_measure, unknown
+from cranfield.measures.naming.loose_names import meanings, readings
 from cranfield.measures.naming.spelling import split_name
 from cranfield.measures.naming.trec_names import NUMBER, else_linear, trec_measures
 from cranfield.measures.ncu import NCU
@@ -110,6 +111,8 @@ def _parse(text: str, modules: bool) -> Measure:
             known = ", ".join(kind.parameters()) or "none"
             raise UsageError(f"{kind.name}: no parameter {parameter!r}; the parameters are: {known}")
     if parts.cutoff is not None:
+        if "cutoff" in settings and settings["cutoff"] != (parts.parameters or {}).get("cutoff"):
+            raise UsageError(f"{text!r} has two cutoffs, {settings['cutoff']} and {parts.cutoff}; write one of them")
         settings["cutoff"] = parts.cutoff
     if isinstance(kind, Measure):
         return kind.replace(**settings, views=(*kind.views, *views))
@@ -129,11 +132,24 @@ def _find_measure(name: str, settings: dict[str, Any], views: list[View]) -> typ
         name = _split_by_intent(name, settings, views)
         kind = find(name)
     if kind is None:
-        raise UsageError(unknown(name))
+        return _find_loosely(name, settings, views)
     kind = _from_ir_measures(name, kind, settings, views)
     if "gain" not in kind.parameters() and any(isinstance(view, GlobalGain) for view in views):
         raise UsageError(f"D-{name}: D- and DIN- add up gains over all intents, but {name} counts no gains")
     return kind
+
+
+def _find_loosely(name: str, settings: dict[str, Any], views: list[View]) -> type[Measure]:
+    """The measure with this name if case, `_` and `-` are ignored and a number at the end is a cutoff."""
+    possible = [] if not_a_measure(name) else meanings(name)
+    if not possible:
+        raise UsageError(unknown(name))
+    if len(possible) > 1:
+        raise UsageError(f"{name!r} can mean {' or '.join(possible)}; write one of these")
+    reading = readings(name)[0]
+    if reading.cutoff is not None:
+        settings["cutoff"] = reading.cutoff
+    return _find_measure(reading.name, settings, views)
 
 
 def _split_by_intent(name: str, settings: dict[str, Any], views: list[View]) -> str:

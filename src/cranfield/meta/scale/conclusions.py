@@ -133,7 +133,8 @@ def conclusions(
         transformed[INTERVAL] = interval
     transformed[RANKS] = rank_scores(scores)
     options: dict[str, Any] = {"resamples": resamples, "seed": seed, "threads": threads}
-    parts = [compare(data, test=test, correction=correction, alpha=alpha, **options) for data in transformed.values()]
+    options |= {"test": test, "correction": correction, "alpha": alpha, "direction": "given"}
+    parts = [compare(data, **options) for data in transformed.values()]
     first = parts[0]
     names = [
         (f.matrix.measure, *(np.array(f.matrix.systems, dtype=object)[k] for k in (f.first, f.second)))

@@ -62,13 +62,12 @@ cranfield log preferences log/ bm25.run dense.run --topics topics.tsv
             else:
                 self.show(preferences.table(self.top))
             return
+        from cranfield.assessed.joined_runs import distinct_names
         from cranfield.collection.run import Run
         from cranfield.online.log_measures.preferences import run_agreement
 
-        runs = {}
-        for path in self.runs:
-            run = Run.read(path)
-            runs[run.name if run.name not in runs else path] = run
+        read = [Run.read(path) for path in self.runs]
+        runs = dict(zip(distinct_names([run.name for run in read], self.runs), read, strict=True))
         agreement = run_agreement(preferences, runs, topics=self._texts(), test=self.test, alpha=self.alpha)
         if self.for_programs:
             self.show_record(agreement)

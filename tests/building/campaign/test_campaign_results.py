@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from cranfield.building.campaign.leaderboard import Leaderboard, Sheet
+from cranfield.building.campaign.campaign_results import Leaderboard, Sheet
 from cranfield.comparison.compare import compare
 from cranfield.scores.scores import Scores
 

@@ -16,90 +16,20 @@ from cranfield.building.campaign.campaign_pool import counting_runs
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.check import nearest
 from cranfield.comparison.compare import compare
+from cranfield.comparison.leaderboard import Leaderboard
 from cranfield.comparison.result import Comparison
 from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 from cranfield.evaluation.evaluator import evaluate
+from cranfield.evaluation.same_rankings import same_rankings
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.text import counted
 from cranfield.types import Array, Index64
 
-LEVEL = 0.95
-
 
 class NoResultsError(UsageError):
     """There is nothing to score yet."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Leaderboard(Record):
-    """The runs that count, the best first by a measure. Runs with equal means share a rank.
-
-    >>> scores = Scores.from_matrix([[0.5, 0.9, 0.5], [0.7, 0.9, 0.7]], runs=["x", "y", "z"], measure="AP")
-    >>> board = Leaderboard.of(scores, "AP", {"x": "red", "y": "blue", "z": "red"})
-    >>> list(zip(board.rank.tolist(), board.run, board.team))
-    [(1, 'y', 'blue'), (2, 'x', 'red'), (2, 'z', 'red')]
-    """
-
-    facts = ("measure", "level", "topics")
-
-    measure: str
-    level: float
-    topics: int
-    rank: Index64
-    run: tuple[str, ...]
-    team: tuple[str, ...]
-    mean: Array
-    low: Array
-    high: Array
-    """The ends of the interval of the mean, by Student's t over topics; NaN with a single topic."""
-    groups: tuple[str, ...]
-    """Letters: two runs that share a letter do not differ significantly. Empty if there is nothing to compare."""
-    notes: tuple[str, ...] = ()
-
-    @staticmethod
-    def of(scores: Scores, measure: str, teams: Mapping[str, str], comparison: Comparison | None = None) -> Leaderboard:
-        """The leaderboard of scores by one of their measures. Equal means keep the order of the runs."""
-        summary = scores.summary(interval=LEVEL)
-        estimates = [summary[measure, run] for run in scores.runs]
-        mean = np.array([one.value for one in estimates])
-        key = np.round(mean if lower_is_better(measure) else -mean, 12)  # sums in another order differ a little
-        order = np.argsort(key, kind="stable")
-        ranked = key[order]
-        rank = np.searchsorted(ranked, ranked, side="left") + 1
-        letters = _letters(comparison, measure)
-        runs = tuple(scores.runs[at] for at in order)
-        low, high = (np.array([getattr(one, end) for one in estimates])[order] for end in ("low", "high"))
-        notes = [f"means of {measure} over {len(scores.topics)} topics, with {LEVEL:.0%} intervals by Student's t"]
-        if any(letters.values()):
-            assert comparison is not None
-            notes.append(f"groups: {comparison.group_rule()}; {comparison.notes[0]}")
-            notes += [note for note in comparison.notes if note.startswith("caution:")]
-        return Leaderboard(
-            measure, LEVEL, len(scores.topics), rank.astype(np.int64), runs, tuple(teams[run] for run in runs),
-            mean[order], low, high, tuple(letters.get(run, "") for run in runs), tuple(notes),
-        )  # fmt: skip
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """rank, run, team, mean, low, high, groups."""
-        return {
-            "rank": self.rank,
-            "run": np.array(self.run, dtype=object),
-            "team": np.array(self.team, dtype=object),
-            self.measure: self.mean,
-            "low": self.low,
-            "high": self.high,
-            "groups": np.array(self.groups, dtype=object),
-        }
-
-
-def _letters(comparison: Comparison | None, measure: str) -> dict[str, str]:
-    for family in comparison.families if comparison else ():
-        if family.matrix.measure == measure and comparison is not None:
-            marks = comparison.marks(family)
-            return {family.matrix.systems[at]: mark or "" for at, mark in zip(family.ranking, marks, strict=True)}
-    return {}
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,6 +86,8 @@ class Results:
     """{measure: comparison of all pairs}, without those that cannot be compared."""
     not_compared: Mapping[str, str]
     """{measure: why its scores cannot be compared}."""
+    same: tuple[tuple[str, ...], ...] = ()
+    """Runs with the same ranking, in groups."""
     notes: tuple[str, ...] = ()
 
     def measure_of(self, name: str | None) -> str:
@@ -170,7 +102,7 @@ class Results:
     def leaderboard(self, measure: str | None = None) -> Leaderboard:
         """The leaderboard by a measure."""
         name = self.measure_of(measure)
-        board = Leaderboard.of(self.scores, name, self.teams, self.comparisons.get(name))
+        board = Leaderboard.of(self.scores, name, self.teams, self.comparisons.get(name), same=self.same)
         return replace(board, notes=(*board.notes, *self.notes))
 
     def sheets(self, team: str, measure: str | None = None) -> list[Sheet]:
@@ -194,7 +126,8 @@ def score(campaign: Campaign) -> Results:
         comparisons, not_compared = _compared(scores)
     warned = [str(one.message) for one in caught if issubclass(one.category, CranfieldWarning)]
     teams = {one.tag: one.team for one in campaign.submissions(counting=True)}
-    return Results(scores, teams, comparisons, not_compared, tuple(dict.fromkeys([*judged.notes, *warned])))
+    same = same_rankings(scores, {run.name: run for run in runs}).groups
+    return Results(scores, teams, comparisons, not_compared, same, tuple(dict.fromkeys([*judged.notes, *warned])))
 
 
 def _compared(scores: Scores) -> tuple[dict[str, Comparison], dict[str, str]]:

@@ -1,0 +1,99 @@
+"""`cranfield leaderboard`: the runs of many teams, ranked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cranfield.cli import options
+from cranfield.cli.declare import RESULT, option
+from cranfield.cli.printing import Printing, format_option
+from cranfield.errors import UsageError
+
+if TYPE_CHECKING:
+    from cranfield.evaluation.same_rankings import SameRankings
+    from cranfield.scores.scores import Scores
+
+
+class LeaderboardVerb(options.Source, Printing):
+    """Rank runs by the first measure, with intervals, groups of runs that do not differ, and teams.
+
+    Runs with equal means share a rank, which is marked by =. The interval of a mean is by Student's t over topics, that
+    of a rank (ranks) by the percentile bootstrap over topics. Runs with a letter in common (groups) do not differ
+    significantly; if there are too many groups, above and below count the runs that are significantly worse and better.
+    Runs with the same documents in the same order are named: the same run under two names. The other measures are
+    further columns.
+
+    The format html is a page in one file that sorts and filters; it makes no request. An output file that ends in .html
+    has this format.
+    """
+
+    repeats_warnings = True
+    summary = "rank the runs of many teams, with intervals and groups"
+    examples = """
+cranfield leaderboard qrels.txt runs/*.run -m nDCG@10 -m AP
+cranfield leaderboard --sample  # try it on the bundled sample collection
+cranfield leaderboard qrels.txt runs/*.run -m nDCG@10,AP --teams teams.csv -o board.html
+cranfield leaderboard qrels.txt runs/*.run -m AP --test randomised-tukey --format markdown
+cranfield leaderboard --scores scores.csv --format csv
+"""
+
+    teams: str | None = option("--teams FILE", "The teams: lines of run, team.", reads=True)
+    test: str = options.significance_test("t", "The test that makes the groups: {names}.")
+    correction: str | None = option(
+        "--correction NAME",
+        "Correction of p-values: {names}; default: holm, or none for tests of all systems at once.",
+        names="comparison.corrections:CORRECTIONS",
+    )
+    alpha: float = options.alpha()
+    level: float = options.level()
+    resamples: int = options.resamples(10_000, "Number of resamples, for tests that resample.")
+    seed: int = options.seed()
+    title: str = option("--title TEXT", "The heading of the page.", default="Leaderboard", group=RESULT)
+    format: str = format_option(help="{names} (a page that sorts and filters).")
+
+    def check(self) -> None:
+        super().check()
+        from cranfield.comparison.compare import default_correction
+        from cranfield.comparison.registry import find_test
+        from cranfield.comparison.resampling import check_resampling
+        from cranfield.comparison.test_result import check_alpha
+
+        check_alpha("", self.alpha, "--alpha")
+        check_resampling("leaderboard", self.resamples, self.seed, None)
+        default_correction(self.correction, find_test(self.test))
+        if not 0 < self.level < 1:
+            raise UsageError(f"--level == {self.level!r}, must be above 0 and below 1, such as 0.95")
+        if self.format == "table" and self.output is not None and self.output.endswith((".html", ".htm")):
+            self.format = "html"
+
+    def run(self) -> None:
+        import warnings
+
+        from cranfield.comparison.leaderboard import leaderboard_of
+        from cranfield.errors import SameRunWarning
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SameRunWarning)  # the leaderboard names these runs
+            scores = self.read_scores()
+        comparing = self.values("test", "correction", "alpha", "resamples", "seed")
+        board = leaderboard_of(scores, teams=self.teams, same=self._same(scores), level=self.level, **comparing)
+        if self.format == "html":
+            from cranfield.report.pages.leaderboard_page import leaderboard_page
+
+            self.emit(leaderboard_page(board, self.title, self.digits))
+        else:
+            self.show_record(board)
+
+    def _same(self, scores: Scores) -> SameRankings:
+        """The runs that are the same; only those with equal scores are read again."""
+        from cranfield.collection.source import expand
+        from cranfield.evaluation.same_rankings import same_rankings
+
+        runs: dict[str, object] = {}
+        if not self.scores:
+            paths = expand(self.files()[1])
+            if len(paths) == len(scores.runs):
+                runs = dict(zip(scores.runs, paths, strict=True))
+            elif "-" not in paths:
+                runs = {**self.read_runs(paths)}
+        return same_rankings(scores, runs, self.order, format=self.run_format, on_duplicate=self.on_duplicate)

@@ -1,0 +1,313 @@
+"""The leaderboard: runs ranked by a measure, with intervals, groups, teams, ties and repeated submissions."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.assessed.joined_runs import each_run
+from cranfield.check import nearest
+from cranfield.collection.run_table import Belongs, belongs
+from cranfield.comparison.compare import compare, default_correction
+from cranfield.comparison.registry import find_test
+from cranfield.comparison.result import Comparison
+from cranfield.comparison.test_result import check_alpha
+from cranfield.errors import CranfieldError, SameRunWarning, UsageError
+from cranfield.evaluation.evaluator import MeasureLike, evaluate
+from cranfield.evaluation.same_rankings import SameRankings, same_rankings
+from cranfield.measures.property_tables import better_of, lower_is_better
+from cranfield.record import Record
+from cranfield.scores.labels import label
+from cranfield.scores.score_text import all_notes
+from cranfield.scores.scores import Scores
+from cranfield.table import Column, Estimate, Table
+from cranfield.text import counted, listed
+from cranfield.types import Array, Index64
+
+LEVEL = 0.95
+RESAMPLES = 2_000
+"""Resamples of topics for the intervals of ranks; the seed is fixed, so that a leaderboard can be made again."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaderboard(Record):
+    """Runs, the best first by a measure. Runs with equal means share a rank.
+
+    >>> scores = Scores.from_matrix([[0.5, 0.9, 0.5], [0.7, 0.9, 0.7]], runs=["x", "y", "z"], measure="AP")
+    >>> board = Leaderboard.of(scores, "AP", {"x": "red", "y": "blue", "z": "red"})
+    >>> list(zip(board.rank.tolist(), board.run, board.team))
+    [(1, 'y', 'blue'), (2, 'x', 'red'), (2, 'z', 'red')]
+    """
+
+    facts = ("measure", "level", "topics")
+
+    measure: str
+    level: float
+    topics: int
+    rank: Index64
+    run: tuple[str, ...]
+    team: tuple[str, ...]
+    """Empty if teams are not known."""
+    mean: Array
+    low: Array
+    high: Array
+    """The ends of the interval of the mean, by Student's t over topics; NaN with a single topic."""
+    rank_low: Index64
+    rank_high: Index64
+    """The ends of the interval of the rank, by the percentile bootstrap over topics."""
+    groups: tuple[str, ...]
+    """Letters: two runs that share a letter do not differ significantly. Empty if there are too many groups, or if
+    nothing can be compared."""
+    above: Index64
+    below: Index64
+    """The number of runs that are significantly worse, and significantly better; -1 without a comparison."""
+    others: Mapping[str, Array] = field(default_factory=dict)
+    """{measure: means} of the other measures."""
+    same_as: tuple[str, ...] = ()
+    """The other runs with the same ranking, for each run."""
+    notes: tuple[str, ...] = ()
+
+    @staticmethod
+    def of(
+        scores: Scores,
+        measure: str,
+        teams: Mapping[str, str] | None = None,
+        comparison: Comparison | None = None,
+        *,
+        level: float = LEVEL,
+        same: Sequence[Sequence[str]] = (),
+    ) -> Leaderboard:
+        """The leaderboard of scores by one of their measures. Equal means keep the order of the runs.
+
+        `teams` is {run: team}, `comparison` that of all pairs, and `same` are groups of runs that are the same.
+        """
+        summary = scores[measure].summary(interval=level)
+        estimates = [summary[measure, run] for run in scores.runs]
+        mean = np.array([estimate.value for estimate in estimates])
+        key = _sort_key(mean, measure)
+        order = np.argsort(key, kind="stable")
+        ranked = key[order]
+        rank = np.searchsorted(ranked, ranked, side="left") + 1
+        runs = tuple(scores.runs[at] for at in order)
+        low, high = (np.array([getattr(estimate, end) for estimate in estimates])[order] for end in ("low", "high"))
+        values = scores.values[scores.measures.index(measure)]
+        rank_low, rank_high = rank_intervals(values, level, lower=lower_is_better(measure))
+        letters, above, below = _compared(comparison, measure)
+        others = {name: scores[name].means()[0][order] for name in scores.measures if name != measure}
+        topics = counted(len(scores.topics), "topic")
+        notes = [
+            f"means of {measure} over {topics}, with {level:.0%} intervals by Student's t",
+            f"ranks: {level:.0%} intervals by the percentile bootstrap over topics",
+        ]
+        if comparison is not None and above:
+            if any(letters.values()):
+                notes.append(f"groups: {comparison.group_rule()}; {comparison.notes[0]}")
+            else:
+                notes.append(f"above and below: runs that are significantly worse and better; {comparison.notes[0]}")
+            notes += [note for note in comparison.notes if note.startswith("caution:")]
+        notes += [f"the same ranking under {len(names)} names: {listed(names)}" for names in same]
+        also = {name: ", ".join(other for other in names if other != name) for names in same for name in names}
+        return Leaderboard(
+            measure, level, len(scores.topics), rank.astype(np.int64), runs,
+            tuple((teams or {}).get(run, "") for run in runs) if teams is not None else (),
+            mean[order], low, high, rank_low[order], rank_high[order],
+            tuple(letters.get(run, "") for run in runs),
+            np.array([above.get(run, -1) for run in runs], dtype=np.int64),
+            np.array([below.get(run, -1) for run in runs], dtype=np.int64),
+            others, tuple(also.get(run, "") for run in runs) if also else (), tuple(notes),
+        )  # fmt: skip
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """rank, run, team, mean, its interval, the interval of the rank, groups, other measures, and more."""
+        counts = {"above": self.above, "below": self.below} if (self.above >= 0).any() else {}
+        texts = {"team": self.team, "groups": self.groups, "same as": self.same_as}
+        given = {name: np.array(column, dtype=object) for name, column in texts.items() if any(column)}
+        columns: dict[str, NDArray[Any]] = {"rank": self.rank, "run": np.array(self.run, dtype=object)}
+        columns |= {name: given[name] for name in ("team",) if name in given}
+        columns |= {self.measure: self.mean, "low": self.low, "high": self.high}
+        columns |= {"rank low": self.rank_low, "rank high": self.rank_high}
+        columns |= {name: given[name] for name in ("groups",) if name in given}
+        columns |= counts | dict(self.others)
+        return columns | {name: given[name] for name in ("same as",) if name in given}
+
+    @property
+    def places(self) -> list[str]:
+        """The ranks as people write them, with "=" after one that several runs share."""
+        shared = {rank for rank, count in zip(*np.unique(self.rank, return_counts=True), strict=True) if count > 1}
+        return [f"{rank}=" if rank in shared else str(rank) for rank in self.rank.tolist()]
+
+    @property
+    def rank_spans(self) -> list[str]:
+        """The intervals of the ranks as text.
+
+        >>> board = Leaderboard.of(Scores.from_matrix([[0.5, 0.9], [0.4, 0.8]], runs=["x", "y"], measure="AP"), "AP")
+        >>> board.rank_spans
+        ['1', '2']
+        """
+        ends = zip(self.rank_low.tolist(), self.rank_high.tolist(), strict=True)
+        return [str(low) if low == high else f"{low}–{high}" for low, high in ends]
+
+    def table(self) -> Table:
+        """A row per run: rank, run, team, mean with its interval, ranks that are likely, groups, other measures."""
+        numbers = zip(self.run, self.mean.tolist(), self.low.tolist(), self.high.tolist(), strict=True)
+        means = [Estimate(self.measure, run, mean, low, high, self.topics, 0, 0) for run, mean, low, high in numbers]
+        cells: list[tuple[Column, Sequence[Any]]] = [(Column("rank", "count"), self.places), (Column("run"), self.run)]
+        if any(self.team):
+            cells.append((Column("team"), self.team))
+        cells += [(Column(self.measure, "number", better_of(self.measure)), means), (Column("ranks"), self.rank_spans)]
+        if any(self.groups):
+            cells.append((Column("groups"), self.groups))
+        elif (self.above >= 0).any():
+            cells += [(Column("above", "count"), self.above.tolist()), (Column("below", "count"), self.below.tolist())]
+        cells += [(Column(name, "number", better_of(name)), column.tolist()) for name, column in self.others.items()]
+        if any(self.same_as):
+            cells.append((Column("same as"), self.same_as))
+        rows = tuple(zip(*(column for _, column in cells), strict=True))
+        return Table(tuple(head for head, _ in cells), rows, notes=self.notes)
+
+
+def _sort_key(mean: Array, measure: str) -> Array:
+    """Ascending from the best; sums in another order differ a little, so the last digits do not count."""
+    return np.asarray(np.round(mean if lower_is_better(measure) else -mean, 12))
+
+
+def rank_intervals(
+    values: Array, level: float = LEVEL, *, lower: bool = False, resamples: int = RESAMPLES, seed: int = 0
+) -> tuple[Index64, Index64]:
+    """The ends of an interval of the rank of each run, by the percentile bootstrap over topics.
+
+    `values` are runs × topics. Topics are drawn with replacement, the runs are ranked by their means over the draws,
+    and the interval holds the middle `level` of the ranks of each run.
+
+    >>> low, high = rank_intervals(np.array([[0.9, 0.8], [0.1, 0.9], [0.0, 0.1]]))
+    >>> low.tolist(), high.tolist()
+    ([1, 1, 3], [2, 2, 3])
+    """
+    runs, topics = values.shape
+    if not runs or not topics:
+        return (np.arange(1, runs + 1, dtype=np.int64),) * 2
+    draws = np.random.default_rng(seed).multinomial(topics, np.full(topics, 1 / topics), size=resamples)
+    defined = ~np.isnan(values)
+    weight = draws @ defined.T.astype(np.float64)
+    total = draws @ np.where(defined, values, 0.0).T
+    mean = np.divide(total, weight, out=np.full_like(total, np.nan), where=weight > 0)
+    key = np.round(mean if lower else -mean, 12)  # NaN, without any drawn score, comes last
+    ranks = np.empty(key.shape, dtype=np.int64)
+    for row, ordered in zip(range(resamples), np.sort(key, axis=1), strict=True):
+        ranks[row] = np.searchsorted(ordered, key[row], side="left") + 1
+    ends = np.quantile(ranks, [(1 - level) / 2, (1 + level) / 2], axis=0, method="inverted_cdf")
+    return ends[0].astype(np.int64), ends[1].astype(np.int64)
+
+
+def _compared(comparison: Comparison | None, measure: str) -> tuple[dict[str, str], dict[str, int], dict[str, int]]:
+    """The groups of each run, and how many runs are significantly worse and better."""
+    for family in comparison.families if comparison else ():
+        if family.matrix.measure == measure and comparison is not None:
+            systems = family.matrix.systems
+            marks = comparison.marks(family)
+            letters = {systems[at]: mark or "" for at, mark in zip(family.ranking, marks, strict=True)}
+            differ = family.adjusted <= comparison.alpha
+            ahead = (family.difference < 0) if family.lower_is_better else (family.difference > 0)
+            winner = np.where(ahead, family.first, family.second)[differ]
+            loser = np.where(ahead, family.second, family.first)[differ]
+            above, below = (np.bincount(side, minlength=len(systems)).tolist() for side in (winner, loser))
+            return letters, dict(zip(systems, above, strict=True)), dict(zip(systems, below, strict=True))
+    return {}, {}, {}
+
+
+def leaderboard_of(
+    scores: Scores,
+    measure: MeasureLike | None = None,
+    *,
+    teams: Belongs | None = None,
+    same: SameRankings | None = None,
+    level: float = LEVEL,
+    test: str = "t",
+    correction: str | None = None,
+    alpha: float = 0.05,
+    **resampling: Any,
+) -> Leaderboard:
+    """The leaderboard of scores by one of their measures, by default the first.
+
+    `teams` is {run: team} or a file with lines of run and team. Groups are from `compare` with `test`, `correction` and
+    `alpha`; `resampling` holds its options for tests that resample. If the runs cannot be compared, a note says why.
+
+    >>> scores = Scores.from_matrix([[0.5, 0.9], [0.4, 0.8], [0.6, 0.8]], runs=["x", "y"], measure="AP")
+    >>> print(leaderboard_of(scores).table().text().splitlines()[1])
+       1  y    0.8333 [0.6899, 0.9768]  1      a
+    """
+    if not 0 < level < 1:
+        raise UsageError(f"leaderboard: level == {level!r}, must be above 0 and below 1, such as 0.95")
+    default_correction(correction, find_test(test))
+    check_alpha("leaderboard", alpha)
+    name = scores.measures[0] if measure is None else scores[label(measure)].measures[0]
+    of_run = None if teams is None else teams_of_runs(teams, scores.runs)
+    notes = [*all_notes(scores)]
+    if of_run is not None and (without := [run for run, team in of_run.items() if not team]):
+        notes.append(f"{counted(len(without), 'run')} without a team: {listed(without)}")
+    if same is not None:
+        notes += [f"equal scores on every topic: {listed(names)}; are they one run?" for names in same.unchecked]
+    comparison = None
+    try:
+        if len(scores.runs) > 1:
+            settings = {"test": test, "correction": correction, "alpha": alpha, **resampling}
+            comparison = compare(scores, name, **settings)
+    except CranfieldError as error:
+        notes.append(f"no groups: {error}")
+    board = Leaderboard.of(scores, name, of_run, comparison, level=level, same=same.groups if same else ())
+    return replace(board, notes=(*board.notes, *notes))
+
+
+def teams_of_runs(teams: Belongs, runs: Sequence[str]) -> dict[str, str]:
+    """{run: team} for these runs, with "" for one that is not in the table. A table of other runs only is an error."""
+    table = belongs(teams, "team")
+    if table and not any(run in table for run in runs):
+        where = os.fspath(teams) if isinstance(teams, str | os.PathLike) else "teams"
+        raise UsageError(f"{where}: {nearest(next(iter(table)), list(runs), 'run')}")
+    return {run: table.get(run, "") for run in runs}
+
+
+def leaderboard(
+    qrels: Any,
+    runs: Any,
+    measures: MeasureLike | Iterable[MeasureLike] | None = None,
+    *,
+    teams: Belongs | None = None,
+    level: float = LEVEL,
+    test: str = "t",
+    correction: str | None = None,
+    alpha: float = 0.05,
+    **options: Any,
+) -> Leaderboard:
+    """Rank runs by the first of the measures, with intervals, groups of runs that do not differ, teams and ties.
+
+    `qrels`, `runs`, `measures` and `options` are those of `evaluate`, the others those of `leaderboard_of`. Runs that
+    are the same under two names are noted: they have the same documents in the same order on every topic.
+
+    >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 1}}
+    >>> best, other = {"1": {"a": 2, "b": 1}, "2": {"c": 1}}, {"1": {"a": 1, "b": 2}, "2": {"d": 2, "c": 1}}
+    >>> board = leaderboard(qrels, {"x": other, "y": best, "z": {**best}}, "RR")
+    >>> board.places, board.run, board.same_as
+    (['1=', '1=', '3'], ('y', 'z', 'x'), ('z', 'y', ''))
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", SameRunWarning)  # a note says which runs are the same
+        scores = evaluate(qrels, runs, measures, **options)
+    same = same_rankings(scores, runs_by_name(scores, runs), options.get("order"), **_reading(options))
+    return leaderboard_of(scores, teams=teams, same=same, level=level, test=test, correction=correction, alpha=alpha)
+
+
+def runs_by_name(scores: Scores, runs: Any) -> dict[str, Any]:
+    """{name: run or file} of the runs that were scored; empty if one file holds several runs."""
+    things = [run for _, run in each_run(runs)]
+    return dict(zip(scores.runs, things, strict=True)) if len(things) == len(scores.runs) else {}
+
+
+def _reading(options: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: options[name] for name in ("format", "on_duplicate") if name in options}
