@@ -93,8 +93,8 @@ def every_page() -> Pages:
 def test_intervals_cover_the_truth_at_their_level(name: str, exact: bool) -> None:
     """150 logs of 1,500 sessions of models with random parameters; 80% intervals of all parameters.
 
-    Parameters of a log are estimated together, so the limits come from the spread over logs. They are about 0.8 ± 0.035:
-    standard errors that are wrong by a tenth give coverages below 0.76 or above 0.84.
+    Parameters of a log are estimated together, so the limits come from the spread over logs. They are about 0.8 ± 0.035
+    (RCM, which has one parameter: 0.8 ± 0.11). Standard errors that are wrong by a tenth give 0.75 or 0.84.
     """
     pages, rng = every_page(), np.random.default_rng(7)
     covered = []
