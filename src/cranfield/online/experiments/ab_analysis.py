@@ -24,6 +24,7 @@ from cranfield.online.experiments.quantile_estimates import quantile_estimates
 from cranfield.online.experiments.ratio_mismatch import sample_ratio
 from cranfield.online.experiments.segment_effects import SegmentEffects, segment_effects
 from cranfield.online.experiments.sequential_boundaries import DESIGNS, SPENDING, look_fractions
+from cranfield.online.experiments.table_faults import placed_errors, user_notes
 from cranfield.online.experiments.unit_table import ARM, UnitTable, arm_counts, chosen_control, read_table, unit_table
 from cranfield.online.moments import Moments, moments_of_sets
 from cranfield.text import counted, listed
@@ -114,11 +115,12 @@ def analyse(
     opened = open_engine(engine)
     try:
         frame = read_table(opened, source, [arm, *([unit] if unit else []), *segments])
-        return _analysed(
-            opened, frame, metrics, settings, arm=arm, unit=unit, control=control, covariates=covariates, shares=shares,
-            caps=caps, segments=tuple(segments), day=day, correction=correction, method=method, resamples=resamples,
-            seed=seed, ratio_alpha=ratio_alpha,
-        )  # fmt: skip
+        with placed_errors(opened, source):
+            return _analysed(
+                opened, frame, metrics, settings, arm=arm, unit=unit, control=control, covariates=covariates,
+                shares=shares, caps=caps, segments=tuple(segments), day=day, correction=correction, method=method,
+                resamples=resamples, seed=seed, ratio_alpha=ratio_alpha,
+            )  # fmt: skip
     finally:
         if opened is not engine:
             opened.close()
@@ -165,7 +167,7 @@ def _analysed(
     order = [first, *(name for name in arms if name != first)]
     ratio = sample_ratio({name: arms[name] for name in order}, shares, alpha=ratio_alpha)
     rows: list[EffectRow] = []
-    notes = [*([chosen] if chosen else []), *table.notes, *_empty(arms)]
+    notes = [*([] if unit else user_notes(frame)), *([chosen] if chosen else []), *table.notes, *_empty(arms)]
     if none:
         notes.append(f"{counted(none, 'row')} without an arm left out")
     for metric in parsed:
