@@ -107,8 +107,8 @@ def _cautions(kind: ClickKind, fit: Fit, settings: ClickSettings, clicks: float)
     """What makes the result doubtful."""
     cautions = []
     if clicks == 0:
-        source = "come from the prior alone" if sum(settings.prior) > 0 else "say only that"
-        cautions.append(f"{kind.name}: there is no click in these sessions, so that the parameters {source}")
+        known = "the estimates say little more than the prior" if sum(settings.prior) > 0 else "nothing is learned"
+        cautions.append(f"{kind.name}: there is no click in these sessions, so that {known}")
     if fit.converged is False:
         cautions.append(f"{kind.name} did not converge in {counted(len(fit.trace), 'step')}; allow more steps")
     return cautions

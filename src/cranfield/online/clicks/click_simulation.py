@@ -86,6 +86,8 @@ class ClickSimulation:
             self.notes.append(
                 f"{counted(len(new), 'query', 'queries')} that the model has not seen: {listed(new, most=3)}"
             )
+        if model.converged is False:
+            self.notes.append(f"{model.model} did not converge when it was fitted")
         deeper = int((self.pages.present.sum(axis=1) > model.ranks).sum())
         if deeper and set(model.kind.parameters.values()) & {RANK, BROWSING}:
             self.notes.append(
