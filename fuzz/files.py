@@ -20,6 +20,28 @@ from typing import Any
 from mutation import mutate
 
 from cranfield import Qrels, Run, Topics, evaluate
+from cranfield.answers import (
+    IUnit,
+    citation_scores,
+    nugget_scores,
+    one_click_scores,
+    page_scores,
+    passage_scores,
+    read_answers,
+    read_assignments,
+    read_cited_answers,
+    read_ends,
+    read_iunits,
+    read_nuggets,
+    read_orientation,
+    read_pages,
+    read_passage_runs,
+    read_relevant_passages,
+    rouge,
+    texts_of_runs,
+)  # fmt: skip
+from cranfield.answers.answer_texts import Answer
+from cranfield.answers.sessions import read_session_topics, read_sessions, session_scores, write_sessions
 from cranfield.assessed.lengths import LengthTable
 from cranfield.collection import source
 from cranfield.collection.lint import check_files
@@ -77,6 +99,31 @@ SIDE = [
     b"# comment\n1;2;0.25\n",
     b"d1 g1 0.5\nd2 g2\n",
     b"1 2\n",
+]
+ANSWERS = [
+    b"topic\tnugget\ttype\tweight\ttext\n1\tn1\tvital\t2\tpolice shot\n1\tn2\tokay\t\the had guns\n",
+    b"topic\trun\tnugget\tsupport\n1\tmine\tn1\tsupport\n1\tmine\tn2\tpartial_support\n",
+    b'{"qid": "1", "nuggets": [{"text": "a", "importance": "vital", "assignment": "support"}], "run_id": "mine"}\n',
+    b"topic\tiunit\tweight\tvital_string\n1\tu1\t3\tstorm\n1\tu2\t2\tfled\n",
+    b"topic\tiunit\trun\tstart\tend\ttext\n1\tu1\tmine\t0\t5\tcaf\xc3\xa9 \n1\tu1\tmine\t2\t3\n",
+    b"topic\tdoc\tstart\tend\tscore\n1\td1\t0\t10\t2.5\n1\td2\t0\t0\t1\n",
+    b"topic,block,vertical,doc\n1,1,web,d1\n1,2,news,d2\n",
+    b"topic,vertical,orientation\n1,web,0.5\n",
+    b'{"run_id": "mine", "topic_id": "1", "references": ["d3"], "answer": [{"text": "A.", "citations": [0]}]}\n',
+    b"run\ttopic\tsentence\tcitation\tsupport\nmine\t1\t1\td3\tsupport\n",
+    b'{"topic": "1", "text": "caf\xc3\xa9 \xf0\x9f\x98\x80", "run": "mine"}\n1\tx\n',
+]
+SESSIONS = [
+    b'{"session": "s1", "topic": "301", "query": 1, "text": "cats", "time": 0, "list": ["d1", "d2"],'
+    b' "clicks": [{"doc": "d2", "time": 8, "end": "00:00:20"}, {"rank": 1}]}\n'
+    b'{"session": "s1", "topic": "301", "query": 2, "list": []}\n',
+    b'<sessiontrack2014><session num="4" starttime="0"><topic num="12"><desc>x</desc></topic>'
+    b'<interaction num="1" starttime="12.5"><query>cats</query><results><result rank="1"><url>u</url>'
+    b"<clueweb12id>c1</clueweb12id></result></results><clicked>"
+    b'<click num="1" starttime="10:20:30" endtime="50"><rank>1</rank><docno>c1</docno></click></clicked></interaction>'
+    b'<interaction num="2" type="page"><results><result rank="11"><url>v</url></result></results></interaction>'
+    b"</session></sessiontrack2014>",
+    b"session\ttopic\n4\t12\ns1\t301\n",
 ]
 MARKS = rb"""
 \n \r \0 \t , ; : " ' [ ] { } < > </top> <top> & &a; <!-- --> <![CDATA[ ]]> \xff\xfe \xed\xa0\x80 \xef\xbb\xbf
@@ -160,6 +207,40 @@ def side_file(path: Path) -> None:
             attempt(read_side_file, path, "columns", columns, mixed=mixed)
 
 
+def answers_file(path: Path) -> None:
+    output = [Answer("mine", "1", "caf\u00e9 storm\nfled \U0001f600", "o1")]
+    units = {"1": {"u1": IUnit("u1", 3, "storm"), "u2": IUnit("u2", 2, "fled")}}
+    attempt(read_nuggets, path)
+    attempt(read_nuggets, path, path)
+    attempt(lambda: nugget_scores(read_assignments(path, None, output), texts=texts_of_runs(output)))
+    attempt(read_iunits, path)
+    for offsets in ("characters", "bytes"):
+        attempt(lambda offsets=offsets: one_click_scores(
+            texts_of_runs(output), units, read_ends(path, units, output, offsets=offsets)[0]))  # fmt: skip
+    attempt(lambda: passage_scores(read_relevant_passages(path)[0], read_passage_runs([path])))
+    attempt(lambda: page_scores(read_pages([path]), {"1": {"d1": 1}}, read_orientation(path)))
+    attempt(lambda: citation_scores(read_cited_answers([path])))
+    attempt(read_cited_answers, [path], path)
+    attempt(lambda: rouge(texts_of_runs(read_answers([path])), {"1": ["storm fled"]}, ["ROUGE-2", "ROUGE-Lsum"]))
+
+
+def sessions_file(path: Path) -> None:
+    attempt(sessions_back, path)
+    attempt(read_session_topics, path)
+
+
+def sessions_back(path: Path) -> None:
+    """Read, score, write and read again: the same."""
+    sessions = read_sessions(path)
+    lengths = {doc: 7 for session in sessions.sessions for query in session.queries for doc in query.documents}
+    attempt(
+        session_scores, {"a": sessions}, None, ["sDCG", "esAP", "sMP", "sCost", "sU"], gains="clicks", lengths=lengths
+    )
+    copy = path.with_suffix(".jsonl")
+    write_sessions(copy, sessions)
+    assert read_sessions(copy).sessions == sessions.sessions, "written and read back, the sessions are different"
+
+
 def compressed_file(path: Path) -> None:
     attempt(source.read_bytes, path)
     attempt(Run.read, path)
@@ -200,6 +281,8 @@ TARGETS: dict[str, tuple[Callable[[random.Random], bytes], Callable[[Path], None
     "topics": (texts(TOPICS), topics_file),
     "study": (texts(STUDY), study_file),
     "side": (texts(SIDE), side_file),
+    "answers": (texts(ANSWERS), answers_file),
+    "sessions": (texts(SESSIONS), sessions_file),
     "compressed": (packed, compressed_file),
 }
 

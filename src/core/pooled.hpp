@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -56,6 +57,7 @@ public:
     std::vector<std::int32_t> list_run, list_topic;
     std::vector<std::int64_t> list_start{0};
     LongColumn<std::int32_t> document;  // its number within its topic, list by list in rank order
+    LongColumn<double> score;           // the number that it is ranked by; empty unless the options ask for scores
 
     // Adds a run: the first documents of each of its lists, as the options rank and cut them.
     void add(const Table& table, JoinOptions options, unsigned threads) {
@@ -68,6 +70,7 @@ public:
         for (std::size_t l = 0; l < lists; ++l) topics[l] = topic(table.topics[static_cast<std::size_t>(table.list_topic[l])]);
         std::vector<Ranker> rankers(std::max(1u, threads), Ranker(options));
         std::vector<std::vector<std::int32_t>> numbers(lists);
+        std::vector<std::vector<double>> scores(options.scores ? lists : 0);
         parallel_for(lists, threads, {}, [&](std::size_t l, unsigned thread) {  // a topic has one list
             Ranker& ranker = rankers[thread];
             const auto begin = static_cast<std::size_t>(table.list_start[l]);
@@ -79,22 +82,30 @@ public:
             const std::size_t kept = options.depth ? std::min(options.depth, end - begin) : end - begin;
             for (std::size_t i = 0; i < kept; ++i)
                 numbers[l].push_back(pools_[topics[l]].number(ranker.documents[i].doc.in(table.arena.data())));
+            if (options.scores)
+                for (std::size_t i = 0; i < kept; ++i) scores[l].push_back(ranker.documents[i].key);
         });
         for (std::size_t l = 0; l < lists; ++l) {
             list_run.push_back(runs_);
             list_topic.push_back(static_cast<std::int32_t>(topics[l]));
             document.insert(document.end(), numbers[l].begin(), numbers[l].end());
+            if (options.scores) score.insert(score.end(), scores[l].begin(), scores[l].end());
             list_start.push_back(static_cast<std::int64_t>(document.size()));
         }
         ++runs_;
     }
 
-    // The documents of every topic, in the order of their numbers.
-    Table documents() const {
+    // The documents of every topic, in the order of their numbers; `values` has a number for each, or is empty for zeros.
+    Table documents(std::span<const double> values = {}) const {
+        std::size_t size = 0;
+        for (const TopicPool& pool : pools_) size += pool.size();
+        if (!values.empty() && values.size() != size) throw std::invalid_argument("as many values as documents are needed");
         TableBuilder builder;
         builder.name("");
+        std::size_t next = 0;
         for (std::size_t t = 0; t < pools_.size(); ++t) {
-            for (std::size_t i = 0; i < pools_[t].size(); ++i) builder.add(pools_[t].id(static_cast<std::int32_t>(i)), 0.0);
+            for (std::size_t i = 0; i < pools_[t].size(); ++i, ++next)
+                builder.add(pools_[t].id(static_cast<std::int32_t>(i)), values.empty() ? 0.0 : values[next]);
             builder.end_list(0, builder.topic(names_[t]));
         }
         return builder.finish();

@@ -23,10 +23,12 @@ if TYPE_CHECKING:
     from cranfield.assessed.join import join as join
     from cranfield.assessed.join_options import JoinOptions as JoinOptions
     from cranfield.assessed.lists import Assessed as Assessed
+    from cranfield.building.fusion.fuse import fuse as fuse
     from cranfield.collection.qrels import Qrels as Qrels
     from cranfield.collection.run import Run as Run
     from cranfield.collection.run import read_runs as read_runs
     from cranfield.collection.topics import Topics as Topics
+    from cranfield.comparison.across_collections import compare_collections as compare_collections
     from cranfield.comparison.compare import compare as compare
     from cranfield.comparison.leaderboard import leaderboard as leaderboard
     from cranfield.errors import CranfieldError as CranfieldError
@@ -39,6 +41,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.explanation import explain as explain
     from cranfield.evaluation.pool_bias import pool_bias_of as pool_bias_of
     from cranfield.evaluation.residuals import residual as residual
+    from cranfield.evaluation.several_collections import evaluate_collections as evaluate_collections
     from cranfield.evaluation.shard_scores import shard_scores as shard_scores
     from cranfield.measures import *  # noqa: F403
     from cranfield.samples import sample as sample
@@ -46,9 +49,11 @@ if TYPE_CHECKING:
 
 _HOME = {
     "assessed.lists": ("Assessed",),
+    "building.fusion.fuse": ("fuse",),
     "collection.qrels": ("Qrels",),
     "collection.run": ("Run", "read_runs"),
     "collection.topics": ("Topics",),
+    "comparison.across_collections": ("compare_collections",),
     "comparison.compare": ("compare",),
     "comparison.leaderboard": ("leaderboard",),
     "errors": ("CranfieldError", "CranfieldWarning", "DataError", "UsageError"),
@@ -58,6 +63,7 @@ _HOME = {
     "assessed.join": ("assess_arrays", "join"),
     "evaluation.pool_bias": ("pool_bias_of",),
     "evaluation.residuals": ("residual",),
+    "evaluation.several_collections": ("evaluate_collections",),
     "evaluation.shard_scores": ("shard_scores",),
     "samples": ("sample",),
     "scores.scores": ("Scores",),

@@ -405,11 +405,17 @@ class PooledDocuments:
     """
 
     def __init__(self) -> None: ...
-    def add(self, table: Table, order: str, single_precision: bool, depth: int, threads: int) -> None:
-        """Add a run: the first `depth` documents of each list (0: all)."""
+    def add(
+        self, table: Table, order: str, single_precision: bool, depth: int, threads: int, scores: bool = False
+    ) -> None:
+        """
+        Add a run: the first `depth` documents of each list (0: all), and with `scores` the numbers they are ranked by.
+        """
 
-    def documents(self) -> Table:
-        """The documents of every topic, in the order of their numbers."""
+    def documents(self, values: NDArray[numpy.float64] | None = None) -> Table:
+        """
+        The documents of every topic, in the order of their numbers, with these values or zeros.
+        """
 
     @property
     def list_run(self) -> NDArray[numpy.int32]:
@@ -427,6 +433,12 @@ class PooledDocuments:
     def document(self) -> NDArray[numpy.int32]:
         """
         For each place of a list, best first, the number of the document within its topic.
+        """
+
+    @property
+    def score(self) -> NDArray[numpy.float64]:
+        """
+        For each place of a list, the number that its document is ranked by; empty unless runs were added with scores.
         """
 
 def examination_step(

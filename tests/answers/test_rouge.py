@@ -239,3 +239,14 @@ def test_the_number_of_threads_does_not_change_scores() -> None:
     names = ["ROUGE-1", "ROUGE-2", "ROUGE-L", "ROUGE-Lsum", "ROUGE-W", "ROUGE-SU*"]
     one, many = (rouge(runs, references, names, threads=n).scores for n in (1, 3))
     assert one == many
+
+
+def test_letters_that_are_not_counted_are_noted() -> None:
+    runs, references = {"x": {"1": "שלום café", "2": "plain — text 😀"}}, {"1": ["שלום café"], "2": ["plain text"]}
+    result = rouge(runs, references, "ROUGE-1")
+    assert result.scores.values[0, 0].tolist() == [1, 1]  # of the first text, only "caf" is a word
+    assert result.notes == (
+        "2 of 4 texts with letters that are not ASCII, which separate words like blanks; count them with tokens "
+        "'unicode'",
+    )
+    assert rouge(runs, references, "ROUGE-1", rules=WordRules(tokens="unicode")).notes == ()

@@ -28,7 +28,7 @@ def test_explain_rank_by_rank(cranfield: Cranfield, tiny: Path) -> None:
     assert lines[0] == "AP of mine on topic 1 = 0.7500"
     assert lines[1].split() == ["rank", "doc", "score", "grade", "precision", "adds", "so", "far"]
     assert lines[2].split() == ["1", "a", "9", "1", "1.0000", "1.0000", "0.5000"]
-    assert lines[4].split()[:4] == ["3", "c", "7", "-"]
+    assert lines[4].split()[:4] == ["3", "c", "7", "unjudged"]
     assert lines[5].split() == ["4", "d", "6", "2", "0.5000", "0.5000", "0.7500"]
 
 

@@ -389,4 +389,4 @@ def test_scores_by_topic_keep_their_notes(cranfield: Cranfield) -> None:
 def test_notes_of_explain_go_to_standard_error_too(cranfield: Cranfield) -> None:
     result = cranfield("explain", "qrels", "run", "-t", "0001", "-m", "P-IA@2", "-f", "csv")
     assert "note: intent 1: P@2 0.5000, probability 0.5000\n" in result.err
-    assert result.out.splitlines()[0] == "rank,doc,score,grade,intents,adds,so far"
+    assert result.out.splitlines()[0] == "rank,doc,score,grade,status,intents,adds,so far"

@@ -27,7 +27,7 @@ def test_lines_show_the_intents_that_a_document_serves(measure: str) -> None:
     assert explained.header[4] == "intents"
     assert [record[4] for record in explained.records()] == ["1:2", "", "1:1 2:1", "2:3"]
     assert [line["intents"] for line in json.loads(json.dumps(explained.to_dict()))["lines"]][:2] == [{"1": 2.0}, {}]
-    assert str(explained).splitlines()[3].split()[:5] == ["2", "x", "8", "-", "-"]
+    assert str(explained).splitlines()[3].split()[:5] == ["2", "x", "8", "unjudged", "-"]
 
 
 def test_lines_of_measures_without_intents_do_not_show_intents() -> None:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
+from cranfield.assessed.join import join
+from cranfield.assessed.join_options import JoinOptions
 from cranfield.errors import UsageError
+from cranfield.evaluation.evaluator import score
+from cranfield.evaluation.simulated_scores import simulated_scores
 from cranfield.evaluation.simulated_time import simulated_tbg
-from cranfield.measures import TBG
+from cranfield.measures import TBG, parse
 
 GRADES, LENGTHS = [0, 1, None, 1, 1, 0, 1], [800, 400, 1500, 90, 2500, 700, 300]
 
 
-def exact(model: TBG) -> float:
+def exact(model: TBG, grades: Sequence[float | None] = GRADES, lengths: Sequence[float] = LENGTHS) -> float:
     """The expectation of the simulated gain without a spread, document by document."""
     total, left = 0.0, 1.0
-    for grade, length in zip(GRADES, LENGTHS, strict=True):
+    for grade, length in zip(grades, lengths, strict=True):
         relevant = grade is not None and grade >= 1
         click = model.click_rel if relevant else model.click_non
         if relevant:
@@ -76,3 +82,40 @@ def test_wrong_parameters_are_errors() -> None:
         simulated_tbg([1], [100], users=1)
     with pytest.raises(UsageError, match="spread == -1, must be 0 or above"):
         simulated_tbg([1], [100], spread=-1)
+
+
+def test_runs_have_the_expected_gain_within_their_intervals() -> None:
+    documents = {"d1": 400.0, "d2": 1500.0, "d3": 90.0, "d4": 700.0}
+    qrels = {topic: {"d1": 1, "d3": 1} for topic in ("1", "2", "3")}
+    orders = {"a": ["d1", "d3", "d2", "d4"], "b": ["d2", "d4", "d3", "d1"]}
+    runs = {
+        run: {topic: {doc: -float(at) for at, doc in enumerate(order)} for topic in qrels}
+        for run, order in orders.items()
+    }
+    del runs["b"]["3"]
+    with pytest.warns(UserWarning, match="missing"):
+        lists = join(qrels, runs, JoinOptions(lengths=documents))
+    model = TBG(h=60)
+    result = simulated_scores(lists, model, users=20_000, confidence=0.9999)
+    for r, order in enumerate(orders.values()):
+        truth = exact(model, [qrels["1"].get(doc) for doc in order], [documents[doc] for doc in order])
+        assert result.low[r, 0] < truth < result.high[r, 0]
+        assert result.high[r, 0] - result.low[r, 0] < 0.06
+    # A missing topic gains nothing, and the error of a mean over three topics is the root of the sum of squares over 3.
+    assert result.scores.values[0, 1, 2] == 0
+    halves = (result.high - result.scores.values[0]) / result.z
+    assert result.error == pytest.approx(np.sqrt((halves**2).sum(axis=1)) / 3)
+    columns = result.columns()
+    assert columns["TBG(h=60)"] == pytest.approx(score(lists, [model]).means()[0])
+    assert (columns["gain"] > columns["TBG(h=60)"]).all()  # the decay is convex
+    assert result.scores.measures == ("simulated TBG(h=60)",)
+
+
+def test_the_seed_decides_and_users_narrow_the_interval() -> None:
+    lists = join({"1": {"d1": 1}}, {"a": {"1": {"d2": 2.0, "d1": 1.0}}}, JoinOptions(lengths={"d1": 400, "d2": 900}))
+    first, again = (simulated_scores(lists, users=500, seed=3) for _ in range(2))
+    assert first.scores.values.tolist() == again.scores.values.tolist()
+    many = simulated_scores(lists, users=50_000, seed=3)
+    assert many.error[0] == pytest.approx(first.error[0] / 10, rel=0.2)
+    with pytest.raises(UsageError, match="must be TBG without views"):
+        simulated_scores(lists, parse("TBG'"))  # type: ignore[arg-type]

@@ -17,7 +17,7 @@ from cranfield.answers.tokenisation import WordRules
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table
-from cranfield.text import listed
+from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
 SEVERAL = ("average", "best", "best-F", "jackknife")
@@ -109,6 +109,7 @@ class Pairs:
 def paired_texts(runs: TextsOfRuns, references: References, rules: WordRules) -> Pairs:
     """The words of all texts, and the pairs to compare."""
     topics, notes = check_texts(runs, references)
+    notes += letter_notes(runs, references, rules)
     missing = np.array([[topic not in texts for topic in topics] for texts in runs.values()])
     first_reference = np.concatenate([[0], np.cumsum([len(references[topic]) for topic in topics])])
     texts = [text for topic in topics for text in references[topic]]
@@ -129,6 +130,21 @@ def paired_texts(runs: TextsOfRuns, references: References, rules: WordRules) ->
         missing,
         notes,
     )
+
+
+def letter_notes(runs: TextsOfRuns, references: References, rules: WordRules) -> list[str]:
+    """A note if texts have letters that the rules do not count."""
+    if rules.tokens != "ascii":
+        return []
+    texts = [text for of_run in runs.values() for text in of_run.values()]
+    texts += [text for of_topic in references.values() for text in of_topic]
+    foreign = sum(
+        any(ord(letter) > 127 and letter.isalpha() for letter in text) for text in texts if not text.isascii()
+    )
+    if not foreign:
+        return []
+    which = f"{foreign:,} of {counted(len(texts), 'text')} with letters that are not ASCII"
+    return [f"{which}, which separate words like blanks; count them with tokens 'unicode'"]
 
 
 def rouge(

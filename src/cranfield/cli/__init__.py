@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from cranfield.cli.declare import Verb
 
 SECTIONS = {
-    "Score search results": ("eval", "demo", "measures", "explain", "plot", "efficiency", "fairness"),
+    "Score search results": ("eval", "demo", "measures", "explain", "plot", "efficiency", "fairness", "simulate-time"),
     "Compare systems": ("compare", "leaderboard", "test", "anova", "power"),
     "Judge the measures": ("meta",),
     "Build a test collection": (
-        "sample-topics", "split", "pool", "judge", "campaign", "agree", "merge", "workers", "aware", "merge-effect",
-        "audit", "ppi", "label", "pool-bias",
+        "sample-topics", "split", "shard", "pool", "judge", "campaign", "agree", "merge", "workers", "aware",
+        "merge-effect", "audit", "ppi", "label", "pool-bias",
     ),
     "Evaluate with live traffic": ("log", "ab", "interleave", "clicks", "calibrate", "offpolicy"),
     "Score summaries and answers": (
         "rouge", "bleu", "nuggets", "citations", "one-click", "passages", "verticals", "sessions",
     ),
-    "Work with files": ("validate", "convert", "stats", "completion"),
+    "Work with files": ("validate", "convert", "fuse", "stats", "completion"),
     "Replace another program": ("trec_eval", "ndeval", "gdeval", "ntcireval"),
 }  # fmt: skip
 """The headings of the overview, with the verbs, groups of verbs and stand-ins below each."""
@@ -47,8 +47,8 @@ GROUPS = {
         "evaluate the measures themselves; see: cranfield meta help",
         "cranfield meta power qrels.txt runs/*.run",
         (
-            "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "axioms", "gtheory", "inform",
-            "predict", "tests", "reproduce", "study", "online",
+            "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "meaningful", "axioms",
+            "gtheory", "inform", "predict", "tests", "reproduce", "study", "online",
         ),
     ),
     "pool": Group(

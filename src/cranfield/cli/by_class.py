@@ -22,7 +22,7 @@ Part = tuple[str, int, str]
 """The name of a class, the number of its topics, and the text of its result."""
 
 
-NOT_WITH = ("plot", "write", "collections", "across", "shards", "facet", "gains", "pool", "variance")
+NOT_WITH = ("plot", "write", "collection", "collections", "across", "shards", "facet", "gains", "pool", "variance")
 """Options that need one result, or scores of several files."""
 Split = TypeVar("Split", bound="Scores | Experiment")
 
@@ -146,8 +146,8 @@ class ByClass(Collection, SplitByClass):
         return self.part(make)
 
 
-def joined(parts: list[Part], format: str) -> str:
-    """The results of all classes as one text.
+def joined(parts: list[Part], format: str, noun: str = "class") -> str:
+    """The results of all classes, or other parts, as one text.
 
     >>> print(joined([("easy", 2, "run,AP\\nbm25,0.5"), ("hard", 1, "run,AP\\nbm25,0.25")], "csv"))
     class,run,AP
@@ -155,9 +155,9 @@ def joined(parts: list[Part], format: str) -> str:
     hard,bm25,0.25
     """
     if format in ("csv", "tsv"):
-        return _delimited(parts, "\t" if format == "tsv" else ",")
+        return _delimited(parts, "\t" if format == "tsv" else ",", noun)
     if format == "json":
-        return _json(parts)
+        return _json(parts, noun)
     titles = [f"{name} ({counted(topics, 'topic')})" for name, topics, _ in parts]
     texts = [text for _, _, text in parts]
     return "\n\n".join(f"{_title(title, format)}{text}" for title, text in zip(titles, texts, strict=True))
@@ -175,7 +175,7 @@ def _title(title: str, format: str) -> str:
     return forms.get(format, f"{title}\n")
 
 
-def _delimited(parts: list[Part], sep: str) -> str:
+def _delimited(parts: list[Part], sep: str, noun: str) -> str:
     """Rows with the class in the first column; a result of several tables keeps them apart."""
     import csv
     import io
@@ -185,7 +185,7 @@ def _delimited(parts: list[Part], sep: str) -> str:
         for place, block in enumerate(text.rstrip("\n").split("\n\n")):
             header, *rows = csv.reader(io.StringIO(block), delimiter=sep)
             if place == len(tables):
-                tables.append([["class", *header]])
+                tables.append([[noun, *header]])
             tables[place] += [[name, *row] for row in rows]
     blocks = []
     for table in tables:
@@ -195,7 +195,7 @@ def _delimited(parts: list[Part], sep: str) -> str:
     return "\n\n".join(blocks)
 
 
-def _json(parts: list[Part]) -> str:
+def _json(parts: list[Part], noun: str) -> str:
     """A list with an object for each class: its name, the number of its topics, and the content of its result."""
     import json
 
@@ -208,5 +208,5 @@ def _json(parts: list[Part]) -> str:
             results.append(result)
             place += len(text[place:]) - len(text[place:].lstrip())
         one = results[0] if len(results) == 1 else results
-        out.append({"class": name, "number_of_topics": topics, **(one if isinstance(one, dict) else {"results": one})})
+        out.append({noun: name, "number_of_topics": topics, **(one if isinstance(one, dict) else {"results": one})})
     return json.dumps(out, ensure_ascii=False, indent=1)

@@ -65,6 +65,10 @@ def alpha(default: float | None = 0.05, help: str = "Significance level.") -> An
     return option("--alpha A", help, default=default)
 
 
+def topic_texts() -> Any:
+    return option("--topics FILE", "Show the text of topics: a file of topics (XML, SGML, TSV, JSON).", reads=True)
+
+
 def level() -> Any:
     return option("--level L", "Confidence level of the intervals.", default=0.95, group=MORE)
 
@@ -380,6 +384,18 @@ class Collection(Lists, Quiet):
 
         return self.kept(make)
 
+    def interval_scores(self, wanted: Any, missing: str) -> Scores:
+        """The scores of the runs on an interval scale."""
+
+        def make() -> Scores:
+            from cranfield.meta.scale.transformed_scores import interval_scores
+
+            lists = self.assessed()
+            with self.progress("enumerating lists") as progress:
+                return interval_scores(lists, wanted, missing=missing, progress=progress)
+
+        return self.kept(make)
+
     def kept(self, make: Callable[[], Scores]) -> Scores:
         """The scores to work on; `ByClass` makes them once and gives those of one class of topics at a time."""
         return make()
@@ -415,15 +431,7 @@ class Source(Collection):
 
     def read_interval_scores(self, usual: str = USUAL) -> Scores:
         """As `read_scores` from runs, on an interval scale."""
-
-        def make() -> Scores:
-            from cranfield.meta.scale.transformed_scores import interval_scores
-
-            lists = self.assessed()
-            with self.progress("enumerating lists") as progress:
-                return interval_scores(lists, chosen(self.measures or [usual]), missing=self.missing, progress=progress)
-
-        return self.kept(make)
+        return self.interval_scores(chosen(self.measures or [usual]), self.missing)
 
     def read_scores_by_file(self, purpose: str) -> dict[str, Scores]:
         """The scores of each file of `--scores` under its name. `purpose` begins the message if there are too few."""

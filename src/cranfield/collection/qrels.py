@@ -206,6 +206,18 @@ class Qrels(Records):
             raise DataError(self.path or self.name, None, message)
         return grades
 
+    def highest_grades(self, topic: Any) -> dict[str, Any]:
+        """{doc: grade} of one topic; of a document with several grades (one per intent), the highest.
+
+        >>> Qrels.from_dict({"q1": {"d1": 2, "d2": 0}}).highest_grades("q1")
+        {'d1': 2, 'd2': 0}
+        """
+        begin, end = self._slice(topic)
+        grades: dict[str, Any] = {}
+        for doc, grade in zip(self.table.docs(begin, end), self.numbers(self.values[begin:end]), strict=True):
+            grades[doc] = max(grade, grades.get(doc, grade))
+        return grades
+
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """{topic: {doc: grade}}; grades are integers if all are whole."""
         lists = super().to_dict()

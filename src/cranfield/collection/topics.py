@@ -24,6 +24,7 @@ from cranfield.collection.first_block import check_json
 from cranfield.collection.source import HEAD, read_bytes, shown_path, unpacked, without_compression, write_bytes
 from cranfield.collection.topic_record import SPELLINGS, TEXTS, Found, Record, shortened
 from cranfield.errors import DataError, UsageError
+from cranfield.text import listed, one_line
 
 Source: TypeAlias = str | os.PathLike[str] | bytes
 
@@ -264,6 +265,36 @@ class Topics(Mapping[str, Topic]):
         ids = list(self)
         span = f", {' to '.join([ids[0], *ids[1:][-1:]])}" if ids else ""
         return f"Topics({len(ids)} topic{'' if len(ids) == 1 else 's'}{span})"
+
+
+def topics_of(topics: Any) -> Topics:
+    """Topics from `Topics`, {topic: query} or a file.
+
+    >>> topics_of({"301": "organized crime"})["301"].title
+    'organized crime'
+    """
+    if isinstance(topics, Topics):
+        return topics
+    return Topics.from_dict(topics) if isinstance(topics, Mapping) else Topics.read(topics)
+
+
+def topic_of(topics: Any, id: str) -> Topic:
+    """One topic, from anything that `topics_of` takes; an error names the topics there are."""
+    known = topics_of(topics)
+    if id not in known:
+        where = shown_path(os.fspath(topics)) if isinstance(topics, (str, os.PathLike)) else "topics"
+        raise DataError(where, None, f"has no topic {id!r}; its topics are {listed(known, 10)}")
+    return known[id]
+
+
+def text_lines(topic: Topic) -> tuple[str, ...]:
+    """The title, description and narrative, as far as there are any.
+
+    >>> text_lines(Topic("301", "organized crime", narrative="Gangs."))
+    ('topic: organized crime', 'narrative: Gangs.')
+    """
+    texts = {"topic": topic.title, "description": topic.description, "narrative": topic.narrative}
+    return tuple(f"{name}: {one_line(text)}" for name, text in texts.items() if text)
 
 
 # ---------------------------------------------------------------------------------------------------- files

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,13 +13,23 @@ from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
+from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
+from cranfield.collection.topic_record import TEXTS
+from cranfield.collection.topics import Topic, text_lines, topic_of
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, notes_of, values_of, warn_of_gains, with_scores
 from cranfield.evaluation.explained_intents import intents_by_rank, notes_by_intent, terms_by_intent
 from cranfield.measures import Measure
-from cranfield.text import listed
+from cranfield.table import Column, Table
+from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
+
+if TYPE_CHECKING:
+    from cranfield.evaluation.side_by_side import SideBySide
+
+MOST_MISSED = 10
+"""So many missed documents are printed; data formats have all."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +49,20 @@ class Line:
     intents: dict[str, float] = field(default_factory=dict)
     """The intents that the document serves, with its grade for each."""
 
+    def status(self, rel: float) -> str:
+        """The judgment in words."""
+        return "unjudged" if self.grade is None else "relevant" if self.grade >= rel else "not relevant"
+
+
+@dataclass(frozen=True)
+class Missed:
+    """A relevant document that is not among the ranks shown."""
+
+    doc: str
+    grade: float
+    rank: int | None
+    """None: not retrieved."""
+
 
 @dataclass(frozen=True)
 class Explanation:
@@ -56,6 +80,35 @@ class Explanation:
     notes: tuple[str, ...]
     by_intent: bool = False
     """Whether the measure uses intents, so that lines show which intents a document serves."""
+    missed: tuple[Missed, ...] = ()
+    """Relevant documents below the ranks shown or not retrieved; highest grade first, then by rank."""
+    text: Topic | None = None
+    """The topic's text, if topics were given."""
+    rel: float = 1.0
+    """The lowest grade that is relevant."""
+    ranks: Mapping[str, int] = field(default_factory=dict, repr=False, compare=False)
+    """The rank of every retrieved document."""
+    divisor: float | None = field(default=None, repr=False)
+    """By what the sum of `adds` is divided; None if the score is not a sum."""
+
+    def beside(self, other: Explanation) -> SideBySide:
+        """This list and another one of the same topic: which documents moved, and what each adds to both scores.
+
+        >>> qrels = {"q1": {"d1": 1, "d2": 0, "d3": 1}}
+        >>> a = explain(qrels, {"q1": {"d2": 3.0, "d1": 2.0}}, "q1", "AP")
+        >>> b = explain(qrels, {"q1": {"d1": 3.0, "d3": 2.0, "d2": 1.0}}, "q1", "AP")
+        >>> print(a.beside(b))
+        AP on topic q1: first 0.2500, second 1.0000, difference +0.7500
+        doc  grade  rank in first  rank in second  moved   adds to first  adds to second   change
+        d3   1                  -               2  new                 -          1.0000  +1.0000
+        d1   1                  2               1  up 1           0.5000          1.0000  +0.5000
+        d2   0                  1               3  down 2              -               -        -
+        1 document moved up, 1 down, 1 only in second
+        the difference is the sum of 'change', +1.5000, divided by 2.0000
+        """
+        from cranfield.evaluation.side_by_side import side_by_side
+
+        return side_by_side(self, other)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, with one record per rank under `lines`."""
@@ -66,9 +119,11 @@ class Explanation:
             "score": None if np.isnan(self.score) else self.score,
             "relevant": self.relevant,
             "retrieved": self.retrieved,
+            "text": None if self.text is None else {part: getattr(self.text, part) for part in TEXTS},
             "notes": list(self.notes),
+            "missed": [{"doc": x.doc, "grade": x.grade, "rank": x.rank} for x in self.missed],
             "lines": [
-                {"rank": x.rank, "doc": x.doc, "score": x.score, "grade": x.grade,
+                {"rank": x.rank, "doc": x.doc, "score": x.score, "grade": x.grade, "status": x.status(self.rel),
                  **({"intents": x.intents} if self.by_intent else {}), **x.counts,
                  "so far": None if np.isnan(x.so_far) else x.so_far}
                 for x in self.lines
@@ -92,18 +147,77 @@ class Explanation:
         """The column names of `records`."""
         return ("rank", "doc", "score", "grade", *(("intents",) if self.by_intent else ()), *self.columns, "so far")
 
+    @property
+    def title(self) -> str:
+        """What is explained, and the score."""
+        return f"{self.measure} of {self.run} on topic {self.topic} = {_number(self.score)}"
+
+    def about_topic(self) -> tuple[str, ...]:
+        """The topic's text, in lines."""
+        return () if self.text is None else text_lines(self.text)
+
     def __str__(self) -> str:
+        return self.as_text()
+
+    def as_text(self, most: int = MOST_MISSED, hint: str = "`missed` has all") -> str:
+        """The list as a table, and `most` of the relevant documents that were missed."""
         shown = [self.header] + [_cells(record) for record in self.records()]
         widths = [max(len(row[i]) for row in shown) for i in range(len(self.header))]
         pad = [str.rjust, str.ljust] + [str.rjust] * len(widths)
         rows = ["  ".join(pad[i](cell, widths[i]) for i, cell in enumerate(row)) for row in shown]
-        title = f"{self.measure} of {self.run} on topic {self.topic} = {_number(self.score)}"
-        return "\n".join([title, *rows, *self.notes])
+        return "\n".join([self.title, *self.about_topic(), *rows, *self.notes, *self._missed_lines(most, hint)])
+
+    def table(self) -> Table:
+        """A row per rank."""
+        rows = tuple(tuple("unjudged" if i == 3 and x is None else x for i, x in enumerate(r)) for r in self.records())
+        return Table(self._heads(), rows, caption=self.title, notes=self.notes)
+
+    def _heads(self) -> tuple[Column, ...]:
+        kinds = {"rank": "count", "doc": "text", "grade": "text", "intents": "text"}
+        return tuple(Column(name, kinds.get(name, "number")) for name in self.header)
+
+    def all_rows(self) -> Table:
+        """A row per rank and then per missed document; `status` is relevant, not relevant, unjudged or missed."""
+        heads = [*self._heads()[:4], Column("status"), *self._heads()[4:]]
+        rows = [(*r[:4], x.status(self.rel), *r[4:]) for r, x in zip(self.records(), self.lines, strict=True)]
+        rest = [None] * (len(self.header) - 4)
+        rows += [(x.rank, x.doc, None, float(x.grade), "missed", *rest) for x in self.missed]
+        return Table(tuple(heads), tuple(rows), notes=self.notes)
+
+    def missed_table(self, most: int | None = None) -> Table:
+        """The relevant documents that were missed."""
+        rows = [(_rank(x.rank), x.doc, f"{x.grade:g}") for x in self.missed[:most]]
+        return Table((Column("rank"), Column("doc"), Column("grade")), tuple(rows), caption=self.missed_sentence())
+
+    def missed_sentence(self) -> str:
+        """How many relevant documents were missed."""
+        if not self.missed:
+            return ""
+        absent = sum(missed.rank is None for missed in self.missed)
+        lower = len(self.missed) - absent
+        below = f"{lower:,} below rank {len(self.lines)}" if lower else ""
+        parts = " and ".join(filter(None, [below, f"{absent:,} not retrieved" if absent else ""]))
+        return f"missed: {counted(len(self.missed), 'relevant document')}, {parts}"
+
+    def _missed_lines(self, most: int, hint: str) -> list[str]:
+        if not self.missed:
+            return []
+        rows = [("rank", "doc", "grade")]
+        rows += [(_rank(x.rank), x.doc, f"{x.grade:g}") for x in self.missed[:most]]
+        widths = [max(len(row[i]) for row in rows) for i in range(3)]
+        lines = [f"{rank:>{widths[0]}}  {doc:<{widths[1]}}  {grade:>{widths[2]}}" for rank, doc, grade in rows]
+        left_out = len(self.missed) - most
+        more = [f"and {left_out:,} more: {hint}"] if left_out > 0 else []
+        return [self.missed_sentence(), *(lines if most > 0 else []), *more]
+
+
+def _rank(rank: int | None) -> str:
+    return "not retrieved" if rank is None else str(rank)
 
 
 def _cells(record: list[Any]) -> tuple[str, ...]:
     rank, doc, score, grade, *counted = record
-    return (str(rank), doc, f"{score:g}", "-" if grade is None else f"{grade:g}", *map(_number, counted))
+    return (str(rank), doc, f"{score:g}", "unjudged" if grade is None else f"{grade:g}", *map(_number, counted))
 
 
 def _number(value: float | str | None) -> str:
@@ -122,10 +236,14 @@ def explain(
     *,
     options: JoinOptions | None = None,
     depth: int | None = None,
+    topics: Any = None,
+    name: str | None = None,
 ) -> Explanation:
-    """How the score of one run on one topic comes about.
+    """How the score of one run on one topic comes about, and which relevant documents it missed.
 
-    `depth` is the number of ranks to show; by default the measure's cutoff, or the whole list.
+    `depth` is the number of ranks to show; by default the measure's cutoff, or the whole list. `topics` is a file of
+    topics, `Topics` or {topic: query}, to show the topic's text; `name` is the name of the run.
+    `explain(...).beside(explain(...))` compares two runs.
 
     >>> qrels = {"q1": {"d1": 1, "d2": 0, "d3": 1}}
     >>> print(explain(qrels, {"q1": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}, "q1", "AP"))
@@ -142,18 +260,23 @@ def explain(
     if len(measures) != 1:
         raise UsageError(f"explain: {len(measures)} measures given, must be one")
     topic = str(topic)
-    the_run = Run.of(run, format=options.format, on_duplicate=options.on_duplicate)
-    lists = join(qrels, the_run, with_scores(options, measures))
+    text = None if topics is None else topic_of(topics, topic)
+    judgments = Qrels.of(qrels, on_duplicate=options.on_duplicate)
+    the_run = Run.of(run, name, format=options.format, on_duplicate=options.on_duplicate)
+    lists = join(judgments, the_run, with_scores(options, measures))
     if topic not in lists.topics:
         raise UsageError(f"topic {topic!r} is not judged; judged topics are {listed(lists.topics, 10)}")
     row = lists.topics.index(topic)
     if lists.missing[row]:
-        raise UsageError(f"run {the_run.name!r} has no topic {topic!r}")
+        has = f"it has {listed(the_run.topics, 10)}" if the_run.topics else "it has no topics"
+        raise UsageError(f"run {the_run.name!r} has no topic {topic!r}, so it scores as an empty list; {has}")
     warn_of_gains(measures, lists)
     lists = lists.take(np.array([row]))
     lists = lists.replace(place=lists.rank - 1)
     order = lists.notes[0].removeprefix("order: ")
-    return _explain(measures[0], lists, the_run, topic, order, options.precision, depth)
+    grades = {} if options.together is not None else judgments.highest_grades(topic)  # sets have no rank of their own
+    explained = _explain(measures[0], lists, the_run, topic, order, options.precision, depth)
+    return replace(explained, text=text, missed=missed_documents(explained, grades))
 
 
 def _explain(
@@ -167,15 +290,15 @@ def _explain(
         notes += of_view
     length = int(read.retrieved[0])
     shown = min(length, depth or measure.rank_cutoff or length)
-    places = _places(read, int(lists.retrieved[0]))[:shown]
+    places = _places(read, int(lists.retrieved[0]))
     terms = terms_by_intent(measure, by_intent, read)
     so_far = measure.replace(views=by_intent).evaluate_prefixes(read, shown)
     columns: dict[str, Array] = {}
-    hits = read.hits()
+    hits, divisor = read.hits(), None
     if terms is not None:
         hits, columns = terms.hits, {**terms.columns, "adds": terms.adds}
         total = float(hits.sum(terms.adds)[0])
-        over = float(np.broadcast_to(terms.over, 1)[0])
+        divisor = over = float(np.broadcast_to(terms.over, 1)[0])
         missed = float(np.broadcast_to(terms.unretrieved, 1)[0])
         unretrieved = f", plus {_number(missed)} for documents that were not retrieved" if missed else ""
         divided = "" if over == 1 else f", divided by {_number(over)}"
@@ -198,10 +321,11 @@ def _explain(
     intents = intents_by_rank(top) if uses_intents else {}
     grades = dict(zip(top.rank.tolist(), top.grade.tolist(), strict=True))
     documents = run.ranked_at(topic, places, order, precision)
+    ranks = {document.doc: rank for rank, document in enumerate(documents, 1)}
     lines = [
         Line(rank, document.doc, document.score, grades.get(rank), counts.get(rank, {}), score_here,
              intents.get(rank, {}))
-        for rank, (document, score_here) in enumerate(zip(documents, so_far.tolist(), strict=True), 1)
+        for rank, (document, score_here) in enumerate(zip(documents[:shown], so_far.tolist(), strict=True), 1)
     ]  # fmt: skip
     return Explanation(
         measure=str(measure),
@@ -214,7 +338,26 @@ def _explain(
         lines=tuple(lines),
         notes=tuple(notes),
         by_intent=uses_intents,
+        rel=_relevant_grade(measure),
+        ranks=ranks,
+        divisor=divisor,
     )
+
+
+def _relevant_grade(measure: Measure) -> float:
+    rel = getattr(measure, "rel", 1)
+    return float(rel) if isinstance(rel, (int, float)) else 1.0
+
+
+def missed_documents(explained: Explanation, grades: Mapping[str, float]) -> tuple[Missed, ...]:
+    """The relevant documents that are not among the lines, highest grade first, then by rank."""
+    shown = {line.doc for line in explained.lines}
+    missed = [
+        Missed(doc, grade, explained.ranks.get(doc))
+        for doc, grade in grades.items()
+        if grade >= explained.rel and doc not in shown
+    ]
+    return tuple(sorted(missed, key=lambda x: (-x.grade, x.rank is None, x.rank or 0, x.doc)))
 
 
 def _counts(hits: Hits, named: Mapping[str, Array], shown: int) -> dict[int, dict[str, float]]:

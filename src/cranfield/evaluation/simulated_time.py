@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
+from cranfield.measures import Measure
 from cranfield.measures.time import TBG
 from cranfield.record import OneRow, one_row
 from cranfield.types import Array
@@ -75,15 +76,7 @@ def simulated_tbg(
     """
     model = TBG() if measure is None else measure
     caller = "simulated_tbg"
-    check.whole(caller, users=users)
-    check.finite(caller, spread=spread, confidence=confidence)
-    check.not_negative(caller, spread=spread)
-    if not 0 < confidence < 1:
-        raise check.wrong(caller, "confidence", confidence, "between 0 and 1")
-    if users < 2:
-        raise check.wrong(caller, "users", users, "2 or more, to have an interval")
-    if model.views:
-        raise UsageError(f"{caller}: {model}, must be TBG without views")
+    check_simulation(model, users, spread, confidence, caller)
     if len(grades) != len(lengths):
         raise UsageError(f"{caller}: {len(grades)} grades, but {len(lengths)} lengths; give one for each document")
     for length in lengths:
@@ -91,7 +84,7 @@ def simulated_tbg(
         check.not_negative(caller, length=length)
     relevant = np.array([grade is not None and grade >= model.rel for grade in list(grades)[: model.k]], dtype=bool)
     reading = model.per_word * np.array(list(lengths)[: model.k], dtype=np.float64) + model.overhead
-    gains, seconds = _simulate(model, relevant, reading, users, spread, np.random.default_rng(seed))
+    gains, seconds = simulated_users(model, relevant, reading, users, spread, np.random.default_rng(seed))
     from scipy.special import ndtri
 
     mean, deviation = float(gains.mean()), float(gains.std(ddof=1))
@@ -101,7 +94,20 @@ def simulated_tbg(
     )
 
 
-def _simulate(
+def check_simulation(model: Measure, users: int, spread: float, confidence: float, caller: str) -> None:
+    """Raise an error if a parameter of a simulation is out of range."""
+    check.whole(caller, users=users)
+    check.finite(caller, spread=spread, confidence=confidence)
+    check.not_negative(caller, spread=spread)
+    if not 0 < confidence < 1:
+        raise check.wrong(caller, "confidence", confidence, "between 0 and 1")
+    if users < 2:
+        raise check.wrong(caller, "users", users, "2 or more, to have an interval")
+    if not isinstance(model, TBG) or model.views:
+        raise UsageError(f"{caller}: {model}, must be TBG without views")
+
+
+def simulated_users(
     model: TBG, relevant: NDArray[np.bool_], reading: Array, users: int, spread: float, rng: np.random.Generator
 ) -> tuple[Array, Array]:
     """The gain and the time of each user."""

@@ -17,6 +17,7 @@ from cranfield.meta.judgments.robustness import robustness, topic_subsets
 from cranfield.meta.reproduction.metadata import read_metadata, write_metadata
 from cranfield.meta.reproduction.reproduction import reproduce, reproduce_scores
 from cranfield.meta.scale.conclusions import conclusions
+from cranfield.meta.scale.meaningfulness import meaningfulness
 from cranfield.meta.scale.scale import scale, scales
 from cranfield.meta.scale.scale_tests import scale_tests
 from cranfield.meta.scale.transformed_scores import interval_scores, rank_scores
@@ -29,8 +30,8 @@ from cranfield.meta.study.study import run_study
 
 __all__ = [
     "accuracy_of_tests", "axioms", "change_gains", "conclusions", "concord", "correlate", "discriminative_power",
-    "g_studies", "g_study", "informativeness", "interval_scores", "leave_one_out", "prediction_quality",
-    "predictive_power", "preferred_ranks", "rank_correlation", "rank_distances", "rank_scores", "rbo",
-    "read_metadata", "read_predictors", "read_preferences", "reproduce", "reproduce_scores", "robustness",
+    "g_studies", "g_study", "informativeness", "interval_scores", "leave_one_out", "meaningfulness",
+    "prediction_quality", "predictive_power", "preferred_ranks", "rank_correlation", "rank_distances", "rank_scores",
+    "rbo", "read_metadata", "read_predictors", "read_preferences", "reproduce", "reproduce_scores", "robustness",
     "run_study", "scale", "scale_tests", "scales", "swap_rates", "topic_subsets", "write_metadata",
 ]  # fmt: skip

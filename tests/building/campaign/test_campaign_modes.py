@@ -35,21 +35,27 @@ ABOUT = {"d1": {"a"}, "d2": {"a", "b"}, "d4": {"b"}, "d6": {"a"}}
 
 
 def start(
-    folder: Path, measures: list[str], toml: dict[str, str], *, topics: str = TOPICS, gold: str | None = None
+    folder: Path,
+    measures: list[str],
+    toml: dict[str, str],
+    *,
+    topics: str = TOPICS,
+    gold: str | None = None,
+    mode: str = "graded",
+    **more: Any,
 ) -> Campaign:
     """A campaign in which two teams have submitted a run each, and the pool is made."""
     (folder / "topics.xml").write_text(topics)
     (folder / "ids.txt").write_text("".join(f"d{i}\n" for i in range(1, 9)))
+    named = {} if mode == "graded" else {"measures": measures}
     init_campaign(
-        str(folder / "notes"),
-        name="Notes",
-        topics=str(folder / "topics.xml"),
-        doc_ids=str(folder / "ids.txt"),
-        gold=gold,
-    )
+        str(folder / "notes"), name="Notes", topics=str(folder / "topics.xml"), doc_ids=str(folder / "ids.txt"),
+        gold=gold, mode=mode, **named, **more,
+    )  # fmt: skip
     path = folder / "notes" / "campaign.toml"
     text = path.read_text()
-    toml = {'measures = ["nDCG@10", "AP"]': f"measures = {measures!r}", **toml}
+    if mode == "graded":
+        toml = {'measures = ["nDCG@10", "AP"]': f"measures = {measures!r}", **toml}
     for name, value in toml.items():
         assert text.count(name) == 1, name
         text = text.replace(name, value)
@@ -165,7 +171,7 @@ def test_what_cannot_be_compared_is_said_on_the_page(tmp_path: Path) -> None:
     [
         ({"measures": ["I-rec@10"]}, 'I-rec@10 needs judgments by intent; write mode = "intents"'),
         ({"measures": ["D#-nDCG@10"]}, "D#-nDCG@10 cannot be computed from one grade for each document"),
-        ({"judging": {"mode": "spans"}}, "judging: mode == 'spans', must be one of 'graded', 'intents'"),
+        ({"judging": {"mode": "spans"}}, "judging: mode == 'spans', must be one of 'graded', 'intents', 'nuggets'"),
         ({"judging": {"gold_rate": 0.9}}, "gold_rate == 0.9, must be between 0 and 0.5"),
         ({"judging": {"gold_rate": True}}, "judging.gold_rate == True, must be a number"),
         (
@@ -173,7 +179,26 @@ def test_what_cannot_be_compared_is_said_on_the_page(tmp_path: Path) -> None:
             "AP cannot be estimated from the sample",
         ),
         ({"measures": ["xinfAP"], "pool": {"method": "stratified"}}, "needs the number of documents to draw"),
-        ({"measures": ["uRBP"]}, "uRBP needs dimensions, which a campaign does not have"),
+        ({"measures": ["uRBP"]}, 'uRBP needs judgments in several dimensions; write mode = "dimensions"'),
+        ({"measures": ["TBG"]}, "TBG needs lengths, which a campaign does not have"),
+        ({"judging": {"mode": "dimensions", "dimensions": ["credibility"]}}, "dimensions must be relevance and at"),
+        ({"judging": {"dimensions": ["credibility"]}}, 'dimensions are judged only with mode = "dimensions"'),
+        (
+            {"measures": ["uRBP"], "judging": {"mode": "dimensions", "dimensions": ["relevance", "credibility"]}},
+            "uRBP cannot be computed from grades of relevance and credibility: uRBP: no judgments of understandability",
+        ),
+        ({"judging": {"mode": "answers"}}, "judge answers with `cranfield judge serve --mode answers`"),
+        ({"judging": {"mode": "preferences"}}, 'write measures = ["wins"]'),
+        ({"measures": ["wins"]}, 'wins needs preferences; write mode = "preferences"'),
+        (
+            {"measures": ["wins"], "judging": {"mode": "preferences"}, "pool": {"method": "max-mean"}},
+            "preferences compare lists, not documents",
+        ),
+        ({"judging": {"mode": "nuggets", "gold_rate": 0.1}}, "gold documents have a known grade, which mode nuggets"),
+        (
+            {"measures": ["statAP"], "judging": {"mode": "nuggets"}, "pool": {"method": "stratified", "budget": 9}},
+            "stratified draws a sample, which is judged only with one grade for each document",
+        ),
     ],
 )
 def test_measures_and_judging_must_fit(tables: dict[str, Any], message: str) -> None:

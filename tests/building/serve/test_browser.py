@@ -306,6 +306,10 @@ def test_the_whole_pool_and_then_the_end(path: str, visit: Any) -> None:
         page.wait_for_selector("#finished:not([hidden])")
         page.wait_for_function("() => document.querySelector('#finished').textContent.includes('Nothing is left')")
         assert len(qrels(path)) == 3
+        page.click("#undo-last")  # the buttons below a document are gone, and a phone has no keys
+        wait_for(page, doc)
+        saved(page, 2)
+        assert len(qrels(path)) == 2
 
 
 def test_hostile_documents_run_nothing(path: str, visit: Any) -> None:

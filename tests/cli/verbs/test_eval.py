@@ -458,3 +458,13 @@ def test_sorting_uses_the_variant_that_is_shown(
     assert "sorted by nDCG@2, which is not shown" in done.out
     done = cranfield(*words, "nDCG@1", "-m", "nDCG@2", "--sort", "nDCG")
     assert (done.code, done.err) == (2, "error: --sort nDCG: nDCG@1 and nDCG@2 are shown; name one of them\n")
+
+
+def test_scores_on_an_interval_scale_are_ranks_of_lists(cranfield: Cranfield, tiny: Path) -> None:
+    # The four lists of two documents, of R = 2, by AP@2: 00 < 01 < 10 < 11. The list of `tiny` begins with 10.
+    result = cranfield("eval", "qrels.txt", "mine.run", "-m", "AP(rel=1)@2", "--interval-scale", "-f", "json")
+    assert json.loads(result.out)["rows"][0]["AP@2 (interval scale)"] == pytest.approx(2 / 3)
+    for other in (["--residual"], ["--sort", "AP@2"], ["--depth", "5"]):
+        refused = cranfield("eval", "qrels.txt", "mine.run", "-m", "AP@2", "--interval-scale", *other)
+        assert refused.code == 2
+        assert f"--interval-scale and {other[0]} do not go together" in refused.err

@@ -260,11 +260,12 @@ def test_accounts(cranfield: Cranfield, files: Path) -> None:
     ("words", "message"),
     [
         (["status", "none.db"], "error: none.db: there is no such database"),
+        (["status", "empty.db"], "error: empty.db: is empty, expected the database of a judging project"),
         (["export", "judgments.db", "all"], "what == 'all', must be one of qrels"),
         (["export", "judgments.db"], "there are no judgments to export"),
         (["export", "judgments.db", "--dimension", "x"], "--dimension applies only to dimension-qrels"),
         (["export", "judgments.db", "intents"], "only in mode intents"),
-        (["import", "judgments.db", "pool.tsv"], "pool.tsv:1: not valid JSON"),
+        (["import", "judgments.db", "pool.tsv"], "expected the log of a project; qrels need the name of"),
         (["backup", "judgments.db", "judgments.db"], "is the database itself"),
         (["status", "judgments.db", "--show", "agreement"], "no document was judged by two assessors"),
         (["serve", "judgments.db", "--host", "0.0.0.0"], "cranfield judge account judgments.db NAME --role organiser"),
@@ -278,8 +279,10 @@ def test_accounts(cranfield: Cranfield, files: Path) -> None:
 )
 def test_what_is_wrong_is_said_in_a_line(cranfield: Cranfield, files: Path, words: list[str], message: str) -> None:
     ready().close()
+    Path("empty.db").touch()
     done = cranfield("judge", *words)
     assert done.code in (1, 2)
+    assert not Path("empty.db").stat().st_size
     assert message in done.err
     assert "bug" not in done.err
 

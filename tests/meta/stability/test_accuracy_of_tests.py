@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import numpy as np
@@ -117,3 +118,45 @@ def test_what_cannot_be_simulated_is_refused() -> None:
         accuracy_of_tests(Scores.from_matrix(np.ones((3, 2)) / [2, 3]))
     with pytest.raises(UsageError, match="tests is empty"):
         accuracy_of_tests(SCORES, tests=[])
+
+
+def test_a_model_draws_both_systems_from_one_distribution_with_the_correlation_of_the_pair() -> None:
+    rng = np.random.default_rng(2)
+    normal = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], 4_000)
+    values = np.stack([stats.beta.ppf(stats.norm.cdf(normal[:, 0]), 2, 3), 0.5 + 0.1 * normal[:, 1]])
+    drawn = equal_systems(values, np.random.default_rng(3), 400, 50, "model")
+    for experiment in range(2):  # each system is the first of about half of the pairs
+        of_beta = drawn[drawn.std(axis=(1, 2)) > 0.15]
+        assert len(of_beta) > 100
+        assert stats.kstest(of_beta[..., experiment].ravel(), stats.beta(2, 3).cdf).pvalue > 1e-4
+    r = stats.spearmanr(of_beta[..., 0].ravel(), of_beta[..., 1].ravel()).statistic
+    assert r == pytest.approx(stats.spearmanr(*values).statistic, abs=0.03)
+
+
+def test_systems_of_a_model_are_found_different_as_often_as_alpha() -> None:
+    result = accuracy_of_tests(SCORES, tests=["t", "randomisation"], truth="model", simulations=1_000, resamples=399)
+    assert within(float(result.type_1[0, 0]), 0.05, 1_000)
+    assert within(float(result.type_1[0, 1]), 0.05, 1_000)
+
+
+def test_agreement_counts_equal_decisions() -> None:
+    result = accuracy_of_tests(SCORES, tests=["t", "wilcoxon"], simulations=150, seed=5)
+    rng = np.random.default_rng([5, 0, 0])
+    values = SCORES.values[0]
+    equal_systems(values, rng, 150, 44, "swap")
+    half, _ = two_halves(values, rng, 150)
+    by_t = stats.ttest_rel(half[..., 0], half[..., 1], axis=1).pvalue <= 0.05
+    by_rank = np.array([stats.wilcoxon(*pair.T, method="exact").pvalue <= 0.05 for pair in half])
+    assert result.agreement[0, 0, 1] == result.agreement[0, 1, 0] == np.mean(by_t == by_rank)
+    assert result.agreement[0].diagonal().tolist() == [1, 1]
+    assert result.agreements()["agreement"].tolist() == [result.agreement[0, 0, 1]]
+
+
+def test_the_best_test_is_the_most_powerful_one_that_keeps_its_type_1_error() -> None:
+    result = accuracy_of_tests(SCORES, tests=["sign", "t"], simulations=300)
+    best = result.best()
+    assert best["best test"].tolist() == ["t"]
+    assert best["power"].tolist() == [result.power[0].max()]
+    wrong = dataclasses.replace(result, type_1=np.array([[0.05, 0.2]]))
+    assert wrong.best()["best test"].tolist() == ["sign"]
+    assert dataclasses.replace(result, type_1=np.array([[0.3, 0.2]])).best()["best test"].tolist() == ["none"]

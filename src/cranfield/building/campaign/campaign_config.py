@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from cranfield import check
+from cranfield.building.campaign.campaign_modes import check_measures, check_mode, measure_names
 from cranfield.building.pools.pool_methods import Method
-from cranfield.building.serve.judging_settings import DEFAULT_GRADES, Settings
-from cranfield.check import nearest
-from cranfield.errors import CranfieldError, DataError, UsageError
+from cranfield.building.serve.judging_settings import DEFAULT_GRADES, MODE_GRADES, Settings
+from cranfield.collection.toml_files import entries_for, only_known, read_toml, typed_entry
+from cranfield.errors import DataError, UsageError
 from cranfield.text import shown
 
 FILE = "campaign.toml"
 PHASES = ("submission", "pooling", "judging", "results")
 """The phases of a campaign in their order. One of them is open at a time."""
 DOCUMENTS = ("any", "collection")
-JUDGED = ("graded", "intents")
-"""The modes of judging that the leaderboard can be scored by."""
 LARGEST = 500_000_000
 STARTER = """\
 # What this campaign is. The server reads this file when it starts.
@@ -46,8 +44,8 @@ depth = 10                   # the documents of each list that are considered
 # budget = 500               # the most documents in all
 
 [judging]
-mode = "graded"              # "intents": a grade for each subtopic of the topics
-grades = ["not relevant", "relevant", "highly relevant"]
+mode = {mode}              # also "intents", "dimensions", "nuggets", "preferences": see docs/campaign.md
+{dimensions}grades = {grades}
 overlap = 1                  # how many assessors judge each document
 # gold_rate = 0.1            # the share of documents with known grades (init --gold), to check assessors
 # repeat_rate = 0.05         # the share of documents that an assessor judges a second time
@@ -117,6 +115,7 @@ class Config:
     overlap: int = 1
     public: bool = False
     mode: str = "graded"
+    dimensions: tuple[str, ...] = ()
     gold_rate: float = 0.0
     repeat_rate: float = 0.0
     dates: Mapping[str, Dates] = field(default_factory=dict)
@@ -125,8 +124,8 @@ class Config:
         """The settings of judging."""
         budget = self.pool.budget if self.pool.adaptive else None
         return before.changed(
-            title=self.name, mode=self.mode, grades=self.grades, overlap=self.overlap, seed=self.pool.seed,
-            gold_rate=self.gold_rate, repeat_rate=self.repeat_rate, budget=budget,
+            title=self.name, mode=self.mode, dimensions=self.dimensions, grades=self.grades, overlap=self.overlap,
+            seed=self.pool.seed, gold_rate=self.gold_rate, repeat_rate=self.repeat_rate, budget=budget,
         )  # fmt: skip
 
     def closed(self, phase: str, now: datetime | None = None) -> str | None:
@@ -139,11 +138,24 @@ class Config:
         return None
 
 
-def starter(name: str, measures: list[str], *, documents: str, database: str = "campaign.db") -> str:
+def starter(
+    name: str,
+    measures: list[str],
+    *,
+    documents: str,
+    database: str = "campaign.db",
+    mode: str = "graded",
+    dimensions: Sequence[str] = (),
+) -> str:
     """The text of a new file."""
     import json
 
+    named = json.dumps(list(dimensions), ensure_ascii=False)
+    grades = [label for _, label in MODE_GRADES.get(mode, DEFAULT_GRADES)]
     return STARTER.format(
+        mode=json.dumps(mode),
+        grades=json.dumps(grades),
+        dimensions=f"dimensions = {named}\n" if dimensions else "",
         name=json.dumps(name, ensure_ascii=False),
         database=json.dumps(database),
         measures=json.dumps(measures),
@@ -168,19 +180,9 @@ def name_database(path: str, database: str) -> None:
 def read_config(folder: str) -> Config:
     """The campaign in a folder, checked; messages name the file and the entry."""
     path = os.path.join(folder, FILE)
-    try:
-        with open(path, "rb") as file:
-            return config_of(tomllib.load(file))
-    except FileNotFoundError:
-        raise DataError(path, None, "there is no such file; a campaign is made with: cranfield campaign init") from None
-    except OSError as error:
-        raise DataError(path, None, f"cannot be read: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise DataError(path, None, f"not valid TOML: {error}") from None
-    except DataError:
-        raise
-    except CranfieldError as error:
-        raise DataError(path, None, str(error)) from None
+    if not os.path.exists(path):
+        raise DataError(path, None, "there is no such file; a campaign is made with: cranfield campaign init")
+    return read_toml(path, config_of)
 
 
 def config_of(data: Mapping[str, Any]) -> Config:
@@ -190,31 +192,33 @@ def config_of(data: Mapping[str, Any]) -> Config:
     >>> config.rules.depth, config.rules.runs
     (100, 3)
     """
-    from cranfield.measures import parse
-
-    _known(data, ("name", "database", "measures", "rules", "pool", "judging", "results", "phases"), "")
+    only_known(data, ("name", "database", "measures", "rules", "pool", "judging", "results", "phases"), "")
     for name in ("name", "measures"):
         if not data.get(name):
             raise UsageError(f"{name} is missing")
-    measures = _typed(data, "measures", list, "")
-    rules = Rules(**_values(data, "rules", Rules))
-    pool = PoolPlan(**_values(data, "pool", PoolPlan))
+    measures = typed_entry(data, "measures", list, "")
+    rules = Rules(**entries_for(_table(data, "rules"), Rules, "rules."))
+    pool = PoolPlan(**entries_for(_table(data, "pool"), PoolPlan, "pool."))
     judging, results = _table(data, "judging"), _table(data, "results")
-    _known(judging, ("mode", "grades", "overlap", "gold_rate", "repeat_rate"), "judging.")
-    _known(results, ("public",), "results.")
-    labels = _typed(judging, "grades", list, "judging.", None)
+    only_known(judging, ("mode", "dimensions", "grades", "overlap", "gold_rate", "repeat_rate"), "judging.")
+    only_known(results, ("public",), "results.")
+    labels = typed_entry(judging, "grades", list, "judging.", None)
+    mode = typed_entry(judging, "mode", str, "judging.", "graded")
+    usual = MODE_GRADES.get(mode, DEFAULT_GRADES)
+    grades = usual if labels is None else tuple((float(at), str(label)) for at, label in enumerate(labels))
     config = Config(
-        str(_typed(data, "name", str, "")),
-        tuple(str(parse(str(measure))) for measure in measures),
-        str(_typed(data, "database", str, "", "campaign.db")),
+        str(typed_entry(data, "name", str, "")),
+        measure_names(measures, mode),
+        str(typed_entry(data, "database", str, "", "campaign.db")),
         rules,
         pool,
-        DEFAULT_GRADES if labels is None else tuple((float(at), str(label)) for at, label in enumerate(labels)),
-        _typed(judging, "overlap", int, "judging.", 1),
-        _typed(results, "public", bool, "results.", False),
-        _typed(judging, "mode", str, "judging.", "graded"),
-        float(_typed(judging, "gold_rate", float | int, "judging.", 0.0)),
-        float(_typed(judging, "repeat_rate", float | int, "judging.", 0.0)),
+        grades,
+        typed_entry(judging, "overlap", int, "judging.", 1),
+        typed_entry(results, "public", bool, "results.", False),
+        mode,
+        tuple(map(str, typed_entry(judging, "dimensions", list, "judging.", ()))),
+        float(typed_entry(judging, "gold_rate", float | int, "judging.", 0.0)),
+        float(typed_entry(judging, "repeat_rate", float | int, "judging.", 0.0)),
         _dates(_table(data, "phases")),
     )
     _check(config)
@@ -232,8 +236,8 @@ def _check(config: Config) -> None:
     except re.error as error:
         raise UsageError(f"rules: tag == {shown(rules.tag)} is not a regular expression: {error}") from None
     check.whole("pool", depth=pool.depth, per_topic=pool.per_topic, budget=pool.budget)
-    check.one_of("judging", JUDGED, mode=config.mode)
-    _check_measures(config)
+    check_mode(config)
+    check_measures(config)
     if pool.samples and pool.budget is None and pool.per_topic is None:
         raise UsageError(f"pool: {pool.method} needs the number of documents to draw: give budget or per_topic")
     if pool.adaptive and pool.per_topic is not None:
@@ -241,49 +245,14 @@ def _check(config: Config) -> None:
     config.settings(Settings())
 
 
-def _check_measures(config: Config) -> None:
-    """Raise an error for measures that the judgments will not fit."""
-    from cranfield.measures import parse
-
-    for name in config.measures:
-        needs = parse(name).looks_at()
-        if "intents" in needs and config.mode != "intents":
-            raise UsageError(f'measures: {name} needs judgments by intent; write mode = "intents" under [judging]')
-        if config.pool.samples and not needs & {"sample", "inclusion"}:
-            raise UsageError(
-                f"measures: {name} cannot be estimated from the sample that {config.pool.method} draws; use xinfAP, "
-                "infNDCG or statAP, or another method"
-            )
-        if lacking := sorted(needs & {"dimensions", "lengths"}):
-            raise UsageError(f"measures: {name} needs {' and '.join(lacking)}, which a campaign does not have")
-        if config.mode == "graded" and not config.pool.samples:
-            _check_on_grades(name)
-    if config.pool.samples and config.mode == "intents":
-        raise UsageError(f"pool: {config.pool.method} draws a sample, which cannot be judged by intent")
-
-
-def _check_on_grades(measure: str) -> None:
-    """Raise an error for a measure that grades alone are not enough for; a small example shows it."""
-    from cranfield.evaluation.evaluator import evaluate
-
-    try:
-        evaluate({"topic": {"a": 1, "b": 0}}, {"run": {"topic": {"a": 2.0, "b": 1.0}}}, measure)
-    except CranfieldError as error:
-        why = str(error).partition(":")[0]
-        raise UsageError(
-            f"measures: {measure} cannot be computed from one grade for each document: {why}; for diversity measures, "
-            'write mode = "intents" under [judging]'
-        ) from None
-
-
 def _dates(phases: Mapping[str, Any]) -> dict[str, Dates]:
-    _known(phases, PHASES, "phases.")
+    only_known(phases, PHASES, "phases.")
     dates = {}
     for phase, table in phases.items():
         where = f"phases.{phase}"
         if not isinstance(table, dict):
             raise UsageError(f"{where} == {shown(table)}, must be a table with opens and closes")
-        _known(table, ("opens", "closes"), f"{where}.")
+        only_known(table, ("opens", "closes"), f"{where}.")
         for name, value in table.items():
             if not isinstance(value, datetime):
                 raise UsageError(f"{where}.{name} == {shown(value)}, must be a time such as 2027-03-01T23:59:59Z")
@@ -296,32 +265,6 @@ def _dates(phases: Mapping[str, Any]) -> dict[str, Dates]:
     return dates
 
 
-def _known(table: Mapping[str, Any], names: tuple[str, ...], where: str) -> None:
-    for name in table:
-        if name not in names:
-            raise nearest(f"{where}{name}", [f"{where}{known}" for known in names], "entry")
-
-
 def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    table: Mapping[str, Any] = _typed(data, name, dict, "", {})
+    table: Mapping[str, Any] = typed_entry(data, name, dict, "", {})
     return table
-
-
-def _typed(table: Mapping[str, Any], name: str, kind: Any, where: str, default: Any = None) -> Any:
-    value = table.get(name, default)
-    if value is not default and (not isinstance(value, kind) or (kind is not bool and isinstance(value, bool))):
-        words: dict[Any, str] = {
-            str: "text", int: "a whole number", float | int: "a number", bool: "true or false", list: "a list",
-            dict: "a table",
-        }  # fmt: skip
-        raise UsageError(f"{where}{name} == {shown(value)}, must be {words[kind]}")
-    return value
-
-
-def _values(data: Mapping[str, Any], name: str, kind: type) -> dict[str, Any]:
-    """The entries of a table for a dataclass, each with the type of its default."""
-    table = _table(data, name)
-    defaults = {one.name: one.default for one in fields(kind)}
-    _known(table, tuple(defaults), f"{name}.")
-    types = {entry: int if default is None else type(default) for entry, default in defaults.items()}
-    return {entry: _typed(table, entry, types[entry], f"{name}.") for entry in table}

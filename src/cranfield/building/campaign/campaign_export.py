@@ -12,18 +12,20 @@ from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any
 
+from cranfield.assessed.dimensions import RELEVANCE
 from cranfield.building.campaign.campaign_config import FILE
 from cranfield.building.campaign.campaign_judgments import SAMPLE, sampled_judgments
 from cranfield.building.campaign.campaign_pool import FACT
 from cranfield.building.campaign.campaign_results import NoResultsError, Results, score
 from cranfield.building.campaign.campaign_store import Campaign, Submission
-from cranfield.building.serve.exporting import date_text, export_text
+from cranfield.building.serve.exporting import EXPORTS, date_text, export_text
 from cranfield.building.serve.judgment_log import FIELDS, select
 from cranfield.errors import CranfieldWarning, DataError
 
 SUBMISSION_FIELDS = ("order", "digest", "team", "tag", "counts", "submitted", "bytes", "lists", "documents", "name",
                      "file")  # fmt: skip
 TEAM_FIELDS = ("order", "team", "title", "contact", "state", "joined")
+FACET_FIELDS = ("topic", "kind", "id", "text", "type", "weight", "by")
 ASSESSOR_FIELDS = ("name", "role", "state", "created")
 
 
@@ -31,7 +33,10 @@ def export_campaign(campaign: Campaign, folder: str) -> list[str]:
     """Write everything into a new or empty folder; returns the names of the files."""
     if os.path.isdir(folder) and os.listdir(folder):
         raise DataError(folder, None, "is not empty; give a new folder, so that no file of another export stays in it")
-    os.makedirs(folder, exist_ok=True)
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except FileExistsError:
+        raise DataError(folder, None, "is a file; give a new folder") from None
     written: list[str] = []
 
     def write(name: str, text: str) -> None:
@@ -115,12 +120,18 @@ def _write_judging(campaign: Campaign, write: Callable[[str, str], None]) -> Non
         write("sample.tsv", sample)
         if (sampled := sampled_judgments(campaign)) is not None and (sampled.grade >= 0).any():
             write("qrels.sampled.txt", sampled.encoded().decode("utf-8", "surrogateescape"))
-    write("qrels.txt", export_text(store, "qrels"))
-    if campaign.config.mode == "intents":
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CranfieldWarning)  # the leaderboard says it
-            write("qrels.intents.txt", export_text(store, "intent-qrels"))
-            write("intents.tsv", export_text(store, "intents"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CranfieldWarning)  # the leaderboard says it
+        for name, one in EXPORTS.items():
+            if campaign.config.mode in one.modes:
+                write(one.file, export_text(store, name))
+    for dimension in campaign.config.dimensions:
+        if dimension != RELEVANCE:
+            write(f"qrels.{dimension}.txt", export_text(store, "dimension-qrels", dimension=dimension))
+    facets = store.database.read(
+        "SELECT topic, kind, id, text, type, weight, added_by FROM facet ORDER BY topic, kind, position"
+    )
+    write("facets.jsonl", _json_lines(dict(zip(FACET_FIELDS, row, strict=True)) for row in facets))
     write("labels.tsv", export_text(store, "labels"))
     write("judgments.jsonl", _judgments(campaign))
     guidelines = store.database.read("SELECT version, text, written_at, written_by FROM guideline ORDER BY version")

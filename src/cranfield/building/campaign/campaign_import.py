@@ -8,11 +8,12 @@ import json
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
-from typing import Any
+from typing import Any, TextIO
 
 from cranfield.building.campaign.campaign_config import FILE, PHASES, name_database, read_config
-from cranfield.building.campaign.campaign_export import ASSESSOR_FIELDS, SUBMISSION_FIELDS, TEAM_FIELDS
+from cranfield.building.campaign.campaign_export import ASSESSOR_FIELDS, FACET_FIELDS, SUBMISSION_FIELDS, TEAM_FIELDS
 from cranfield.building.campaign.campaign_judgments import SAMPLE
 from cranfield.building.campaign.campaign_pool import FACT
 from cranfield.building.campaign.campaign_setup import new_folder
@@ -20,15 +21,28 @@ from cranfield.building.campaign.campaign_store import TEAM_NAME, Campaign, add_
 from cranfield.building.serve.accounts import JUDGES
 from cranfield.building.serve.database import Connection
 from cranfield.building.serve.importing import import_log
-from cranfield.building.serve.project_parts import Document, PoolEntry
+from cranfield.building.serve.judging_project import pairs_of_lists
+from cranfield.building.serve.project_parts import Document, Facet, PoolEntry
 from cranfield.building.serve.store import Store, put_pool
 from cranfield.collection.qrels import Qrels
+from cranfield.collection.run import Run
 from cranfield.collection.topics import Topics
 from cranfield.errors import DataError
 from cranfield.text import shown
 
 NOT_AUDIT = ("topic", "doc", "source", "query", "added_by")
 """Columns of `pool.tsv` that are not part of the audit trail."""
+NEEDED = (
+    FILE, "topics.jsonl", "teams.csv", "assessors.csv", "submissions.csv", "findings.jsonl", "pool.tsv",
+    "judgments.jsonl", "guidelines.jsonl", "log.jsonl", "state.json",
+)  # fmt: skip
+"""The files that every export has."""
+DOCUMENT = {"id": str, "title": str, "text": str, "kind": str, "extra": dict}
+FACET = {**dict.fromkeys(FACET_FIELDS, str), "weight": float | int | None, "by": str | None}
+FINDING = {"digest": str, "finding": str}
+GUIDELINES = {"text": str, "at": str, "by": str}
+EVENT = {"at": str, "who": str, "what": str, "data": dict}
+"""The entries of objects, and their types."""
 
 
 def import_campaign(folder: str, source: str, *, database: str | None = None) -> Campaign:
@@ -38,7 +52,7 @@ def import_campaign(folder: str, source: str, *, database: str | None = None) ->
 
     The files that an export computes (qrels, labels, leaderboard, scores, comparisons, sheets) are not read.
     """
-    for name in (FILE, "topics.jsonl", "teams.csv", "submissions.csv", "state.json"):
+    for name in NEEDED:
         if not os.path.isfile(os.path.join(source, name)):
             raise DataError(os.path.join(source, name), None, "there is no such file, expected an exported campaign")
     read_config(source)
@@ -58,17 +72,23 @@ def _read(campaign: Campaign, source: str) -> None:
     path = _Files(source)
     store.add_topics(Topics.read(path("topics.jsonl")))
     if os.path.exists(path("documents.jsonl")):
-        store.add_documents(Document(**row) for _, row in _objects(path("documents.jsonl")))
+        store.add_documents(
+            Document(*(row[name] for name in DOCUMENT)) for _, row in _objects(path("documents.jsonl"), DOCUMENT)
+        )
     if os.path.exists(path("document-ids.txt")):
-        with open(path("document-ids.txt"), encoding="utf-8") as file:
+        with _opened(path("document-ids.txt")) as file:
             campaign.add_known_documents(line.rstrip("\n") for line in file)
+    if os.path.exists(path("facets.jsonl")):
+        for _, row in _objects(path("facets.jsonl"), FACET):
+            values = [row[name] for name in FACET_FIELDS]
+            store.add_facets([Facet(*values[:-1])], by=values[-1])
     people = list(_rows(path("assessors.csv"), ASSESSOR_FIELDS))
-    guidelines = list(_objects(path("guidelines.jsonl")))
+    guidelines = list(_objects(path("guidelines.jsonl"), GUIDELINES))
     pool = list(_pool(path("pool.tsv")))
     if os.path.exists(path("gold.qrels")) and os.path.getsize(path("gold.qrels")):
         store.add_gold((entry.topic, entry.doc, entry.grade) for entry in Qrels.read(path("gold.qrels")))
     if os.path.exists(path("sample.tsv")):
-        with open(path("sample.tsv"), encoding="utf-8", errors="surrogateescape", newline="") as file:
+        with _opened(path("sample.tsv"), "surrogateescape", "") as file:
             store.keep_fact(SAMPLE, file.read())
 
     def change(connection: Connection) -> None:
@@ -96,6 +116,8 @@ def _read(campaign: Campaign, source: str) -> None:
         at, active = _seconds(row["joined"]), row["state"] == "active"
         campaign.add_team(row["team"], row["title"], row["contact"], None, at, active=active, log=False)
     _submissions(campaign, path)
+    if campaign.config.mode == "preferences" and pool:
+        _lists(campaign, [entry for _, entry in pool])
     if os.path.getsize(path("judgments.jsonl")):
         import_log(store, path("judgments.jsonl"))
     _log_and_state(campaign, path)
@@ -104,7 +126,7 @@ def _read(campaign: Campaign, source: str) -> None:
 def _submissions(campaign: Campaign, path: _Files) -> None:
     """Copy the runs; a file whose bytes do not have the digest is an error."""
     findings: dict[str, list[str]] = {}
-    for _, row in _objects(path("findings.jsonl")):
+    for _, row in _objects(path("findings.jsonl"), FINDING):
         findings.setdefault(row["digest"], []).append(row["finding"])
     rows = []
     for line, row in _rows(path("submissions.csv"), SUBMISSION_FIELDS):
@@ -143,13 +165,22 @@ def _submissions(campaign: Campaign, path: _Files) -> None:
     campaign.store.database.write(change)
 
 
+def _lists(campaign: Campaign, pool: Sequence[PoolEntry]) -> None:
+    """Keep the lists that the pairs of the pool compare, to be shown again."""
+    compared = {str(entry.audit[side]) for entry in pool for side in ("first", "second")}
+    digests = {one.tag: one.digest for one in campaign.submissions() if one.tag in compared}
+    pairs_of_lists(campaign.store, [Run.read(campaign.path_of(digest), tag) for tag, digest in digests.items()])
+
+
 def _log_and_state(campaign: Campaign, path: _Files) -> None:
-    events = list(_objects(path("log.jsonl")))
-    with open(path("state.json"), encoding="utf-8") as file:
+    events = list(_objects(path("log.jsonl"), EVENT))
+    with _opened(path("state.json")) as file:
         try:
-            state = json.load(file)
-        except ValueError as error:
-            raise DataError(path("state.json"), None, f"not valid JSON: {error}") from None
+            state = json.loads(file.read())
+        except json.JSONDecodeError as error:
+            raise DataError(path("state.json"), error.lineno, f"not valid JSON: {error.msg}") from None
+    if not isinstance(state, dict):
+        raise DataError(path("state.json"), None, "must hold an object with the phase and the pool")
     if state.get("phase") not in PHASES:
         raise DataError(path("state.json"), None, f"the phase is {shown(state.get('phase'))}")
 
@@ -173,19 +204,37 @@ class _Files:
         return os.path.join(self.folder, name)
 
 
-def _objects(path: str) -> Iterator[tuple[int, Any]]:
-    """The objects on the lines of a file."""
-    with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
+@contextmanager
+def _opened(path: str, errors: str = "strict", newline: str | None = None) -> Iterator[TextIO]:
+    """A file as text; what cannot be read is an error that names it."""
+    try:
+        with open(path, encoding="utf-8", errors=errors, newline=newline) as file:
+            yield file
+    except UnicodeDecodeError as error:
+        raise DataError(path, None, f"byte 0x{error.object[error.start]:02x} is not UTF-8, expected text") from None
+    except OSError as error:
+        raise DataError(path, None, f"cannot be read: {error.strerror}") from None
+
+
+def _objects(path: str, entries: Mapping[str, Any]) -> Iterator[tuple[int, Any]]:
+    """The objects on the lines of a file, which must have these entries of these types."""
+    with _opened(path, "surrogateescape", "\n") as file:
         for number, line in enumerate(file, 1):
             try:
-                yield number, json.loads(line)
-            except ValueError as error:
+                row = json.loads(line)
+            except (ValueError, RecursionError) as error:
                 raise DataError(path, number, f"not valid JSON: {error}") from None
+            for name, kind in entries.items():
+                if not isinstance(row, dict) or name not in row:
+                    raise DataError(path, number, f"no {name}, expected an object with {', '.join(entries)}")
+                if not isinstance(row[name], kind):
+                    raise DataError(path, number, f"{name} is {shown(row[name])}")
+            yield number, row
 
 
 def _rows(path: str, names: Sequence[str]) -> Iterator[tuple[int, Mapping[str, str]]]:
     """The rows of a table, each with its line."""
-    with open(path, encoding="utf-8", newline="") as file:
+    with _opened(path, newline="") as file:
         reader = csv.DictReader(file)
         absent = [name for name in names if name not in (reader.fieldnames or ())]
         if absent:
@@ -198,8 +247,11 @@ def _rows(path: str, names: Sequence[str]) -> Iterator[tuple[int, Mapping[str, s
 
 def _pool(path: str) -> Iterator[tuple[str, PoolEntry]]:
     """(who added it, entry) for each line of the pool."""
-    with open(path, encoding="utf-8", newline="\n") as file:
+    with _opened(path, newline="\n") as file:
         names = file.readline().rstrip("\n").split("\t")
+        absent = [name for name in NOT_AUDIT if name not in names]
+        if absent:
+            raise DataError(path, 1, f"no column {absent[0]}, expected {', '.join(NOT_AUDIT)}")
         for number, line in enumerate(file, 2):
             cells = line.rstrip("\n").split("\t")
             if len(cells) != len(names):

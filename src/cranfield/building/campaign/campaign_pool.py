@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from cranfield.building.pools.pool_file import Pool
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.building.pools.pooling import Pooling
 from cranfield.building.serve.database import Connection
+from cranfield.building.serve.judging_project import pairs_of_lists
 from cranfield.building.serve.project_parts import PoolEntry
 from cranfield.building.serve.proposals import Adaptive, InOrder, Proposals
 from cranfield.building.serve.store import Store, put_pool
@@ -40,9 +42,12 @@ def build_pool(campaign: Campaign, who: str) -> list[str]:
         raise UsageError("no run counts, so that there is nothing to make a pool from")
     plan = campaign.config.pool
     topics = [id for (id,) in campaign.store.database.read("SELECT id FROM topic ORDER BY position, id")]
+    sample: str | None = None
+    notes: tuple[str, ...] = ()
     lists = PooledLists.of(runs, depth=plan.depth, topics=topics)
-    sample = None
-    if plan.adaptive:
+    if campaign.config.mode == "preferences":
+        entries = _pairs(campaign, runs)
+    elif plan.adaptive:
         entries, notes = _all_documents(campaign, lists)
     else:
         pool = make_pool(lists, plan.method, budget=plan.budget, per_topic=plan.per_topic, seed=plan.seed)
@@ -66,8 +71,23 @@ def build_pool(campaign: Campaign, who: str) -> list[str]:
         return new
 
     new = campaign.store.database.write(change)
+    what = ("pair of lists", "pairs of lists") if campaign.config.mode == "preferences" else ("document", "documents")
     some = "" if new == len(entries) else f", {new:,} of them new"
-    return [f"{counted(len(entries), 'document')} of {counted(len(runs), 'run')} are in the pool{some}", *notes]
+    return [f"{counted(len(entries), *what)} of {counted(len(runs), 'run')} are in the pool{some}", *notes]
+
+
+def _pairs(campaign: Campaign, runs: list[Run]) -> list[PoolEntry]:
+    """Pairs of lists in a random order; with limits, of each topic as many as of the others."""
+    plan = campaign.config.pool
+    by_topic: dict[str, list[PoolEntry]] = {}
+    for pair in pairs_of_lists(campaign.store, runs):
+        by_topic.setdefault(pair.topic, []).append(pair)
+    chosen = []
+    for topic, pairs in by_topic.items():
+        random.Random(f"{plan.seed}/{topic}").shuffle(pairs)
+        chosen += list(enumerate(pairs[: plan.per_topic]))
+    chosen.sort(key=lambda numbered: numbered[0])
+    return [pair for _, pair in chosen[: plan.budget]]
 
 
 def _fixed(pool: Pool) -> list[PoolEntry]:

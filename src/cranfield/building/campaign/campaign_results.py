@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.building.campaign.campaign_judgments import campaign_judgments
+from cranfield.building.campaign.campaign_judgments import campaign_judgments, wins
 from cranfield.building.campaign.campaign_pool import counting_runs
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.check import nearest
+from cranfield.collection.run import Run
 from cranfield.comparison.compare import compare
 from cranfield.comparison.leaderboard import Leaderboard
 from cranfield.comparison.result import Comparison
@@ -113,21 +114,30 @@ class Results:
 
 def score(campaign: Campaign) -> Results:
     """Score the runs that count with the judgments so far."""
-    judged = campaign_judgments(campaign)
-    if judged is None:
-        raise NoResultsError("nothing is judged yet, so that there are no scores")
     runs = counting_runs(campaign)
     if not runs:
         raise NoResultsError("no run counts, so that there are no scores")
-    measures = list(campaign.config.measures)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CranfieldWarning)
-        scores = evaluate(judged.qrels, {run.name: run for run in runs}, measures, **judged.options)
+        scores, notes = _scores(campaign, {run.name: run for run in runs})
         comparisons, not_compared = _compared(scores)
     warned = [str(one.message) for one in caught if issubclass(one.category, CranfieldWarning)]
     teams = {one.tag: one.team for one in campaign.submissions(counting=True)}
     same = same_rankings(scores, {run.name: run for run in runs}).groups
-    return Results(scores, teams, comparisons, not_compared, same, tuple(dict.fromkeys([*judged.notes, *warned])))
+    return Results(scores, teams, comparisons, not_compared, same, tuple(dict.fromkeys([*notes, *warned])))
+
+
+def _scores(campaign: Campaign, runs: dict[str, Run]) -> tuple[Scores, tuple[str, ...]]:
+    """The scores of runs, and notes about the judgments."""
+    if campaign.config.mode == "preferences":
+        scores = wins(campaign, list(runs))
+        if scores is not None:
+            return scores, ("wins: the share of comparisons in which a list was preferred; a tie counts half",)
+    else:
+        judged = campaign_judgments(campaign)
+        if judged is not None:
+            return evaluate(judged.qrels, runs, list(campaign.config.measures), **judged.options), judged.notes
+    raise NoResultsError("nothing is judged yet, so that there are no scores")
 
 
 def _compared(scores: Scores) -> tuple[dict[str, Comparison], dict[str, str]]:

@@ -82,8 +82,12 @@ class Campaign:
         self.config: Config = read_config(folder)
         where = self.config.database
         where = where if "://" in where else os.path.join(folder, where)
-        if not create and "://" not in where and not os.path.exists(where):
-            raise DataError(where, None, f"there is no such database, which {os.path.join(folder, FILE)} names")
+        if not create and "://" not in where:
+            named = os.path.join(folder, FILE)
+            if not os.path.exists(where):
+                raise DataError(where, None, f"there is no such database, which {named} names")
+            if not os.path.getsize(where):
+                raise DataError(where, None, f"is empty, expected the database that {named} names")
         os.makedirs(os.path.join(folder, "runs"), exist_ok=True)
         self.store = Store(where)
         try:
@@ -128,11 +132,17 @@ class Campaign:
         if reason := self.closed(phase, connection):
             raise ClosedError(reason)
 
+    def _need_texts(self) -> None:
+        """Raise an error if passages are to be marked in documents without a text."""
+        if self.config.mode == "nuggets" and not self.store.database.read("SELECT 1 FROM document LIMIT 1"):
+            raise UsageError("mode nuggets: there are no texts in which passages could be marked; init with documents")
+
     def open_phase(self, phase: str, who: str) -> None:
         """Open a phase, which closes the one that is open."""
         one_of("", PHASES, phase=phase)
         if phase == "judging":
             need_facets(self.store, self.store.settings())
+            self._need_texts()
 
         def change(connection: Connection) -> None:
             if phase == "judging" and not connection.run("SELECT 1 FROM pool LIMIT 1"):

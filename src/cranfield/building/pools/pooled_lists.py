@@ -74,7 +74,7 @@ class PooledLists:
         pooled = _core.PooledDocuments()
         names, paths, threads = [], [], options.threads or os.cpu_count() or 1
         sources = each_run(runs)
-        for number, together in enumerate(_read(sources, reading, threads)):
+        for number, together in enumerate(read_each(sources, reading, threads)):
             for run in together:
                 try:
                     pooled.add(run.table, options.order or "score", options.precision == 32, depth or 0, threads)
@@ -245,7 +245,9 @@ class PooledLists:
                 )
 
 
-def _read(sources: Sequence[tuple[str | None, Any]], reading: Mapping[str, Any], threads: int) -> Iterator[list[Run]]:
+def read_each(
+    sources: Sequence[tuple[str | None, Any]], reading: Mapping[str, Any], threads: int
+) -> Iterator[list[Run]]:
     """The runs of each source in turn; a few files are read at a time."""
 
     def read(source: tuple[str | None, Any]) -> list[Run]:

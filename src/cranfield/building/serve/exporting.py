@@ -57,6 +57,9 @@ EXPORTS = {
     "intents": Export("intents.tsv", "probability and type of each intent", ("intents",)),
     "dimension-qrels": Export("qrels.dimension.tsv", "judgments by dimension", ("dimensions",)),
     "preferences": Export("preferences.tsv", "topic, first, second, preferred, assessor", ("preferences",)),
+    "nugget-qrels": Export(
+        "qrels.nuggets.txt", "which document contains which nugget: topic nugget doc 1 or 0", ("nuggets",)
+    ),
     "spans": Export("spans.tsv", "passages by nugget, with offsets", ("nuggets",)),
     "nuggets": Export("nuggets.tsv", "the nuggets of each topic", ("nuggets", "answers")),
     "assignments": Export("assignments.tsv", "which answer contains which nugget", ("answers",)),
@@ -83,6 +86,7 @@ def export_text(store: Store, what: str, *, combine: str = "majority", dimension
         "intents": lambda: _intents(store),
         "dimension-qrels": lambda: _dimensions(store, rule, dimension),
         "preferences": lambda: _preferences(store),
+        "nugget-qrels": lambda: _lines((t, n, d, g) for (t, d, n), g in nuggets_by_document(store, rule).items()),
         "spans": lambda: _spans(store),
         "nuggets": lambda: _table(
             ("topic", "nugget", "type", "weight", "text"),
@@ -115,18 +119,34 @@ def grades(store: Store, rule: Callable[[Sequence[float]], float] = _majority) -
     return combined | {(topic, doc): grade for topic, doc, grade in known}
 
 
+_PAYLOADS = """SELECT q.topic, q.doc, q.payload FROM current_qrels AS q JOIN pool
+    ON pool.topic = q.topic AND pool.doc = q.doc LEFT JOIN topic ON topic.id = q.topic
+    WHERE payload IS NOT NULL ORDER BY topic.position, pool.position"""
+
+
 def grades_by_row(
     store: Store, rule: Callable[[Sequence[float]], float] = _majority
 ) -> dict[tuple[str, str, str], float]:
     """{(topic, document, intent or dimension or nugget): grade}, in the order of the pool."""
     every: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    for topic, doc, payload in store.database.read(
-        """SELECT q.topic, q.doc, q.payload FROM current_qrels AS q JOIN pool
-        ON pool.topic = q.topic AND pool.doc = q.doc LEFT JOIN topic ON topic.id = q.topic
-        WHERE payload IS NOT NULL ORDER BY topic.position, pool.position"""
-    ):
+    for topic, doc, payload in store.database.read(_PAYLOADS):
         for row, grade in json.loads(payload).get("grades", {}).items():
             every[topic, doc, row].append(float(grade))
+    return {item: rule(given) for item, given in every.items()}
+
+
+def nuggets_by_document(
+    store: Store, rule: Callable[[Sequence[float]], float] = _majority
+) -> dict[tuple[str, str, str], float]:
+    """{(topic, document, nugget): 1 if a passage of the document is attached to the nugget, else 0}."""
+    nuggets: dict[str, list[str]] = defaultdict(list)
+    for facet in store.facets("nugget"):
+        nuggets[facet.topic].append(facet.id)
+    every: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    for topic, doc, payload in store.database.read(_PAYLOADS):
+        found = {span["nugget"] for span in json.loads(payload)["spans"]}
+        for nugget in nuggets[topic]:
+            every[topic, doc, nugget].append(float(nugget in found))
     return {item: rule(given) for item, given in every.items()}
 
 
@@ -148,10 +168,10 @@ class IntentRows:
     notes: tuple[str, ...]
 
 
-def intents_of_topics(store: Store) -> IntentRows:
-    """The intents of all topics. Probabilities of a topic are scaled to sum to 1, equal if missing."""
+def intents_of_topics(store: Store, kind: str = "intent") -> IntentRows:
+    """The intents of all topics, or the nuggets as intents. Probabilities are scaled to sum to 1, equal if missing."""
     by_topic = defaultdict(list)
-    for facet in store.facets("intent"):
+    for facet in store.facets(kind):
         by_topic[facet.topic].append(facet)
     rows, equal, scaled = [], [], []
     for topic, facets in by_topic.items():
@@ -167,10 +187,11 @@ def intents_of_topics(store: Store) -> IntentRows:
             (topic, facet.id, weight / total, "nav" if facet.type == "nav" else "inf")
             for facet, weight in zip(facets, known, strict=True)
         ]
+    shares, same = ("probabilities", "are equally likely") if kind == "intent" else ("weights", "count the same")
     notes = [
-        f"intents: {counted(len(topics), 'topic')}: probabilities {what}: {listed(topics)}"
+        f"{kind}s: {counted(len(topics), 'topic')}: {shares} {what}: {listed(topics)}"
         for topics, what in (
-            (equal, "are missing, so that all intents are equally likely"),
+            (equal, f"are missing, so that all {kind}s {same}"),
             (scaled, "were scaled to sum to 1"),
         )
         if topics

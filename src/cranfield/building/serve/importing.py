@@ -42,11 +42,11 @@ def import_log(store: Store, path: str) -> Imported:
             rows.append((number, _row(line, origin, number)))
     if not rows:
         raise DataError(origin, None, "holds no judgments, expected a log of a project, an object on each line")
-    new = _add_assessors(store, [str(row["assessor"]) for _, row in rows])
     topics = {id for (id,) in store.database.read("SELECT id FROM topic")}
     for number, row in rows:
         if row["topic"] not in topics:
             raise DataError(origin, number, f"topic {shown(row['topic'])} is not in the project; add its topics first")
+    new = _add_assessors(store, [str(row["assessor"]) for _, row in rows])
 
     def change(connection: Connection) -> Imported:
         numbers: dict[int, int] = {}
@@ -71,7 +71,8 @@ def _row(line: str, origin: str, number: int) -> Mapping[str, Any]:
     try:
         row: dict[str, Any] = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise DataError(origin, number, f"not valid JSON: {error}") from None
+        hint = "; expected the log of a project; qrels need the name of their assessor" if number == 1 else ""
+        raise DataError(origin, number, f"not valid JSON: {error}{hint}") from None
     absent = [name for name in FIELDS if not isinstance(row, dict) or name not in row]
     if absent:
         raise DataError(origin, number, f"no {absent[0]}, expected a row of the log of a project")

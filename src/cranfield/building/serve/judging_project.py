@@ -16,13 +16,14 @@ from cranfield.building.pools.pooling import Pooling
 from cranfield.building.serve.accounts import add_account
 from cranfield.building.serve.document_files import check_url, read_documents
 from cranfield.building.serve.judging_modes import need_facets
-from cranfield.building.serve.judging_settings import ANSWER_GRADES, DEFAULT_GRADES, Settings
+from cranfield.building.serve.judging_settings import DEFAULT_GRADES, MODE_GRADES, Settings
 from cranfield.building.serve.offers import need_pool
 from cranfield.building.serve.page_data import list_key
 from cranfield.building.serve.project_parts import Facet, PoolEntry
 from cranfield.building.serve.proposals import Adaptive, Proposals
 from cranfield.building.serve.store import Store
 from cranfield.collection.qrels import Qrels
+from cranfield.collection.run import Run, read_runs
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import read_bytes, text_of
 from cranfield.collection.topics import Topics
@@ -85,8 +86,8 @@ def _settings(store: Store, sources: Sources) -> Settings:
     before = store.settings()
     values = dict(sources.settings)
     mode = values.get("mode") or before.mode
-    if mode == "answers" and values.get("grades") is None and before.grades == DEFAULT_GRADES:
-        values["grades"] = ANSWER_GRADES
+    if values.get("grades") is None and before.grades == DEFAULT_GRADES:
+        values["grades"] = MODE_GRADES.get(mode)
     urls = [path for path in sources.docs if path.startswith(("http://", "https://"))]
     if urls:
         values["url"] = check_url(urls[0])
@@ -133,27 +134,29 @@ def pair_entry(topic: str, first: str, second: str, origin: str = "pairs", line:
 
 def _lists(store: Store, settings: Settings, sources: Sources) -> list[str]:
     """All pairs of runs, and the first documents of their lists."""
-    from itertools import combinations
-
-    from cranfield.collection.run import read_runs
-
-    runs = {run.name: run for run in read_runs(list(sources.runs))}
-    if len(runs) < 2:
-        raise UsageError(f"two or more runs are needed to compare lists; there is {counted(len(runs), 'run')}")
-    known = {id for (id,) in store.database.read("SELECT id FROM topic")}
-    top = {name: {t: _best(docs) for t, docs in run.to_dict().items() if t in known} for name, run in runs.items()}
-    for name, lists in top.items():
-        for topic, docs in lists.items():
-            store.keep_fact(list_key(topic, name), json.dumps(docs))
-    pairs = [
-        pair_entry(topic, first, second)
-        for topic in store.topics()
-        for first, second in combinations(sorted(runs), 2)
-        if topic in top[first] and topic in top[second] and top[first][topic] != top[second][topic]
-    ]
+    runs = read_runs(list(sources.runs))
+    pairs = pairs_of_lists(store, runs)
     if sources.pool is None:
         store.add_pool(pairs)
     return [f"{counted(len(pairs), 'pair')} of lists by {counted(len(runs), 'run')}"]
+
+
+def pairs_of_lists(store: Store, runs: Sequence[Run]) -> list[PoolEntry]:
+    """The pairs of lists to compare, topic by topic, without those that begin alike; the lists are kept to be shown."""
+    from itertools import combinations
+
+    if len(runs) < 2:
+        raise UsageError(f"two or more runs are needed to compare lists; there is {counted(len(runs), 'run')}")
+    known = {id for (id,) in store.database.read("SELECT id FROM topic")}
+    top = {run.name: {t: _best(docs) for t, docs in run.to_dict().items() if t in known} for run in runs}
+    kept = [(list_key(topic, name), json.dumps(docs)) for name, lists in top.items() for topic, docs in lists.items()]
+    store.keep_facts(kept)
+    return [
+        pair_entry(topic, first, second)
+        for topic in store.topics()
+        for first, second in combinations(sorted(top), 2)
+        if topic in top[first] and topic in top[second] and top[first][topic] != top[second][topic]
+    ]
 
 
 def _best(docs: dict[str, float]) -> list[str]:

@@ -22,7 +22,11 @@ MODES = {
 }
 """{mode: what an assessor gives}."""
 DEFAULT_GRADES = ((0.0, "not relevant"), (1.0, "relevant"), (2.0, "highly relevant"))
-ANSWER_GRADES = ((0.0, "not there"), (1.0, "partly"), (2.0, "fully"))
+MODE_GRADES = {
+    "answers": ((0.0, "not there"), (1.0, "partly"), (2.0, "fully")),
+    "dimensions": ((0.0, "not at all"), (1.0, "partly"), (2.0, "fully")),
+}
+"""{mode: grades} where the usual ones do not fit: a document is not "highly relevant" in its credibility."""
 MOST_GRADES = 10
 """Each grade has a key, 0 to 9."""
 _DIMENSION = re.compile(r"[\w.-]+")

@@ -93,7 +93,16 @@ class Store:
 
     def keep_fact(self, name: str, value: str) -> None:
         """Keep a text under a name."""
-        self.database.write(lambda connection: self._set(connection, name, value))
+        self.keep_facts([(name, value)])
+
+    def keep_facts(self, facts: Sequence[tuple[str, str]]) -> None:
+        """Keep texts under names, all of them or none."""
+
+        def change(connection: Connection) -> None:
+            for name, value in facts:
+                self._set(connection, name, value)
+
+        self.database.write(change)
 
     def settings(self) -> Settings:
         """The settings of the project; read once."""

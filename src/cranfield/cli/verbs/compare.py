@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
 from cranfield.cli.by_class import ByClass
+from cranfield.cli.collection_options import SCORE_FILES, SeveralCollections
 from cranfield.cli.declare import MORE, RESULT, flag, option
-from cranfield.cli.printing import Plotting
+from cranfield.cli.measure_names import chosen
+from cranfield.cli.printing import Plotting, warn_of_notes
 from cranfield.errors import UsageError
 from cranfield.text import counted
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cranfield.comparison.across_collections import AcrossCollections
     from cranfield.comparison.result import Comparison
+    from cranfield.evaluation.several_collections import CollectionScores
     from cranfield.report.figures import Figure
     from cranfield.scores.scores import Scores
     from cranfield.table import Table
@@ -21,10 +28,11 @@ if TYPE_CHECKING:
 LABEL = "tab:comparison"
 
 
-class CompareVerb(ByClass, options.Rescaled, Plotting):
+class CompareVerb(ByClass, SeveralCollections, options.Rescaled, Plotting):
     """Test which runs differ: differences with confidence intervals, p-values, effect sizes, and groups of runs.
 
-    With a baseline or several measures there is one table as papers have it: a row per run, a few columns per measure.
+    With a baseline or several measures there is one table as papers have it: a row per run, a few columns per measure;
+    --show chooses them (default: difference,p; all but percent for one measure; percent in latex).
     p-values are corrected for the number of comparisons. Notes below the table state the test, the correction, the
     significance level, the number of topics and reasons for doubt. csv and tsv hold a row per pair and measure; json
     holds everything; latex is a table for a paper, which needs the package booktabs. Differences are run − baseline, or
@@ -38,11 +46,10 @@ class CompareVerb(ByClass, options.Rescaled, Plotting):
 cranfield compare qrels.txt runs/*.run -m nDCG@10
 cranfield compare --sample  # try it on the bundled sample collection
 cranfield compare qrels.txt runs/*.run -m nDCG@10 --test randomised-tukey  # all pairs at once
-cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25
 cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25 --show percent,p,effect
 cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25 --format latex --label tab:results
+cranfield compare --collections beir.toml -m nDCG@10 --baseline bm25  # on each collection, and over all
 cranfield compare --scores matrix.csv --test wilcoxon --correction bh
-cranfield compare --scores matrix.csv --test sign --margin 0.01
 cranfield compare qrels.txt bm25.run dense.run -m AP --topics
 cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lists instead of scores
 """
@@ -97,9 +104,11 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
         reads=True,
         group=MORE,
     )
-    collections: bool = flag(
-        "--collections",
-        "Treat each file of --scores as a collection: compare runs within each, and correct p-values over all.",
+    collections: str | None = option(
+        "--collections FILE",
+        "The collections, from a TOML file: for each a table [collections.NAME] with qrels and runs. Without a file: "
+        "each file of --scores is a collection.",
+        bare=(SCORE_FILES, r".+\.toml"),
         group=MORE,
     )
     scale: str = option(
@@ -115,8 +124,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
     seed: int = options.seed()
     columns: str | None = option(
         "--show COLUMNS",
-        "With --baseline: the columns beside each mean, such as percent,p, of {names} (the topics won, tied and lost); "
-        "default: difference,p for several measures, all but percent for one, percent in latex.",
+        "With --baseline, the columns beside each mean: one or more of {names}.",
         names="comparison.wide_table:SHOWN",
         group=RESULT,
     )
@@ -129,9 +137,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
     )
     caption: str | None = option("--caption TEXT", "latex: the caption, written in LaTeX.", group=MORE)
     label: str = option("--label NAME", "latex: the label.", default=LABEL, group=MORE)
-    pairs: bool = flag(
-        "--pairs", "Print a row per pair: difference, interval, p, effect size, topics won and lost.", group=RESULT
-    )
+    pairs: bool = flag("--pairs", "Print a row per pair, even if there are many.", group=RESULT)
     topics: bool = flag(
         "--topics, -q",
         "Print the difference on each topic between the best run and the baseline (or the second best run).",
@@ -159,8 +165,10 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
             column_names(self.columns, "--show")
         if self.scale == "interval" and self.scores:
             raise UsageError("--scale interval needs judgments and runs; leave out --scores")
-        if self.scale != "scores" and self.collections:
+        if self.scale != "scores" and (self.several or self.collections):
             raise UsageError(f"--scale {self.scale} and --collections do not go together; leave out one of them")
+        if self.several and self.scores:
+            raise UsageError("--collection and --collections FILE replace --scores; leave out one of them")
 
     def _scores(self) -> Scores:
         """The scores to compare, on the scale asked for."""
@@ -178,7 +186,13 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
         from cranfield.comparison.compare import compare
 
         systems = read_run_table(self.systems, "system") if self.systems else None
-        if self.collections:
+        several = None
+        if self.several:
+            wanted = chosen(self.measures or [options.USUAL])
+            several = self.read_collections(wanted, missing=self.missing, threads=self.threads)
+            several = replace(several, parts={n: self.rescaled(part) for n, part in several.parts.items()})
+            scores = several.comparable(self.baseline)
+        elif self.collections:
             scores = self.read_scores_by_file("--collections: each file of --scores is a collection")
         else:
             scores = self._scores()  # type: ignore[assignment]
@@ -192,7 +206,8 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
             )
         if self.plot and len(result.families) > 1:
             raise UsageError(f"--plot draws one measure, but there are {len(result.families)}; choose one with -m")
-        self.emit(self._text(result))
+        across = self._across(several) if several is not None else None
+        self.emit(self._text(result) if across is None else self._with_collections(result, across))
         if self.plot:
             self._figure(result).save(self.plot)
 
@@ -206,7 +221,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
         if self.format == "latex":
             return result.to_latex(self.columns, **self.values("marks", "caption", "label", "digits"))
         if self.format in ("csv", "tsv"):
-            return self._delimited(result)
+            return self._delimited(result.columns())
         return self.rendered(*(replace(table, digits=self.digits) for table in self._tables(result)))
 
     def _tables(self, result: Comparison) -> tuple[Table, ...]:
@@ -221,6 +236,29 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
             hint = f"--show chooses columns: {', '.join(SHOWN)}; --pairs prints a row per pair"
         return (replace(first, notes=(*first.notes, hint)),)
 
+    def _across(self, scores: CollectionScores) -> AcrossCollections | None:
+        """The comparison over collections; None for one collection."""
+        from cranfield.comparison.across_collections import compare_collections
+
+        if len(scores.collections) < 2:
+            return None
+        settings = self.values("baseline", "test", "correction", "alpha", "seed", "resamples")
+        return compare_collections(scores, **settings)
+
+    def _with_collections(self, result: Comparison, across: AcrossCollections) -> str:
+        """The comparison within each collection and over all of them: both tables, or one of data."""
+        if self.format == "json":
+            import json
+
+            return json.dumps({"within": result.to_dict(), "over": across.to_dict()}, ensure_ascii=False, indent=1)
+        if self.format in ("csv", "tsv"):
+            from cranfield.comparison.across_collections import within_and_over
+
+            for note in (*result.notes, *across.notes):
+                warn_of_notes([note], self.format)
+            return self._delimited(within_and_over(result, across))
+        return f"{self._text(result)}\n\n{self.rendered(replace(across.table(), digits=self.digits))}"
+
     def _figure(self, result: Comparison) -> Figure:
         """The differences by topic, or means with intervals."""
         from cranfield.report.figures import describe_differences, describe_intervals
@@ -229,12 +267,12 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
             return describe_differences(result.families[0].matrix, likely_pair(result))
         return describe_intervals(result)
 
-    def _delimited(self, result: Comparison) -> str:
+    def _delimited(self, data: Mapping[str, NDArray[Any]]) -> str:
         """A row per pair with all its columns; undefined is empty."""
         from cranfield.collection.writing import to_delimited
 
         columns: dict[str, list[object]] = {}
-        for name, column in result.columns().items():
+        for name, column in data.items():
             if column.dtype.kind == "f":
                 values = column if self.digits is None else column.round(self.digits)
                 columns[name] = [None if x != x else x for x in values.tolist()]

@@ -8,7 +8,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.by_class import ByClass
+from cranfield.cli.by_class import ByClass, joined
+from cranfield.cli.collection_options import SeveralCollections
 from cranfield.cli.declare import RESULT, flag, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Printing, format_option, warn_of_notes
@@ -25,7 +26,7 @@ RISKS = ("URisk", "TRisk", "GeoRisk")
 STATISTICS = ("mean", "gmean", "median", *RISKS, "area")
 
 
-class EvalVerb(ByClass, Printing):
+class EvalVerb(ByClass, SeveralCollections, Printing):
     """Score the results of search systems (runs) against judgments of which documents are relevant.
 
     The table has a row per run and a column per measure. Notes below the table say how documents were ordered, and
@@ -34,7 +35,13 @@ class EvalVerb(ByClass, Printing):
     The statistic area is the area under the curve of the mean of the x worst topics of a run, by default for x up to a
     quarter of the topics (Voorhees, TREC 2003). Intervals use Student's t for means, otherwise the bootstrap. For
     measures that do not depend on missed documents (recall-free), [worst] and [best] are bounds of the score; for
-    others, they are two scenarios. To use a measure of your own, name it as module:name.
+    others, they are two scenarios. Ranks of lists (--interval-scale) are equally spaced, as means assume; the measure
+    needs a small cutoff (docs/meta.md).
+
+    With --collection, the table has a row per run and a column per collection, and the mean over collections, each with
+    the same weight. Runs are matched by name. With -q, the scores of the collections follow one another.
+
+    To use a measure of your own, name it as module:name.
     """
 
     repeats_warnings = True
@@ -48,6 +55,9 @@ zcat bm25.run.gz | cranfield eval qrels.txt - -m AP
 cranfield eval qrels.txt bm25.run -m uRBP -m "CAM(nDCG@10)" --dimension understandability=clear.qrels
 cranfield eval qrels.txt runs/*.run -m AP --statistic URisk --baseline bm25 --alpha 5
 cranfield eval qrels.txt runs/*.run -m AP --by classes.txt  # for each class of topics
+cranfield eval qrels.txt runs/*.run -m AP@10 --interval-scale  # ranks of lists instead of scores
+cranfield eval --collection covid=covid.qrels:covid/*.run --collection nq=nq.qrels:nq/ -m nDCG@10
+cranfield eval --collections beir.toml -m nDCG@10 --sort nDCG@10 --format latex
 cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
 """
 
@@ -64,6 +74,10 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
     )
     residual: bool = flag(
         "--residual", "Also score with all unjudged documents at grade 0 ([worst]) and at the highest grade ([best])."
+    )
+    interval_scale: bool = flag(
+        "--interval-scale",
+        "Replace each score by the rank of its list among all lists up to the cutoff, in the order of the measure.",
     )
     per_topic: bool = options.per_topic("Also print the scores of each topic; in json, csv and tsv only these.")
     format: str = format_option("trec", help="{names} (as trec_eval prints).")
@@ -90,6 +104,18 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
         if self.worst is not None and self.statistic != "area":
             raise UsageError("--worst applies only to --statistic area")
         self._check_risk([*self.measured, *self.sorted_by])
+        others = {
+            "--residual": self.residual, "--sort": self.sorted_by, "--depth": self.depth, "--collection": self.several,
+        }  # fmt: skip
+        conflict = next((name for name, value in others.items() if value), None)
+        if self.interval_scale and conflict:
+            raise UsageError(f"--interval-scale and {conflict} do not go together; leave out one of them")
+        if self.several and self.statistic in (*RISKS, "area"):
+            raise UsageError(f"--statistic {self.statistic} is of one collection; leave out --collection, or use mean")
+        if self.several and self.level and self.statistic != "mean":
+            raise UsageError("--interval over collections is of the mean; leave out --statistic or --interval")
+        if self.several and self.format == "trec":
+            raise UsageError("--format trec has no place for collections; use another, such as csv")
 
     def _check_risk(self, measures: list[Measure]) -> None:
         if self.statistic not in RISKS:
@@ -113,7 +139,13 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
 
             measured = list(dict.fromkeys(view for measure in measured for view in (measure, *ends(measure))))
         every = [*measured, *self.sorted_by]
-        scores = self.evaluate(every, missing=self.missing, depth=self.depth, threads=self.threads)
+        if self.several:
+            self._run_collections(every, measured)
+            return
+        if self.interval_scale:
+            scores = self.interval_scores(every, self.missing)
+        else:
+            scores = self.evaluate(every, missing=self.missing, depth=self.depth, threads=self.threads)
         alpha = 1.0 if self.alpha is None else self.alpha
         risks = (lambda some: some.risk(self.statistic, self.baseline, alpha)) if self.statistic in RISKS else None
         if self.sorted_by:
@@ -121,6 +153,17 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
             if self.sorted_by[0] not in measured:
                 scores = replace(scores, notes=(*scores.notes, f"sorted by {self.sorted_by[0]}, which is not shown"))
         self.emit(self._text(scores, measured, risks))
+
+    def _run_collections(self, every: list[Measure], measured: list[Measure]) -> None:
+        """Print runs × collections, or with `--per-topic` the scores of one collection after the other."""
+        scores = self.read_collections(every, missing=self.missing, depth=self.depth, threads=self.threads)
+        if self.sorted_by:
+            scores = scores.sort(self.sorted_by[0]).select(measures=measured)
+        if not self.per_topic:
+            self.emit(self.rendered(replace(scores.table(self.statistic, self.level), digits=self.digits)))
+            return
+        parts = [(name, len(part.topics), self._text(part, measured, None)) for name, part in scores.parts.items()]
+        self.emit(joined(parts, self.format, "collection"))
 
     def _text(self, scores: Scores, measures: list[Measure], risks: Risks) -> str:
         from cranfield.report.tables import risk_table, summary_table, topic_table, trec_lines

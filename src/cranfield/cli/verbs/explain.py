@@ -5,55 +5,100 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import argument, option
+from cranfield.cli.declare import RESULT, argument, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Output, Quiet
+from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.evaluation.explanation import Explanation
+    from cranfield.evaluation.side_by_side import SideBySide
+    from cranfield.table import Table
 
 
 class ExplainVerb(options.Lists, Quiet, Output):
-    """Show how the score of a run on one topic comes about: rank by rank, what each document adds to it."""
+    """Show how the score of a run on one topic comes about: what each document adds, and which relevant ones it missed.
+
+    With two runs, show both lists beside each other: which documents moved up or down from the first to the second, and
+    what each adds to both scores. csv and tsv have a row per document, also for missed documents; json has everything.
+    """
 
     summary = "show how a score comes about, rank by rank"
     examples = """
 cranfield explain qrels.txt bm25.run --topic 301 -m AP
+cranfield explain qrels.txt bm25.run --topic 301 -m nDCG@10 --topics topics.xml
+cranfield explain qrels.txt bm25.run dense.run --topic 301  # what moved up, what fell
 cranfield explain qrels.txt bm25.run --topic 301 -m nDCG@10 -m ERR --depth 20
 cranfield explain qrels.txt bm25.run --topic 301 -m "AP'" --format json
 """
 
     qrels: str = argument("QRELS", options.QRELS, required=True, reads=True)
-    run_file: str = argument("RUN", "One run; - is standard input.", required=True, reads=True)
+    runs: list[str] = argument("RUN", "One run, or two to compare; - is standard input.", required=True, reads=True)
     topic: str = option("--topic, -t TOPIC", "The topic whose list is explained.", required=True)
     measures: list[str] | None = options.measures()
     depth: int | None = option("--depth N", "Number of ranks to show; default: down to the measure's cutoff, or all.")
+    topics: str | None = options.topic_texts()
+    missed: int = option(
+        "--missed N",
+        "Number of missed relevant documents to list; json, csv and tsv have all.",
+        default=10,
+        group=RESULT,
+    )
+
+    def check(self) -> None:
+        super().check()
+        from cranfield import check
+
+        check.not_negative("", **{"--missed": self.missed})
 
     def run(self) -> None:
-        from cranfield.collection.run import Run
         from cranfield.evaluation.explanation import explain
 
         measures = chosen(self.measures) if self.measures else chosen(None)[:1]
         joining = self.joining()
         judgments = self.read_qrels(self.qrels)
-        documents = Run.read(self.run_file, format=self.run_format, on_duplicate=self.on_duplicate)
-        explanations = [
-            explain(judgments, documents, self.topic, measure, options=joining, depth=self.depth)
-            for measure in measures
-        ]
+        topics = None
+        if self.topics is not None:
+            from cranfield.collection.topics import Topics, topic_of
+
+            topics = Topics([topic_of(self.topics, self.topic)])
+        runs = self.read_runs(self.runs)
+        if len(runs) > 2:
+            raise UsageError(f"explain shows one run or two, but there are {len(runs)}: {', '.join(list(runs)[:5])}")
+        results: list[Explanation | SideBySide] = []
+        for measure in measures:
+            explained = [
+                explain(
+                    judgments, run, self.topic, measure, options=joining, depth=self.depth, topics=topics, name=name
+                )
+                for name, run in runs.items()
+            ]
+            results.append(explained[0] if len(explained) == 1 else explained[0].beside(explained[1]))
         if self.format == "json":
-            data = [explanation.to_dict() for explanation in explanations]
+            data = [result.to_dict() for result in results]
             self.emit_json(data[0] if len(data) == 1 else data)
         else:
-            self.emit("\n\n".join(map(self._text, explanations)))
+            self.emit("\n\n".join(map(self._text, results)))
 
-    def _text(self, explanation: Explanation) -> str:
-        from cranfield.table import Column, Table, printable
+    def _text(self, result: Explanation | SideBySide) -> str:
+        from cranfield.table import printable
 
         if self.format == "table":
-            return "\n".join(map(printable, str(explanation).split("\n")))
-        kinds = {"rank": "count", "doc": "text", "grade": "text", "intents": "text"}
-        columns = tuple(Column(name, kinds.get(name, "number")) for name in explanation.header)
-        title = f"{explanation.measure} of {explanation.run} on topic {explanation.topic} = {explanation.score:.4f}"
-        rows = tuple(map(tuple, explanation.records()))
-        return self.rendered(Table(columns, rows, caption=title, notes=explanation.notes))
+            hint = f"--missed {len(result.missed)} lists all"
+            return "\n".join(map(printable, result.as_text(self.missed, hint).split("\n")))
+        return self.rendered(*self._tables(result))
+
+    def _tables(self, result: Explanation | SideBySide) -> list[Table]:
+        """The list, and for people a second table of missed documents."""
+        from dataclasses import replace
+
+        if self.for_programs:
+            return [result.all_rows()]
+        table = result.table()
+        table = replace(table, notes=(*result.about_topic(), *table.notes))
+        if not result.missed:
+            return [table]
+        missed = result.missed_table(self.missed)
+        left_out = len(result.missed) - self.missed
+        more = (f"and {left_out:,} more: --missed {len(result.missed)} lists all",) if left_out > 0 else ()
+        return [table, replace(missed, notes=more)]

@@ -11,18 +11,20 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.comparison.data import Matrix
-from cranfield.comparison.differences import difference_blocks, row_moments
+from cranfield.comparison.differences import difference_blocks, noise, row_moments
 from cranfield.comparison.registry import PairTest, TestSettings, find_test, known_tests
 from cranfield.comparison.resampling import check_resampling
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
-from cranfield.meta.complete_scores import CompleteScores, check_count, divided
-from cranfield.meta.meta_record import Columns, MetaRecord, crossed, report
+from cranfield.frames import need
+from cranfield.meta.complete_scores import CompleteScores, check_count, divided, levels_of, mean_ranks
+from cranfield.meta.meta_record import Columns, MetaRecord, crossed, labels, report
 from cranfield.scores.scores import Scores
 from cranfield.types import Array, Index64, Progress
 
-TRUTHS = ("swap", "shift")
-"""How two systems are made equal: swap their scores at random, by topic; or shift one to the mean of the other."""
+TRUTHS = ("swap", "shift", "model")
+"""How two systems are made equal: swap their scores at random, by topic; shift one to the mean of the other; or draw
+both from a model with the scores of one of them and the correlation of both."""
 USUAL_TESTS = ("t", "wilcoxon", "sign", "randomisation", "bootstrap", "bootstrap-shift")
 """The tests of two systems, which are tested by default."""
 OUTCOMES = ("success", "lack of power", "minor conflict", "major conflict")
@@ -51,6 +53,8 @@ class TestAccuracy(MetaRecord):
     """The share of random pairs that differ significantly on the first half of the topics."""
     outcomes: Array
     """outcomes × measures × tests: what the second half says of these, as shares; NaN if there are none."""
+    agreement: Array
+    """measures × tests × tests: the share of random pairs on which two tests agree, on the first half of the topics."""
     alpha: float
     truth: str
     difference: float
@@ -72,12 +76,42 @@ class TestAccuracy(MetaRecord):
         return crossed({"measure": self.measures, "test": self.tests}, rates)
 
     @property
+    def highest_type_1(self) -> float:
+        """The highest type I error that `alpha` explains: two standard errors above it."""
+        return float(self.alpha + 2 * np.sqrt(self.alpha * (1 - self.alpha) / self.simulations))
+
+    def best(self) -> Columns:
+        """measure, topics, test, type I error, power: the most powerful test that keeps its type I error."""
+        kept = np.where(self.type_1 <= self.highest_type_1, self.power, -np.inf)
+        best, rows = kept.argmax(axis=1), np.arange(len(self.measures))
+        some = np.isfinite(kept.max(axis=1))
+        return {
+            "measure": labels(self.measures),
+            "topics": np.full(len(rows), self.topics),
+            "best test": np.where(some, labels(self.tests)[best], "none"),
+            "type I error": np.where(some, self.type_1[rows, best], np.nan),
+            "power": np.where(some, self.power[rows, best], np.nan),
+        }
+
+    def agreements(self) -> Columns:
+        """measure, test, other, agreement: a row per measure and pair of tests."""
+        first, second = np.triu_indices(len(self.tests), 1)
+        names, count = labels(self.tests), len(self.measures)
+        return {
+            "measure": np.repeat(labels(self.measures), len(first)),
+            "test": np.tile(names[first], count),
+            "other": np.tile(names[second], count),
+            "agreement": self.agreement[:, first, second].ravel(),
+        }
+
+    @property
     def notes(self) -> tuple[str, ...]:
         """How the rates were computed, and what they mean."""
         error = np.sqrt(self.alpha * (1 - self.alpha) / self.simulations)
         made = {
             "swap": "the scores of a pair are swapped at random, topic by topic",
             "shift": "one system of a pair is shifted to the mean of the other, which only tests of means call equal",
+            "model": "both systems of a pair are drawn from the smoothed scores of one of them, with their correlation",
         }[self.truth]
         return (
             f"{self.simulations:,} experiments each, with random pairs of {self.systems} systems; α = {self.alpha:g}; "
@@ -112,9 +146,11 @@ def accuracy_of_tests(
     Every experiment takes a random pair of systems. For type I error and power it draws `topics` topics with
     replacement (default: as many as there are) and makes the systems equal. `truth="swap"` swaps their scores at
     random, topic by topic, so that the null hypothesis of every test holds. `truth="shift"` shifts one to the mean of
-    the other over all topics; both keep the shape of their scores, and only the means are equal. For the power,
-    `difference` is then added to one system. For the agreement, all topics are split at random into two halves: does
-    the second half confirm what is significant on the first? All tests see the same experiments.
+    the other over all topics; both keep the shape of their scores, and only the means are equal. `truth="model"` draws
+    new topics instead: the scores of both systems follow the distribution of one of them (its quantiles, interpolated)
+    and are as correlated as theirs are, by a Gaussian copula. For the power, `difference` is then added to one system.
+    For the agreement, all topics are split at random into two halves: does the second half confirm what is significant
+    on the first? All tests see the same experiments.
 
     `tests` are names of `cranfield.comparison.known_tests()`, or "all". Tests of many systems at once, such as tukey,
     see the two systems of the experiment alone.
@@ -142,6 +178,7 @@ def accuracy_of_tests(
         raise UsageError(f"accuracy_of_tests: topics == {size}, must be 2 or more")
     found = np.zeros((3, len(complete.measures), len(chosen)))
     confirmed = np.zeros((len(OUTCOMES), len(complete.measures), len(chosen)))
+    agreed = np.zeros((len(complete.measures), len(chosen), len(chosen)))
     batches = [min(_BATCH, simulations - begin) for begin in range(0, simulations, _BATCH)]
     done, total = 0, len(complete.measures) * len(chosen) * len(batches)
     for m, values in enumerate(complete.values):
@@ -151,23 +188,28 @@ def accuracy_of_tests(
             differ = equal + np.array([difference, 0.0])
             halves = two_halves(values, rng, experiments)
             settings = TestSettings("two-sided", alpha, int(resamples), int(rng.integers(2**63)), threads)
+            decisions = np.zeros((len(chosen), experiments))
             for t, test in enumerate(chosen):
                 p = [p_values(test, data, settings) for data in (equal, differ, *halves)]
                 found[:, m, t] += [int((values <= alpha).sum()) for values in p[:3]]
                 confirmed[:, m, t] += _outcomes(p[2], p[3], *halves, alpha)
+                decisions[t] = p[2] <= alpha
                 done += 1
                 report(progress, done, total)
+            agreed[m] += decisions @ decisions.T + (1 - decisions) @ (1 - decisions).T
     type_1, power, significant = found / simulations
     return TestAccuracy(
         complete.measures, tuple(test.name for test in chosen), type_1, power, significant,
-        divided(confirmed, found[2]), alpha, truth, float(difference), size, count // 2, int(simulations),
-        int(resamples), int(seed), len(complete.runs), complete.notes,
+        divided(confirmed, found[2]), agreed / simulations, alpha, truth, float(difference), size, count // 2,
+        int(simulations), int(resamples), int(seed), len(complete.runs), complete.notes,
     )  # fmt: skip
 
 
 def equal_systems(values: Array, rng: np.random.Generator, experiments: int, size: int, truth: str) -> Array:
     """experiments × topics × 2: the scores of random pairs (of systems × topics) that are equal in truth."""
     pairs = _random_pairs(values, rng, experiments)
+    if truth == "model":
+        return _modelled(values, pairs, rng, size)
     drawn = rng.integers(values.shape[1], size=(experiments, size))
     both = np.stack([values[pairs[:, side, None], drawn] for side in (0, 1)], axis=2)
     if truth == "shift":
@@ -176,6 +218,30 @@ def equal_systems(values: Array, rng: np.random.Generator, experiments: int, siz
         return both
     swapped = rng.integers(2, size=(experiments, size, 1), dtype=np.int8) == 1
     return np.where(swapped, both[:, :, ::-1], both)
+
+
+def _modelled(values: Array, pairs: Index64, rng: np.random.Generator, size: int) -> Array:
+    """experiments × topics × 2: new topics, on which both systems of a pair have the distribution of the first.
+
+    A score is a quantile of the first system's scores. Which quantile, two normal numbers say, whose correlation is
+    that of the normal scores of the pair (a Gaussian copula).
+    """
+    special = need("scipy.special", "accuracy_of_tests")
+    n = values.shape[1]
+    ranks = np.stack([mean_ranks(levels_of(row, noise(row))) for row in values])
+    normal = special.ndtri((ranks - 0.5) / n)
+    spread = normal - normal.mean(axis=1, keepdims=True)
+    length = np.sqrt((spread**2).sum(axis=1))
+    product = (spread[pairs[:, 0]] * spread[pairs[:, 1]]).sum(axis=1)
+    both = length[pairs[:, 0]] * length[pairs[:, 1]]
+    r = np.clip(np.divide(product, both, out=np.zeros(len(pairs)), where=both > 0), -1, 1)[:, None]
+    first, second = rng.standard_normal((2, len(pairs), size))
+    quantiles = special.ndtr(np.stack([first, r * first + np.sqrt(1 - r**2) * second], axis=2))
+    place = np.clip(quantiles * n - 0.5, 0, n - 1)
+    below = np.minimum(place.astype(np.int64), n - 2)
+    ordered = np.sort(values, axis=1)[pairs[:, 0]]
+    low, high = (np.take_along_axis(ordered[:, :, None], below + up, axis=1) for up in (0, 1))
+    return np.asarray(low + (place - below) * (high - low))
 
 
 def two_halves(values: Array, rng: np.random.Generator, experiments: int) -> tuple[Array, Array]:

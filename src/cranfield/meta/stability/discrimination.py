@@ -31,7 +31,9 @@ from cranfield.meta.meta_record import (
     table_of,
     upper_triangle,
 )
+from cranfield.meta.stability.summary_discrimination import SUMMARIES, SUMMARY_NAMES, UNPAIRED, check_area, summary_test
 from cranfield.scores.scores import Scores
+from cranfield.scores.summary import statistic as summarised
 from cranfield.table import Cell, Table
 from cranfield.types import Array, Index64, Progress
 
@@ -175,7 +177,9 @@ def discriminative_power(
     scores: Scores,
     measures: Any = None,
     *,
-    test: str = "bootstrap",
+    test: str | None = None,
+    statistic: str = "mean",
+    worst: int | None = None,
     alpha: float = 0.05,
     resamples: int | None = None,
     seed: int = 0,
@@ -187,7 +191,9 @@ def discriminative_power(
 
     .. math:: \text{discriminative power} = |\{(X, Y) \in C : p_{XY} \le \alpha\}| / |C|
 
-    `test` is any test of `compare`: bootstrap, randomised-tukey, t, randomisation, wilcoxon, tukey, ... Tests of single
+    `test` is any test of `compare`: bootstrap (the default), randomised-tukey, t, randomisation, wilcoxon, tukey, ...
+    `statistic` is the summary of topics that systems are compared by; the geometric mean (`gmean`), the `median` and
+    the `area` of the `worst` topics need the test `unpaired-bootstrap`, which is then the default. Tests of single
     pairs are not corrected for multiple comparisons: measures are compared at the same error rate per pair. With the
     bootstrap, the difference needed is |w̄*| of the resample with the Bα-th largest |t(w*)|, the maximum over pairs
     (Sakai 2007 Fig. 7, Sakai 2013 Fig. 3); with other tests, the smallest significant one (Sakai 2013 Fig. 5). All
@@ -206,7 +212,18 @@ def discriminative_power(
     [0, 3]
     """
     check_alpha("discriminative_power", alpha)
-    pair_test = find_test(test)
+    check.one_of("discriminative_power", SUMMARIES, statistic=statistic)
+    if worst is not None and statistic != "area":
+        raise check.wrong("discriminative_power", "worst", worst, "left out unless statistic is 'area'")
+    if statistic == "mean":
+        pair_test = find_test(test or "bootstrap")
+    elif test in (None, UNPAIRED):
+        pair_test = summary_test(statistic, worst)
+    else:
+        raise UsageError(
+            f"discriminative_power: test == {test!r} compares means; for statistic == {statistic!r} leave it out, or "
+            f"give {UNPAIRED!r}"
+        )
     resamples = default_resamples(pair_test.name) if resamples is None else resamples
     check_resampling("discriminative_power", resamples, seed, threads)
     check.one_of("discriminative_power", ASL, asl=asl)
@@ -214,6 +231,7 @@ def discriminative_power(
         raise UsageError(f"discriminative_power: asl == 'share' is for tests that resample; {pair_test.name} does not")
     complete = CompleteScores.of(scores, "discriminative_power", measures, least_measures=1)
     check_topics(len(complete.topics), 2, "discriminative power")
+    check_area(statistic, worst, len(complete.topics))
     first, second = (side.astype(np.int64) for side in np.triu_indices(len(complete.runs), 1))
     count = len(complete.measures)
     results = []
@@ -222,7 +240,8 @@ def discriminative_power(
         matrix = Matrix(np.ascontiguousarray(sign * complete.values[i].T), complete.topics, complete.runs, name)
         part = None if progress is None else part_of(progress, i, count)
         settings = TestSettings(alpha=alpha, resamples=resamples, seed=seed, threads=threads, progress=part)
-        results.append(_test_measure(matrix, first, second, pair_test, settings, alpha, asl))
+        of_system = summarised(matrix.values.T, statistic, worst=worst)
+        results.append(_test_measure(matrix, of_system, first, second, pair_test, settings, alpha, asl))
         report(progress, (i + 1) * resamples, count * resamples)
     difference, p, differ, delta, exact, test_notes = zip(*results, strict=True)
     drawn = pair_test.resampling and not all(exact)
@@ -234,6 +253,9 @@ def discriminative_power(
         f"{len(complete.topics)} topics"
     ]
     error = f"family-wise error {1 - (1 - alpha) ** len(first):.4g} (1 − (1 − α)^k)"
+    if statistic != "mean":
+        how_many = f", for x up to {worst or len(complete.topics) // 4}" if statistic == "area" else ""
+        notes.append(SUMMARY_NAMES[statistic] + how_many)
     together = pair_test.simultaneous
     notes.append("p holds for all pairs together" if together else f"p pair by pair, not corrected: {error}")
     notes += [BORDERLINE if pair_test.name == "bootstrap" else OBSERVED, *complete.notes]
@@ -249,11 +271,11 @@ def discriminative_power(
 
 
 def _test_measure(
-    matrix: Matrix, first: Index64, second: Index64, test: PairTest, settings: TestSettings, alpha: float, asl: str
-) -> tuple[Array, Array, NDArray[np.bool_], float, bool, tuple[str, ...]]:
+    matrix: Matrix, of_system: Array, first: Index64, second: Index64, test: PairTest, settings: TestSettings,
+    alpha: float, asl: str,
+) -> tuple[Array, Array, NDArray[np.bool_], float, bool, tuple[str, ...]]:  # fmt: skip
     """The difference, p and significance of each pair by one measure; Δ; whether p is exact; and notes."""
-    means = matrix.values.mean(axis=0)
-    difference = means[first] - means[second]
+    difference = of_system[first] - of_system[second]
     exact, border = False, None
     if test.name == "bootstrap":
         borderline = bootstrap_borderline(matrix, first, second, settings)
@@ -272,7 +294,7 @@ def _test_measure(
     needed = np.abs(difference[differ]).min(initial=math.inf) if border is None else border.max()
     # 0 if all systems score the same: then no difference varies, and Δ is unknown.
     delta = float(needed) if 0 < needed < math.inf else math.nan
-    return difference, p, np.asarray(differ), delta, exact, notes
+    return np.asarray(difference), p, np.asarray(differ), delta, exact, notes
 
 
 def two_figures(value: float) -> str:

@@ -15,9 +15,9 @@ from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels, report
-from cranfield.meta.stability.max_entropy import check_informative, solve
+from cranfield.meta.stability.max_entropy import NOT_A_SUM, check_informative, is_informative, solve
 from cranfield.table import Column, Table
-from cranfield.text import counted
+from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
 BLOCK = 64_000
@@ -70,7 +70,8 @@ def informativeness(
     Given a score, R and the number of retrieved relevant documents, `max_entropy` gives the probability of relevance at
     each rank. With :math:`S_i = \sum_{j \le i} p_j`, expected precision at rank i is :math:`S_i / i` and recall is
     :math:`S_i / R`; the curve is compared with the true one at the recall of every retrieved relevant document. `lists`
-    are runs joined with judgments (`cranfield.join`), cut at `depth`; relevance is binary, from grade `rel`.
+    are runs joined with judgments (`cranfield.join`), cut at `depth`; relevance is binary, from grade `rel`. Measures
+    whose expected value is neither AP's nor a weighted sum, such as RR, are left out, and a note names them.
 
     Reference: Aslam, Yilmaz & Pavlu, SIGIR 2005, 27-34; Sakai 2014 §5.5
 
@@ -81,9 +82,10 @@ def informativeness(
     [[0.192], [0.375]]
     """
     check.whole("informativeness", depth=depth)
-    chosen = as_measures(measures)
-    for measure in chosen:
-        check_informative(measure)
+    named = as_measures(measures)
+    chosen = [measure for measure in named if is_informative(measure)]
+    if not chosen:
+        check_informative(named[0])
     binary = _binary(lists, rel, depth)
     hits, relevant = binary.hits(), binary.num_rel(1)
     rows = np.flatnonzero((hits.count > 0) & (relevant > 0))
@@ -110,6 +112,10 @@ def informativeness(
     without = binary.rows - len(rows)
     if without:
         notes.append(f"{counted(without, 'list')} without a relevant document left out")
+    left_out = [str(measure) for measure in named if measure not in chosen]
+    if left_out:
+        reason = "their expected values are not sums over ranks" if len(left_out) > 1 else NOT_A_SUM
+        notes.append(f"left out: {listed(left_out)}; {reason}")
     notes += [
         f"{measure}: the inferred list has another score for {counted(count, 'list')} with an extreme score"
         for measure, count in zip(chosen, inexact.tolist(), strict=True)

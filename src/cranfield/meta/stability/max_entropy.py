@@ -9,25 +9,29 @@ from __future__ import annotations
 from functools import cache
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
-from cranfield.frames import need
 from cranfield.measures import AP, Measure
 from cranfield.meta.synthetic_lists import assess_lists
 from cranfield.types import Array
 
-ROUNDS, STEPS = 40, 60
-"""The largest number of linearisations, and of Newton steps in each."""
+ROUNDS, STEPS, WARM_STEPS = 40, 60, 3
+"""The largest number of linearisations, and of Newton steps in each: from the start, and from the last solution."""
 REACH = 1 - 1e-5
 """The search cannot reach probabilities of 0 and 1, so scores near the extremes are moved to this share of the way."""
 EXACT = 1e-9
 """A score closer than this to an extreme is at the extreme, which needs no search."""
 CLOSE = 1e-5
 """A list is solved when its probabilities change by less than this, and the constraints hold to within this."""
+FAR = 0.1
+"""After a few Newton steps, a list is on its way if its constraints hold to within this."""
 LONGEST = 4.0
 """The longest step of Newton's method, in standard deviations of the weights."""
+HALVINGS = 11
+"""How often a step that raises the value is halved."""
 RIDGE = 1e-9
 
 
@@ -67,7 +71,7 @@ def solve(measure: Measure, value: Array, relevant: Array, found: Array, mask: A
         by_rank = -np.broadcast_to(np.arange(1.0, mask.shape[1] + 1), mask.shape)
     else:
         target, by_rank = value - constant, weights
-        p = _Dual(weights * mask, target, found, mask).solve(STEPS)
+        p = _solve_sum(weights * mask, target, found, mask)
         error = np.abs((weights * p).sum(axis=1) - target)
     for sign in (1, -1):  # the highest possible score, and the lowest
         packed = _packed(sign * by_rank, found, mask)
@@ -92,11 +96,23 @@ def _packed(weights: Array, found: Array, mask: Array) -> Array:
     return np.asarray(above + tied * ((found - above.sum(axis=1)) / tied.sum(axis=1))[:, None])
 
 
+NOT_A_SUM = "its expected value is not a sum over ranks"
+
+
+def is_informative(measure: Measure) -> bool:
+    """Whether the expected value of a measure is AP's or a weighted sum.
+
+    >>> [is_informative(measure) for measure in as_measures(["AP", "nDCG@10", "RR"])]
+    [True, True, False]
+    """
+    return _is_ap(measure) or bool(measure.properties.additive and not measure.views and not measure.needs)
+
+
 def check_informative(measure: Measure) -> None:
     """Refuse a measure whose expected value is neither AP's nor a weighted sum."""
-    if not _is_ap(measure) and (not measure.properties.additive or measure.views or measure.needs):
+    if not is_informative(measure):
         way_out = "give AP, or an additive measure such as P@10, Rprec, R@100, nDCG@10 or RBP"
-        raise UsageError(f"{measure}: its expected value is not a sum over ranks; {way_out}")
+        raise UsageError(f"{measure}: {NOT_A_SUM}; {way_out}")
 
 
 def _is_ap(measure: Measure) -> bool:
@@ -123,64 +139,122 @@ def _single_scores(measure: Measure, relevant: int, depth: int) -> Array:
 
 
 class _Dual:
-    """Linear constraints: p_i = logistic(a w_i + b), where a and b of each list minimise a convex function."""
+    """Linear constraints: p_i = logistic(a w_i + b), where a and b of each list minimise a convex function.
 
-    def __init__(self, weights: Array, target: Array, found: Array, mask: Array) -> None:
-        self.mask, self.found = mask, found
-        n = mask.sum(axis=1)
-        mean = (weights * mask).sum(axis=1) / n
-        spread = np.sqrt((((weights - mean[:, None]) ** 2) * mask).sum(axis=1) / n)
+    A column may stand for several ranks of equal weight: `count` is their number, 0 where a list has none.
+    """
+
+    def __init__(self, weights: Array, target: Array, found: Array, count: Array) -> None:
+        self.count, self.found = count, found
+        n = count.sum(axis=1)
+        mean = (weights * count).sum(axis=1) / n
+        spread = np.sqrt((((weights - mean[:, None]) ** 2) * count).sum(axis=1) / n)
         self.mean, self.spread = mean, np.where(spread > 1e-12 * np.maximum(np.abs(mean), 1e-300), spread, np.inf)
-        self.z = (weights - mean[:, None]) / self.spread[:, None] * mask
+        self.z = (weights - mean[:, None]) / self.spread[:, None] * (count > 0)
         wanted = np.where(np.isinf(self.spread), 0.0, (target - mean * found) / self.spread)
         self.target = np.clip(wanted, *(REACH * end for end in self._ends(n)))
-        self.a = np.zeros(len(n))
-        self.b = np.log(np.maximum(found, 1e-6) / np.maximum(n - found, 1e-6))
+        self.begin()
+
+    def begin(self, which: NDArray[np.bool_] | slice = slice(None)) -> None:
+        """Begin the search, of all lists or of some, where all ranks are alike."""
+        if isinstance(which, slice):
+            self.a, self.b = np.empty_like(self.found), np.empty_like(self.found)
+        n, found = self.count[which].sum(axis=1), self.found[which]
+        self.a[which] = 0.0
+        self.b[which] = np.log(np.maximum(found, 1e-6) / np.maximum(n - found, 1e-6))
 
     def _ends(self, n: Array) -> tuple[Array, Array]:
         """The smallest and the largest possible sum of the weights of `found` documents."""
-        ascending = np.sort(np.where(self.mask > 0, self.z, np.inf), axis=1)
-        column = np.arange(ascending.shape[1])
-        ascending = np.where(np.isinf(ascending), 0.0, ascending)
-        lowest = np.clip(self.found[:, None] - column, 0.0, 1.0)
-        highest = np.clip(self.found[:, None] - (n[:, None] - 1 - column), 0.0, 1.0) * (column < n[:, None])
+        masked = np.where(self.count > 0, self.z, np.inf)
+        if self.count.max() > 1:
+            order = np.argsort(masked, axis=1)
+            ascending, count = (np.take_along_axis(column, order, axis=1) for column in (self.z, self.count))
+        else:  # to sort is faster than to find the order
+            count = (np.arange(self.z.shape[1]) < n[:, None]).astype(np.float64)
+            ascending = np.where(count > 0, np.sort(masked, axis=1), 0.0)
+        before = np.cumsum(count, axis=1) - count
+        found = self.found[:, None]
+        lowest = np.minimum(np.maximum(found - before, 0.0), count)
+        highest = np.minimum(np.maximum(found - (n[:, None] - before - count), 0.0), count)
         return (ascending * lowest).sum(axis=1), (ascending * highest).sum(axis=1)
 
-    def p(self) -> Array:
-        return np.asarray(need("scipy.special", "max_entropy").expit(self._x(self.a, self.b)) * self.mask)
+    def line(self) -> tuple[Array, Array]:
+        """a and b in units of the weights, for `start_at`."""
+        slope = self.a / self.spread
+        return slope, self.b - slope * self.mean
 
-    def _x(self, a: Array, b: Array) -> Array:
-        return np.asarray(np.clip(a[:, None] * self.z + b[:, None], -40.0, 40.0))
+    def start_at(self, slope: Array, height: Array) -> None:
+        """Begin the search at the solution of a similar problem."""
+        varies = np.isfinite(self.spread)
+        a = np.where(varies, slope * np.where(varies, self.spread, 0.0), 0.0)
+        b = height + slope * self.mean
+        self.a, self.b = a, np.where(varies, b, self.b)
 
-    def _value(self, a: Array, b: Array) -> Array:
-        return np.asarray((np.logaddexp(0.0, self._x(a, b)) * self.mask).sum(axis=1) - a * self.target - b * self.found)
+    def unsolved(self, q: Array) -> NDArray[np.bool_]:
+        """The lists whose probabilities are far from satisfying the constraints."""
+        p = q * self.count
+        to_a, to_b = (self.z * p).sum(axis=1) - self.target, p.sum(axis=1) - self.found
+        return np.asarray(np.maximum(np.abs(to_a), np.abs(to_b)) >= FAR)
 
     def solve(self, steps: int) -> Array:
-        """Minimise by Newton's method; a step is halved until it lowers the value."""
-        value = self._value(self.a, self.b)
+        """Minimise by Newton's method; a step is halved until it lowers the value. Solved lists are left out."""
+        left, z, count = np.arange(len(self.found)), self.z, self.count
+        value, q = _value_and_p(z, count, self.a, self.b, self.target, self.found)
+        out = q.copy()
         for _ in range(steps):
-            p = self.p()
-            to_a = (self.z * p).sum(axis=1) - self.target
-            to_b = p.sum(axis=1) - self.found
-            if max(np.abs(to_a).max(), np.abs(to_b).max()) < 0.01 * CLOSE:
-                break
-            steep = p * (1 - p)
-            aa, ab, bb = ((self.z**2 * steep).sum(axis=1), (self.z * steep).sum(axis=1), steep.sum(axis=1))
-            aa, bb = aa + RIDGE, bb + RIDGE
+            found, target, a, b = (column[left] for column in (self.found, self.target, self.a, self.b))
+            p = q * count
+            to_a, to_b = (z * p).sum(axis=1) - target, p.sum(axis=1) - found
+            open_ = np.maximum(np.abs(to_a), np.abs(to_b)) >= 0.01 * CLOSE
+            if not open_.all():
+                if not open_.any():
+                    break
+                left, z, count, value, q, p = (x[open_] for x in (left, z, count, value, q, p))
+                found, target, a, b, to_a, to_b = (x[open_] for x in (found, target, a, b, to_a, to_b))
+            steep = p * (1 - q)
+            slanted = z * steep
+            aa, ab, bb = (z * slanted).sum(axis=1) + RIDGE, slanted.sum(axis=1), steep.sum(axis=1) + RIDGE
             det = np.maximum(aa * bb - ab**2, 1e-30)
             step_a, step_b = -(bb * to_a - ab * to_b) / det, -(aa * to_b - ab * to_a) / det
-            long = np.maximum(np.abs(step_a), np.abs(step_b)) / LONGEST
-            size = 1.0 / np.maximum(long, 1.0)
-            for _ in range(12):
-                new_value = self._value(self.a + size * step_a, self.b + size * step_b)
-                worse = new_value > value + 1e-9 * np.maximum(1.0, np.abs(value))
-                if not worse.any():
+            size = 1.0 / np.maximum(np.maximum(np.abs(step_a), np.abs(step_b)) / LONGEST, 1.0)
+            highest = value + 1e-9 * np.maximum(1.0, np.abs(value))
+            new_value, new_q = _value_and_p(z, count, a + size * step_a, b + size * step_b, target, found)
+            worse = np.flatnonzero(new_value > highest)
+            for _ in range(HALVINGS):
+                if not len(worse):
                     break
-                size = np.where(worse, size / 2, size)
-            size = np.where(worse, 0.0, size)
-            self.a, self.b = self.a + size * step_a, self.b + size * step_b
-            value = np.where(worse, value, new_value)
-        return self.p()
+                size[worse] /= 2
+                shorter = (a[worse] + (size * step_a)[worse], b[worse] + (size * step_b)[worse])
+                new_value[worse], new_q[worse] = _value_and_p(
+                    z[worse], count[worse], *shorter, target[worse], found[worse]
+                )
+                worse = worse[new_value[worse] > highest[worse]]
+            size[worse], new_value[worse], new_q[worse] = 0.0, value[worse], q[worse]
+            self.a[left], self.b[left] = a + size * step_a, b + size * step_b
+            value, q = new_value, new_q
+            out[left] = q
+        return np.asarray(out * (self.count > 0))
+
+
+def _value_and_p(z: Array, count: Array, a: Array, b: Array, target: Array, found: Array) -> tuple[Array, Array]:
+    """The convex function of each list, and the probability of each column; one exponential serves both."""
+    x = a[:, None] * z
+    x += b[:, None]
+    np.clip(x, -40.0, 40.0, out=x)
+    small = np.exp(-np.abs(x))
+    value = ((np.maximum(x, 0.0) + np.log1p(small)) * count).sum(axis=1) - a * target - b * found
+    return value, np.where(x >= 0, 1.0, small) / (1.0 + small)
+
+
+def _solve_sum(weights: Array, target: Array, found: Array, mask: Array) -> Array:
+    """Solve with a weighted sum. All ranks below a cutoff have the weight 0 and count as one column."""
+    used = int(np.flatnonzero((weights != 0).any(axis=0)).max(initial=-1)) + 1
+    rest = mask[:, used:].sum(axis=1, keepdims=True)
+    if mask.shape[1] - used < 2:
+        return _Dual(weights, target, found, mask).solve(STEPS)
+    count = np.concatenate([mask[:, :used], rest], axis=1)
+    p = _Dual(np.concatenate([weights[:, :used], np.zeros_like(rest)], axis=1), target, found, count).solve(STEPS)
+    return np.asarray(np.concatenate([p[:, :used], p[:, used:] * mask[:, used:]], axis=1))
 
 
 def _solve_ap(target: Array, found: Array, mask: Array) -> tuple[Array, Array]:
@@ -188,11 +262,21 @@ def _solve_ap(target: Array, found: Array, mask: Array) -> tuple[Array, Array]:
     n = mask.sum(axis=1)
     p = mask * (found / n)[:, None]
     left = np.arange(len(n))
-    for _ in range(ROUNDS):
+    slope, height = np.zeros(len(n)), np.zeros(len(n))
+    for number in range(ROUNDS):
         here = p[left]
         expected, second_order, gradient = _expected_ap(here, mask[left])
-        new = _Dual(gradient, target[left] + second_order, found[left], mask[left]).solve(STEPS)
-        p[left] = new
+        problem = _Dual(gradient, target[left] + second_order, found[left], mask[left])
+        if number:  # begin near the last solution; where that is too far away, begin anew
+            problem.start_at(slope[left], height[left])
+            new = problem.solve(WARM_STEPS)
+            far = problem.unsolved(new)
+            if far.any():
+                problem.begin(far)
+                new = problem.solve(STEPS)
+        else:
+            new = problem.solve(STEPS)
+        p[left], slope[left], height[left] = new, *problem.line()
         moved = np.abs(new - here).max(axis=1)
         left = left[(moved > CLOSE) | (np.abs(expected - target[left]) > CLOSE)]
         if not len(left):

@@ -63,6 +63,18 @@ def test_sessions_are_written_and_drawn(cranfield: Cranfield, log: Path) -> None
     assert "must end in .parquet or .csv" in cranfield("log", "sessions", str(log), "--rows", "x.txt").err
 
 
+def test_sessions_are_written_for_the_verb_sessions(cranfield: Cranfield, log: Path) -> None:
+    file = str(log.parent / "sessions.jsonl")
+    result = cranfield("log", "sessions", str(log), "--salt", "x", "--write", file)
+    assert result.code == 0
+    scored = cranfield("sessions", "none", file, "--gains", "clicks", "-m", "sCost", "-q", "--format", "csv")
+    assert scored.code == 0
+    assert f"wrote {len(scored.out.splitlines()) - 1:,} session" in result.err
+    wrong = cranfield("log", "sessions", str(log), "--salt", "x", "-o", file)
+    assert wrong.code == 2
+    assert f"--write {file} writes the sessions" in wrong.err
+
+
 def test_the_demo_is_the_same_for_the_same_seed(cranfield: Cranfield, tmp_path: Path) -> None:
     folders = [tmp_path / name for name in ("a", "b", "c")]
     for folder, seed in zip(folders, ("1", "1", "2"), strict=True):

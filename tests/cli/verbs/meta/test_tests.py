@@ -39,3 +39,12 @@ def test_an_unknown_test_is_refused_before_any_work(cranfield: Cranfield) -> Non
     done = cranfield("meta", "tests", "--sample", "-t", "t,wilcoxson")
     assert (done.code, done.out) == (2, "")
     assert "did you mean 'wilcoxon'" in done.err
+
+
+def test_several_sizes_and_the_best_test_of_each(cranfield: Cranfield) -> None:
+    command = ["meta", "tests", "--sample", "-m", "AP,RR", "--test", "t,sign", "--simulations", "60", "--quiet"]
+    rows = cranfield(*command, "--topics", "8,16", "--show", "best", "-f", "csv").out.splitlines()
+    assert rows[0].startswith("measure,topics,best test")
+    assert [row.split(",")[:2] for row in rows[1:5]] == [["AP", "8"], ["AP", "16"], ["RR", "8"], ["RR", "16"]]
+    rows = cranfield(*command, "--show", "agreement", "-f", "csv").out.splitlines()
+    assert rows[1].startswith("AP,23,t,sign,")

@@ -326,7 +326,7 @@ function listKeys() {
   $("key-list").replaceChildren(...rows.flatMap(([key, label]) => [make("dt", {}, make("kbd", {}, key)), make("dd", {}, label)]));
 }
 
-for (const [id, key] of Object.entries({ cannot: "c", later: "l", undo: "u", back: "b", "open-search": "/", "open-help": "?" })) {
+for (const [id, key] of Object.entries({ cannot: "c", later: "l", undo: "u", back: "b", "undo-last": "u", "look-back": "h", "open-search": "/", "open-help": "?" })) {
   if ($(id)) $(id).addEventListener("click", () => KEYS[key][1]());
 }
 $("search-form").addEventListener("submit", search);

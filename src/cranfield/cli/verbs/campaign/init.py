@@ -24,11 +24,13 @@ class InitVerb(Quiet):
     examples = """
 cranfield campaign init notes2027 --topics topics.xml --docs docs.jsonl
 cranfield campaign init notes2027 --topics topics.tsv --doc-ids ids.txt --title 'Notes 2027' -m nDCG@10 -m AP
+cranfield campaign init notes2027 --topics topics.xml --mode intents -m D#-nDCG@10 -m I-rec@10
+cranfield campaign init notes2027 --topics topics.xml --mode dimensions --dimension relevance --dimension credibility
 cranfield campaign init notes2027 --topics topics.xml --database postgresql://me@localhost/notes
 """
 
     folder: str = argument("DIR", "A new folder.", required=True)
-    topics: str = option("--topics FILE", "The topics.", default="", reads=True)
+    topics: str | None = option("--topics FILE", "The topics; they are needed.", reads=True)
     docs: list[str] = option(
         "--docs FILE",
         "The documents: JSON-lines or a table with id, title, text; a folder; or irds:NAME. May be repeated.",
@@ -38,6 +40,27 @@ cranfield campaign init notes2027 --topics topics.xml --database postgresql://me
     )
     gold: str | None = option(
         "--gold FILE", "Documents with known grades (qrels), shown now and then to check assessors.", reads=True
+    )
+    mode: str = option(
+        "--mode MODE",
+        "What assessors judge: {names}.",
+        default="graded",
+        names="building.campaign.campaign_modes:JUDGED",
+    )
+    dimension: list[str] = option(
+        "--dimension NAME", "With --mode dimensions: one of them; relevance must be among them. May be repeated."
+    )
+    intents: str | None = option(
+        "--intents FILE",
+        "Lines of topic, intent, text, and optionally type and probability, between tabs; default: the subtopics.",
+        reads=True,
+        group=MORE,
+    )
+    nuggets: str | None = option(
+        "--nuggets FILE",
+        "Lines of topic, nugget, text, and optionally type and weight, between tabs; assessors may add others.",
+        reads=True,
+        group=MORE,
     )
     title: str | None = option("--title TEXT", "The name of the campaign; default: that of the folder.")
     measure: list[str] = option(
@@ -58,7 +81,7 @@ cranfield campaign init notes2027 --topics topics.xml --database postgresql://me
     def run(self) -> None:
         import os
 
-        from cranfield.building.campaign.campaign_setup import MEASURES, add_organiser, init_campaign
+        from cranfield.building.campaign.campaign_setup import add_organiser, init_campaign
         from cranfield.building.campaign.campaign_store import Campaign
 
         name = self.title or os.path.basename(os.path.abspath(self.folder))
@@ -67,9 +90,10 @@ cranfield campaign init notes2027 --topics topics.xml --database postgresql://me
                 self.folder,
                 name=name,
                 docs=tuple(self.docs or ()),
-                measures=tuple(self.measure or MEASURES),
+                measures=tuple(self.measure or ()),
+                dimensions=tuple(self.dimension or ()),
                 progress=(lambda done: progress(done, 0)) if progress else None,
-                **self.values("topics", "doc_ids", "gold", "database"),
+                **self.values("topics", "doc_ids", "gold", "database", "mode", "intents", "nuggets"),
             )
         if not self.quiet:
             for note in notes:

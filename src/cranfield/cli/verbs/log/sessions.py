@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cranfield.cli.declare import option
 from cranfield.cli.log_options import LogReading
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
+
+if TYPE_CHECKING:
+    from cranfield.online.logs import Log
 
 
 class SessionsVerb(LogReading, Plotting):
@@ -13,7 +18,8 @@ class SessionsVerb(LogReading, Plotting):
 
     A session ends where a user does nothing for 30 minutes. With --by continuity, it also ends where a query has no
     word in common with the query before. With --by given, sessions are those that the log names. --rows writes a row
-    per session: user, session, start, end (microseconds since 1970), queries, clicks, events.
+    per session: user, session, start, end (microseconds since 1970), queries, clicks, events. --write writes the
+    sessions with their queries, lists and clicks, for cranfield sessions.
     """
 
     summary = "find the sessions of a log"
@@ -21,6 +27,7 @@ class SessionsVerb(LogReading, Plotting):
 cranfield log sessions log/
 cranfield log sessions log/ --silence 15 --by continuity
 cranfield log sessions log/ --rows sessions.parquet
+cranfield log sessions log/ --write sessions.jsonl
 """
 
     by: str = option(
@@ -31,6 +38,10 @@ cranfield log sessions log/ --rows sessions.parquet
     )
     silence: float = option("--silence MINUTES", "The silence that ends a session.", default=30.0)
     rows: str | None = option("--rows FILE", "Also write a row per session to this .parquet or .csv file.")
+    write: str | None = option(
+        "--write FILE",
+        "Also write the sessions, with lists and clicks, as cranfield sessions reads them.",
+    )
     least: int = option(
         "--least N",
         "Leave out rows of the table with fewer than N sessions, so that they show no single user.",
@@ -42,6 +53,9 @@ cranfield log sessions log/ --rows sessions.parquet
         if self.rows is not None and not self.rows.endswith((".parquet", ".csv")):
             raise UsageError(f"--rows == {self.rows!r}, must end in .parquet or .csv")
 
+        if self.output is not None and self.output.endswith(".jsonl"):
+            raise UsageError(f"-o {self.output} writes the table; --write {self.output} writes the sessions")
+
     def run(self) -> None:
         from cranfield.online.logs.sessions import session_rows, summarise_sessions
 
@@ -52,7 +66,23 @@ cranfield log sessions log/ --rows sessions.parquet
             self.show_record(result)
             if self.rows:
                 engine.write(rows.sort("user", "start", "session"), self.rows)
+            if self.write:
+                self._write(log)
         if self.plot:
             from cranfield.report.figures import describe_sessions
 
             describe_sessions(result).save(self.plot)
+
+    def _write(self, log: Log) -> None:
+        import warnings
+
+        from cranfield.answers.sessions import write_sessions
+        from cranfield.answers.sessions.log_sessions import sessions_of_log
+        from cranfield.answers.sessions.session_files import summary_note
+        from cranfield.cli.printing import Note
+
+        sessions = sessions_of_log(log, by=self.by, silence=self.silence)
+        write_sessions(self.write or "-", sessions)
+        own = [note for note in sessions.notes if note not in log.notes]
+        for note in (*own, f"wrote {summary_note(sessions)} to {self.write}"):
+            warnings.warn(note, Note, stacklevel=2)

@@ -33,9 +33,21 @@ cranfield meta power --sample -m AP,nDCG,RR  # try it on the bundled sample coll
 cranfield meta power qrels.txt runs/*.run -m AP,Q,P+,NWRR,RR --plot asl.pdf
 cranfield meta power qrels.txt runs/*.run -m AP,Q,RR --test randomised-tukey --show overlap -f latex
 cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o pairs.csv
+cranfield meta power qrels.txt runs/*.run -m AP,Q --statistic gmean  # by the geometric mean
 """
 
-    test: str = options.significance_test("bootstrap")
+    test: str | None = options.significance_test(
+        None, "The significance test: {names}; default: bootstrap, or unpaired-bootstrap with --statistic."
+    )
+    statistic: str = option(
+        "--statistic NAME",
+        "Compare runs by this summary of their topics: {names} (the area under the mean of the x worst topics).",
+        default="mean",
+        names="meta.stability.summary_discrimination:SUMMARIES",
+    )
+    worst: int | None = option(
+        "--worst N", "For area: the number of worst topics; default: a quarter of the topics.", solves="worst="
+    )
     alpha: float = options.alpha()
     resamples: int | None = options.resamples(
         None, "Number of resamples, for tests that resample; default: 1000, and 5000 for randomised-tukey."
@@ -73,7 +85,8 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
             check_alpha("", self.zoom, "--zoom")
             if self.plot is None:
                 raise UsageError(f"--zoom {self.zoom:g} is for the figure; add --plot FILE")
-        find_test(self.test)
+        if self.test is not None and self.statistic == "mean":
+            find_test(self.test)
 
     def run(self) -> None:
         from cranfield.meta.stability.discrimination import discriminative_power
@@ -81,7 +94,9 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
         scores = self.read_scores(threads=self.threads)
         with self.progress("resampling") as progress:
             result = discriminative_power(
-                scores, **self.values("test", "alpha", "resamples", "seed", "asl", "threads"), progress=progress
+                scores,
+                **self.values("test", "statistic", "worst", "alpha", "resamples", "seed", "asl", "threads"),
+                progress=progress,
             )
         self.show(self._table(result))
         if self.plot:

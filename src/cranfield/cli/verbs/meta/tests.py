@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cranfield.cli import options
 from cranfield.cli.by_class import ByClass
-from cranfield.cli.declare import option
+from cranfield.cli.declare import RESULT, option
 from cranfield.cli.printing import Printing
+
+if TYPE_CHECKING:
+    from cranfield.meta.meta_record import Columns
+    from cranfield.meta.stability.accuracy_of_tests import TestAccuracy
 
 
 class TestsVerb(ByClass, options.Rescaled, Printing):
@@ -23,6 +29,7 @@ cranfield meta tests qrels.txt runs/*.run -m AP
 cranfield meta tests --sample -m AP --simulations 200  # try it on the bundled sample collection
 cranfield meta tests qrels.txt runs/*.run -m AP,RR --test t,sign,tukey --difference 0.02
 cranfield meta tests --scores scores.csv --truth shift --topics 25
+cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show best  # which test for which size?
 """
 
     test: str | None = option(
@@ -34,12 +41,20 @@ cranfield meta tests --scores scores.csv --truth shift --topics 25
     truth: str = option(
         "--truth RULE",
         "How two runs are made equal: {names} (swap their scores at random, topic by topic, so that the null "
-        "hypothesis of every test holds; or shift one to the mean of the other).",
+        "hypothesis of every test holds; shift one to the mean of the other; or draw new topics from a model of both).",
         default="swap",
         names="meta.stability.accuracy_of_tests:TRUTHS",
     )
     difference: float = option("--difference, -d D", "The true difference, for the power.", default=0.05)
-    topics: int | None = option("--topics, -n N", "The topics in an experiment; default: as many as there are.")
+    topics: str | None = option("--topics, -n N,N,...", "The topics in an experiment; default: as many as there are.")
+    what: str = option(
+        "--show WHAT",
+        "{names}: all rates; the most powerful test that keeps its type I error, by measure and size; or how often two "
+        "tests agree.",
+        default="rates",
+        choices=("rates", "best", "agreement"),
+        group=RESULT,
+    )
     alpha: float = options.alpha()
     simulations: int = option("--simulations N", "The number of experiments.", default=1_000)
     resamples: int = options.resamples(1_000, "Number of resamples, for tests that resample.")
@@ -58,15 +73,54 @@ cranfield meta tests --scores scores.csv --truth shift --topics 25
         for name in self.names if self.names != ["all"] else []:
             find_test(name)
 
+        self.sizes: list[int | None] = []
+        self.sizes += options.whole_numbers("--topics", self.topics) or [None]
+
     def run(self) -> None:
-        from cranfield.meta.stability.accuracy_of_tests import accuracy_of_tests
+        from cranfield.meta.meta_record import table_of
+        from cranfield.meta.stability.accuracy_of_tests import TestAccuracy, accuracy_of_tests
 
         scores = self.read_scores(threads=self.threads)
+        settings = self.values("truth", "difference", "alpha", "simulations", "resamples", "seed", "threads")
         with self.progress("simulating") as progress:
-            result = accuracy_of_tests(
-                scores,
-                tests=self.names,
-                **self.values("truth", "difference", "topics", "alpha", "simulations", "resamples", "seed", "threads"),
-                progress=progress,
+            results = [
+                accuracy_of_tests(scores, tests=self.names, topics=size, **settings, progress=progress)
+                for size in self.sizes
+            ]
+        if self.what == "rates" and len(results) == 1:
+            self.show(results[0].table())
+            return
+        columns = {"rates": TestAccuracy.columns, "best": TestAccuracy.best, "agreement": TestAccuracy.agreements}
+        parts = [with_topics(columns[self.what](result), result.topics) for result in results]
+        self.show(table_of(one_below_the_other(parts), self._notes(results)))
+
+    def _notes(self, results: list[TestAccuracy]) -> tuple[str, ...]:
+        first = results[0]
+        notes = list(dict.fromkeys(note for result in results for note in result.notes))
+        if self.what == "best":
+            limit = f"{first.highest_type_1:.4f}, two standard errors above α"
+            notes.append(f"best test: the most powerful one with a type I error of at most {limit}")
+        if self.what == "agreement":
+            notes = [notes[0], *first.selection_notes]
+            notes.append(
+                f"agreement: the share of pairs on which two tests decide alike, on {first.half} random topics"
             )
-        self.show(result.table())
+        return tuple(notes)
+
+
+def with_topics(columns: Columns, topics: int) -> Columns:
+    """The columns with the number of topics after the measure."""
+    import numpy as np
+
+    measure = columns["measure"]
+    return {"measure": measure, "topics": np.full(len(measure), topics), **columns}
+
+
+def one_below_the_other(parts: list[Columns]) -> Columns:
+    """Columns of the same names as one, sorted by measure."""
+    import numpy as np
+
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    place = {name: number for number, name in enumerate(dict.fromkeys(columns["measure"].tolist()))}
+    order = np.argsort([place[name] for name in columns["measure"].tolist()], kind="stable")
+    return {name: column[order] for name, column in columns.items()}

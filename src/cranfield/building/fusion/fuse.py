@@ -1,0 +1,122 @@
+"""`fuse`: one run from several."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cranfield import check
+from cranfield.assessed.join_options import JoinOptions
+from cranfield.building.fusion.fusion_methods import fusion_method
+from cranfield.building.fusion.normalisation import normalised
+from cranfield.building.fusion.retrieved_lists import RetrievedLists
+from cranfield.collection.run import Run
+from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.text import counted, listed
+from cranfield.types import Array, Progress
+
+USUAL = "min-max"
+"""The normalisation of methods that use scores."""
+
+
+def fuse(
+    runs: Any,
+    method: str = "rrf",
+    *,
+    norm: str | None = None,
+    weights: Sequence[float] | Mapping[str, float] | None = None,
+    depth: int | None = None,
+    top: int | None = None,
+    name: str | None = None,
+    order: str | None = None,
+    options: JoinOptions | None = None,
+    progress: Progress | None = None,
+    **parameter: float,
+) -> Run:
+    r"""One run from several: documents are scored by their ranks or scores in all runs.
+
+    .. math:: \text{rrf}(d) = \sum_i \frac{w_i}{k + \text{rank}_i(d)}, \qquad
+        \text{combsum}(d) = \sum_i w_i\, s_i(d), \qquad \text{combmnz}(d) = n(d) \sum_i w_i\, s_i(d)
+
+    A document that a run lacks adds nothing (with borda: its share of the points left). A topic is fused from the runs
+    that have it; a warning counts topics that some run lacks.
+
+    runs: anything that `evaluate` takes: files, patterns, dicts, frames, `Run`s, or {name: run}; two or more.
+    method: a name, which may have a parameter: "rrf(k=20)". rrf (`k=60`), isr, logisr, lognisr (`sigma=0.01`), borda
+        and rbc (`phi=0.8`) use ranks; combsum, combmnz, combgmnz (`gamma=2`), combanz, combmax, combmin and combmed use
+        scores.
+    norm: how scores are normalised list by list: min-max (the default), max, sum, z, rank or none. See `normalisation`.
+    weights: a number for each run, in their order, or {name: number}; default: 1 each.
+    depth: use the first `depth` documents of every list.
+    top: keep the first `top` documents of every fused list.
+    order: how the lists are ranked: `score` (default), `rank` or `file`.
+
+    Reference: Fox & Shaw, Combination of multiple searches, TREC-2, 1994; Cormack, Clarke & Büttcher, SIGIR 2009,
+    doi:10.1145/1571941.1572114; Aslam & Montague, SIGIR 2001, doi:10.1145/383952.384007
+
+    >>> bm25, dense = {"q": {"a": 9.0, "b": 5.0}}, {"q": {"b": 0.8, "c": 0.6}}
+    >>> [(place.doc, round(place.score, 4)) for place in fuse({"bm25": bm25, "dense": dense}, k=60).ranking("q")]
+    [('b', 0.0325), ('a', 0.0164), ('c', 0.0161)]
+    >>> fuse([bm25, dense], "combsum", weights=[1, 0.5]).to_dict()
+    {'q': {'a': 1.0, 'b': 0.5, 'c': 0.0}}
+    """
+    chosen, given = fusion_method(method)
+    setting = chosen.setting(given | parameter)
+    check.whole("fuse", depth=depth, top=top)
+    if norm is not None and chosen.uses == "ranks":
+        raise UsageError(f"norm == {norm!r}, but {chosen.name} uses ranks, not scores; leave it out")
+    if order == "rank" and chosen.uses == "scores" and norm != "rank":
+        raise UsageError(f"order == 'rank', but {chosen.name} uses scores; use norm='rank', or a method such as rrf")
+    settings = options or JoinOptions()
+    if order is not None:
+        settings = replace(settings, order=order)
+    lists = RetrievedLists.of(runs, depth=depth, options=settings, progress=progress)
+    if len(lists.runs) < 2:
+        raise UsageError(f"one run ({listed(lists.runs)}), must be two or more to fuse")
+    if not lists.size:
+        raise UsageError(f"{counted(len(lists.runs), 'run')} without any document: {listed(lists.runs)}")
+    _warn_of_missing_topics(lists)
+    weight = _weights(weights, lists.runs)[lists.list_run]
+    if chosen.uses == "scores":
+        lists = normalised(lists, norm or USUAL)
+    values = chosen.fused(lists, lists.per_entry(weight), setting)
+    title = name or chosen.name
+    table = lists.pooled.documents(np.ascontiguousarray(values)).renamed(title)
+    return Run(table, title).top(top or max(1, int(np.diff(lists.start).max())))
+
+
+def _weights(given: Sequence[float] | Mapping[str, float] | None, runs: tuple[str, ...]) -> Array:
+    """The weight of each run."""
+    if given is None:
+        return np.ones(len(runs))
+    if isinstance(given, Mapping):
+        for name in given:
+            if name not in runs:
+                raise check.nearest(name, runs, "run")
+        if len(given) < len(runs):
+            raise UsageError(f"weights lacks {listed([name for name in runs if name not in given])}")
+        given = [given[name] for name in runs]
+    if len(given) != len(runs):
+        raise UsageError(f"{counted(len(given), 'weight')} for {len(runs)} runs ({listed(runs)}); give one for each")
+    for name, weight in zip(runs, given, strict=True):
+        check.finite("fuse", **{f"weight of {name}": weight})
+        check.not_negative("fuse", **{f"weight of {name}": weight})
+    if not any(given):
+        raise UsageError("fuse: all weights are 0, at least one must be above 0")
+    return np.asarray(given, dtype=np.float64)
+
+
+def _warn_of_missing_topics(lists: RetrievedLists) -> None:
+    have = np.bincount(lists.list_run, minlength=len(lists.runs))
+    short = [
+        f"{name} ({len(lists.topics) - count} of {len(lists.topics)})"
+        for name, count in zip(lists.runs, have.tolist(), strict=True)
+        if count < len(lists.topics)
+    ]
+    if short:
+        message = f"topics missing from runs, fused from the other runs: {listed(short)}"
+        warnings.warn(message, CranfieldWarning, stacklevel=3)

@@ -1,0 +1,229 @@
+"""Fusion methods: the score of a document from its ranks or scores in several runs. To add one, add a function here."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from cranfield import check
+from cranfield.building.fusion.retrieved_lists import RetrievedLists
+from cranfield.check import nearest
+from cranfield.errors import UsageError
+from cranfield.types import Array
+
+FOX = "Fox & Shaw 1993"
+MOURAO = "Mourão et al. 2015"
+
+
+@dataclass(frozen=True)
+class FusionMethod:
+    """How documents are scored from several lists."""
+
+    name: str
+    uses: str
+    """`ranks`, or `scores`, which are normalised first."""
+    source: str
+    fused: Callable[[RetrievedLists, Array, float], Array]
+    """From the lists, the weight of each entry and the value of the parameter: the score of each document."""
+    parameter: str = ""
+    default: float = 0.0
+    check: Callable[[float], None] = lambda value: None
+
+    @property
+    def formula(self) -> str:
+        """What the method computes, in a line."""
+        return (self.fused.__doc__ or "").strip()
+
+    def setting(self, given: dict[str, float]) -> float:
+        """The value of the parameter; a parameter of another method is an error."""
+        for name, value in given.items():
+            check.finite(self.name, **{name: value})
+            if name != self.parameter:
+                owner = next((method.name for method in METHODS.values() if method.parameter == name), "")
+                hint = f"{name} belongs to {owner}" if owner else f"it has {self.parameter or 'no parameter'}"
+                raise UsageError(f"{self.name} has no parameter {name!r}; {hint}")
+        value = given.get(self.parameter, self.default)
+        self.check(value)
+        return value
+
+
+METHODS: dict[str, FusionMethod] = {}
+
+
+def _method(
+    name: str,
+    uses: str,
+    source: str,
+    parameter: str = "",
+    default: float = 0.0,
+    check: Callable[[float], None] = lambda value: None,
+) -> Callable[[Callable[[RetrievedLists, Array, float], Array]], None]:
+    def register(fused: Callable[[RetrievedLists, Array, float], Array]) -> None:
+        METHODS[name] = FusionMethod(name, uses, source, fused, parameter, default, check)
+
+    return register
+
+
+def known_fusion_methods() -> tuple[str, ...]:
+    """The names of all methods."""
+    return tuple(METHODS)
+
+
+_WITH_PARAMETER = re.compile(r"\s*([\w-]+)\s*(?:\(\s*(\w+)\s*=\s*([^\s()]+)\s*\))?\s*")
+
+
+def fusion_method(text: str) -> tuple[FusionMethod, dict[str, float]]:
+    """The method with this name, in which case, `_` and `-` do not matter, and the parameter that follows it.
+
+    >>> method, parameter = fusion_method("RRF(k=20)")
+    >>> method.name, parameter
+    ('rrf', {'k': 20.0})
+    """
+    match = _WITH_PARAMETER.fullmatch(text)
+    if match is None:
+        raise UsageError(f"method == {text!r}, must be a name, perhaps with a parameter such as rrf(k=20)")
+    folded = match[1].casefold().replace("_", "").replace("-", "")
+    if folded not in METHODS:
+        raise nearest(match[1], tuple(METHODS), "fusion method")
+    if match[2] is None:
+        return METHODS[folded], {}
+    try:
+        return METHODS[folded], {match[2]: float(match[3])}
+    except ValueError:
+        raise UsageError(f"method == {text!r}: {match[2]} is {match[3]!r}, must be a number") from None
+
+
+def _total(lists: RetrievedLists, adds: Array) -> Array:
+    """The sum of a number over all lists that retrieve a document."""
+    return np.bincount(lists.document, weights=adds, minlength=lists.size).astype(np.float64)
+
+
+def _count(lists: RetrievedLists, weights: Array) -> Array:
+    """The number of lists of weight above 0 that retrieve a document."""
+    return _total(lists, (weights > 0).astype(np.float64))
+
+
+# -- by ranks
+
+
+@_method("rrf", "ranks", "Cormack et al. 2009", "k", 60, lambda k: check.not_negative("rrf", k=k))
+def rrf(lists: RetrievedLists, weights: Array, k: float) -> Array:
+    """Σ w / (k + rank)"""
+    return _total(lists, weights / (k + lists.rank))
+
+
+@_method("isr", "ranks", MOURAO)
+def isr(lists: RetrievedLists, weights: Array, _: float) -> Array:
+    """n · Σ w / rank², n the number of lists with the document"""
+    return _count(lists, weights) * _total(lists, weights / np.square(lists.rank.astype(np.float64)))
+
+
+@_method("logisr", "ranks", MOURAO)
+def logisr(lists: RetrievedLists, weights: Array, _: float) -> Array:
+    """ln(n) · Σ w / rank²; a document of one list gets 0"""
+    return _log_isr(lists, weights, 0.0)
+
+
+@_method("lognisr", "ranks", MOURAO, "sigma", 0.01, lambda sigma: check.positive("lognisr", sigma=sigma))
+def lognisr(lists: RetrievedLists, weights: Array, sigma: float) -> Array:
+    """ln(n + sigma) · Σ w / rank²"""
+    return _log_isr(lists, weights, sigma)
+
+
+def _log_isr(lists: RetrievedLists, weights: Array, sigma: float) -> Array:
+    factor = np.log(np.maximum(_count(lists, weights), 1) + sigma)
+    return np.asarray(factor * _total(lists, weights / np.square(lists.rank.astype(np.float64))))
+
+
+@_method("borda", "ranks", "Aslam & Montague 2001")
+def borda(lists: RetrievedLists, weights: Array, _: float) -> Array:
+    """Σ w · (c − rank + 1), c the documents of the topic; the documents that a list lacks share its other points"""
+    documents = np.diff(lists.start)[lists.list_topic]
+    shared = (documents - lists.length + 1) / 2
+    points = lists.per_entry(documents) - lists.rank + 1 - lists.per_entry(shared)
+    list_weight = np.zeros(len(shared))
+    filled = lists.length > 0
+    list_weight[filled] = weights[lists.list_start[:-1][filled]]
+    base = np.bincount(lists.list_topic, weights=list_weight * shared, minlength=len(lists.topics))
+    return _total(lists, weights * points) + np.repeat(base, np.diff(lists.start))
+
+
+@_method("rbc", "ranks", "Bailey et al. 2017", "phi", 0.8, lambda phi: _check_phi(phi))
+def rbc(lists: RetrievedLists, weights: Array, phi: float) -> Array:
+    """Σ w · (1 − phi) · phi^(rank − 1)"""
+    return _total(lists, weights * (1 - phi) * phi ** (lists.rank - 1.0))
+
+
+def _check_phi(phi: float) -> None:
+    check.positive("rbc", phi=phi)
+    if phi >= 1:
+        raise check.wrong("rbc", "phi", phi, "below 1")
+
+
+# -- by scores
+
+
+@_method("combsum", "scores", FOX)
+def combsum(lists: RetrievedLists, weights: Array, _: float) -> Array:
+    """Σ w · s"""
+    return _total(lists, weights * lists.score)
+
+
+@_method("combmnz", "scores", FOX)
+def combmnz(lists: RetrievedLists, weights: Array, _: float) -> Array:
+    """n · Σ w · s, n the number of lists with the document"""
+    return _count(lists, weights) * _total(lists, weights * lists.score)
+
+
+@_method("combgmnz", "scores", "Lee 1997", "gamma", 2.0)
+def combgmnz(lists: RetrievedLists, weights: Array, gamma: float) -> Array:
+    """n^gamma · Σ w · s"""
+    count = _count(lists, weights)
+    power = np.where(count > 0, np.power(np.maximum(count, 1), gamma), 0.0)
+    return np.asarray(power * _total(lists, weights * lists.score))
+
+
+@_method("combanz", "scores", FOX)
+def combanz(lists: RetrievedLists, weights: Array, _: float) -> Array:
+    """Σ w · s / Σ w over the lists with the document"""
+    total = _total(lists, weights)
+    return np.divide(_total(lists, weights * lists.score), total, out=np.zeros(lists.size), where=total > 0)
+
+
+@_method("combmax", "scores", FOX)
+def combmax(lists: RetrievedLists, weights: Array, _: float) -> Array:
+    """the highest w · s"""
+    return _extreme(lists, weights, np.maximum, -np.inf)
+
+
+@_method("combmin", "scores", FOX)
+def combmin(lists: RetrievedLists, weights: Array, _: float) -> Array:
+    """the lowest w · s of the lists with the document"""
+    return _extreme(lists, weights, np.minimum, np.inf)
+
+
+@_method("combmed", "scores", FOX)
+def combmed(lists: RetrievedLists, weights: Array, _: float) -> Array:
+    """the median w · s of the lists with the document"""
+    used = np.flatnonzero(weights > 0)
+    value, document = (weights * lists.score)[used], lists.document[used]
+    order = np.lexsort((value, document))
+    value, count = value[order], np.bincount(document, minlength=lists.size)
+    begin = np.cumsum(count) - count
+    some = np.flatnonzero(count)
+    median = np.zeros(lists.size)
+    low, high = begin[some] + (count[some] - 1) // 2, begin[some] + count[some] // 2
+    median[some] = (value[low] + value[high]) / 2
+    return median
+
+
+def _extreme(lists: RetrievedLists, weights: Array, choose: np.ufunc, start: float) -> Array:
+    best = np.full(lists.size, start)
+    for run in lists.by_run():  # a run has a document of a topic at most once
+        used = np.flatnonzero(weights[run] > 0)
+        document, value = lists.document[run][used], (weights[run] * lists.score[run])[used]
+        best[document] = choose(best[document], value)
+    return np.where(np.isfinite(best), best, 0.0)

@@ -1,0 +1,100 @@
+"""Normalisations: scores of different systems on one scale, list by list.
+
+| name | a score s of a list becomes |
+|---|---|
+| `min-max` | (s − min) / (max − min); 1 if all scores of the list are equal |
+| `max` | s / max; the highest score must be above 0 |
+| `sum` | (s − min) / Σ (s − min); 1 / n if all n scores are equal |
+| `z` | (s − mean) / standard deviation (divided by n); 0 if all scores are equal |
+| `rank` | 1 − (rank − 1) / n, whatever the scores |
+| `none` | s |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cranfield.building.fusion.retrieved_lists import RetrievedLists
+from cranfield.check import nearest
+from cranfield.errors import DataError
+from cranfield.types import Array
+
+Normalisation = Callable[[RetrievedLists], Array]
+
+
+def _reduced(lists: RetrievedLists, reduce: np.ufunc, scores: Array) -> Array:
+    """A number for each list from its scores; 0 for an empty list, which has no entries that could use it."""
+    filled = np.flatnonzero(lists.length)
+    numbers = np.zeros(len(lists.length))
+    if len(filled):
+        numbers[filled] = reduce.reduceat(scores, lists.list_start[:-1][filled])
+    return numbers
+
+
+def _ratio(above: Array, below: Array, otherwise: Array | float) -> Array:
+    result = np.empty_like(above)
+    result[...] = otherwise
+    return np.divide(above, below, out=result, where=below > 0)
+
+
+def min_max(lists: RetrievedLists) -> Array:
+    """(s − min) / (max − min)."""
+    low, high = _reduced(lists, np.minimum, lists.score), _reduced(lists, np.maximum, lists.score)
+    return _ratio(lists.score - lists.per_entry(low), lists.per_entry(high - low), 1.0)
+
+
+def by_maximum(lists: RetrievedLists) -> Array:
+    """s / max."""
+    high = _reduced(lists, np.maximum, lists.score)
+    low = np.flatnonzero((high <= 0) & (lists.length > 0))
+    if len(low):
+        message = f"the highest score is {high[low[0]]:g}, must be above 0 for max; min-max and z take any scores"
+        raise DataError(lists.where(int(low[0])), None, message)
+    return np.asarray(lists.score / lists.per_entry(high))
+
+
+def by_sum(lists: RetrievedLists) -> Array:
+    """(s − min) / Σ (s − min)."""
+    above = lists.score - lists.per_entry(_reduced(lists, np.minimum, lists.score))
+    total = _reduced(lists, np.add, above)
+    return _ratio(above, lists.per_entry(total), lists.per_entry(1 / np.maximum(lists.length, 1)))
+
+
+def z_score(lists: RetrievedLists) -> Array:
+    """(s − mean) / standard deviation."""
+    length = np.maximum(lists.length, 1)
+    from_mean = lists.score - lists.per_entry(_reduced(lists, np.add, lists.score) / length)
+    deviation = np.sqrt(_reduced(lists, np.add, from_mean**2) / length)
+    constant = _reduced(lists, np.minimum, lists.score) == _reduced(lists, np.maximum, lists.score)
+    return _ratio(from_mean, lists.per_entry(np.where(constant, 0.0, deviation)), 0.0)
+
+
+def by_rank(lists: RetrievedLists) -> Array:
+    """1 − (rank − 1) / n."""
+    return np.asarray(1 - (lists.rank - 1) / lists.per_entry(lists.length))
+
+
+NORMALISATIONS: dict[str, Normalisation] = {
+    "min-max": min_max,
+    "max": by_maximum,
+    "sum": by_sum,
+    "z": z_score,
+    "rank": by_rank,
+    "none": lambda lists: lists.score,
+}
+OTHER_NAMES = {"minmax": "min-max", "min_max": "min-max", "zmuv": "z", "z-score": "z", "zscore": "z"}
+
+
+def normalised(lists: RetrievedLists, name: str) -> RetrievedLists:
+    """The same lists with normalised scores."""
+    function = NORMALISATIONS.get(OTHER_NAMES.get(name.lower(), name))
+    if function is None:
+        raise nearest(name, tuple(NORMALISATIONS), "normalisation")
+    if name not in ("rank", "none") and not np.isfinite(lists.score).all():
+        entry = int(np.flatnonzero(~np.isfinite(lists.score))[0])
+        place = int(np.searchsorted(lists.list_start, entry, side="right")) - 1
+        message = f"the score of rank {int(lists.rank[entry])} is {lists.score[entry]}; {name} needs finite scores"
+        raise DataError(lists.where(place), None, f"{message}: use rank, or a method of ranks such as rrf")
+    return lists.with_scores(function(lists))

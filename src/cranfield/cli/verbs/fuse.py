@@ -1,0 +1,77 @@
+"""`cranfield fuse`: one run from several."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cranfield import check
+from cranfield.cli import options
+from cranfield.cli.declare import RESULT, argument, option
+from cranfield.cli.printing import Quiet
+
+if TYPE_CHECKING:
+    from cranfield.collection.run import Run
+
+METHODS = "building.fusion.fusion_methods:known_fusion_methods"
+NORMS = "building.fusion.normalisation:NORMALISATIONS"
+
+
+class FuseVerb(options.Ranked, Quiet):
+    """Fuse runs into one: each document is scored by its ranks or scores in all runs.
+
+    rrf, isr, logisr, lognisr, borda and rbc use ranks. combsum, combmnz, combgmnz, combanz, combmax, combmin and
+    combmed use scores, which are first normalised list by list. A document that a run lacks adds nothing (with borda:
+    its share of the points that are left). A topic that some runs lack is fused from the others, and a warning says so.
+
+    A parameter follows the method: rrf(k=60), lognisr(sigma=0.01), rbc(phi=0.8), combgmnz(gamma=2).
+    """
+
+    summary = "fuse runs: rrf, combsum, combmnz, borda and others"
+    examples = """
+cranfield fuse bm25.run dense.run -o fused.run
+cranfield fuse bm25.run dense.run --method combsum --norm z --weights 0.7,0.3 -o fused.run
+cranfield fuse runs/*.run --method 'rrf(k=20)' --depth 100 --top 1000 --name rrf20 -o fused.run.gz
+cranfield fuse bm25.run dense.run | cranfield eval qrels.txt - -m nDCG@10
+"""
+
+    runs: list[str] = argument("RUN", options.RUNS, required=True, reads=True)
+    method: str = option("--method METHOD", "{names}.", default="rrf", names=METHODS)
+    norm: str | None = option(
+        "--norm NAME", "How scores are normalised: {names}; default: min-max. Methods that use ranks take none.",
+        names=NORMS,
+    )  # fmt: skip
+    weights: str | None = option(
+        "--weights W,W,...", "The weight of each run, in the order of the runs; default: 1 each."
+    )
+    depth: int | None = option("--depth N", "Use the first N documents of each list; default: all.")
+    top: int | None = option("--top N", "Keep the first N documents of each fused list; default: all.")
+    name: str | None = option("--name NAME", "The name of the fused run; default: the method.")
+    output: str = option(
+        "--output, -o FILE", "Write to this file; its ending determines the format, as for convert; default: print.",
+        default="-", group=RESULT,
+    )  # fmt: skip
+
+    def check(self) -> None:
+        super().check()
+        check.whole("", **{"--depth": self.depth, "--top": self.top})
+
+    def run(self) -> None:
+        from cranfield.assessed.join_options import JoinOptions
+        from cranfield.building.fusion.fuse import fuse
+
+        reading = JoinOptions(format=self.run_format, **self.values("order", "precision", "on_duplicate", "split_tags"))
+        with self.progress("reading") as progress:
+            fused = fuse(
+                self.runs, self.method, weights=options.numbers("--weights", self.weights), options=reading,
+                progress=progress, **self.values("norm", "depth", "top", "name"),
+            )  # fmt: skip
+        fused.write(self.output)
+        if self.output != "-" and not self.quiet:
+            print(described(fused, self.output))
+
+
+def described(run: Run, path: str) -> str:
+    """What was written, in a line."""
+    from cranfield.text import counted
+
+    return f"{path}: {run.name}, {counted(len(run.topics), 'topic')}, {counted(len(run), 'document')}"

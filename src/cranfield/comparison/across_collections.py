@@ -1,0 +1,290 @@
+"""Do systems differ over several collections? Two answers: on these collections, and on collections like these."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.check import nearest
+from cranfield.comparison.compare import compare, default_correction
+from cranfield.comparison.corrections import adjust
+from cranfield.comparison.data import all_pairs
+from cranfield.comparison.registry import find_test
+from cranfield.comparison.result import Comparison
+from cranfield.comparison.test_result import check_alpha
+from cranfield.errors import CranfieldError, UsageError
+from cranfield.evaluation.several_collections import CollectionScores, sample_variance, stratified_error
+from cranfield.record import Record, table_of
+from cranfield.scores.scores import Scores
+from cranfield.table import Estimate, Table
+from cranfield.text import counted, listed
+from cranfield.types import Array, Index64
+
+NEEDS = 2
+HARDLY = 6
+"""With fewer collections than this, the sign and Wilcoxon tests cannot reach p = .05, and t has little power."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AcrossCollections(Record):
+    """Pairs of systems over several collections: mean differences, with two tests.
+
+    `p` treats the collections as fixed and the topics of each as a sample: do the systems differ on these collections?
+    `collection p` takes the collections as the sample, each with one number: would they differ on other collections of
+    this kind? It has few units, so it finds less.
+    """
+
+    facts = ("collections", "alpha", "correction", "unit_test", "baseline")
+
+    collections: tuple[str, ...]
+    measure: tuple[str, ...]
+    system: tuple[str, ...]
+    other: tuple[str, ...]
+    mean: Array
+    other_mean: Array
+    difference: Array
+    low: Array
+    high: Array
+    p: Array
+    adjusted: Array
+    unit_low: Array
+    unit_high: Array
+    unit_p: Array
+    unit_adjusted: Array
+    win: Index64
+    loss: Index64
+    """The number of collections on which the system has the higher, and the lower mean."""
+    alpha: float
+    correction: str
+    unit_test: str
+    baseline: str | None
+    notes: tuple[str, ...] = ()
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """measure, system, other, means, difference; interval and p of topics, and of collections."""
+        texts = {"measure": self.measure, "system": self.system, "other": self.other}
+        return {
+            **{name: np.array(column, dtype=object) for name, column in texts.items()},
+            "mean": self.mean,
+            "other mean": self.other_mean,
+            "difference": self.difference,
+            "low": self.low,
+            "high": self.high,
+            "p": self.p,
+            "p adjusted": self.adjusted,
+            "significant": self.adjusted <= self.alpha,
+            "collection low": self.unit_low,
+            "collection high": self.unit_high,
+            "collection p": self.unit_p,
+            "collection p adjusted": self.unit_adjusted,
+            "win": self.win,
+            "loss": self.loss,
+        }
+
+    def table(self) -> Table:
+        """A row per pair, the largest difference first."""
+        columns = self.columns()
+        order = np.lexsort((-np.abs(self.difference), np.unique(columns["measure"], return_inverse=True)[1]))
+        hidden = {"low", "high", "collection low", "collection high", "significant", "mean", "other mean"}
+        hidden |= {"measure"} if len(set(self.measure)) == 1 else set()
+        hidden |= {"p adjusted", "collection p adjusted"} if self.correction == "none" else {"p", "collection p"}
+        shown = {name: column for name, column in columns.items() if name not in hidden}
+        table = table_of(shown, order)
+        place = list(shown).index("difference")
+        names = {"p adjusted": "probability", "collection p": "probability", "collection p adjusted": "probability"}
+        heads = tuple(type(head)(head.header, names.get(head.header, head.kind), head.better) for head in table.columns)
+        rows = []
+        for row, at in zip(table.rows, order.tolist(), strict=True):
+            value, low, high = (float(column[at]) for column in (self.difference, self.low, self.high))
+            rows.append((*row[:place], Estimate("", "", value, low, high, 0, 0, 0), *row[place + 1 :]))
+        caption = f"over {counted(len(self.collections), 'collection')}: {', '.join(self.collections)}"
+        return Table(heads, tuple(rows), caption=caption, notes=self.notes)
+
+
+def compare_collections(
+    scores: CollectionScores | Mapping[str, Scores],
+    measure: Any = None,
+    *,
+    baseline: str | None = None,
+    test: str = "t",
+    correction: str | None = None,
+    alpha: float = 0.05,
+    seed: int = 0,
+    resamples: int = 10_000,
+) -> AcrossCollections:
+    r"""Compare systems by their means over collections, in two ways.
+
+    With :math:`\bar d_c` and :math:`s_c^2` the mean and variance of the differences on the :math:`n_c` topics of
+    collection c, the difference is :math:`\bar d = \frac1C \sum_c \bar d_c`.
+
+    **Topics are random, collections are fixed** (`low`, `high`, `p`): :math:`t = \bar d / \sqrt{\sum_c s_c^2/n_c}\, C`
+    with the degrees of freedom of Satterthwaite, a stratified t test that is blocked by collection. It answers for new
+    topics of these collections. Reference: Cochran, Sampling Techniques, 1977, §5.4
+
+    **Collections are random** (`collection p`): the paired `test` with a collection as the unit,
+    :math:`\bar d_1, …, \bar d_C`. It answers for other collections of which these are a sample. Reference: Demšar,
+    Statistical Comparisons of Classifiers over Multiple Data Sets, JMLR 7, 2006, §3.1
+
+    Systems that lack a collection are left out, and noted. `correction` covers all pairs and measures, in each of the
+    two ways on its own.
+
+    >>> one = Scores.from_matrix([[0.3, 0.5], [0.4, 0.6], [0.2, 0.5]], runs=["a", "b"], measure="AP")
+    >>> two = Scores.from_matrix([[0.1, 0.2], [0.2, 0.4]], runs=["a", "b"], measure="AP")
+    >>> result = compare_collections({"one": one, "two": two}, baseline="a")
+    >>> result.difference.round(4).tolist(), result.p.round(4).tolist(), result.unit_p.round(4).tolist()
+    ([0.1917], [0.0269], [0.1363])
+    """
+    every = scores if isinstance(scores, CollectionScores) else CollectionScores(dict(scores))
+    check_alpha("compare_collections", alpha)
+    if len(every.collections) < NEEDS:
+        raise UsageError(
+            f"there is one collection, {every.collections[0]}; a comparison over collections needs 2 or more"
+        )
+    chosen = find_test(test)
+    method = "holm" if chosen.simultaneous else default_correction(correction, chosen)
+    if baseline is not None:
+        _need_everywhere(every, baseline)
+    units = every.as_units()
+    names = units.measures if measure is None else units.select(measures=measure).measures
+    first, second = _pairs(units.runs, baseline)
+    if not len(first):
+        raise UsageError(f"only {listed(units.runs)} has all collections; a comparison needs 2 or more systems")
+    blocked = [_blocked(every, name, units.runs, first, second, 1 - alpha) for name in names]
+    notes: list[str] = []
+    settings = {"test": test, "correction": correction, "alpha": alpha, "seed": seed, "resamples": resamples}
+    unit, comparison = _by_unit(units, names, first, second, baseline, notes, **settings)
+    p = np.concatenate([part["p"] for part in blocked])
+    joined = {key: np.concatenate([part[key] for part in blocked]) for key in blocked[0]}
+    notes[:0] = list(_notes(every, comparison, test, method, alpha, len(p)))
+    return AcrossCollections(
+        collections=every.collections,
+        measure=tuple(name for name in names for _ in first),
+        system=tuple(units.runs[at] for _ in names for at in first),
+        other=tuple(units.runs[at] for _ in names for at in second),
+        adjusted=adjust(p, method),
+        alpha=alpha,
+        correction=method,
+        unit_test=chosen.name,
+        baseline=baseline,
+        notes=tuple(notes),
+        **joined,
+        **unit,
+    )
+
+
+def _need_everywhere(scores: CollectionScores, baseline: str) -> None:
+    if baseline not in scores.runs:
+        raise nearest(baseline, scores.runs, "run")
+    if lacks := scores.lacking().get(baseline):
+        raise UsageError(f"the baseline {baseline!r} has no run for {listed(lacks)}; leave out these collections")
+
+
+def _pairs(runs: Sequence[str], baseline: str | None) -> tuple[Index64, Index64]:
+    if baseline is None:
+        return all_pairs(len(runs))
+    at = runs.index(baseline)
+    others = np.array([i for i in range(len(runs)) if i != at], dtype=np.int64)
+    return others, np.full(len(others), at, dtype=np.int64)
+
+
+def _blocked(
+    scores: CollectionScores, measure: str, runs: Sequence[str], first: Index64, second: Index64, level: float
+) -> dict[str, NDArray[Any]]:
+    """Means and differences over collections, with the stratified t test of every pair."""
+    from scipy.special import stdtr, stdtrit
+
+    size = (len(first), len(scores.parts))
+    mean, other, difference, variance, n = (np.empty(size) for _ in range(5))
+    for column, part in enumerate(scores.parts.values()):
+        values = part.select(measures=measure, runs=runs).values[0]
+        d = values[first] - values[second]
+        count = (~np.isnan(d)).sum(axis=1)
+        with np.errstate(invalid="ignore"):
+            difference[:, column] = np.nansum(d, axis=1) / np.where(count, count, np.nan)
+        means = np.array([row[~np.isnan(row)].mean() if not np.isnan(row).all() else np.nan for row in values])
+        mean[:, column], other[:, column] = means[first], means[second]
+        variance[:, column] = sample_variance(d) / np.maximum(count, 1)
+        n[:, column] = count
+    error, degrees = stratified_error(variance, n)
+    total = difference.mean(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        t = np.where(error > 0, total / error, np.where(total == 0, 0.0, np.copysign(np.inf, total)))
+    t = np.where(np.isnan(error), np.nan, t)
+    half = stdtrit(degrees, (1 + level) / 2) * error
+    return {
+        "mean": mean.mean(axis=1),
+        "other_mean": other.mean(axis=1),
+        "difference": total,
+        "low": total - half,
+        "high": total + half,
+        "p": 2 * stdtr(degrees, -np.abs(t)),
+        "win": (difference > 0).sum(axis=1).astype(np.int64),
+        "loss": (difference < 0).sum(axis=1).astype(np.int64),
+    }
+
+
+def _by_unit(
+    units: Scores,
+    names: Sequence[str],
+    first: Index64,
+    second: Index64,
+    baseline: str | None,
+    notes: list[str],
+    **settings: Any,
+) -> tuple[dict[str, Any], Comparison | None]:
+    """The test with a collection as the unit; undefined, with a note, if it cannot be computed."""
+    size = len(names) * len(first)
+    undefined = {key: np.full(size, np.nan) for key in ("unit_low", "unit_high", "unit_p", "unit_adjusted")}
+    try:
+        result = compare(units, list(names), baseline=baseline, **settings)
+    except CranfieldError as error:
+        notes.append(f"collection p is not defined: {error}")
+        return undefined, None
+    families = result.families
+    return {
+        "unit_low": np.concatenate([family.tests.low for family in families]),
+        "unit_high": np.concatenate([family.tests.high for family in families]),
+        "unit_p": np.concatenate([family.tests.p for family in families]),
+        "unit_adjusted": np.concatenate([family.adjusted for family in families]),
+    }, result
+
+
+def _notes(
+    scores: CollectionScores, comparison: Comparison | None, test: str, correction: str, alpha: float, pairs: int
+) -> Iterator[str]:
+    corrected = f"; corrected for {pairs:,} comparisons ({correction})" if pairs > 1 and correction != "none" else ""
+    yield (
+        "difference [low, high] and p: mean over collections with equal weights; topics are random, these collections "
+        f"are fixed (t test, stratified by collection){corrected}; {100 * (1 - alpha):g}% interval of each pair alone"
+    )
+    if comparison is not None:
+        n = len(scores.collections)
+        few = f"; {n} collections are few" if n < HARDLY else ""
+        yield f"collection p: the collections are a sample of many ({test} test, a collection is the unit){few}"
+    yield "win and loss count collections"
+    lacking = scores.lacking()
+    if lacking:
+        names = [f"{run} ({', '.join(lacks)})" for run, lacks in lacking.items()]
+        yield f"left out, because they lack a collection: {listed(names, noun='runs')}"
+
+
+OVER = "(mean over collections)"
+SHARED = (
+    "measure", "system", "other", "mean", "other mean", "difference", "low", "high", "p", "p adjusted", "significant",
+    "win", "loss",
+)  # fmt: skip
+UNIT = ("collection low", "collection high", "collection p", "collection p adjusted")
+
+
+def within_and_over(within: Comparison, over: AcrossCollections) -> dict[str, NDArray[Any]]:
+    """Columns with a row per collection and pair, then a row per pair over collections, which has further columns."""
+    first, second = within.columns(), over.columns()
+    names = np.concatenate([first["collection"], np.full(len(over.p), OVER, dtype=object)])
+    columns: dict[str, NDArray[Any]] = {"collection": names}
+    columns |= {name: np.concatenate([first[name], second[name]]) for name in SHARED}
+    blank = np.full(len(first["p"]), np.nan)
+    return columns | {name: np.concatenate([blank, second[name]]) for name in UNIT}
