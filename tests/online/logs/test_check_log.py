@@ -344,3 +344,11 @@ def test_a_log_that_is_not_utf_8_says_so(tmp_path: Path) -> None:
     assert found(check_log(str(table), salt="s"), "rows that are not UTF-8")[:2] == (1, "error")
     with pytest.raises(DataError, match=r"impressions.csv:2: Invalid unicode .* not utf-8 encoded; to leave out"):
         read_log(str(table), salt="s")
+
+
+def test_positions_from_0_do_not_make_clicks_on_documents_that_were_not_shown(tmp_path: Path) -> None:
+    shown = "query_id,user,time,position,doc\nq1,u1,2026-03-02T12:00:00Z,0,a\nq1,u1,2026-03-02T12:00:00Z,1,b\n"
+    clicks = "query_id,user,time,doc,position\nq1,u1,2026-03-02T12:00:05Z,a,0\nq1,u1,2026-03-02T12:00:06Z,c,2\n"
+    report = check_log(tables(tmp_path / "log", shown, clicks), salt="s")
+    assert found(report, "positions of documents shown that are 0")[0] == 1
+    assert found(report, "clicks on documents that were not shown") == (1, "error", "clicks.csv:3: query_id q1, doc c")
