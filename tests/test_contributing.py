@@ -93,19 +93,19 @@ def test_the_example_of_a_format_reads_and_writes(tmp_path: Path, monkeypatch: p
 def test_the_example_of_a_verb_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    module = ModuleType("cranfield.cli.verbs.topics")
+    module = ModuleType("cranfield.cli.verbs.counts")
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    exec(example('"""`cranfield topics`'), vars(module))
-    monkeypatch.setattr(cli, "VERBS", (*cli.VERBS, "topics"))
+    exec(example('"""`cranfield counts`'), vars(module))
+    monkeypatch.setattr(cli, "VERBS", (*cli.VERBS, "counts"))
     path = tmp_path / "qrels.txt"
     path.write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n")
-    assert cli.main(["topics", str(path), "--least", "2", "--format", "csv"]) == 0
+    assert cli.main(["counts", str(path), "--least", "2", "--format", "csv"]) == 0
     assert capsys.readouterr().out == "topic,judgments\n1,2\n"
 
 
 def test_the_example_of_a_verb_imports_nothing_heavy(tmp_path: Path) -> None:
-    path = tmp_path / "topics.py"
-    path.write_text(example('"""`cranfield topics`'))
+    path = tmp_path / "counts.py"
+    path.write_text(example('"""`cranfield counts`'))
     program = "import runpy, sys; runpy.run_path(sys.argv[1]); print({'numpy', 'rich', 'argparse'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"

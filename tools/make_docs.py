@@ -83,7 +83,7 @@ Tests that hold for all pairs together need no correction. Tests that compare me
 FUNCTIONS = {
     "Two systems": (
         *("paired_t", "wilcoxon", "sign_test", "randomisation", "paired_bootstrap", "bootstrap_shift"),
-        *("one_sample_t", "document_bootstrap"),
+        *("one_sample_t", "document_bootstrap", "compare_times"),
     ),
     "Two samples that are not matched": ("unpaired_t", "rank_sum", "unpaired_bootstrap", "permutation"),
     "Many systems": ("tukey", "scheffe", "randomised_tukey", "friedman", "kruskal_wallis"),

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
     from cranfield.measures import *  # noqa: F403
     from cranfield.samples import sample as sample
     from cranfield.scores.scores import Scores as Scores
+    from cranfield.scores.topic_sheet import deciding_topics as deciding_topics
+    from cranfield.scores.topic_sheet import topic_sheet as topic_sheet
 
 _HOME = {
     "assessed.lists": ("Assessed",),
@@ -67,6 +69,7 @@ _HOME = {
     "evaluation.shard_scores": ("shard_scores",),
     "samples": ("sample",),
     "scores.scores": ("Scores",),
+    "scores.topic_sheet": ("deciding_topics", "topic_sheet"),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 

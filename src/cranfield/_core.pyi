@@ -2,7 +2,7 @@
 Reading runs and judgments, ranking, joining, resampling, comparing texts: the loops that numpy cannot do.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
 import numpy
@@ -483,6 +483,19 @@ def interleave_lists(
 
 def seeded_uniform(seed: int, stream: int) -> float:
     """A random number in [0, 1) that depends only on its arguments."""
+
+def group_sums(
+    group: NDArray[numpy.int32],
+    groups: int,
+    columns: Sequence[NDArray[numpy.float64] | NDArray[numpy.int64]],
+    shift: NDArray[numpy.float64],
+    first: NDArray[numpy.int32],
+    second: NDArray[numpy.int32],
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    For each group of rows: the sums of columns minus their shifts, and of the products of pairs of them; flat arrays.
+    """
 
 class Words:
     """Texts as numbered words; lines are sentences."""

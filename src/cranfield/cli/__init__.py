@@ -12,7 +12,9 @@ if TYPE_CHECKING:
     from cranfield.cli.declare import Verb
 
 SECTIONS = {
-    "Score search results": ("eval", "demo", "measures", "explain", "plot", "efficiency", "fairness", "simulate-time"),
+    "Score search results": (
+        "eval", "demo", "measures", "explain", "topics", "plot", "efficiency", "fairness", "simulate-time",
+    ),
     "Compare systems": ("compare", "leaderboard", "test", "anova", "power"),
     "Judge the measures": ("meta",),
     "Build a test collection": (

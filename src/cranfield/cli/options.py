@@ -10,6 +10,7 @@ from cranfield.cli.declare import MORE, OPTIONS, RANKING, READING, RESULT, SIDE,
 from cranfield.cli.measure_names import chosen, score_names
 from cranfield.cli.printing import Quiet
 from cranfield.errors import UsageError
+from cranfield.text import listed
 
 if TYPE_CHECKING:
     from cranfield.assessed.join_options import JoinOptions
@@ -428,6 +429,21 @@ class Source(Collection):
             files = self.scores
             return self.kept(lambda: read_score_files(files, wanted, self.missing))
         return self.evaluate(chosen(wanted or [usual]), missing=self.missing, **more)
+
+    def run_named(self, text: str, scores: Scores) -> str:
+        """The name of a run that is given by its name or by its file."""
+        import os
+
+        if text in scores.runs or not os.path.isfile(text):
+            return text  # an unknown name is an error of the library, with the nearest one
+        from cranfield.collection.run import read_runs
+        from cranfield.collection.source import stem
+
+        names = {stem(text), *(run.name for run in read_runs([text], format=self.run_format))}
+        known = [name for name in scores.runs if name in names]
+        if len(known) != 1:
+            raise UsageError(f"{text} is a file, but not one of the runs; name one of {listed(scores.runs)}")
+        return known[0]
 
     def read_interval_scores(self, usual: str = USUAL) -> Scores:
         """As `read_scores` from runs, on an interval scale."""

@@ -29,15 +29,15 @@ from cranfield.comparison.power.variance import estimated_variance, pooled_varia
 from cranfield.comparison.registry import known_tests
 from cranfield.comparison.result import Comparison
 from cranfield.comparison.test_result import Assumption, Effect, Interval, TestResult
+from cranfield.comparison.time_tests import compare_times
 
 __all__ = [
     "Assumption", "Comparison", "Effect", "Interval", "Matrix", "TestResult", "achieved_power", "adjust", "anova",
     "apply_test", "bayesian_signed_rank", "bayesian_t", "benjamini_hochberg", "bonferroni", "bootstrap_anova",
-    "bootstrap_shift", "compare", "detectable_difference", "difference_interval", "document_bootstrap",
-    "estimated_variance",
-    "family_wise_error", "friedman", "holm", "known_tests", "kruskal_wallis", "mean_interval", "mixed",
-    "omega_squared", "one_sample_t", "one_way",
-    "paired_bootstrap", "paired_effect", "paired_t", "permutation", "pooled_variance", "randomisation",
-    "randomised_tukey", "rank_sum", "scheffe", "sign_test", "simulated_power", "topic_set_size", "tost", "tukey",
-    "two_way", "unpaired_bootstrap", "unpaired_effect", "unpaired_t", "wilcoxon",
+    "bootstrap_shift", "compare", "compare_times", "detectable_difference", "difference_interval",
+    "document_bootstrap", "estimated_variance", "family_wise_error", "friedman", "holm", "known_tests",
+    "kruskal_wallis", "mean_interval", "mixed", "omega_squared", "one_sample_t", "one_way", "paired_bootstrap",
+    "paired_effect", "paired_t", "permutation", "pooled_variance", "randomisation", "randomised_tukey", "rank_sum",
+    "scheffe", "sign_test", "simulated_power", "topic_set_size", "tost", "tukey", "two_way", "unpaired_bootstrap",
+    "unpaired_effect", "unpaired_t", "wilcoxon",
 ]  # fmt: skip

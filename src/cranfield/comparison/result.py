@@ -21,6 +21,7 @@ from cranfield.comparison.test_result import Assumption, pairs_differ
 from cranfield.errors import UsageError
 from cranfield.record import Record, plain, rows_of, table_of
 from cranfield.scores.summary import t_interval
+from cranfield.scores.topic_sheet import topics_that_decide
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
@@ -320,7 +321,7 @@ class Comparison(Record):
         caption = (
             f"{family.matrix.measure}: {system} − {against}, mean difference {total / max(n, 1):.4f} on {n} topics"
         )
-        fewest = _topics_that_decide(difference[defined])
+        fewest = topics_that_decide(difference[defined])
         topics = "most favourable topic" if fewest == 1 else f"{fewest} most favourable topics"
         note = f"the mean difference changes sign or becomes 0 without its {topics}"
         return Table(heads, tuple(rows), caption=caption, notes=(note,) if fewest else ())
@@ -480,13 +481,3 @@ class Comparison(Record):
         from cranfield.comparison.latex import latex
 
         return latex(self, show, marks, caption, label, digits)
-
-
-def _topics_that_decide(difference: Array) -> int:
-    """The smallest number of topics without which the better system is no longer better; 0 if both are equal."""
-    total = float(difference.sum())
-    if total == 0:
-        return 0
-    signed = difference if total > 0 else -difference
-    left = signed.sum() - np.cumsum(-np.sort(-signed))
-    return int(np.argmax(left <= 1e-12)) + 1

@@ -49,3 +49,25 @@ def test_without_times_the_option_is_named(cranfield: Cranfield) -> None:
     done = cranfield("efficiency", "--sample")
     assert done.code == 2
     assert "--times FILE" in done.err
+
+
+def test_pairs_compare_times_by_their_ratio(cranfield: Cranfield, times: Path) -> None:
+    # Every topic of the second run takes exactly twice as long as that of the first one, and so on.
+    words = ("efficiency", "--sample", "-m", "AP", "--times", str(times), "--quiet", "-f", "json", "--show", "pairs")
+    rows = json.loads(cranfield(*words, "--test", "sign").out)["rows"]
+    assert [(row["faster"], row["slower"], row["ratio"]) for row in rows][:3] == [
+        ("bm25", "coord", pytest.approx(2)),
+        ("bm25", "dense", pytest.approx(3)),
+        ("bm25", "fusion", pytest.approx(4)),
+    ]
+    assert {row["significant"] for row in rows} == {"yes"}
+
+
+def test_intervals_say_how_often_a_run_is_on_the_front(cranfield: Cranfield, times: Path) -> None:
+    words = ("efficiency", "--sample", "-m", "AP", "--times", str(times), "--quiet", "-f", "json")
+    rows = json.loads(cranfield(*words, "--show", "intervals", "-B", "200").out)["rows"]
+    by_run = {row["run"]: row for row in rows}
+    assert by_run["bm25"]["share on front"] == 1  # the fastest in every resample
+    assert 0 <= by_run["coord"]["share on front"] < 0.5  # slower, and nearly always less effective
+    assert all(row["low"] <= row["effectiveness"] <= row["high"] for row in rows)
+    assert cranfield(*words, "--show", "intervals", "--plot", "x.svg").code == 2

@@ -68,6 +68,7 @@ from cranfield.report.figures import (
     describe_spacing,
     describe_swap_rates,
     describe_topic_leniency,
+    describe_topics,
     describe_trailtext,
     describe_worker_accuracy,
     describe_worker_confusion,
@@ -78,6 +79,7 @@ from cranfield.report.figures.label_placement import placed, short_names
 from cranfield.report.figures.saving import rendered, specification
 from cranfield.report.figures.theme import PALETTE, STYLES, row_step, style, style_numbers, text_width, with_room
 from cranfield.scores.scores import Scores
+from cranfield.scores.topic_sheet import topic_sheet
 from tests.online.experiments.data import users
 from tests.report.figures import test_judge_figures as judge_data
 
@@ -190,6 +192,7 @@ def figures(systems: int) -> dict[str, Figure]:
         "sessions": describe_sessions({"queries": names, "share": some / some.sum()}),
         "spacing": describe_spacing({name: rng.random(8) for name in names}, lists),
         "differences": describe_differences(data, ("run0", "run1")),
+        "topics": describe_topics(topic_sheet(data, run="run0")),
         "power": describe_power({"topics": [10, 20] * systems, "power": rng.random(2 * systems), "measure": twice}),
         "discovery": describe_discovery(
             {"method": twice, "judgments": [0, 9] * systems, "share": rng.random(2 * systems)}

@@ -29,7 +29,7 @@ LABEL = "tab:comparison"
 
 
 class CompareVerb(ByClass, SeveralCollections, options.Rescaled, Plotting):
-    """Test which runs differ: differences with confidence intervals, p-values, effect sizes, and groups of runs.
+    """Test which runs differ: differences with intervals, p-values, effect sizes, and groups of runs.
 
     With a baseline or several measures there is one table as papers have it: a row per run, a few columns per measure;
     --show chooses them (default: difference,p; all but percent for one measure; percent in latex).
@@ -55,7 +55,9 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
 """
 
     test: str = options.significance_test("t")
-    baseline: str | None = option("--baseline, -b RUN", "Compare all other runs with this one; default: all pairs.")
+    baseline: str | None = option(
+        "--baseline, -b RUN", "Compare all other runs with this one, a name or file; default: all pairs."
+    )
     correction: str | None = option(
         "--correction NAME",
         "Correction of p-values: {names}; default: holm, or none for tests of all systems at once.",
@@ -140,7 +142,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
     pairs: bool = flag("--pairs", "Print a row per pair, even if there are many.", group=RESULT)
     topics: bool = flag(
         "--topics, -q",
-        "Print the difference on each topic between the best run and the baseline (or the second best run).",
+        "Print the difference on each topic: the best run against the baseline.",
         group=RESULT,
     )
     threads: int | None = options.threads()
@@ -196,6 +198,8 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
             scores = self.read_scores_by_file("--collections: each file of --scores is a collection")
         else:
             scores = self._scores()  # type: ignore[assignment]
+            if self.baseline is not None:
+                self.baseline = self.run_named(self.baseline, scores)  # type: ignore[arg-type]
         with self.progress("resampling") as progress:
             result = compare(
                 scores,

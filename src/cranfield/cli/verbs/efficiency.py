@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from cranfield.cli import options
 from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
+if TYPE_CHECKING:
+    from cranfield.scores.scores import Scores
+    from cranfield.table import Table
+
 
 class EfficiencyVerb(ByClass, options.Source, Plotting):
     """Show the mean scores of runs beside their seconds per query, and which runs no other run beats in both.
 
     Runs on the Pareto front are marked: no other run is at least as effective and at least as fast, and better in one
-    of the two. --plot draws the runs and the front.
+    of the two. --plot draws the runs and the front. --show intervals resamples topics: intervals of scores and seconds,
+    and how often each run is on the front. --show pairs compares the times of all pairs of runs on a logarithmic scale:
+    how many times as long the slower run takes.
     """
 
     repeats_warnings = True
@@ -21,6 +29,8 @@ class EfficiencyVerb(ByClass, options.Source, Plotting):
     examples = """
 cranfield efficiency qrels.txt runs/*.run -m nDCG@10 --times times.tsv
 cranfield efficiency qrels.txt runs/*.run -m nDCG@10,RR --times times.tsv --time p95
+cranfield efficiency qrels.txt runs/*.run -m nDCG@10 --times times.tsv --show intervals
+cranfield efficiency qrels.txt runs/*.run --times times.tsv --show pairs --test wilcoxon
 cranfield efficiency --scores scores.csv -m AP --times times.tsv --plot front.svg
 """
 
@@ -31,17 +41,41 @@ cranfield efficiency --scores scores.csv -m AP --times times.tsv --plot front.sv
         default="mean",
         choices=("mean", "median", "p95"),
     )
+    what: str = options.show(
+        "runs",
+        "intervals",
+        "pairs",
+        help="{names}: a row per run, the same with intervals over topics, or tests of the times of all pairs of runs.",
+    )
+    test: str = options.significance_test("t", "With --show pairs: the significance test, {names}.")
+    correction: str | None = option(
+        "--correction, -c NAME",
+        "With --show pairs: the correction for several comparisons, {names}; default: holm.",
+        names="comparison.corrections:CORRECTIONS",
+    )
+    baseline: str | None = option("--baseline, -b RUN", "With --show pairs: compare all other runs with this one.")
+    alpha: float = options.alpha(help="Significance level; intervals have level 1 - A.")
+    resamples: int | None = options.resamples(
+        None, "With --show intervals: resamples of topics, 1000 by default; pairs: of tests that resample, 10000."
+    )
+    seed: int = options.seed()
 
     def check(self) -> None:
         super().check()
         if self.times is None:
             raise UsageError("no times; give a file with lines of run, topic, seconds: --times FILE")
+        if self.plot and self.what != "runs":
+            raise UsageError(f"--plot draws the runs and the front; leave out --show {self.what}")
 
     def run(self) -> None:
         from cranfield.scores.efficiency import efficiency, read_times
 
         times = read_times(self.times or "")
-        result = efficiency(self.read_scores(), times, time=self.time)
+        scores = self.read_scores()
+        if self.what != "runs":
+            self.show(self._intervals(scores, times) if self.what == "intervals" else self._pairs(scores, times))
+            return
+        result = efficiency(scores, times, time=self.time)
         if self.plot and len(result.measures) > 1:
             raise UsageError(f"--plot draws one measure, but there are {len(result.measures)}; choose one with -m")
         self.show(result.table())
@@ -49,3 +83,18 @@ cranfield efficiency --scores scores.csv -m AP --times times.tsv --plot front.sv
             from cranfield.report.figures import describe_efficiency
 
             describe_efficiency(result, time=self.time).save(self.plot)
+
+    def _intervals(self, scores: Scores, times: dict[str, dict[str, float]]) -> Table:
+        from cranfield.scores.front_stability import front_stability
+
+        return front_stability(
+            scores, times, time=self.time, level=1 - self.alpha, resamples=self.resamples or 1_000, seed=self.seed
+        ).table()
+
+    def _pairs(self, scores: Scores, times: dict[str, dict[str, float]]) -> Table:
+        from cranfield.comparison.time_tests import compare_times
+
+        return compare_times(
+            times, scores.runs, topics=scores.topics, resamples=self.resamples or 10_000,
+            **self.values("baseline", "test", "correction", "alpha", "seed"),
+        ).table()  # fmt: skip

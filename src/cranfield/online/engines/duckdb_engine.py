@@ -28,6 +28,7 @@ class DuckDBEngine(Engine):
 
     name: ClassVar[str] = "duckdb"
     exact_quantiles: ClassVar[bool] = True
+    scans_again: ClassVar[bool] = True
     dialect: ClassVar[Dialect] = DuckDBDialect()
 
     def __init__(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -58,11 +58,16 @@ def _placed(engine: Engine, source: Any, error: NotNumbers) -> DataError | None:
     return DataError(path, line, f"{what}; correct it, or leave it empty")
 
 
+def user_column(names: Sequence[str]) -> str | None:
+    """The column that seems to hold users, by its name."""
+    by_key = {column_key(name): name for name in reversed(names)}
+    return next((by_key[name] for name in QUERY_NAMES["user"] if name in by_key), None)
+
+
 def user_notes(frame: Any) -> list[str]:
     """A note if rows are taken as users, although a column seems to hold users and some of them have several rows."""
     nw = need_logs("narwhals", "a table of an experiment")
-    by_key = {column_key(name): name for name in reversed(frame.collect_schema().names())}
-    column = next((by_key[name] for name in QUERY_NAMES["user"] if name in by_key), None)
+    column = user_column(frame.collect_schema().names())
     if column is None:
         return []
     present = frame.filter(~nw.col(column).is_null()).select(

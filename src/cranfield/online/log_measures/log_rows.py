@@ -26,7 +26,7 @@ from cranfield.online.log_measures.log_signals import (
 )
 from cranfield.online.log_measures.log_stretches import Stretches
 from cranfield.online.log_measures.online_measure import OnlineMeasure
-from cranfield.online.log_measures.query_texts import add_repeats, add_similarity, add_words, normal_text
+from cranfield.online.log_measures.query_texts import NEXT_QUERY, add_repeats, add_similarity, add_words
 from cranfield.online.log_measures.shown_documents import add_shown
 from cranfield.online.logs.log import PAGE_SIZE, Log
 from cranfield.online.logs.sessions import SILENCE, WAYS, assign_sessions
@@ -83,8 +83,6 @@ class LogRows:
         always += [ASKED] if self.needs & {"similarity", "repeats"} else []
         wanted = [signal for measure in self.measures for signal in measure.signals()]
         wanted += self._pages(self.measures)
-        evidence = [each.signal for measure in self.measures for each in measure.evidence()]
-        wanted += [signal for signal in evidence if signal is not None]
         return tuple(dict.fromkeys(signal for signal in (*always, *wanted) if signal not in OF_SESSIONS))
 
     def _pages(self, measures: Iterable[OnlineMeasure]) -> list[Signal]:
@@ -105,7 +103,11 @@ class LogRows:
         """The pass over the log."""
         way = "given" if self.sessions_by == "continuity" else self.sessions_by
         in_sessions = "sessions" in self.needs
-        return Stretches(self.log, self.signals, self._carried, self.silence, way, in_sessions, self.names_users)
+        needed = [each.signal for measure in self.measures for each in measure.evidence()]
+        evidence = tuple(dict.fromkeys(signal for signal in needed if signal is not None))
+        return Stretches(
+            self.log, self.signals, self._carried, self.silence, way, in_sessions, self.names_users, evidence
+        )
 
     @cached_property
     def whole(self) -> Any:
@@ -121,7 +123,9 @@ class LogRows:
         signals = self._signals_of(measures)
         texts = ("text",) if any(measure.needs & TEXTUAL for measure in measures) else ()
         carried = tuple(name for name in self._carried if name != "text") + texts
-        return self.log.engine.keep(self._with_groups(self.passed.with_sessions(signals, carried), keep=False))
+        rows = self._with_groups(self.passed.with_sessions(signals, carried), keep=False)
+        # Rows with their next queries are kept already
+        return rows if NEXT_QUERY in rows.collect_schema().names() and not self.by else self.log.engine.keep(rows)
 
     def _with_groups(self, rows: Any, keep: bool = True) -> Any:
         """The rows with the columns of the groups; kept if there are any."""
@@ -149,15 +153,14 @@ class LogRows:
         rows = self.whole
         if "sessions" in needs:
             rows = self.stretches
+        if "sessions" in needs and NEXT_QUERY not in rows.collect_schema().names():  # else no query is torn
             session = where(col(QUERIES.name) > 0, col("session")).min().alias("session")
             torn = rows.filter(col("torn") & ~col("query_id").is_null())
-            combined = self._combined(measures, text=bool(needs & TEXTUAL))
+            combined = self._combined(measures, text=bool(needs & TEXTUAL), of_query=True)
             mended = torn.group_by("user", "query_id").agg(*combined, session)
             names = mended.collect_schema().names()
             rows = nw.concat([rows.filter(~col("torn")).select(*names), mended], how="vertical")
         rows = rows.filter(col(QUERIES.name) > 0, ~col("query_id").is_null())
-        if needs & TEXTUAL:
-            rows = rows.with_columns(text=normal_text("text"))
         if "similarity" in needs:
             rows = add_similarity(rows, self.log.engine)
         if "repeats" in needs:
@@ -254,13 +257,16 @@ class LogRows:
         wanted = {signal for measure in measures for signal in measure.signals()} | set(self._pages(measures))
         return tuple(signal for signal in self.signals if signal in wanted or signal in ALWAYS)
 
-    def _combined(self, measures: Sequence[OnlineMeasure], *, text: bool = False) -> Iterable[Any]:
-        """Signals and groups of several stretches together."""
+    def _combined(
+        self, measures: Sequence[OnlineMeasure], *, text: bool = False, of_query: bool = False
+    ) -> Iterable[Any]:
+        """Signals and groups of several stretches together; those of a query have the groups in which it was asked."""
         yield from (signal.combined() for signal in self._signals_of(measures))
         if text:
             yield col("text").max()
         for name in self.by:
-            yield col(name).min()
+            value = col(name)
+            yield (where(col(QUERIES.name) > 0, value) if of_query and name != "day" else value).min().alias(name)
 
 
 def sum_names(measure: OnlineMeasure) -> tuple[str, str]:

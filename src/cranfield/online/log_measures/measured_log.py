@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.online.log_measures.expressions import col
 from cranfield.online.log_measures.local_time import UTC as UTC_ZONE
 from cranfield.online.log_measures.log_rows import OF_TIME, LogRows, check_by, sum_names
 from cranfield.online.log_measures.metric_sets import MetricSet
@@ -226,12 +225,7 @@ def _missing(rows: LogRows) -> dict[str, str]:
     evidence = {str(measure): measure.evidence() for measure in rows.measures}
     if not any(evidence.values()):
         return {}
-    sums = {
-        each.signal.name: col(each.signal.name).sum() for entry in evidence.values() for each in entry if each.signal
-    }
-    if any(each.signal is None for entries in evidence.values() for each in entries):
-        sums["text"] = col("text").count()
-    totals: Mapping[str, Any] = rows.log.engine.fetch(rows.whole.select(**sums)).to_pylist()[0]
+    totals = rows.passed.totals
 
     def absent(each: Evidence) -> bool:
         return not totals[each.signal.name if each.signal else "text"]

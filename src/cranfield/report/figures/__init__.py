@@ -53,6 +53,7 @@ from cranfield.report.figures.describe.spacing import describe_spacing
 from cranfield.report.figures.describe.system_intervals import describe_intervals
 from cranfield.report.figures.describe.text_read import describe_trailtext
 from cranfield.report.figures.describe.topic_differences import describe_differences
+from cranfield.report.figures.describe.topic_ranges import describe_topics
 from cranfield.report.figures.describe.variance_bars import describe_components
 from cranfield.report.figures.figure import Axis, Figure, Reference
 
@@ -66,6 +67,6 @@ __all__ = [
     "describe_judge_ranks", "describe_log_measure", "describe_method_ranks", "describe_online_agreement",
     "describe_posterior_entropy", "describe_power", "describe_powered", "describe_precision_recall",
     "describe_preferences", "describe_rank_changes", "describe_reliability", "describe_robustness", "describe_sessions",
-    "describe_spacing", "describe_swap_rates", "describe_topic_leniency", "describe_trailtext",
+    "describe_spacing", "describe_swap_rates", "describe_topic_leniency", "describe_topics", "describe_trailtext",
     "describe_worker_accuracy", "describe_worker_confusion",
 ]  # fmt: skip

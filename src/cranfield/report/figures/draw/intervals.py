@@ -18,6 +18,9 @@ from cranfield.report.figures.theme import (
     with_room,
 )
 
+FILLED = ("differs", "below")
+"""How the names of groups begin whose points are filled."""
+
 
 def draw(figure: Figure) -> Any:
     alt = altair()
@@ -38,8 +41,8 @@ def draw(figure: Figure) -> Any:
         )
     if figure.by is not None:
         groups = in_order(figure.data[figure.by.column])
-        groups.sort(key=lambda group: (group != "baseline", group.startswith("differs")))
-        fills = [INK if group.startswith("differs") else "#ffffff" for group in groups]
+        groups.sort(key=lambda group: (group != "baseline", group.startswith(FILLED)))
+        fills = [INK if group.startswith(FILLED) else "#ffffff" for group in groups]
         shapes = ["diamond" if group == "baseline" else "circle" for group in groups]
         key = alt.Legend(title=None, orient="bottom", columns=3, labelLimit=400)
         points = points.encode(

@@ -1,0 +1,73 @@
+"""`cranfield topics`: runs topic by topic: which topics are hard, and which decide."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
+from cranfield.cli.declare import RESULT, option
+from cranfield.cli.printing import Plotting
+from cranfield.errors import UsageError
+
+if TYPE_CHECKING:
+    pass
+
+
+class TopicsVerb(ByClass, options.Rescaled, Plotting):
+    """List topics with the best, median and worst score of all runs, hardest topics first.
+
+    With --run, also that run's score, its difference from the median and its rank, as in TREC's sheets of results; the
+    topics where it is furthest below the median come first. With --runs A,B, the topics that decide between two runs.
+    """
+
+    repeats_warnings = True
+    summary = "which topics are hard, where a run fails, which topics decide"
+    examples = """
+cranfield topics qrels.txt runs/*.run -m nDCG@10
+cranfield topics --sample  # try it on the bundled sample collection
+cranfield topics qrels.txt runs/*.run --run bm25 --topics topics.xml
+cranfield topics qrels.txt runs/*.run --runs dense,bm25 --plot topics.svg
+cranfield topics --scores scores.csv -m AP --sort spread --format csv
+"""
+
+    of_run: str | None = option("--run RUN", "Compare this run with the median of all runs.")
+    pair: str | None = option("--runs A,B", "List the topics that decide between two runs, A − B.")
+    sort: str | None = option(
+        "--sort ORDER",
+        "Order of topics, {names}: lowest median first, where the run is furthest below the median first, largest "
+        "best − worst first, or as they are read; default: difference with --run, else hardest.",
+        names="scores.topic_sheet:SORTS",
+        group=RESULT,
+    )
+    topics: str | None = options.topic_texts()
+
+    def check(self) -> None:
+        super().check()
+        if self.pair is not None:
+            if self.of_run is not None or self.sort is not None:
+                raise UsageError("--runs goes without --run and --sort; it lists the largest differences first")
+            if len(self.pair.split(",")) != 2:
+                raise UsageError(f"--runs {self.pair}: expected two names of runs, such as dense,bm25")
+
+    def run(self) -> None:
+        from cranfield.scores.topic_sheet import deciding_topics, topic_sheet
+
+        scores = self.read_scores()
+        if self.plot and len(scores.measures) > 1:
+            raise UsageError(f"--plot draws one measure, but there are {len(scores.measures)}; choose one with -m")
+        if self.pair is not None:
+            first, second = (self.run_named(name.strip(), scores) for name in self.pair.split(","))
+            self.show_record(deciding_topics(scores, first, second, topics=self.topics))
+            if self.plot:
+                from cranfield.report.figures import describe_differences
+
+                describe_differences(scores, (first, second)).save(self.plot)
+            return
+        of_run = None if self.of_run is None else self.run_named(self.of_run, scores)
+        sheet = topic_sheet(scores, run=of_run, sort=self.sort, topics=self.topics)
+        self.show_record(sheet)
+        if self.plot:
+            from cranfield.report.figures import describe_topics
+
+            describe_topics(sheet).save(self.plot)
