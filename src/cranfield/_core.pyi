@@ -249,6 +249,20 @@ def join_dicts(
     Join runs, given as (name, dict topic -> document -> score), with judgments.
     """
 
+def join_tuples(
+    judged: Judged, tuples: list[Any], topic: int, doc: int, score: int, single_precision: bool
+) -> tuple[Joined, NDArray[numpy.int32]] | None:
+    """
+    Join one run, given as tuples. Return the hits and the judged topics; None if a row is unusual.
+    """
+
+def join_columns(
+    judged: Judged, topics: list[Any], docs: list[Any], scores: NDArray[numpy.float64], single_precision: bool
+) -> tuple[Joined, NDArray[numpy.int32]] | None:
+    """
+    Join one run, given as columns. Return the hits and the judged topics; None if a row is unusual.
+    """
+
 def by_document(table: Table, place: NDArray[numpy.int64]) -> tuple[Judged, NDArray[numpy.int64], NDArray[numpy.int64]]:
     """
     Every document once, numbered by topic and id, with its highest grade; the rows sorted by document and by the
@@ -556,3 +570,14 @@ def clipped_grams(
 
 def stem_of(word: str, stemmer: str) -> str:
     """The stem of a lower-case ASCII word."""
+
+def top_of_rows(
+    values: NDArray[numpy.float64],
+    grades: NDArray[numpy.float64],
+    exists: NDArray[numpy.bool_] | None,
+    most: int,
+    least: float,
+) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
+    """
+    Row, rank, column and grade of the largest values of each row that have a grade of at least `least`.
+    """

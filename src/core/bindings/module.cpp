@@ -15,4 +15,5 @@ NB_MODULE(_core, m) {
     cranfield::bind_interleaving(m);
     cranfield::bind_sums(m);
     cranfield::bind_words(m);
+    cranfield::bind_matrix(m);
 }

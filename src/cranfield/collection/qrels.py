@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core
+from cranfield.collection.accepted_inputs import QrelsLike
 from cranfield.collection.records import PLAIN, Reading, Records, are_whole, from_mapping, matrix_columns, table_of
 from cranfield.collection.source import PathLike, stem
 from cranfield.collection.writing import Outgoing
@@ -56,7 +57,7 @@ class Qrels(Records):
     @classmethod
     def of(
         cls,
-        thing: Any,
+        thing: QrelsLike,
         *,
         format: str | None = None,
         on_duplicate: str = "error",

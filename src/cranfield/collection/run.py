@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.collection.accepted_inputs import RunLike
 from cranfield.collection.columns import Columns
 from cranfield.collection.records import Reading, Records, are_whole, from_mapping, matrix_columns, table_of
 from cranfield.collection.source import PathLike, expand, stem
@@ -51,7 +52,9 @@ class Run(Records):
     # ---- input
 
     @classmethod
-    def of(cls, thing: Any, name: str | None = None, *, format: str | None = None, on_duplicate: str = "error") -> Run:
+    def of(
+        cls, thing: RunLike, name: str | None = None, *, format: str | None = None, on_duplicate: str = "error"
+    ) -> Run:
         """One run from a file or an object; a run is returned as it is.
 
         `thing` is a path (`-` is standard input, `irds:NAME` the scored documents of an ir_datasets dataset), bytes, an

@@ -15,6 +15,7 @@ from cranfield.assessed.join import TYPES_FROM, join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import distinct
+from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import CranfieldError, CranfieldWarning, NotedWarning, UsageError
 from cranfield.measures import DEFAULT, Gain, Measure
@@ -30,8 +31,8 @@ MeasureLike = Measure | type[Measure] | str
 
 
 def evaluate(
-    qrels: Any,
-    runs: Any,
+    qrels: QrelsLike,
+    runs: RunsLike,
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     missing: str = "zero",
@@ -99,7 +100,7 @@ class Evaluator:
 
     def __init__(
         self,
-        qrels: Any,
+        qrels: QrelsLike,
         measures: MeasureLike | Iterable[MeasureLike] | None = None,
         *,
         missing: str = "zero",
@@ -114,11 +115,11 @@ class Evaluator:
         on_duplicate = self.options.on_duplicate
         self.qrels = qrels if isinstance(qrels, Qrels) else Qrels.of(qrels, on_duplicate=on_duplicate)
 
-    def assess(self, runs: Any, progress: Progress | None = None) -> Assessed:
+    def assess(self, runs: RunsLike, progress: Progress | None = None) -> Assessed:
         """The runs joined with the judgments."""
         return join(self.qrels, runs, self.options, progress)
 
-    def evaluate(self, runs: Any, progress: Progress | None = None) -> Scores:
+    def evaluate(self, runs: RunsLike, progress: Progress | None = None) -> Scores:
         """The scores of one or several runs."""
         return _score(self.assess(runs, progress), self.measures, self.missing)
 

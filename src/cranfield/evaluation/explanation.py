@@ -13,6 +13,7 @@ from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
+from cranfield.collection.accepted_inputs import QrelsLike, RunLike
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.topic_record import TEXTS
@@ -229,8 +230,8 @@ def _number(value: float | str | None) -> str:
 
 
 def explain(
-    qrels: Any,
-    run: Any,
+    qrels: QrelsLike,
+    run: RunLike,
     topic: str,
     measure: MeasureLike,
     *,

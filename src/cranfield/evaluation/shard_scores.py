@@ -10,6 +10,7 @@ from typing import Any
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.joined_runs import distinct_names, each_run
+from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.shards import shards_of
@@ -21,8 +22,8 @@ from cranfield.types import Progress
 
 
 def shard_scores(
-    qrels: Any,
-    runs: Any,
+    qrels: QrelsLike,
+    runs: RunsLike,
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     shards: int = 5,
     *,

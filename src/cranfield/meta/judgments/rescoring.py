@@ -12,6 +12,7 @@ from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.assessed.lists import Assessed
+from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.comparison.differences import noise
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
@@ -31,7 +32,7 @@ _BLOCK = 1_000_000
 """Number of pairs of runs held at a time, to bound memory."""
 
 
-def joined(caller: str, qrels: object, runs: object, options: JoinOptions | None) -> Assessed:
+def joined(caller: str, qrels: QrelsLike | Assessed, runs: RunsLike | None, options: JoinOptions | None) -> Assessed:
     """Judgments joined with runs; or `qrels` itself, if these are assessed lists already."""
     if isinstance(qrels, Assessed):
         return qrels
@@ -60,8 +61,8 @@ class Rescorer:
     def __init__(
         self,
         caller: str,
-        qrels: object,
-        runs: object,
+        qrels: QrelsLike | Assessed,
+        runs: RunsLike | None,
         measures: list[Measure],
         options: JoinOptions | None,
         missing: str,

@@ -81,8 +81,9 @@ class Inputs:
         return self._qrels(collection), self._once(collection, "runs", lambda: self._runs(collection))
 
     def _qrels(self, collection: Collection) -> Qrels:
-        rule = collection.options.on_duplicate
-        return self._once(collection, "qrels", lambda: Qrels.of(collection.qrels, on_duplicate=rule))
+        rule, qrels = collection.options.on_duplicate, collection.qrels
+        assert qrels is not None
+        return self._once(collection, "qrels", lambda: Qrels.of(qrels, on_duplicate=rule))
 
     def _runs(self, collection: Collection) -> dict[str, Run]:
         options = collection.options
