@@ -71,7 +71,7 @@ def fit_clicks(
     fit = kind.fit(data, settings)
     shown, clicked = data.pair_counts()
     notes = _notes(kind, data, shown, clicked, fit, settings)
-    for message in _cautions(kind, fit):
+    for message in _cautions(kind, fit, settings, float(clicked.sum())):
         notes.append(message)
         warn_caller(message, NotedWarning)
     return ClickModel(
@@ -102,11 +102,15 @@ def counted_clicks(
     return pages.first_clicks() if settings.clicks == "first" else pages
 
 
-def _cautions(kind: ClickKind, fit: Fit) -> list[str]:
+def _cautions(kind: ClickKind, fit: Fit, settings: ClickSettings, clicks: float) -> list[str]:
     """What makes the result doubtful."""
+    cautions = []
+    if clicks == 0:
+        known = "the estimates say little more than the prior" if sum(settings.prior) > 0 else "nothing is learned"
+        cautions.append(f"{kind.name}: there is no click in these sessions, so that {known}")
     if fit.converged is False:
-        return [f"{kind.name} did not converge in {counted(len(fit.trace), 'step')}; allow more steps"]
-    return []
+        cautions.append(f"{kind.name} did not converge in {counted(len(fit.trace), 'step')}; allow more steps")
+    return cautions
 
 
 def _notes(
