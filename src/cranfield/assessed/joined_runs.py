@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
@@ -36,7 +35,7 @@ from cranfield.collection.source import (
     stem,
     unmarked,
 )
-from cranfield.errors import CranfieldWarning, DataError, NotedWarning, SameRunWarning, UsageError
+from cranfield.errors import CranfieldWarning, DataError, NotedWarning, SameRunWarning, UsageError, warn_caller
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
@@ -443,7 +442,7 @@ def _concatenate(parts: list[Any]) -> Any:
 
 
 def _warn(message: str, category: type[CranfieldWarning] = CranfieldWarning) -> None:
-    warnings.warn(message, category, stacklevel=2)
+    warn_caller(message, category)
 
 
 def distinct_names(names: list[str], paths: list[str]) -> list[str]:

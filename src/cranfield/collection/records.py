@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +17,7 @@ from cranfield.collection.column_names import VALUE
 from cranfield.collection.columns import Columns, with_way_out
 from cranfield.collection.grade_labels import levels_as_numbers
 from cranfield.collection.list_shapes import booleans_as_grades, plain_lists, wrong_depth
-from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageError
+from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.text import counted
 
 DATASET_PREFIXES = ("irds:", "ir_datasets:")
@@ -163,7 +162,7 @@ def _warned(table: _core.Table, reading: Reading, origin: str = "") -> _core.Tab
     if table.dropped:
         documents = counted(table.dropped, "duplicate document was", "duplicate documents were")
         message = f"{documents} dropped (on_duplicate={reading.on_duplicate!r})"
-        warnings.warn(f"{origin}: {message}" if origin else message, CranfieldWarning, stacklevel=4)
+        warn_caller(f"{origin}: {message}" if origin else message, CranfieldWarning)
     return table
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -17,7 +16,7 @@ from cranfield.collection.columns import Columns
 from cranfield.collection.records import Reading, Records, are_whole, from_mapping, matrix_columns, table_of
 from cranfield.collection.source import PathLike, named_paths, stem
 from cranfield.collection.writing import Outgoing
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.text import listed
 from cranfield.types import Index64
 
@@ -248,7 +247,7 @@ def runs_of(
     if len(tags) <= 1:
         together = len(reading.tags) > 1
         if together:
-            warnings.warn(f"{path or '<data>'}: {several_tags(reading.tags)}", CranfieldWarning, stacklevel=2)
+            warn_caller(f"{path or '<data>'}: {several_tags(reading.tags)}", CranfieldWarning)
         own = tags[0] if tags and not together else ""
         run_name = name or own or (stem(path) if path else "run")
         return [Run(table if tags == [run_name] else table.renamed(run_name), run_name, path)]
