@@ -25,7 +25,7 @@ cranfield gate history builds.jsonl -m nDCG@10 --plot builds.html
 
         history = GateHistory.read(self.file, score_names(self.measures) or None)
         if self.plot:
-            from cranfield.report.figures.describe.gate_history import describe_gate_history
+            from cranfield.report.figures.describe.build_means import describe_gate_history
 
             describe_gate_history(history).save(self.plot)
         if self.format == "json":
