@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -23,7 +22,7 @@ from cranfield.assessed.together import sets_together
 from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.records import NO_LABEL
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.types import Array, Progress
 
 HIGHEST = 1000.0
@@ -52,7 +51,7 @@ def join(
     grade = prepared.judged.grade if prepared.grade is None else prepared.grade
     lists = join_runs(prepared.judged, grade, runs, options, progress, judgments)
     for message in _odd_grades(judgments, grade):
-        warnings.warn(message, CranfieldWarning, stacklevel=2)
+        warn_caller(message, CranfieldWarning)
     notes = (*judgments.notes, *prepared.notes)
     if options.together is not None:
         if prepared.attachments:
@@ -139,12 +138,11 @@ def _warn_of_few_intents(qrels: Qrels, judged: int) -> None:
     again = len(qrels) - judged
     have = "has" if again == 1 else "have"
     if again * FEW < judged:
-        warnings.warn(
+        warn_caller(
             f"{qrels.path or 'the judgments'}: column 2 is read as the intent, because {again:,} of {judged:,} "
             f"documents {have} two labels in a topic; if it is a round or an iteration, read the judgments with "
             "format='trec'",
             CranfieldWarning,
-            stacklevel=2,
         )
 
 

@@ -168,6 +168,9 @@ class Explanation:
         rows = ["  ".join(pad[i](cell, widths[i]) for i, cell in enumerate(row)) for row in shown]
         return "\n".join([self.title, *self.about_topic(), *rows, *self.notes, *self._missed_lines(most, hint)])
 
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
     def table(self) -> Table:
         """A row per rank."""
         rows = tuple(tuple("unjudged" if i == 3 and x is None else x for i, x in enumerate(r)) for r in self.records())

@@ -14,7 +14,7 @@ from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.shards import shards_of
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import Evaluator, MeasureLike, score
 from cranfield.scores.scores import Scores
 from cranfield.text import counted
@@ -79,7 +79,7 @@ def shard_scores(
     if lacking:
         verb = "has" if lacking == 1 else "have"
         topics = f"{counted(lacking, 'topic')} of {len(lists.topics)}"
-        warnings.warn(f"{topics} {verb} no relevant document in some shard", CranfieldWarning, stacklevel=2)
+        warn_caller(f"{topics} {verb} no relevant document in some shard", CranfieldWarning)
     return scores
 
 

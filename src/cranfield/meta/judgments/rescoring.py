@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,7 +13,7 @@ from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.assessed.lists import Assessed
 from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.comparison.differences import noise
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
 from cranfield.measures import Measure
 from cranfield.meta.agreement.coefficients import tau_b
@@ -106,7 +105,7 @@ def tau(before: Array, after: Array) -> Array:
 
 def warn_too_deep(name: str, depth: int, longest: int) -> None:
     message = f"{name} == {depth}, but the longest list has {counted(longest, 'document')}: whole lists are used"
-    warnings.warn(message, CranfieldWarning, stacklevel=5)
+    warn_caller(message, CranfieldWarning)
 
 
 def undefined_note(correlations: Array) -> tuple[str, ...]:

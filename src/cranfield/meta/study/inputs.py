@@ -17,7 +17,7 @@ from cranfield.assessed.joined_runs import distinct_names
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import expand
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import Evaluator
 from cranfield.meta.study.cache import Cache, file_sum, key_of, measure_key, scores_from_bytes, scores_to_bytes
 from cranfield.meta.study.study_file import FILES, Collection, Study, Task
@@ -168,4 +168,4 @@ def _few_warnings() -> Iterator[None]:
     if more > 0:
         texts[MOST_WARNINGS:] = [f"{counted(more, 'more warning')} of this kind about other runs"]
     for text in texts:
-        warnings.warn(text, CranfieldWarning, stacklevel=4)
+        warn_caller(text, CranfieldWarning)

@@ -25,6 +25,7 @@ from cranfield.online.experiments.quantile_estimates import quantile_estimates
 from cranfield.online.experiments.ratio_mismatch import sample_ratio
 from cranfield.online.experiments.segment_effects import SegmentEffects, segment_effects
 from cranfield.online.experiments.sequential_boundaries import DESIGNS, SPENDING, look_fractions
+from cranfield.online.experiments.table_faults import placed_errors, user_column, user_notes
 from cranfield.online.experiments.unit_table import ARM, UnitTable, arm_counts, chosen_control, read_table, unit_table
 from cranfield.online.moments import Moments, moments_of_sets
 from cranfield.text import counted, listed
@@ -122,13 +123,15 @@ def analyse(
     }  # fmt: skip
     simple = unit is None and day is None and not segments and not caps
     if simple and engine == "duckdb" and (files := parquet_table(source)) is not None:
-        result = _analysed(None, files, metrics, settings, **given)
+        # users with several rows are looked for on an engine
+        result = None if user_column(list(files.types)) else _analysed(None, files, metrics, settings, **given)
         if result is not None:
             return result
     opened = open_engine(engine)
     try:
         frame = read_table(opened, source, [arm, *([unit] if unit else []), *segments])
-        result = _analysed(opened, frame, metrics, settings, **given)
+        with placed_errors(opened, source):
+            result = _analysed(opened, frame, metrics, settings, **given)
         assert result is not None  # an engine copes with every table
         return result
     finally:
@@ -185,7 +188,7 @@ def _analysed(
     order = [first, *(name for name in arms if name != first)]
     ratio = sample_ratio({name: arms[name] for name in order}, shares, alpha=ratio_alpha)
     rows: list[EffectRow] = []
-    notes = [*([chosen] if chosen else []), *table.notes, *_empty(arms)]
+    notes = [*([] if unit or quick else user_notes(frame)), *([chosen] if chosen else []), *table.notes, *_empty(arms)]
     if none:
         notes.append(f"{counted(none, 'row')} without an arm left out")
     for metric in parsed:

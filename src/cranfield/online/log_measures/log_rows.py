@@ -11,13 +11,13 @@ from typing import Any
 from cranfield import check
 from cranfield.check import nearest
 from cranfield.online.log_measures.expressions import col, lit, where
+from cranfield.online.log_measures.local_time import DAY, HOUR, UTC, check_timezone, local_micros, local_time
 from cranfield.online.log_measures.log_signals import (
     ACTIONS,
     ASKED,
     END,
     PAGES,
     QUERIES,
-    SECOND,
     SESSION_TIME,
     SESSIONS,
     START,
@@ -31,7 +31,8 @@ from cranfield.online.log_measures.shown_documents import add_shown
 from cranfield.online.logs.log import PAGE_SIZE, Log
 from cranfield.online.logs.sessions import SILENCE, WAYS, assign_sessions
 
-DAY = 86_400 * SECOND
+OF_TIME = ("day", "hour")
+"""Groups by time: the day, and the hour of the day."""
 NONE = "(none)"
 """The group of queries that have no value in a column of the log."""
 SESSION_WAYS = ("auto", *WAYS)
@@ -55,13 +56,16 @@ class LogRows:
     silence: float = SILENCE
     names_users: bool = True
     """Whether users keep their names; numbers are faster."""
+    timezone: str = UTC
+    """The time zone of days and hours."""
 
     def __post_init__(self) -> None:
         check.positive("sessions", silence=self.silence)
         check.one_of("sessions", SESSION_WAYS, by=self.sessions_by)
         if self.sessions_by == "continuity" and "sessions" in self.needs:
             object.__setattr__(self, "log", assign_sessions(self.log, by="continuity", silence=self.silence))
-        known = ("day", "arm", *self.log.segments)
+        check_timezone(self.timezone)
+        known = (*OF_TIME, "arm", *self.log.segments)
         for name in self.by:
             if name not in known:
                 raise nearest(name, known, "column of the log")
@@ -92,7 +96,7 @@ class LogRows:
     def _carried(self) -> tuple[str, ...]:
         """Columns of queries that are taken along: groups, and the text if it matters."""
         texts = ("text",) if self.needs & TEXTUAL else ()
-        return (*(name for name in self.by if name != "day"), *texts)
+        return (*(name for name in self.by if name not in OF_TIME), *texts)
 
     @cached_property
     def passed(self) -> Stretches:
@@ -127,8 +131,10 @@ class LogRows:
         """The rows with the columns of the groups; kept if there are any."""
         columns = {name: col(name) for name in self._carried if name != "text"}
         columns = {name: value.fill_null(value.min().over("user")).fill_null(NONE) for name, value in columns.items()}
-        if "day" in self.by:
-            columns["day"] = col(START.name) // DAY
+        if any(name in self.by for name in OF_TIME):
+            time = local_time(col(START.name), self.timezone, *self.starts)
+            of_time = {"day": time // DAY, "hour": time // HOUR % 24}
+            columns |= {name: of_time[name] for name in OF_TIME if name in self.by}
         if not columns:
             return rows
         rows = rows.with_columns(**columns)
@@ -200,7 +206,8 @@ class LogRows:
             )
             rows = rows.join(ends, on="user", how="left").with_columns(lit(self.span[1]).alias("log end"))
         if "days" in self.needs:
-            days = 1 if "day" in self.by else self.span[1] // DAY - self.span[0] // DAY + 1
+            first, last = (local_micros(time, self.timezone) // DAY for time in self.span)
+            days = 1 if "day" in self.by else last - first + 1
             rows = rows.with_columns(lit(days).alias("days"))
         return rows
 
@@ -227,6 +234,16 @@ class LogRows:
             rows = rows.join(totals, on=["user", *self.by], how="left")
         names = [name for measure in self.measures for name in sum_names(measure)]
         return self.log.engine.keep(rows.with_columns(*(col(name).fill_null(0.0) for name in names)))
+
+    @cached_property
+    def starts(self) -> tuple[int, int]:
+        """The earliest and the latest time at which a query or an event without a query begins; UTC needs none."""
+        if self.timezone == UTC:
+            return (0, 0)
+        start = col(START.name)
+        ends = self.passed.whole.select(start.min().alias("low"), start.max().alias("high"))
+        row = self.log.engine.fetch(ends).to_pylist()[0]
+        return (row["low"], row["high"]) if row["low"] is not None else (0, 0)
 
     @cached_property
     def span(self) -> tuple[int, int]:

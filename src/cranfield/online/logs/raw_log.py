@@ -61,7 +61,8 @@ class RawLog:
     segments: tuple[str, ...]
     columns: ColumnMap
     rejected: tuple[tuple[str, int, str], ...] = ()
-    """Rows that were left out because they have more or fewer cells than the header: path, row, what is wrong."""
+    """Rows that were left out because they have more or fewer cells than the header, or are not UTF-8: path, row, what
+    is wrong."""
     notes: tuple[str, ...] = field(default=())
 
 

@@ -95,10 +95,23 @@ def need_columns(raw: RawLog) -> None:
     for table, names, roles in tables:
         for role in roles:
             if role not in table.paths:
+                _check_readable(raw, table)
                 usual = ", ".join(names[role])
                 raise DataError(
                     table.origin, None, f"no column for the {role}: expected {usual}; or name it in columns="
                 )
+
+
+def _check_readable(raw: RawLog, table: RawTable) -> None:
+    """Raise an error if no row can be read, so that columns are not to be found."""
+    import narwhals as nw
+
+    bad = nw.col("_unreadable").fill_null(False).cast(nw.Int64).sum()
+    row = raw.engine.fetch(table.frame.select(nw.len().alias("rows"), bad.alias("bad"))).to_pylist()[0]
+    if row["rows"] and row["bad"] == row["rows"]:
+        every = "its only row" if row["rows"] == 1 else f"none of its {row['rows']:,} rows"
+        cannot = "cannot be read" if row["rows"] == 1 else "can be read"
+        raise DataError(table.origin, None, f"{every} {cannot}: expected JSON objects, one per line, in UTF-8")
 
 
 def build_log(raw: RawLog, first: int, notes: list[str]) -> Log:
