@@ -1,4 +1,4 @@
-"""Click models, from a Parquet file with a row per impression.
+"""Click models, from a Parquet file with a row per impression; and off-policy estimates from a million decisions.
 
 `python -m bench.clicks NAME FOLDER` runs one contestant in its own process, and prints seconds and bytes as JSON. The
 time goes from opening the file to the parameters after 50 EM steps (one pass for DCM, which is counted), without
@@ -22,7 +22,10 @@ STEPS = 50
 LIMITS = {"PBM": 3.0, "UBM": 6.0, "DCM": 6.0, "DBN": 30.0, "CCM": 30.0}
 """Seconds for a million sessions."""
 COUNTS_MANY, COUNTS_FEW = (f"counts of PBM, {size:,} sessions, 500 queries" for size in (MANY, FEW))
-CONTESTANTS = (*LIMITS, COUNTS_MANY, COUNTS_FEW)
+OFF_POLICY = "off-policy"
+OFF_POLICY_LIMIT = 5.0
+"""Seconds for all estimates of a new policy, from a million logged decisions."""
+CONTESTANTS = (*LIMITS, COUNTS_MANY, COUNTS_FEW, OFF_POLICY)
 
 
 def clicks_log(folder: Path, sessions: int, queries: int = QUERIES) -> Path:
@@ -61,6 +64,32 @@ def clicks_log(folder: Path, sessions: int, queries: int = QUERIES) -> Path:
     return path
 
 
+def decisions(folder: Path) -> tuple[Path, Path]:
+    """A million logged decisions: 20,000 contexts with 5 actions, 100,000 users; and a new policy as a table."""
+    paths = folder / "decisions.parquet", folder / "new-policy.parquet"
+    if all(path.exists() for path in paths):
+        return paths
+    import pyarrow
+    from pyarrow import parquet
+
+    folder.mkdir(parents=True, exist_ok=True)
+    rng = np.random.default_rng(23)
+    logged, new = (rng.dirichlet(np.full(5, 3.0), QUERIES) for _ in range(2))
+    reward = rng.beta(1, 3, (QUERIES, 5))
+    context = rng.integers(0, QUERIES, MANY)
+    action = (rng.random((MANY, 1)) > np.cumsum(logged, axis=1)[context, :4]).sum(axis=1)
+    names, actions = np.char.add("q", np.arange(QUERIES).astype(str)), np.char.add("a", np.arange(5).astype(str))
+    table = {
+        "user": np.char.add("u", rng.integers(0, 100_000, MANY).astype(str)), "context": names[context],
+        "action": actions[action], "reward": (rng.random(MANY) < reward[context, action]).astype(np.float64),
+        "propensity": logged[context, action],
+    }  # fmt: skip
+    policy = {"context": np.repeat(names, 5), "action": np.tile(actions, QUERIES), "probability": new.ravel()}
+    for path, columns in zip(paths, (table, policy), strict=True):
+        parquet.write_table(pyarrow.table(columns), path)
+    return paths
+
+
 def main(name: str, folder: str) -> None:
     import duckdb  # noqa: F401
     import narwhals  # noqa: F401
@@ -77,6 +106,13 @@ def main(name: str, folder: str) -> None:
         path = str(clicks_log(Path(folder), MANY))
         began = time.perf_counter()
         fit_clicks(path, name, steps=STEPS, tolerance=0.0, level=None)
+        seconds, size = time.perf_counter() - began, peak_bytes()
+    elif name == OFF_POLICY:
+        from cranfield.online.policies import off_policy
+
+        log, policy = map(str, decisions(Path(folder)))
+        began = time.perf_counter()
+        off_policy(log, policy)
         seconds, size = time.perf_counter() - began, peak_bytes()
     else:
         path = str(clicks_log(Path(folder), MANY if name == COUNTS_MANY else FEW, 500))

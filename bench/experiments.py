@@ -48,12 +48,10 @@ def table(folder: Path, users: int = USERS) -> Path:
 
 
 def ours(folder: Path) -> Timed:
-    from cranfield.online.engines import open_engine
     from cranfield.online.experiments.ab_analysis import analyse
 
     def work(path: Path) -> list[float]:
-        with open_engine("duckdb") as engine:
-            result = analyse(str(path), METRICS, covariates=["revenue=revenue_before"], engine=engine)
+        result = analyse(str(path), METRICS, covariates=["revenue=revenue_before"])
         return [row.effect.p for row in result.rows]
 
     work(table(folder, 1_000))

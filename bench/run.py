@@ -288,13 +288,26 @@ def logs(folder: Path, repeats: int) -> Part:
 
 
 def click_models(folder: Path, repeats: int) -> Part:
-    from bench.clicks import CONTESTANTS, COUNTS_FEW, COUNTS_MANY, LIMITS, MANY, RANKS, clicks_log
+    from bench.clicks import (
+        CONTESTANTS,
+        COUNTS_FEW,
+        COUNTS_MANY,
+        LIMITS,
+        MANY,
+        OFF_POLICY,
+        OFF_POLICY_LIMIT,
+        RANKS,
+        clicks_log,
+        decisions,
+    )
 
     clicks_log(folder, MANY)  # made before the clock starts
+    decisions(folder)
     rows = in_turns("bench.clicks", CONTESTANTS, repeats, str(folder))
     targets = [Target(f"s, {label}", rows[label].get("seconds"), at_most=limit) for label, limit in LIMITS.items()]
     more = quotient(rows[COUNTS_MANY].get("peak"), rows[COUNTS_FEW].get("peak"))
     targets.append(Target("times the bytes of counts, with four times the sessions", more, at_most=1.1))
+    targets.append(Target("s, off-policy estimates", rows[OFF_POLICY].get("seconds"), at_most=OFF_POLICY_LIMIT))
     return Part(f"click models, {MANY:,} sessions x {RANKS} ranks from a Parquet file, 50 EM steps", rows, targets)
 
 

@@ -20,7 +20,7 @@ import cranfield
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = {
     "answers": 8, "building": 5, "calibration": 5, "clicks": 4, "compare": 5, "experiments": 7, "fusion": 1,
-    "interleaving": 4, "online": 4, "organisers": 1, "sessions": 5, "several_collections": 2,
+    "gate": 3, "interleaving": 4, "online": 4, "organisers": 2, "sessions": 5, "several_collections": 2,
 }  # fmt: skip
 """The pages, with the least number of blocks of command lines: a page whose blocks are not found must not pass."""
 
@@ -42,7 +42,7 @@ def shown_and_printed(block: str, folder: Path) -> tuple[list[str], list[str]]:
 def test_the_command_lines_of_a_page_print_what_it_shows(name: str, tmp_path: Path) -> None:
     text = (DOCS / f"{name}.md").read_text("utf-8")
     shutil.copytree(Path(cranfield.__file__).parent / "samples", tmp_path / "sample")
-    for path, content in re.findall(r"^```(?:json|tsv) (\S+)\n(.*?\n)```$", text, re.DOTALL | re.MULTILINE):
+    for path, content in re.findall(r"^```(?:json|tsv|toml) (\S+)\n(.*?\n)```$", text, re.DOTALL | re.MULTILINE):
         (tmp_path / path).write_text(content, encoding="utf-8")
     blocks = re.findall(r"^```console\n(.*?)\n```$", text, re.DOTALL | re.MULTILINE)
     assert len(blocks) >= PAGES[name]

@@ -2,7 +2,7 @@
 Reading runs and judgments, ranking, joining, resampling, comparing texts: the loops that numpy cannot do.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, TypedDict
 
 import numpy
@@ -249,6 +249,20 @@ def join_dicts(
     Join runs, given as (name, dict topic -> document -> score), with judgments.
     """
 
+def join_tuples(
+    judged: Judged, tuples: list[Any], topic: int, doc: int, score: int, single_precision: bool
+) -> tuple[Joined, NDArray[numpy.int32]] | None:
+    """
+    Join one run, given as tuples. Return the hits and the judged topics; None if a row is unusual.
+    """
+
+def join_columns(
+    judged: Judged, topics: list[Any], docs: list[Any], scores: NDArray[numpy.float64], single_precision: bool
+) -> tuple[Joined, NDArray[numpy.int32]] | None:
+    """
+    Join one run, given as columns. Return the hits and the judged topics; None if a row is unusual.
+    """
+
 def by_document(table: Table, place: NDArray[numpy.int64]) -> tuple[Judged, NDArray[numpy.int64], NDArray[numpy.int64]]:
     """
     Every document once, numbered by topic and id, with its highest grade; the rows sorted by document and by the
@@ -484,6 +498,19 @@ def interleave_lists(
 def seeded_uniform(seed: int, stream: int) -> float:
     """A random number in [0, 1) that depends only on its arguments."""
 
+def group_sums(
+    group: NDArray[numpy.int32],
+    groups: int,
+    columns: Sequence[NDArray[numpy.float64] | NDArray[numpy.int64]],
+    shift: NDArray[numpy.float64],
+    first: NDArray[numpy.int32],
+    second: NDArray[numpy.int32],
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    For each group of rows: the sums of columns minus their shifts, and of the products of pairs of them; flat arrays.
+    """
+
 class Words:
     """Texts as numbered words; lines are sentences."""
 
@@ -543,3 +570,14 @@ def clipped_grams(
 
 def stem_of(word: str, stemmer: str) -> str:
     """The stem of a lower-case ASCII word."""
+
+def top_of_rows(
+    values: NDArray[numpy.float64],
+    grades: NDArray[numpy.float64],
+    exists: NDArray[numpy.bool_] | None,
+    most: int,
+    least: float,
+) -> tuple[NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.int32], NDArray[numpy.float64]]:
+    """
+    Row, rank, column and grade of the largest values of each row that have a grade of at least `least`.
+    """

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 
 class CranfieldError(Exception):
     """The base class of all errors of this package. The message is written for users; no traceback is needed."""
@@ -35,3 +38,11 @@ class NotedWarning(CranfieldWarning):
 
 class SameRunWarning(CranfieldWarning):
     """Two runs cannot be told apart: perhaps one run is given twice."""
+
+
+def warn_caller(message: str, category: type[Warning] = CranfieldWarning) -> None:
+    """Warn, and point at the line outside this package that called it, however deep the warning arises."""
+    level, frame = 1, sys._getframe(1)
+    while frame is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == __package__:
+        level, frame = level + 1, frame.f_back  # type: ignore[assignment]
+    warnings.warn(message, category, stacklevel=level + 1 if frame is not None else 2)

@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
+from importlib import import_module
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,7 +20,26 @@ from cranfield.frames import Tidy
 from cranfield.table import Column, Table
 
 
-class Record(Tidy):
+class Shown(Tidy):
+    """A result with columns that a notebook shows as a table, and that may have a figure."""
+
+    def table(self) -> Table:
+        """A row per entry of `columns`."""
+        return table_of(self.columns(), notes=tuple(getattr(self, "notes", ())))
+
+    def plot(self, **options: Any) -> Any:
+        """The figure of this result, which a notebook shows; `options` are those of its `describe_` function.
+
+        An error names the results that have a figure.
+        """
+        # report/ comes after all results, which is why it is imported by its name.
+        return import_module("cranfield.report.figures.result_figures").figure_of(self, **options)
+
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
+
+class Record(Shown):
     """A result that can be shown in a terminal, a notebook or a paper, and read as JSON or as a frame."""
 
     facts: ClassVar[tuple[str, ...]] = ()
@@ -27,10 +47,6 @@ class Record(Tidy):
 
     def _metadata(self) -> dict[str, Any]:
         return self._facts(*self.facts)
-
-    def table(self) -> Table:
-        """A row per entry of `columns`."""
-        return table_of(self.columns(), notes=tuple(getattr(self, "notes", ())))
 
     def to_dict(self) -> dict[str, Any]:
         """Notes, facts and a row per entry of `columns`, ready for JSON; undefined is None."""
@@ -50,9 +66,6 @@ class Record(Tidy):
 
     def __repr__(self) -> str:
         return str(self)  # for dataclasses with repr=False
-
-    def _repr_html_(self) -> str:
-        return self.table().html()
 
     def _facts(self, *names: str) -> dict[str, Any]:
         """Some attributes by name, as JSON holds them."""

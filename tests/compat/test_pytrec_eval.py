@@ -154,3 +154,32 @@ def test_parsing() -> None:
 def test_aggregates(measure: str) -> None:
     values = [-0.5, 0.25, 2.0]
     assert ours.compute_aggregated_measure(measure, values) == pytrec_eval.compute_aggregated_measure(measure, values)
+
+
+@pytest.mark.parametrize("level", [np.int64(2), np.uint8(2), True, np.int32(1), 2])
+def test_the_level_may_be_any_whole_number(level: Any) -> None:
+    for flag in (np.int64(1), np.int64(0), True, False):
+        results = [
+            module.RelevanceEvaluator(QREL, {"map"}, relevance_level=level, judged_docs_only_flag=flag).evaluate(RUN)
+            for module in (pytrec_eval, ours)
+        ]
+        assert same(*results)
+    numpy_true: Any = np.True_  # refused by pytrec_eval
+    truth = ours.RelevanceEvaluator(QREL, {"map"}, relevance_level=numpy_true).evaluate(RUN)
+    assert truth == ours.RelevanceEvaluator(QREL, {"map"}).evaluate(RUN)
+
+
+@pytest.mark.parametrize("level", [1.5, "1", None, np.float64(1.0)])
+def test_other_levels_are_a_type_error(level: Any) -> None:
+    for module in (pytrec_eval, ours):
+        with pytest.raises(TypeError):
+            module.RelevanceEvaluator(QREL, {"map"}, relevance_level=level)
+
+
+def test_the_version_and_the_names_of_measures() -> None:
+    assert ours.__version__ == pytrec_eval.__version__
+    assert ours.supported_measures == pytrec_eval.supported_measures
+    for nickname, members in ours.supported_nicknames.items():
+        assert members == pytrec_eval.supported_nicknames[nickname]
+    with pytest.raises(AttributeError):
+        _ = ours.unknown

@@ -28,6 +28,12 @@ def test_best_median_worst_spread_and_rank_of_each_topic() -> None:
     assert list(by_topic(sheet)) == ["1", "2", "3"]  # −0.25, 0, 0; of equals, the lower best first
 
 
+def test_a_note_says_that_one_of_several_best_runs_is_named() -> None:
+    note = "best run, worst run: of several runs with the same score, the first"
+    assert note in topic_sheet(SCORES).notes  # topic 3: all have 0.6
+    assert note not in topic_sheet(SCORES.select(topics=["1"])).notes
+
+
 def test_the_orders_of_topics() -> None:
     assert list(by_topic(topic_sheet(SCORES))) == ["2", "1", "3"]  # medians 0.1, 0.45, 0.6
     assert list(by_topic(topic_sheet(SCORES, sort="spread"))) == ["1", "2", "3"]  # 0.7, 0.3, 0

@@ -12,6 +12,8 @@ void bind_resampling(nanobind::module_& m);
 void bind_pools(nanobind::module_& m);
 void bind_clicks(nanobind::module_& m);
 void bind_interleaving(nanobind::module_& m);
+void bind_sums(nanobind::module_& m);
 void bind_words(nanobind::module_& m);
+void bind_matrix(nanobind::module_& m);
 
 }  // namespace cranfield

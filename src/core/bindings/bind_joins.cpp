@@ -1,4 +1,6 @@
 // Joins of tables, files and dicts with judgments.
+#include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <string>
@@ -161,6 +163,112 @@ JoinedDict join_dicts(const Judged& judged, const nb::typed<nb::list, std::pair<
     return to_python(std::move(joined));
 }
 
+// One run, given row by row as (topic, document, score), in any order. Takes only str and plain numbers, because no Python code
+// may run while it keeps pointers into the strings.
+class RowJoin {
+public:
+    RowJoin(const Judged& judged, const JoinOptions& options) : judged_(judged), ranker_(options), lists_(judged.topics.size()) {}
+
+    // Whether the row could be read.
+    bool add(PyObject* topic, PyObject* doc, double score) {
+        if (topic != last_topic_) {
+            std::string_view name;
+            if (!text_of(topic, name)) return false;
+            last_topic_ = topic;
+            number_ = judged_.index.topic(name);
+            if (number_ >= 0 && lists_[static_cast<std::size_t>(number_)].empty()) topics.push_back(number_);
+        }
+        std::string_view id;
+        if (!text_of(doc, id) || std::isnan(score)) return false;
+        if (number_ >= 0) lists_[static_cast<std::size_t>(number_)].push_back({score, Id::at(nullptr, id)});
+        return true;
+    }
+    // Ranks the lists. False: a document appears twice.
+    bool finish(Joined& joined) {
+        joined.add_run("run", 0);
+        std::vector<Joined::Part> parts;
+        for (const std::int32_t topic : topics) {
+            const auto row = static_cast<std::size_t>(topic);
+            ranker_.documents.swap(lists_[row]);
+            ranker_.set_unique(false);
+            ranker_.run(nullptr, judged_.index, topic);
+            if (ranker_.has_duplicate) return false;
+            joined.retrieved[row] = static_cast<std::int32_t>(ranker_.retrieved);
+            joined.missing[row] = 0;
+            parts.emplace_back(row, ranker_, nullptr);
+            ranker_.documents.clear();
+        }
+        joined.add(std::move(parts));
+        return true;
+    }
+
+    std::vector<std::int32_t> topics;  // the judged topics of the run, in order of appearance
+
+private:
+    static bool text_of(PyObject* object, std::string_view& text) {
+        if (!PyUnicode_CheckExact(object)) return false;
+        Py_ssize_t size = 0;
+        const char* bytes = PyUnicode_AsUTF8AndSize(object, &size);
+        if (!bytes) PyErr_Clear();
+        if (!bytes || size == 0 || static_cast<std::size_t>(size) > kLongestId) return false;
+        text = {bytes, static_cast<std::size_t>(size)};
+        return true;
+    }
+
+    const Judged& judged_;
+    Ranker ranker_;
+    std::vector<std::vector<Ranker::Document>> lists_;
+    PyObject* last_topic_ = nullptr;
+    std::int32_t number_ = -1;
+};
+
+// The hits and the judged topics of the run; nothing if a row is not text, text and a number, or a document appears twice.
+using JoinedRows = std::optional<std::tuple<JoinedDict, Vector1<std::int32_t>>>;
+
+JoinedRows finished(RowJoin& rows, const Judged& judged) {
+    Joined joined(judged.topics.size());
+    if (!rows.finish(joined)) return std::nullopt;
+    return std::tuple{to_python(std::move(joined)), to_numpy(std::move(rows.topics))};
+}
+
+JoinedRows join_tuples(const Judged& judged, const Objects& tuples, std::size_t topic, std::size_t doc, std::size_t score,
+                       bool single_precision) {
+    RowJoin rows(judged, join_options("score", single_precision, "error", 0, nullptr, false));
+    const auto fields = static_cast<Py_ssize_t>(std::max({topic, doc, score})) + 1;
+    for (const nb::handle row : tuples) {
+        PyObject* const tuple = row.ptr();
+        if (!PyTuple_Check(tuple) || PyTuple_GET_SIZE(tuple) < fields) return std::nullopt;
+        PyObject* const value = PyTuple_GET_ITEM(tuple, static_cast<Py_ssize_t>(score));
+        double number = 0;
+        if (PyFloat_Check(value)) {
+            number = PyFloat_AS_DOUBLE(value);
+        } else if (PyLong_CheckExact(value)) {
+            number = PyLong_AsDouble(value);
+            if (number == -1.0 && PyErr_Occurred()) {
+                PyErr_Clear();
+                return std::nullopt;
+            }
+        } else {
+            return std::nullopt;
+        }
+        if (!rows.add(PyTuple_GET_ITEM(tuple, static_cast<Py_ssize_t>(topic)), PyTuple_GET_ITEM(tuple, static_cast<Py_ssize_t>(doc)), number))
+            return std::nullopt;
+    }
+    return finished(rows, judged);
+}
+
+JoinedRows join_columns(const Judged& judged, const Objects& topics, const Objects& docs, const Column<double>& scores,
+                        bool single_precision) {
+    if (topics.size() != scores.size() || docs.size() != scores.size()) return std::nullopt;
+    RowJoin rows(judged, join_options("score", single_precision, "error", 0, nullptr, false));
+    const std::span<const double> values = span_of(scores);
+    for (std::size_t row = 0; row < values.size(); ++row)
+        if (!rows.add(PyList_GET_ITEM(topics.ptr(), static_cast<Py_ssize_t>(row)),
+                      PyList_GET_ITEM(docs.ptr(), static_cast<Py_ssize_t>(row)), values[row]))
+            return std::nullopt;
+    return finished(rows, judged);
+}
+
 }  // namespace
 
 void bind_joins(nb::module_& m) {
@@ -180,6 +288,10 @@ void bind_joins(nb::module_& m) {
           "numbers"_a = nb::none(), "scores"_a = false, "Join runs in memory with judgments.");
     m.def("join_dicts", &join_dicts, "judged"_a, "runs"_a, "order"_a, "single_precision"_a, "depth"_a, "numbers"_a = nb::none(),
           "scores"_a = false, "Join runs, given as (name, dict topic -> document -> score), with judgments.");
+    m.def("join_tuples", &join_tuples, "judged"_a, "tuples"_a, "topic"_a, "doc"_a, "score"_a, "single_precision"_a,
+          "Join one run, given as tuples. Return the hits and the judged topics; None if a row is unusual.");
+    m.def("join_columns", &join_columns, "judged"_a, "topics"_a, "docs"_a, "scores"_a, "single_precision"_a,
+          "Join one run, given as columns. Return the hits and the judged topics; None if a row is unusual.");
 }
 
 }  // namespace cranfield

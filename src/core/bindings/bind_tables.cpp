@@ -109,6 +109,9 @@ Table table_from_columns(const std::optional<AnyList>& names, const AnyList& top
         std::vector<Kept> rows;
     };
     std::vector<Rows> lists;
+    PyObject *last_topic = nullptr, *last_label = nullptr;  // the same object needs no look-up
+    std::int32_t topic = 0, label = 0, last_name = -1;
+    std::size_t list_at = 0;
     for (std::size_t row = 0; row < rows; ++row) {
         const auto item = [row](const nb::handle& list) { return PyList_GET_ITEM(list.ptr(), static_cast<Py_ssize_t>(row)); };
         std::int32_t name = 0;
@@ -121,13 +124,17 @@ Table table_from_columns(const std::optional<AnyList>& names, const AnyList& top
         const std::string_view topic_id = text.of(item(topics)), id = text.of(item(docs));
         check_id(topic_id, "topic");
         check_id(id, "document");
-        const std::int32_t topic = builder.topic(topic_id);
-        const std::uint64_t key = (static_cast<std::uint64_t>(name) << 32) | static_cast<std::uint32_t>(topic);
-        const auto [list, fresh] = list_number.try_emplace(key, lists.size());
-        if (fresh) lists.push_back({name, topic, {}});
-        lists[list->second].rows.push_back({id, to_double(item(values), topic_id, id, what),
-                                            ranks ? to_double(item(*ranks), topic_id, id, "rank") : 0.0,
-                                            labels ? builder.label(text.of(item(*labels))) : 0, row});
+        if (item(topics) != last_topic || name != last_name) {
+            last_topic = item(topics), last_name = name;
+            topic = builder.topic(topic_id);
+            const std::uint64_t key = (static_cast<std::uint64_t>(name) << 32) | static_cast<std::uint32_t>(topic);
+            const auto [list, fresh] = list_number.try_emplace(key, lists.size());
+            if (fresh) lists.push_back({name, topic, {}});
+            list_at = list->second;
+        }
+        if (labels && item(*labels) != last_label) label = builder.label(text.of(last_label = item(*labels)));
+        lists[list_at].rows.push_back({id, to_double(item(values), topic_id, id, what),
+                                       ranks ? to_double(item(*ranks), topic_id, id, "rank") : 0.0, label, row});
     }
     const OnDuplicate rule = make_rule(on_duplicate);
     IdTable seen;

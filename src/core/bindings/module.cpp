@@ -13,5 +13,7 @@ NB_MODULE(_core, m) {
     cranfield::bind_pools(m);
     cranfield::bind_clicks(m);
     cranfield::bind_interleaving(m);
+    cranfield::bind_sums(m);
     cranfield::bind_words(m);
+    cranfield::bind_matrix(m);
 }

@@ -6,7 +6,6 @@ The runs are joined once with the documents that any of the dimensions judges.
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -19,7 +18,7 @@ from cranfield import _core
 from cranfield.assessed.attachment import Attachment, Moves, Placed
 from cranfield.assessed.segments import ranges, segment_starts
 from cranfield.collection.qrels import Qrels
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index
 
@@ -230,9 +229,8 @@ def _warn_unshared(tables: Mapping[str, Mapping[str, Any]]) -> None:
     every = dict.fromkeys(topic for table in tables.values() for topic in table)
     unshared = [topic for topic in every if topic not in shared]
     if unshared:
-        warnings.warn(
+        warn_caller(
             f"{counted(len(unshared), 'topic is', 'topics are')} not judged in all dimensions, and left out of means "
             f"over all dimensions: {listed(unshared)}",
             CranfieldWarning,
-            stacklevel=2,
         )

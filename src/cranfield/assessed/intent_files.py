@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 
 from cranfield.assessed.segments import position_in_segment
 from cranfield.collection.side_files import read_side_file
-from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.errors import DataError, UsageError, warn_caller
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index
 
@@ -191,9 +190,9 @@ def _warn_unjudged(side: _Side, of_topic: Index, labels: list[str], topics: list
         if (number, intent) not in useful
     ]
     if unused:
-        warnings.warn(
+        warn_caller(
             f"{side.origin}: {counted(len(unused), 'intent has', 'intents have')} a probability but no relevant "
-            f"document; the other intents of the topic share it: {listed(unused)}", CranfieldWarning, 4,
+            f"document; the other intents of the topic share it: {listed(unused)}"
         )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -21,7 +20,7 @@ from cranfield.assessed.intent_files import (
 )
 from cranfield.assessed.segments import Judged, position_in_segment, ranges, row_blocks, segment_starts, starts_of
 from cranfield.collection.qrels import Qrels
-from cranfield.errors import CranfieldWarning
+from cranfield.errors import CranfieldWarning, warn_caller
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index
 
@@ -275,4 +274,4 @@ def _warn_empty(names: list[str]) -> None:
     if names:
         intents = counted(len(names), "intent without relevant documents is", "intents without relevant documents are")
         message = f"{intents} left out: {listed(names)}"
-        warnings.warn(message, CranfieldWarning, stacklevel=3)
+        warn_caller(message, CranfieldWarning)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -11,19 +10,19 @@ import numpy as np
 
 from cranfield import _core
 from cranfield.assessed.attachment import Attachment
-from cranfield.assessed.by_rank import ByRank
 from cranfield.assessed.dimensions import judged_in_dimensions
 from cranfield.assessed.intent_files import DISTRIBUTIONS, descriptions
 from cranfield.assessed.intents import judged_by_intent
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.joined_runs import join_runs
 from cranfield.assessed.lists import Assessed
+from cranfield.assessed.matrix_lists import assess_arrays as assess_arrays
 from cranfield.assessed.sampling import AS_STRATA, has_strata, sample_of
-from cranfield.assessed.segments import Judged
 from cranfield.assessed.together import sets_together
+from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.records import NO_LABEL
-from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.types import Array, Progress
 
 HIGHEST = 1000.0
@@ -34,7 +33,9 @@ TYPES_FROM = "intent types: from "
 """The beginning of the note that names the source of intent types."""
 
 
-def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Progress | None = None) -> Assessed:
+def join(
+    qrels: QrelsLike, runs: RunsLike, options: JoinOptions | None = None, progress: Progress | None = None
+) -> Assessed:
     """Assessed lists of every run on every judged topic.
 
     `qrels` is anything that `Qrels.of` takes. `runs` is one run or a list of them: paths, globs, dicts, frames, `Run`s;
@@ -50,7 +51,7 @@ def join(qrels: Any, runs: Any, options: JoinOptions | None = None, progress: Pr
     grade = prepared.judged.grade if prepared.grade is None else prepared.grade
     lists = join_runs(prepared.judged, grade, runs, options, progress, judgments)
     for message in _odd_grades(judgments, grade):
-        warnings.warn(message, CranfieldWarning, stacklevel=2)
+        warn_caller(message, CranfieldWarning)
     notes = (*judgments.notes, *prepared.notes)
     if options.together is not None:
         if prepared.attachments:
@@ -137,12 +138,11 @@ def _warn_of_few_intents(qrels: Qrels, judged: int) -> None:
     again = len(qrels) - judged
     have = "has" if again == 1 else "have"
     if again * FEW < judged:
-        warnings.warn(
+        warn_caller(
             f"{qrels.path or 'the judgments'}: column 2 is read as the intent, because {again:,} of {judged:,} "
             f"documents {have} two labels in a topic; if it is a round or an iteration, read the judgments with "
             "format='trec'",
             CranfieldWarning,
-            stacklevel=2,
         )
 
 
@@ -163,54 +163,3 @@ def _about_intents(options: JoinOptions, types: Any) -> tuple[str, ...]:
 def _source(thing: Any) -> str:
     path = os.fspath(thing) if isinstance(thing, str | os.PathLike) else "a mapping"
     return "standard input" if path == "-" else path
-
-
-def assess_arrays(grades: Any, scores: Any, mask: Any = None) -> Assessed:
-    """Assessed lists from matrices (queries × documents), for training rankers.
-
-    `mask` is true where a document exists; NaN in `grades` is an unjudged document. Of tied documents the one in the
-    higher column comes first, as in trec_eval's rule for document ids.
-
-    >>> lists = assess_arrays([[0, 1, 2]], [[0.1, 0.9, 0.5]])
-    >>> lists.grade.tolist()
-    [1.0, 2.0, 0.0]
-    """
-    try:
-        grade, score = np.asarray(grades, dtype=np.float64), np.asarray(scores, dtype=np.float64)
-    except (ValueError, TypeError) as error:
-        raise UsageError(f"grades and scores must be matrices of numbers (queries × documents): {error}") from None
-    exists = np.ones(score.shape, dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
-    if grade.ndim != 2 or grade.shape != score.shape or exists.shape != score.shape:
-        raise UsageError(f"shapes {grade.shape}, {score.shape} and {exists.shape}: all must be queries × documents")
-    if np.isnan(score[exists]).any():
-        row, column = np.argwhere(np.isnan(score) & exists)[0]
-        raise DataError("scores", None, f"NaN at query {row}, document {column}")
-    queries, documents = score.shape
-    backwards = slice(None, None, -1)
-    order = np.lexsort((-score[:, backwards], ~exists[:, backwards]), axis=1)  # documents of score -inf exist too
-    order = documents - 1 - order
-    length = exists.sum(axis=1)
-    row, column = np.nonzero(np.arange(documents) < length[:, None])  # every document, from the top of each list down
-    document = order[row, column]
-    ranked_grade, ranked_score = grade[row, document], score[row, document]
-    begins = np.ones(len(row), dtype=bool)  # whether a document is the first of its tie
-    begins[1:] = (row[1:] != row[:-1]) | (ranked_score[1:] != ranked_score[:-1])
-    starts = np.flatnonzero(begins)
-    sizes = np.diff(np.append(starts, len(row)))
-    first = np.repeat(column[starts] + 1, sizes)
-    last = np.repeat(column[starts] + sizes, sizes)
-    hit = ~np.isnan(ranked_grade)
-    judged = exists & ~np.isnan(grade)
-    return Assessed.grid(
-        ["run"],
-        [str(q) for q in range(queries)],
-        retrieved=length,
-        missing=np.zeros(queries, dtype=bool),
-        row=row[hit],
-        rank=column[hit] + 1,
-        grade=ranked_grade[hit],
-        tie_first=first[hit],
-        tie_last=last[hit],
-        judged=Judged.of(np.nonzero(judged)[0], grade[judged], queries),
-        notes=("order: score",),
-    ).replace(scores=ByRank(np.cumsum(length) - length, {"score": ranked_score}))

@@ -6,7 +6,6 @@ Measures of reading time or of text read need the length of every document in a 
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +23,7 @@ from cranfield.collection.first_block import check_lines
 from cranfield.collection.side_files import SideTable, read_side_file
 from cranfield.collection.source import Buffer, load, shown_path
 from cranfield.collection.structured import frame_columns, is_frame, parquet_table
-from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index
 
@@ -146,7 +145,7 @@ class LengthTable:
                 column[without] = values.get(name, np.nan)
             lengths = [f"{value:g}{f' {name}' if name != 'length' else ''}" for name, value in values.items()]
             mean = " (the mean)" if assumed == "mean" else ""
-            warnings.warn(f"{documents}; assumed: {' and '.join(lengths)}{mean}", CranfieldWarning, stacklevel=2)
+            warn_caller(f"{documents}; assumed: {' and '.join(lengths)}{mean}", CranfieldWarning)
         return Lengths(begin, columns)
 
     def _assumed(self, name: str, assumed: float | str) -> float:

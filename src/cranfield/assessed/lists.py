@@ -216,6 +216,11 @@ class Assessed:
 
         return self._once(("hits", cutoff), make)
 
+    @property
+    def ranks_on_demand(self) -> bool:
+        """Whether it is cheaper to ask for the hits down to a cutoff than to choose among all hits."""
+        return False
+
     def as_hits(self, row: Index, rank: Index, grade: Array, weight: Array | None) -> Hits:
         """Hits of these lists."""
         return Hits(self.rows, row, rank, grade, weight)
@@ -243,6 +248,9 @@ class Assessed:
 
         def make() -> Hits:
             if cutoff is not None:
+                if self.ranks_on_demand:
+                    top = self.hits(cutoff)
+                    return top.where(self.counts(top.grade, rel))
                 every = self.relevant(rel)
                 return every.where(every.rank <= cutoff) if cutoff < self.deepest else every
             return self.hits().where(self.counts(self.grade, rel))
@@ -277,10 +285,16 @@ class Assessed:
                 start = segment_starts(topic, len(self.judged.start) - 1)
                 units = Units(start, gains, self.judged.size[worth].astype(np.int64))
                 return Ideal(*units.ideal(), self.set_of_row, units)
-            best_first = np.lexsort((-gains, topic))
-            return Ideal(segment_starts(topic, len(self.judged.start) - 1), gains[best_first], self.set_of_row)
+            start = segment_starts(topic, len(self.judged.start) - 1)
+            if ((gains[1:] > gains[:-1]) & (topic[1:] == topic[:-1])).any():  # a higher grade may gain less
+                gains = gains[np.lexsort((-gains, topic))]
+            return Ideal(start, gains, self.set_of_row)
 
         return self._once(("ideal", gain), make)
+
+    def ideal_down_to(self, gain: Gains, cutoff: int | None) -> Ideal:
+        """The ideal list of each topic, at least down to rank `cutoff`."""
+        return self.ideal(gain)
 
     @cached_property
     def document_start(self) -> NDArray[np.int64]:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from html.entities import html5
@@ -17,7 +16,7 @@ from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
 from cranfield.collection.topic_record import PART, TEXTS, Found, Record, fields_of, record_of, shortened
-from cranfield.errors import CranfieldWarning, DataError
+from cranfield.errors import CranfieldWarning, DataError, warn_caller
 from cranfield.text import counted
 
 # ---------------------------------------------------------------------------------------------------- elements in
@@ -265,7 +264,7 @@ def read_xml(text: str, path: str) -> Found:
     if topics and others:
         names = ", ".join(sorted({f"<{element.name}>" for element in others}))
         ignored = counted(len(others), "element outside the topics was", "elements outside the topics were")
-        warnings.warn(f"{path}: {ignored} ignored: {names}", CranfieldWarning, stacklevel=3)
+        warn_caller(f"{path}: {ignored} ignored: {names}", CranfieldWarning)
     for element in topics or root.children:
         yield element.line, _record(element, root.lang, path)
 

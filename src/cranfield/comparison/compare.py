@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -21,7 +20,7 @@ from cranfield.comparison.registry import PairTest, TestSettings, find_test, own
 from cranfield.comparison.resampling import check_resampling
 from cranfield.comparison.result import Comparison, Family
 from cranfield.comparison.test_result import Assumption, check_alpha, check_alternative
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.scores.scores import Scores
 from cranfield.types import Index64, Progress
 
@@ -100,7 +99,7 @@ def compare(
         done = families[-1].tests.resamples
         if done is not None and done < settings.resamples:  # after Ctrl-C, the other families do not take longer
             message = f"interrupted after {done:,} of {settings.resamples:,} resamples"
-            warnings.warn(message, CranfieldWarning, stacklevel=2)  # some outputs do not show notes
+            warn_caller(message, CranfieldWarning)  # some outputs do not show notes
             settings = replace(settings, resamples=done)
     if not families:
         raise UsageError("compare: there is no measure to compare by; name one, or leave out `measure` to use all")

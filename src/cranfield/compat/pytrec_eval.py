@@ -5,8 +5,8 @@
     evaluator = pytrec_eval.RelevanceEvaluator(qrel, {"map", "ndcg_cut.10"})
     results = evaluator.evaluate(run)   # {topic: {measure: value}}
 
-Names, keys and values are the same (trec_eval 9.0.8 on dicts); it is several times faster. docs/trec_eval.md lists the
-differences.
+Names, keys and values are the same (trec_eval 9.0.8 on dicts); it is several times faster. docs/pytrec_eval.md
+lists the differences.
 """
 
 from __future__ import annotations
@@ -14,25 +14,37 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from functools import cache
+from operator import index
+from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
-from cranfield import _core
-from cranfield.compat.trec_lists import TrecQrels
-from cranfield.compat.trec_measures import NICKNAMES, TABLE, Setting
-from cranfield.compat.trec_request import Request
+if TYPE_CHECKING:
+    supported_nicknames: dict[str, set[str]]
+    supported_measures: set[str]
 
 T = TypeVar("T")
 
-supported_nicknames: dict[str, set[str]] = {
-    nickname: {name for name in members if name in {entry.name for entry in TABLE if entry.since <= 9}}
-    for nickname, members in NICKNAMES.items()
-    if nickname in ("official", "set", "all_trec")
-}
-supported_measures: set[str] = set(supported_nicknames["all_trec"])
+__version__ = "0.5.11"
+"""The version of pytrec_eval-terrier that this module replaces."""
 
 __all__ = ["RelevanceEvaluator", "parse_qrel", "parse_run", "supported_measures", "supported_nicknames"]
+
+
+def __getattr__(name: str) -> Any:
+    """The names of measures are read from trec_eval's table on first use, so that this module is imported fast."""
+    if name == "supported_nicknames":
+        return _nicknames()
+    if name == "supported_measures":
+        return _nicknames()["all_trec"]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+@cache
+def _nicknames() -> dict[str, set[str]]:
+    from cranfield.compat.trec_measures import NICKNAMES, TABLE
+
+    known = {entry.name for entry in TABLE if entry.since <= 9}
+    return {nickname: known.intersection(NICKNAMES[nickname]) for nickname in ("official", "set", "all_trec")}
 
 
 def parse_run(f_run: Iterable[str]) -> dict[str, dict[str, float]]:
@@ -72,6 +84,8 @@ def compute_aggregated_measure(measure: str, values: Sequence[float]) -> float:
     >>> compute_aggregated_measure("map", [0.5, 1.0])
     0.75
     """
+    import numpy as np
+
     if measure.startswith("num_"):
         return float(np.sum(values))
     if measure.startswith("gm_"):
@@ -96,12 +110,14 @@ class RelevanceEvaluator:
         relevance_level: int = 1,
         judged_docs_only_flag: bool = False,
     ) -> None:
-        for name, value in (("relevance_level", relevance_level), ("judged_docs_only_flag", judged_docs_only_flag)):
-            if not isinstance(value, int):
-                raise TypeError(f"{name} == {value!r}, must be an int")
+        from cranfield import _core
+        from cranfield.compat.trec_lists import TrecQrels
+        from cranfield.compat.trec_measures import Setting
+        from cranfield.compat.trec_request import Request
+
         self._request = Request(_combined(measures))
-        self._setting = Setting(level=relevance_level)
-        self._judged_only = bool(judged_docs_only_flag)
+        self._setting = Setting(level=_whole("relevance_level", relevance_level))
+        self._judged_only = bool(_whole("judged_docs_only_flag", judged_docs_only_flag))
         judged = {topic: documents for topic, documents in query_relevance.items() if len(documents) > 0}
         _check_keys(judged, "relevance")
         table = _with_numbers(judged, lambda lists: _core.table_from_dict(lists, "", "relevance"))
@@ -114,6 +130,10 @@ class RelevanceEvaluator:
             return {}
         if not isinstance(scores, dict):
             raise TypeError(f"scores are of type {type(scores).__name__}, must be a dict of dicts")
+        import numpy as np
+
+        from cranfield import _core
+
         _check_keys(scores, "scores")
         joined = _with_numbers(
             scores, lambda lists: _core.join_dicts(self._qrels.core, [("run", lists)], "score", True, 0)
@@ -132,6 +152,14 @@ class RelevanceEvaluator:
         ]
         by_topic = zip(*cells, strict=True) if cells else [()] * len(rows)
         return {topic: dict(zip(names, values, strict=True)) for (topic, _), values in zip(rows, by_topic, strict=True)}
+
+
+def _whole(name: str, value: Any) -> int:
+    """A whole number, also as a number of numpy, as True or as False."""
+    try:
+        return int(value) if type(value).__name__ in ("bool", "bool_") else index(value)
+    except TypeError:
+        raise TypeError(f"{name} == {value!r}, must be an int") from None
 
 
 def _check_keys(lists: Mapping[str, Mapping[str, float]], noun: str) -> None:
@@ -167,8 +195,8 @@ def _combined(measures: Iterable[str]) -> list[str]:
     """Expand nicknames, and combine the parameters of a measure that several names have."""
     parameters: dict[str, set[str]] = {}
     for measure in measures:
-        for name in supported_nicknames.get(measure, {measure}):
-            if name in supported_measures:
+        for name in _nicknames().get(measure, {measure}):
+            if name in _nicknames()["all_trec"]:
                 parameters.setdefault(name, set())
                 continue
             base, numbers = _with_parameters(name)
@@ -180,7 +208,7 @@ NUMBER = r"[0-9]+(?:\.[0-9]+)?"
 
 
 def _with_parameters(name: str) -> tuple[str, list[str]]:
-    for base in supported_measures:
+    for base in _nicknames()["all_trec"]:
         match = re.match(rf"{re.escape(base)}[._]({NUMBER}(?:,{NUMBER})*)", name)
         if match:
             return base, match.group(1).split(",")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from itertools import compress
 from typing import Any
@@ -15,10 +15,12 @@ from cranfield.assessed.join import TYPES_FROM, join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import distinct
+from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.collection.qrels import Qrels
-from cranfield.errors import CranfieldError, CranfieldWarning, NotedWarning, UsageError
+from cranfield.errors import CranfieldError, CranfieldWarning, NotedWarning, UsageError, warn_caller
 from cranfield.measures import DEFAULT, Gain, Measure
-from cranfield.measures.naming.parse import parse
+from cranfield.measures.naming.name_lists import names_in
+from cranfield.measures.naming.parse import parse, parse_many
 from cranfield.scores.scores import Scores
 from cranfield.text import listed
 from cranfield.types import Array, Progress
@@ -27,11 +29,13 @@ BY_HIGHEST_GRADE = "measures without intents use a document's highest grade over
 ALL_INFORMATIONAL = "all intents are assumed to be informational; intent_types= says which are navigational"
 
 MeasureLike = Measure | type[Measure] | str
+SEVERAL = re.compile(r"[,\s]")
+"""Names are separated by commas or blanks."""
 
 
 def evaluate(
-    qrels: Any,
-    runs: Any,
+    qrels: QrelsLike,
+    runs: RunsLike,
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     missing: str = "zero",
@@ -99,7 +103,7 @@ class Evaluator:
 
     def __init__(
         self,
-        qrels: Any,
+        qrels: QrelsLike,
         measures: MeasureLike | Iterable[MeasureLike] | None = None,
         *,
         missing: str = "zero",
@@ -114,11 +118,11 @@ class Evaluator:
         on_duplicate = self.options.on_duplicate
         self.qrels = qrels if isinstance(qrels, Qrels) else Qrels.of(qrels, on_duplicate=on_duplicate)
 
-    def assess(self, runs: Any, progress: Progress | None = None) -> Assessed:
+    def assess(self, runs: RunsLike, progress: Progress | None = None) -> Assessed:
         """The runs joined with the judgments."""
         return join(self.qrels, runs, self.options, progress)
 
-    def evaluate(self, runs: Any, progress: Progress | None = None) -> Scores:
+    def evaluate(self, runs: RunsLike, progress: Progress | None = None) -> Scores:
         """The scores of one or several runs."""
         return _score(self.assess(runs, progress), self.measures, self.missing)
 
@@ -132,10 +136,10 @@ def with_scores(options: JoinOptions, measures: Iterable[Measure]) -> JoinOption
 
 
 def as_measures(measures: MeasureLike | Iterable[MeasureLike] | None) -> list[Measure]:
-    """Measures from instances, classes and names, without duplicates.
+    """Measures from instances, classes and names, without duplicates. A text may hold several names.
 
-    >>> as_measures(["nDCG@10", "map"])
-    [nDCG@10, AP]
+    >>> as_measures(["nDCG@10", "map"]), as_measures("RR,P@5,10")
+    ([nDCG@10, AP], [RR, P@5, P@10])
     """
     if measures is None:
         return list(DEFAULT)
@@ -144,7 +148,7 @@ def as_measures(measures: MeasureLike | Iterable[MeasureLike] | None) -> list[Me
     if not isinstance(measures, Iterable):
         raise _not_a_measure(measures)
     chosen: list[Measure] = []
-    for measure in measures:
+    for measure in each_measure(measures):
         if isinstance(measure, str):
             measure = parse(measure)
         elif isinstance(measure, type) and issubclass(measure, Measure):
@@ -156,6 +160,16 @@ def as_measures(measures: MeasureLike | Iterable[MeasureLike] | None) -> list[Me
     if not chosen:
         raise UsageError("no measures given")
     return chosen
+
+
+def each_measure(measures: Iterable[MeasureLike]) -> Iterator[MeasureLike]:
+    """The measures, where a text with several names, such as "RR,AP", gives each of them."""
+    for measure in measures:
+        if isinstance(measure, str) and SEVERAL.search(measure):
+            for name in names_in([measure]):
+                yield from parse_many(name)
+        else:
+            yield measure
 
 
 def _not_a_measure(thing: object) -> UsageError:
@@ -214,7 +228,7 @@ def warn_of_gains(measures: Iterable[Measure], lists: Assessed) -> None:
             falling.setdefault(gain, []).append(str(measure))
     for gain, names in falling.items():
         falls = ", ".join(f"grade {high:g} gains less than grade {low:g}" for low, high in gain.falls(grades))
-        warnings.warn(f"{', '.join(names)}: {falls}; check the gain table {gain}", CranfieldWarning, stacklevel=3)
+        warn_caller(f"{', '.join(names)}: {falls}; check the gain table {gain}", CranfieldWarning)
 
 
 def values_of(measure: Measure, lists: Assessed) -> Array:
@@ -251,9 +265,8 @@ def _warn_undefined(lists: Assessed, measures: dict[str, Measure], undefined: An
         subject = mixed if empty else "it has" if single else "they have"
         reason = f"; {subject} relevant documents: {'; '.join(reasons) or 'see ' + ' and '.join(pages)}"
     names = listed([lists.topics[topic] for topic in topics])
-    warnings.warn(
+    warn_caller(
         f"{', '.join(affected)}: undefined on {len(topics)} of {len(lists.topics)} topics ({names}), which "
         f"{'is' if single else 'are'} left out of means{reason}",
         NotedWarning,
-        stacklevel=2,
     )

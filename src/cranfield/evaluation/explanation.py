@@ -13,6 +13,7 @@ from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
+from cranfield.collection.accepted_inputs import QrelsLike, RunLike
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.topic_record import TEXTS
@@ -167,6 +168,9 @@ class Explanation:
         rows = ["  ".join(pad[i](cell, widths[i]) for i, cell in enumerate(row)) for row in shown]
         return "\n".join([self.title, *self.about_topic(), *rows, *self.notes, *self._missed_lines(most, hint)])
 
+    def _repr_html_(self) -> str:
+        return self.table().html()
+
     def table(self) -> Table:
         """A row per rank."""
         rows = tuple(tuple("unjudged" if i == 3 and x is None else x for i, x in enumerate(r)) for r in self.records())
@@ -229,8 +233,8 @@ def _number(value: float | str | None) -> str:
 
 
 def explain(
-    qrels: Any,
-    run: Any,
+    qrels: QrelsLike,
+    run: RunLike,
     topic: str,
     measure: MeasureLike,
     *,

@@ -15,6 +15,7 @@ import numpy as np
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments
+from cranfield.collection.accepted_inputs import QrelsLike
 from cranfield.collection.run import Run
 from cranfield.collection.run_table import Belongs, belongs
 from cranfield.collection.source import shown_path
@@ -94,7 +95,7 @@ class PoolBias:
 
 
 def pool_bias_of(
-    qrels: Any,
+    qrels: QrelsLike,
     pooled: Mapping[str, Any],
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,

@@ -18,7 +18,7 @@ from cranfield.assessed.joined_runs import each_run
 from cranfield.check import nearest
 from cranfield.collection.collection_files import CollectionFiles, read_collections, run_files
 from cranfield.collection.source import PathLike
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.collection_names import matched_names
 from cranfield.evaluation.evaluator import MeasureLike, evaluate
 from cranfield.measures.property_tables import better_of
@@ -167,7 +167,7 @@ class CollectionScores(Record):
             why = "have fewer than two runs" + (f", or lack the baseline {baseline}" if baseline else "")
             if not parts:
                 raise UsageError(f"all collections {why}; a comparison needs two runs with the same names")
-            warnings.warn(f"collections left out, because they {why}: {listed(left)}", CranfieldWarning, stacklevel=2)
+            warn_caller(f"collections left out, because they {why}: {listed(left)}", CranfieldWarning)
         return parts
 
     def sort(self, measure: MeasureLike | None = None) -> CollectionScores:
@@ -315,7 +315,7 @@ def evaluate_collections(
     scores = CollectionScores(matched, missing_collections, (note,) if note else ())
     if len(parts) > 1 and len(scores.runs) == sum(len(part.runs) for part in matched.values()):
         message = f"no run is in two collections: names are matched, there are {listed(scores.runs)}"
-        warnings.warn(f"{message}; name the runs in a TOML file", CranfieldWarning, stacklevel=2)
+        warn_caller(f"{message}; name the runs in a TOML file", CranfieldWarning)
     return scores
 
 
@@ -326,7 +326,7 @@ def _evaluated(collection: str, make: Callable[[], Scores]) -> Scores:
         scores = make()
     for one in caught:
         message = f"{collection}: {one.message}" if issubclass(one.category, CranfieldWarning) else str(one.message)
-        warnings.warn(message, one.category, stacklevel=3)
+        warn_caller(message, one.category)
     return scores
 
 

@@ -10,10 +10,11 @@ from typing import Any
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.joined_runs import distinct_names, each_run
+from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.shards import shards_of
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import Evaluator, MeasureLike, score
 from cranfield.scores.scores import Scores
 from cranfield.text import counted
@@ -21,8 +22,8 @@ from cranfield.types import Progress
 
 
 def shard_scores(
-    qrels: Any,
-    runs: Any,
+    qrels: QrelsLike,
+    runs: RunsLike,
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     shards: int = 5,
     *,
@@ -78,7 +79,7 @@ def shard_scores(
     if lacking:
         verb = "has" if lacking == 1 else "have"
         topics = f"{counted(lacking, 'topic')} of {len(lists.topics)}"
-        warnings.warn(f"{topics} {verb} no relevant document in some shard", CranfieldWarning, stacklevel=2)
+        warn_caller(f"{topics} {verb} no relevant document in some shard", CranfieldWarning)
     return scores
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,7 +13,7 @@ from cranfield import check
 from cranfield.assessed.joined_runs import distinct_names
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.fairness.attention import GEOMETRIC, TREC, Attention, Rankings, merged, rankings_of
 from cranfield.fairness.equity import equity_of_attention
 from cranfield.fairness.expected import expected_exposure, exposure
@@ -22,7 +21,7 @@ from cranfield.fairness.groups import Groups
 from cranfield.fairness.pairwise import COLUMNS, dissatisfaction
 from cranfield.fairness.ranked_group import ranked_group_fairness
 from cranfield.fairness.representation import awrf, pairwise_parity, prefix_fairness
-from cranfield.frames import Tidy
+from cranfield.record import Shown
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table
 from cranfield.text import counted, listed
@@ -50,7 +49,7 @@ ON_REQUEST = NEED_PROPORTION | {"dissatisfaction"}
 
 
 @dataclass(frozen=True, eq=False)
-class Audit(Tidy):
+class Audit(Shown):
     """Fairness of runs, topic by topic. NaN is undefined, and is left out of means."""
 
     runs: tuple[str, ...]
@@ -331,4 +330,4 @@ def _undefined(measures: Mapping[str, Array], topics: int) -> list[str]:
 
 
 def _warn(message: str) -> None:
-    warnings.warn(message, CranfieldWarning, stacklevel=4)
+    warn_caller(message, CranfieldWarning)

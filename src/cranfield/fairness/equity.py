@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from cranfield.collection.qrels import Qrels
 from cranfield.fairness.attention import GEOMETRIC, Attention, rankings_of
 from cranfield.fairness.groups import Groups
-from cranfield.frames import Tidy
+from cranfield.record import Shown
 from cranfield.types import Array
 
 
 @dataclass(frozen=True, eq=False)
-class EquityOfAttention(Tidy):
+class EquityOfAttention(Shown):
     """The attention that documents or groups received and deserved over a sequence of rankings."""
 
     subjects: tuple[str, ...]

@@ -13,7 +13,7 @@ from cranfield import check
 from cranfield.collection.qrels import Qrels
 from cranfield.fairness.attention import GEOMETRIC, Attention, rankings_of, relevant_grades
 from cranfield.fairness.groups import Groups
-from cranfield.frames import Tidy
+from cranfield.record import Shown
 from cranfield.scores.scores import Scores
 from cranfield.types import Array
 
@@ -40,7 +40,7 @@ class GroupExposure:
 
 
 @dataclass(frozen=True, eq=False)
-class Exposure(Tidy):
+class Exposure(Shown):
     """The expected exposure of every document, and of every group if groups were given."""
 
     documents: Mapping[str, Mapping[str, float]]

@@ -76,6 +76,9 @@ def divide(above: Array, below: Array | float) -> Array:
         return np.where(np.equal(below, 0), np.nan, np.true_divide(above, below))
 
 
+T = TypeVar("T")
+
+
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
 class MeasureType(type):
     """Turns the annotated names of a class into parameters, and lets a class stand for its default: `nDCG @ 10`.
@@ -106,8 +109,8 @@ class MeasureType(type):
             parameters[parameter] = declared._replace(default=declared.normalised(parameter, declared.default))
         cls._parameters = dict(sorted(parameters.items(), key=lambda item: item[1].keyword_only))
 
-    def __matmul__(cls, cutoff: float) -> Any:
-        return cls(cutoff=cutoff)
+    def __matmul__(cls: type[T], cutoff: float) -> T:
+        return cls(cutoff=cutoff)  # type: ignore[call-arg]
 
 
 M = TypeVar("M", bound="Measure")

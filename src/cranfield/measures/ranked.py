@@ -110,8 +110,8 @@ def discounted(
     """The hits with a gain, their gains after the discount, and gain and discount by name."""
 
     def compute() -> tuple[Hits, Array, dict[str, Array]]:
-        if cutoff is None:
-            hits, gains = gained(lists, gain, None)
+        if cutoff is None or lists.ranks_on_demand:
+            hits, gains = gained(lists, gain, cutoff)
             divisor = discount(hits.rank)
             return hits, gains / divisor, {"gain": gains, "discount": divisor}
         hits, left, columns = discounted(lists, gain, discount, None)
@@ -125,7 +125,7 @@ def discounted(
 
 def ideal_dcg(lists: Assessed, gain: Gain, discount: Discount, cutoff: int | None) -> Array:
     """The DCG of each row's ideal list."""
-    ideal = lists.ideal(gain)
+    ideal = lists.ideal_down_to(gain, cutoff)
 
     def discounted_gain(before: Array, after: Array, rank: Index) -> Array:
         return (after - before) / discount(rank)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 
 from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.prefixes import Prefixes
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.measures.base import DEEPEST_CUTOFF, Measure, Properties, Terms, measure, normalised_unless_cut
 from cranfield.measures.contingency import collection_size, confusion
 from cranfield.measures.parameters import Whole
@@ -34,7 +32,7 @@ def documents_to_read(caller: str, lists: Assessed, N: int | None) -> Array | No
         names = dict.fromkeys(lists.topics[topic] for topic in lists.topic[longer].tolist())
         verb = "is" if len(longer) == 1 else "are"
         message = f"{caller}: {counted(len(longer), 'list')} {verb} longer than N, the number of documents to read"
-        warnings.warn(f"{message}; check N of topics {listed(names)}", CranfieldWarning, stacklevel=4)
+        warn_caller(f"{message}; check N of topics {listed(names)}", CranfieldWarning)
         return True
 
     if len(longer):

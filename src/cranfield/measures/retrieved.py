@@ -31,6 +31,11 @@ def gained(lists: Assessed, gain: Gain, cutoff: int | None = None) -> tuple[Hits
     """The hits with a gain other than 0 down to the cutoff, and their gains."""
 
     def find() -> tuple[Hits, Array]:
+        if cutoff is not None and lists.ranks_on_demand:
+            hits = lists.hits(cutoff)
+            gains = gain(hits.grade)
+            gaining = np.flatnonzero(gains if gain.kind == "table" else hits.grade > 0)
+            return hits.at(gaining), gains[gaining]
         if cutoff is not None:
             hits, gains = gained(lists, gain)
             inside = np.flatnonzero(hits.rank <= cutoff)

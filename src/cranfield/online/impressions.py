@@ -39,6 +39,12 @@ def queries_by_topic(log: Log, topics: Mapping[str, str] | None = None) -> Any:
     return queries.join(table, on="_text", how="inner").select("query_id", "user", "topic")
 
 
+def number_of_queries(log: Log, queries: Any) -> int:
+    """How many queries there are, to say how many were left out."""
+    nw = need("narwhals", "reading a log")
+    return int(log.engine.fetch(queries.select(nw.len().alias("n"))).to_pylist()[0]["n"])
+
+
 def shown_with_clicks(log: Log, queries: Any) -> Any:
     """Every document that was shown for these queries: `query_id`, `user`, `topic`, `position`, `doc`, `clicked`.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import PathLike
-from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table
@@ -176,7 +175,7 @@ def read_times(path: PathLike) -> dict[str, dict[str, float]]:
     if repeated:
         cases = counted(repeated, "topic of a run", "topics of runs")
         message = f"{os.fspath(path)}: {cases} measured several times; the median counts"
-        warnings.warn(message, CranfieldWarning, stacklevel=2)
+        warn_caller(message, CranfieldWarning)
     return {
         run: {topic: float(np.median(values)) for topic, values in topics.items()} for run, topics in measured.items()
     }

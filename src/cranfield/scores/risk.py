@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.frames import Tidy
+from cranfield.record import Shown
 from cranfield.scores.summary import mean, statistic
 from cranfield.types import Array
 
 
 @dataclass(frozen=True, eq=False)
-class Risk(Tidy):
+class Risk(Shown):
     """A risk measure of every run under every measure."""
 
     kind: str

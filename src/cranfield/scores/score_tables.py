@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from cranfield import _core, check
 from cranfield.collection.column_names import COLUMNS, find_columns, repeated_column
 from cranfield.collection.structured import parsed_json
-from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.frames import need
 from cranfield.scores.labels import label
 from cranfield.text import listed
@@ -75,7 +74,7 @@ def grid(
         values[absent[None] & scored] = 0.0
         examples = listed((f"{runs[i]} {topics[j]}" for i, j in np.argwhere(absent)), 3)
         message = f"{absent.sum()} of {absent.size} lists have no score and count as 0: {examples}"
-        warnings.warn(f"{message}; missing='skip' leaves them out", CranfieldWarning, stacklevel=4)
+        warn_caller(f"{message}; missing='skip' leaves them out", CranfieldWarning)
     return Cells(measures, runs, topics, values, missing, rule, tuple(map(str, facts.get("notes", ()))))
 
 

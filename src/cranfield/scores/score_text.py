@@ -73,6 +73,22 @@ def html_text(scores: Scores) -> str:
     return f"<p>{escape(_title(scores))}</p>{table.html()}{below}"
 
 
+def means_table(scores: Scores, interval: float | None = None, digits: int | None = None) -> Table:
+    """Means over topics, a row per run and a column per measure, with the notes."""
+    from cranfield.measures.property_tables import better_of
+
+    estimates = scores.summary(interval=interval).estimates
+    columns = (Column("run"), *(Column(name, "number", better_of(name)) for name in scores.measures))
+    rows = []
+    for at, run in enumerate(scores.runs):
+        of_run = estimates[at :: len(scores.runs)]
+        rows.append((run, *(one if interval is not None else one.value for one in of_run)))
+    notes = [*all_notes(scores)]
+    if interval is not None:
+        notes.append(f"[low, high]: {100 * interval:g}% confidence interval, Student's t")
+    return Table(columns, tuple(rows), notes=tuple(notes), digits=digits)
+
+
 def _means(scores: Scores, runs: int, measures: int) -> tuple[Table, bool]:
     """The means of the first runs and measures, and whether there are more."""
     means = scores.means()[:measures, :runs].T

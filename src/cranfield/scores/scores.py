@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 from cranfield import check
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.errors import DataError, UsageError
-from cranfield.frames import Tidy, need
+from cranfield.frames import need
+from cranfield.record import Shown
 from cranfield.scores import risk, score_tables, score_text
 from cranfield.scores import summary as summaries
 from cranfield.scores.labels import label, positions, repeated, same_measure
@@ -25,7 +26,7 @@ from cranfield.scores.score_tables import AXES, MISSING_RULES, Cells, Mask
 from cranfield.scores.standardisation import TRANSFORMATIONS, arcsine, standardise
 from cranfield.scores.summary import Summary
 from cranfield.scores.topic_classes import Classes, topics_by_class
-from cranfield.table import Estimate
+from cranfield.table import Estimate, Table
 from cranfield.text import listed
 from cranfield.types import Array
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
-class Scores(Tidy):
+class Scores(Shown):
     """The scores of runs on topics by measures.
 
     NaN is undefined: the measure has no value on that topic, like AP for a topic without relevant documents. A topic
@@ -360,6 +361,35 @@ class Scores(Tidy):
         buffer = io.BytesIO()
         need("pyarrow.parquet", "Parquet").write_table(self.to_arrow(), buffer)
         write_bytes(path, buffer.getvalue())
+
+    def table(self, *, interval: float | None = None, digits: int | None = None) -> Table:
+        """A row per run and a column per measure: means over topics, with intervals if a level is given."""
+        return score_text.means_table(self, interval, digits)
+
+    def to_latex(self, *, interval: float | None = None, digits: int | None = None) -> str:
+        r"""The table of means in LaTeX, with booktabs rules and the best run of each measure in bold.
+
+        >>> print(Scores.from_matrix([[0.2, 0.4]], runs=["a", "b"], measure="AP").to_latex().splitlines()[-3])
+        b & \textbf{0.4000} \\
+        """
+        return self.table(interval=interval, digits=digits).latex()
+
+    def sort(self, measure: MeasureLike | None = None) -> Scores:
+        """The same scores with the best mean first, by a measure, by default the first; undefined means are last.
+
+        >>> Scores.from_matrix([[0.2, 0.4]], runs=["a", "b"], measure="AP").sort().runs
+        ('b', 'a')
+        """
+        from cranfield.measures.property_tables import lower_is_better
+
+        at = 0 if measure is None else positions(measure, self.measures, "measure")[0]
+        means = self.means()[at]
+        key = np.where(np.isnan(means), np.inf, means if lower_is_better(self.measures[at]) else -means)
+        return self.select(runs=[self.runs[run] for run in np.argsort(key, kind="stable")])
+
+    def plot(self, measure: MeasureLike | None = None, **options: Any) -> Any:
+        """Box plots of the runs by one measure, by default the first."""
+        return super().plot(measure=self.measures[0] if measure is None else measure, **options)
 
     def write(self, path: PathLike, format: str | None = None) -> None:
         """Write csv, tsv, json or parquet, by suffix unless given; the file is written whole or not at all."""

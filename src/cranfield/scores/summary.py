@@ -16,7 +16,8 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.frames import Tidy, need
+from cranfield.frames import need
+from cranfield.record import Shown
 from cranfield.table import Estimate
 from cranfield.types import Array
 
@@ -29,7 +30,7 @@ _BLOCK = 4_000_000
 
 
 @dataclass(frozen=True)
-class Summary(Tidy):
+class Summary(Shown):
     """One estimate per measure and run, measure after measure.
 
     >>> from cranfield.scores.scores import Scores

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import PathLike
-from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.text import counted, listed
 
 Classes = Mapping[Any, Any] | PathLike
@@ -75,5 +74,5 @@ def topics_by_class(topics: Sequence[str], classes: Classes) -> dict[str, list[s
         verb = "is" if len(without) == 1 else "are"
         number = counted(len(without), "topic")
         message = f"{of_topic.origin}: {number} without a class {verb} left out: {listed(without)}"
-        warnings.warn(message, CranfieldWarning, stacklevel=3)
+        warn_caller(message, CranfieldWarning)
     return {name: members for name, members in groups.items() if members}

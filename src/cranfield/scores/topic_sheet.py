@@ -122,6 +122,8 @@ def topic_sheet(
         undefined += [
             f"{name} ({topic})" for topic in np.array(chosen.topics, dtype=object)[np.isnan(values).all(axis=0)]
         ]
+    if _tied(chosen.values):
+        notes.append("best run, worst run: of several runs with the same score, the first")
     if undefined:
         notes.append(f"undefined for all runs: {listed(undefined)}")
     notes += [*_missing(chosen), *chosen.notes]
@@ -208,6 +210,13 @@ def deciding_topics(
             sentences.append(f"{name}: {counted(len(difference) - n, 'topic')} without a score of both runs left out")
     data = {column: np.concatenate([part[column] for part in parts]) for column in parts[0]}
     return DecidingTopics(chosen.measures, first, second, data, (*sentences, *notes, *_missing(chosen), *chosen.notes))
+
+
+def _tied(values: Array) -> bool:
+    """Do several runs share the highest or the lowest score of a topic?"""
+    ends = (np.fmax.reduce(values, axis=1, keepdims=True), np.fmin.reduce(values, axis=1, keepdims=True))
+    counts = [(values == end).sum(axis=1) for end in ends]
+    return any(bool((count > 1).any()) for count in counts)
 
 
 def _missing(scores: Scores) -> list[str]:

@@ -71,6 +71,35 @@ def test_the_times_of_TBG_by_hand(duck: Engine) -> None:
     assert parse(result.name) == result.measure
 
 
+def test_times_of_TBG_do_not_depend_on_judgments(duck: Engine) -> None:
+    # Without a judgment of b: the first click of the first list is still that on a after 3 seconds, and the last one
+    # is still that on b, which ends after 60 + 10 seconds
+    judged = {"red": {"b": 0, "c": 1}, "blue": {"x": 1, "z": 0}}
+    result = calibrate(made_log(duck, SMALL), "TBG", judged)
+    assert value(result, "summary") == pytest.approx((3 + 5 + 12) / (1 + 1 + 3))
+    assert value(result, "h") == pytest.approx(math.log(2) * ((60 + 10) + (5 + 30) + (130 + 20)) / 3)
+    assert value(result, "overhead") == pytest.approx((40 + 10 + 30 + 100 + 20) / 5)
+    assert value(result, "click_rel") == pytest.approx(2 / 2)  # x and c
+    assert value(result, "save_rel") == pytest.approx(2 / 2)
+
+
+def test_clicks_without_a_position_have_that_of_their_document(duck: Engine) -> None:
+    import narwhals as nw
+
+    log = made_log(duck, SMALL)
+    bare = log.events.with_columns(nw.when(nw.col("position") > 99).then(nw.col("position")).alias("position"))
+    result = calibrate(replace(log, events=bare), "MP")
+    assert [one.value for one in result.parameters] == pytest.approx([2 / 5, 2 / 5, 1 / 5])
+    lost = bare.with_columns(nw.when(nw.col("doc") != "c").then(nw.col("doc")).alias("doc"))
+    assert "1 click without a position left out" in calibrate(replace(log, events=lost), "MP").notes
+    assert "1 click below rank 2 left out" in calibrate(log, "MP", depth=2).notes
+
+
+def test_queries_without_a_topic_are_counted(duck: Engine) -> None:
+    result = calibrate(made_log(duck, SMALL), "RBP", topics={"7": "red"})
+    assert "2 queries left out, with texts that no topic has" in result.notes
+
+
 def test_seconds_per_word_are_the_slope_of_a_line(duck: Engine) -> None:
     words = {"a": 100.0, "b": 50.0, "c": 400.0, "x": 120.0}
     result = calibrate(made_log(duck, SMALL), "TBG", QRELS, lengths=words)

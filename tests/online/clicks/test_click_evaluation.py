@@ -69,6 +69,16 @@ def test_impossible_sessions_unseen_documents_and_deeper_ranks_are_said() -> Non
     assert result.log_likelihood[0] == pytest.approx(3 * math.log(0.5))
 
 
+def test_a_model_that_holds_every_session_impossible_says_so() -> None:
+    model = fit_clicks(Pages.of(["cats"] * 2, [["d1", "d2"]] * 2, [[1, 0], [0, 1]]), "CM")
+    result = evaluate_clicks(model, Pages.of(["cats"] * 2, [["d1", "d2"]] * 2, [[1, 1], [1, 1]]))
+    assert result.log_likelihood.tolist() == [-math.inf]
+    assert result.notes == (
+        "CM: 2 sessions that the model holds impossible, so its log-likelihood of all sessions is -inf; these are all "
+        "sessions, so that none is left to compare",
+    )
+
+
 def test_the_true_model_predicts_best() -> None:
     pages, _ = simulated("UBM", 10, 20_000, docs=5, ranks=4)
     other, _ = simulated("UBM", 10, 20_000, docs=5, ranks=4)

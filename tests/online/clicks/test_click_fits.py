@@ -170,6 +170,16 @@ def test_a_fit_that_does_not_converge_says_so() -> None:
     assert fitted.steps == 3
 
 
+@pytest.mark.parametrize("name", ["RCM", "DCTR", "PBM", "CM", "DBN", "UBM"])
+def test_a_log_without_clicks_is_warned_of(name: str) -> None:
+    pages = Pages.of(["cats"] * 3, [["d1", "d2"]] * 3, [[0, 0]] * 3)
+    with pytest.warns(
+        CranfieldWarning, match=f"{name}: there is no click in these sessions, .* little more than the prior"
+    ):
+        fitted = fit_clicks(pages, name)
+    assert any("there is no click" in note for note in fitted.notes)
+
+
 def test_pages_that_are_seen_again_count_again() -> None:
     pages, _ = simulated("DBN", 6, 200)
     twice = Pages(pages.names, pages.pair, pages.clicked, 2 * pages.sessions)

@@ -160,7 +160,7 @@ def test_wrong_tables(name: str, duck: Engine) -> None:
     assert fit_clicks(small(position=[0, 1]), name, engine=duck, first_position=0).ranks == 2
     with pytest.raises(UsageError, match="first_position == 2, must be 0 or 1"):
         fit_clicks(small(), name, engine=duck, first_position=2)
-    fitted = fit_clicks(small(doc=["x", None]), name, engine=duck)
+    fitted = fit_clicks(small(doc=["x", None], clicked=[1, 0]), name, engine=duck)
     assert "1 impression without a doc, left out" in fitted.notes
 
 

@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 from cranfield.collection.run import Run
-from cranfield.errors import UsageError
+from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.online.clicks import ClickModel, Pages, click_simulation, fit_clicks, simulate_clicks
 from cranfield.online.clicks.click_simulation import ClickSimulation
 from cranfield.online.logs import read_log
@@ -85,9 +85,27 @@ def test_queries_come_from_topics(tmp_path: Path) -> None:
     simulation = ClickSimulation(model, RUNS, queries={"q0": "fast cars"})
     assert set(simulation.query.tolist()) == {"fast cars"}
     assert simulation.notes[0] == "1 topic without a query, left out: q1"
-    assert "2 documents of queries that the model has not seen" in simulation.notes[1]
+    assert any("2 documents of queries that the model has not seen" in note for note in simulation.notes)
     with pytest.raises(UsageError, match=r"none of the queries of the runs, such as 'q0'.* give the topics"):
         ClickSimulation(model, RUNS)
+
+
+def test_lists_that_are_longer_than_the_model_has_seen_are_counted() -> None:
+    short = Pages.of(["q0", "q1"], [["a"], ["b"]], [[1], [0]])
+    deeper = [
+        note for note in ClickSimulation(fit_clicks(short, "PBM"), RUNS).notes if "longer than the 1 rank" in note
+    ]
+    longer = sum(len(run.ranking(topic)) > 1 for run in RUNS for topic in run.topics)
+    assert len(deeper) == 1
+    assert deeper[0].startswith(f"{longer} lists longer")
+    assert not any("longer" in note for note in ClickSimulation(fit_clicks(short, "DBN"), RUNS).notes)  # no ranks
+
+
+def test_a_model_that_did_not_converge_says_so_again() -> None:
+    pages = Pages.of(["q0"] * 3, [["d0", "d1"]] * 3, [[1, 0], [0, 1], [0, 0]])
+    with pytest.warns(CranfieldWarning, match="did not converge"):
+        model = fit_clicks(pages, "PBM", steps=1)
+    assert "PBM did not converge when it was fitted" in ClickSimulation(model, RUNS).notes
 
 
 def test_wrong_calls(tmp_path: Path) -> None:

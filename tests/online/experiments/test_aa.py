@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,18 +26,61 @@ def agrees(hits: int, runs: int, alpha: float) -> bool:
 
 @pytest.mark.parametrize(
     "options",
-    [
-        {},
-        {"covariates": ["revenue=revenue_before", "clicks/impressions=clicks_before/impressions_before"]},
-        {"caps": {"revenue": "p99"}},
-        {"method": "bootstrap", "unit": "user", "resamples": 200},
-    ],
-    ids=["plain", "CUPED", "capped", "bootstrap"],
+    [{}, {"covariates": ["revenue=revenue_before", "clicks/impressions=clicks_before/impressions_before"]}],
+    ids=["plain", "CUPED"],
+)
+def test_without_an_effect_p_values_are_uniform(duck: Engine, options: dict[str, Any]) -> None:
+    """1,000 experiments of 200 users each, as segments of one table, so that one scan analyses all of them."""
+    frame = many_experiments(1_000, 200)
+    metrics = ["revenue", "clicks/impressions", "share(bought)"]
+    result = analyse(frame, metrics, segments=["experiment"], engine=duck, **options).by_segment
+    assert result is not None
+    columns = result.columns()
+    for metric in metrics:
+        p = columns["p"][columns["metric"] == metric]
+        assert len(p) == 1_000
+        assert agrees(int((p < 0.05).sum()), 1_000, 0.05), metric  # 25 to 75 hits or so
+        assert agrees(int((p < 0.2).sum()), 1_000, 0.2), metric
+        assert stats.kstest(p, "uniform").pvalue > 0.001, metric
+
+
+def test_always_valid_intervals_hold_while_users_arrive(duck: Engine) -> None:
+    """800 experiments, looked at eight times: the share with an interval without the truth stays below α."""
+    frame = many_experiments(800, 240)
+    arrived = np.arange(len(frame)) // 800  # users of each experiment, in the order of their arrival
+    missed, usual = np.zeros(800, dtype=bool), np.zeros(800, dtype=bool)
+    for count in range(30, 241, 30):
+        part = frame[arrived < count]
+        for design, hits in (("always-valid", missed), ("once", usual)):
+            looked = analyse(
+                part, "revenue", segments=["experiment"], engine=duck, alpha=0.1, sequential=design,
+                **({"tuned_for": 120} if design == "always-valid" else {}),
+            ).by_segment  # fmt: skip
+            assert looked is not None
+            columns = looked.columns()
+            outside = (columns["low"] > 0) | (columns["high"] < 0)
+            np.logical_or.at(hits, [int(name[1:]) for name in columns["value"]], outside)
+    assert missed.sum() <= stats.binom.ppf(0.999, 800, 0.1)
+    assert missed.sum() > 0.02 * 800  # not so wide that they say nothing
+    assert usual.mean() > 0.2  # ordinary intervals, looked at as often
+
+
+def many_experiments(experiments: int, size: int) -> pd.DataFrame:
+    """Users of many experiments without an effect, which take turns."""
+    frame = users(experiments * size, seed=11)
+    frame["experiment"] = [f"e{i % experiments}" for i in range(len(frame))]
+    return frame
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"caps": {"revenue": "p99"}}, {"method": "bootstrap", "unit": "user", "resamples": 200}],
+    ids=["capped", "bootstrap"],
 )
 def test_without_an_effect_a_share_alpha_of_analyses_is_significant(duck: Engine, options: dict[str, object]) -> None:
-    """Every kind of metric; tools/aa_simulation.py does the same with more runs."""
+    """What has no segments; tools/aa_simulation.py does the same with more runs."""
     metrics = ["revenue", "clicks/impressions", "share(bought)", "median(latency)"]
-    runs = 20 if options.keys() & {"method", "caps"} else 40
+    runs = 20
     hits = np.zeros(len(metrics), dtype=int)
     for seed in range(runs):
         result = analyse(users(400, seed=1_000 + seed), metrics, engine=duck, **options)  # type: ignore[arg-type]

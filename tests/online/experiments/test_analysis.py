@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,11 +13,13 @@ import tea_tasting as tt
 from scipy import stats
 from statsmodels.stats.proportion import confint_proportions_2indep, proportions_ztest
 
-from cranfield.errors import UsageError
+from cranfield.errors import DataError, UsageError
 from cranfield.online.engines import Engine
 from cranfield.online.experiments.ab_analysis import analyse
 from cranfield.online.experiments.ab_record import Analysis, EffectRow
 from cranfield.online.experiments.arm_effects import ArmEffect, relative_interval, share_effect, welch_effect
+from cranfield.online.experiments.experiment_power import ab_power
+from cranfield.online.experiments.random_splits import aa_splits
 from tests.online.experiments.data import users
 
 MANY = ["revenue", "clicks/impressions", "share(bought)", "p90(latency)"]
@@ -318,7 +321,7 @@ def test_input_that_makes_no_sense_is_refused() -> None:
 def test_a_value_that_is_not_a_number_is_named(tmp_path: Any) -> None:
     path = tmp_path / "users.csv"
     path.write_text("arm,x\nA,1\nA,abc\nB,-2.5e3\nB,\n")
-    with pytest.raises(UsageError, match="column 'x' must hold numbers, but 1 of 3 values is not, such as 'abc'"):
+    with pytest.raises(DataError, match=r"users.csv:3: 'abc' in column 'x' is not a number; correct it"):
         analyse(str(path), "x")
     path.write_text("arm,x\n")
     with pytest.raises(UsageError, match="the table has no rows"):
@@ -384,3 +387,31 @@ def test_welch_by_hand() -> None:
     effect: ArmEffect = welch_effect((3.0, 1.0, 2), (8.0, 7 / 3, 3), alpha=0.05)
     assert effect.statistic == pytest.approx(5 / math.sqrt(10 / 3))
     assert effect.df == pytest.approx((10 / 3) ** 2 / (1 + (7 / 3) ** 2 / 2))
+
+
+def test_a_value_that_is_not_a_number_is_named_with_its_file_and_line(duck: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "users.csv"
+    path.write_text("user,arm,x\nu1,A,1\n\nu2,B,many\nu3,A,3\nu4,B,few\n")  # line 3 is blank
+    message = r"users.csv:4: 'many' in column 'x' is not a number \(2 such values of 4\); correct it"
+    with pytest.raises(DataError, match=message):
+        analyse(str(path), "x", engine=duck)
+    with pytest.raises(DataError, match=message):
+        aa_splits(str(path), "x", unit="user", engine=duck)
+    with pytest.raises(DataError, match=message):
+        ab_power(str(path), "x", engine=duck)
+    lines = tmp_path / "users.jsonl"
+    lines.write_text('{"arm": "A", "x": 1}\n{"arm": "B", "x": "two"}\n{"arm": "B", "x": 2}\n')
+    with pytest.raises(DataError, match=r"users.jsonl:2: 'two' in column 'x' is not a number; correct it"):
+        analyse(str(lines), "x", engine=duck)
+    with pytest.raises(UsageError, match="1 of 2 values is not, such as 'two'"):
+        analyse(pd.DataFrame({"arm": ["A", "B"], "x": ["1", "two"]}), "x", engine=duck)
+
+
+def test_users_with_several_rows_are_noticed_without_a_unit(duck: Engine) -> None:
+    frame = pd.DataFrame({"user_id": ["a", "b", "a", "c", "d"], "arm": list("AABBB"), "x": [1.0, 2, 3, 4, 6]})
+    note = "column 'user_id' names 4 users in 5 rows, but each row counts as a user of its own here"
+    assert any(each.startswith(note) for each in analyse(frame, "x", engine=duck).notes)
+    named = analyse(frame, "x", unit="user_id", engine=duck)
+    assert not any(each.startswith("column 'user_id'") for each in named.notes)
+    assert any("1 user in more than one arm left out" in each for each in named.notes)
+    assert not any(each.startswith("column 'user_id'") for each in analyse(frame.iloc[[0, 1, 3, 4]], "x").notes)

@@ -1,4 +1,4 @@
-"""Group-sequential boundaries: published tables, scipy's multivariate normal, and simulation."""
+"""Group-sequential boundaries: recursive integration by Simpson's rule, scipy's multivariate normal, simulation."""
 
 from __future__ import annotations
 
@@ -14,6 +14,69 @@ POCOCK = {(2, 0.05): 2.178, (3, 0.05): 2.289, (4, 0.05): 2.361, (5, 0.05): 2.413
 OBRIEN_FLEMING = {
     (2, 0.05): 1.977, (3, 0.05): 2.004, (4, 0.05): 2.024, (5, 0.05): 2.040, (10, 0.05): 2.087, (4, 0.01): 2.609,
 }  # fmt: skip
+
+
+def literal_crossing(z: list[float], t: list[float]) -> list[float]:
+    """The probability to leave ±z for the first time at each look, by the recursion of Armitage, McPherson & Rowe.
+
+    The density of the sum at look k, for those that have not left before, is the integral over the sums at look k - 1
+    that are inside of that density times the normal density of the step; Simpson's rule on 401 points.
+    """
+    simpson = np.array([1, *([4, 2] * 199), 4, 1]) / 3
+    points, mass, before, crossed = np.zeros(1), np.ones(1), 0.0, []
+    for limit, time in zip(z, t, strict=True):
+        grid = np.linspace(-limit * np.sqrt(time), limit * np.sqrt(time), 401)
+        steps = (grid[:, None] - points) / np.sqrt(time - before)
+        density = np.exp(-(steps**2) / 2) / np.sqrt(2 * np.pi * (time - before)) @ mass
+        inside = simpson * (grid[1] - grid[0]) * density
+        crossed.append(float(mass.sum() - inside.sum()))
+        points, mass, before = grid, inside, time
+    return crossed
+
+
+def literal_constant(looks: int, alpha: float, design: str) -> float:
+    """The C of a design with equal looks, by bisection."""
+    t = [k / looks for k in range(1, looks + 1)]
+    low, high = 1.0, 6.0
+    for _ in range(22):
+        middle = (low + high) / 2
+        z = [middle if design == "pocock" else middle / np.sqrt(time) for time in t]
+        low, high = (middle, high) if sum(literal_crossing(z, t)) > alpha else (low, middle)
+    return (low + high) / 2
+
+
+@pytest.mark.parametrize(
+    ("design", "looks", "alpha"),
+    [("pocock", 2, 0.05), ("pocock", 5, 0.05), ("pocock", 5, 0.01),
+     ("obrien-fleming", 3, 0.05), ("obrien-fleming", 5, 0.05), ("obrien-fleming", 4, 0.01)],
+)  # fmt: skip
+def test_constants_are_those_of_an_integration_from_scratch(design: str, looks: int, alpha: float) -> None:
+    constant = literal_constant(looks, alpha, design)
+    published = (POCOCK if design == "pocock" else OBRIEN_FLEMING)[looks, alpha]
+    assert constant == pytest.approx(published, abs=6e-4)  # the tables have three decimals
+    assert boundaries(looks, design, alpha=alpha).z[-1] == pytest.approx(constant, abs=1e-5)
+
+
+def test_every_published_constant_crosses_with_its_alpha() -> None:
+    for design, table in (("pocock", POCOCK), ("obrien-fleming", OBRIEN_FLEMING)):
+        for (looks, alpha), constant in table.items():
+            t = [k / looks for k in range(1, looks + 1)]
+            z = [constant if design == "pocock" else constant / np.sqrt(time) for time in t]
+            # half a unit of the third decimal changes the probability by less than 1/300 of itself
+            assert sum(literal_crossing(z, t)) == pytest.approx(alpha, rel=4e-3), (design, looks, alpha)
+
+
+@pytest.mark.parametrize("design", ["lan-demets-of", "lan-demets-pocock"])
+def test_spending_spends_what_its_function_says(design: str) -> None:
+    from scipy.stats import norm
+
+    t = [0.1, 0.35, 0.5, 0.9, 1.0]
+    found = boundaries(t, design, alpha=0.05)
+    spent = {
+        "lan-demets-of": [4 * norm.sf(norm.isf(0.05 / 4) / np.sqrt(time)) for time in t],
+        "lan-demets-pocock": [0.05 * np.log(1 + (np.e - 1) * time) for time in t],
+    }[design]
+    assert np.cumsum(literal_crossing(np.minimum(found.z, 12).tolist(), t)) == pytest.approx(spent, abs=1e-7)
 
 
 @pytest.mark.parametrize(("looks", "alpha"), POCOCK)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from cranfield.errors import UsageError
+from cranfield.errors import DataError, UsageError
 from cranfield.online.engines import Engine
-from cranfield.online.logs import write_demo
+from cranfield.online.logs import read_log, write_demo
 from cranfield.online.logs.check_log import check_log
 from cranfield.online.logs.findings import CheckReport
 
@@ -332,3 +332,23 @@ def test_the_simulated_log_is_good_in_every_layout(tmp_path: Path) -> None:
         write_demo(folder, layout=layout, files=files, users=60, days=3, seed=4)
         report = check_log(folder, salt="s")
         assert not report.wrong, report
+
+
+def test_a_log_that_is_not_utf_8_says_so(tmp_path: Path) -> None:
+    lines = tmp_path / "queries.jsonl"
+    lines.write_bytes(b'{"query_id": "q\xff", "user": "u", "time": "2026-01-01T00:00:00Z"}\n' * 2)
+    with pytest.raises(DataError, match=r"queries.jsonl: none of its 2 rows can be read: .* in UTF-8"):
+        check_log(str(lines), salt="s")
+    table = tmp_path / "impressions.csv"
+    table.write_bytes(b"query_id,user,time,position,doc,clicked\nq1,u\xff,2026-01-01T00:00:00Z,1,d1,1\n")
+    assert found(check_log(str(table), salt="s"), "rows that are not UTF-8")[:2] == (1, "error")
+    with pytest.raises(DataError, match=r"impressions.csv:2: Invalid unicode .* not utf-8 encoded; to leave out"):
+        read_log(str(table), salt="s")
+
+
+def test_positions_from_0_do_not_make_clicks_on_documents_that_were_not_shown(tmp_path: Path) -> None:
+    shown = "query_id,user,time,position,doc\nq1,u1,2026-03-02T12:00:00Z,0,a\nq1,u1,2026-03-02T12:00:00Z,1,b\n"
+    clicks = "query_id,user,time,doc,position\nq1,u1,2026-03-02T12:00:05Z,a,0\nq1,u1,2026-03-02T12:00:06Z,c,2\n"
+    report = check_log(tables(tmp_path / "log", shown, clicks), salt="s")
+    assert found(report, "positions of documents shown that are 0")[0] == 1
+    assert found(report, "clicks on documents that were not shown") == (1, "error", "clicks.csv:3: query_id q1, doc c")

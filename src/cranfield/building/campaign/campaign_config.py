@@ -13,6 +13,7 @@ from cranfield import check
 from cranfield.building.campaign.campaign_modes import check_measures, check_mode, measure_names
 from cranfield.building.pools.pool_methods import Method
 from cranfield.building.serve.judging_settings import DEFAULT_GRADES, MODE_GRADES, Settings
+from cranfield.collection.run_rules import RunRules, check_rules
 from cranfield.collection.toml_files import entries_for, only_known, read_toml, typed_entry
 from cranfield.errors import DataError, UsageError
 from cranfield.text import shown
@@ -20,7 +21,6 @@ from cranfield.text import shown
 FILE = "campaign.toml"
 PHASES = ("submission", "pooling", "judging", "results")
 """The phases of a campaign in their order. One of them is open at a time."""
-DOCUMENTS = ("any", "collection")
 LARGEST = 500_000_000
 STARTER = """\
 # What this campaign is. The server reads this file when it starts.
@@ -30,6 +30,7 @@ measures = {measures}        # the first one ranks the leaderboard
 
 [rules]                      # every run is checked against these when it is uploaded
 depth = 1000                 # the most documents of a topic
+least = 1                    # the fewest documents of a topic
 all_topics = true            # must a run have every topic?
 documents = {documents}      # "collection": only documents of the collection; "any": no check
 tag = '[A-Za-z0-9][A-Za-z0-9_.-]*'    # what the tag of a run may look like (a regular expression)
@@ -61,13 +62,9 @@ public = false               # true: everybody sees the leaderboard in the phase
 
 
 @dataclass(frozen=True)
-class Rules:
-    """What a run must be like."""
+class Rules(RunRules):
+    """What a run must be like, and how many a team may submit."""
 
-    depth: int = 1000
-    all_topics: bool = True
-    documents: str = "any"
-    tag: str = "[A-Za-z0-9][A-Za-z0-9_.-]*"
     runs: int = 3
     submissions: int = 30
     bytes: int = 20_000_000
@@ -227,14 +224,10 @@ def config_of(data: Mapping[str, Any]) -> Config:
 
 def _check(config: Config) -> None:
     rules, pool = config.rules, config.pool
-    check.whole("rules", depth=rules.depth, runs=rules.runs, submissions=rules.submissions, bytes=rules.bytes)
-    check.one_of("rules", DOCUMENTS, documents=rules.documents)
+    check_rules(rules)
+    check.whole("rules", runs=rules.runs, submissions=rules.submissions, bytes=rules.bytes)
     if rules.bytes > LARGEST:
         raise UsageError(f"rules: bytes == {rules.bytes:,}, must be at most {LARGEST:,}")
-    try:
-        re.compile(rules.tag)
-    except re.error as error:
-        raise UsageError(f"rules: tag == {shown(rules.tag)} is not a regular expression: {error}") from None
     check.whole("pool", depth=pool.depth, per_topic=pool.per_topic, budget=pool.budget)
     check_mode(config)
     check_measures(config)

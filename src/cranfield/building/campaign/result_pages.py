@@ -47,7 +47,8 @@ def _leaderboard(site: CampaignSite, session: Session | None, measure: str | Non
     means = results.scores.mean()
     rows = [
         {
-            "rank": board.rank[at], "run": board.run[at], "team": board.team[at], "mean": number(board.mean[at]),
+            "rank": board.rank[at], "ranks": f"{board.rank_low[at]}–{board.rank_high[at]}", "run": board.run[at],
+            "team": board.team[at], "mean": number(board.mean[at]),
             "low": number(board.low[at]), "high": number(board.high[at]), "groups": board.groups[at],
             "others": [number(means[board.run[at]][name]) for name in _others(results, board.measure)],
             **_bar(board, at),

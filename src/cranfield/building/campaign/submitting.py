@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from cranfield.building.campaign.campaign_store import SUBMISSION, Campaign, Submission, add_event, submission_of
-from cranfield.building.campaign.run_rules import Checked, check_run
 from cranfield.building.serve.database import Connection, StoreError
 from cranfield.collection.lint_findings import Finding
+from cranfield.collection.run_rules import Checked, check_run
 from cranfield.errors import UsageError
 from cranfield.text import counted, shown
 

@@ -22,7 +22,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.comparison.compare import default_correction
 from cranfield.comparison.registry import TestSettings, find_test
 from cranfield.comparison.test_result import check_alpha
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.judgments.rescoring import ranks
@@ -316,7 +316,7 @@ def _resampled(
         if len(parts["stability"]) < 2:
             raise
         done = f"{len(parts['stability']):,} of {resamples:,} resamples"
-        warnings.warn(f"interrupted after {done} of assessors", CranfieldWarning, stacklevel=3)
+        warn_caller(f"interrupted after {done} of assessors", CranfieldWarning)
     size = len(parts["stability"])
     return {name: np.stack(values[:size]) for name, values in parts.items()}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -15,7 +14,7 @@ from cranfield.building.fusion.fusion_methods import fusion_method
 from cranfield.building.fusion.normalisation import normalised
 from cranfield.building.fusion.retrieved_lists import RetrievedLists
 from cranfield.collection.run import Run
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
@@ -119,4 +118,4 @@ def _warn_of_missing_topics(lists: RetrievedLists) -> None:
     ]
     if short:
         message = f"topics missing from runs, fused from the other runs: {listed(short)}"
-        warnings.warn(message, CranfieldWarning, stacklevel=3)
+        warn_caller(message, CranfieldWarning)

@@ -14,7 +14,7 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.building.machine.judged_pairs import JudgedPairs
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import Evaluator, score
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
@@ -84,7 +84,7 @@ def _scores(qrels: Qrels, *, runs: Mapping[str, Run], measures: Any, missing: st
     if (hits == 0).any():
         empty = [run for run, count in zip(lists.runs, hits.tolist(), strict=True) if not count]
         message = f"{counted(len(empty), 'run')} without any judged document: {listed(empty)}"
-        warnings.warn(message, CranfieldWarning, stacklevel=2)
+        warn_caller(message, CranfieldWarning)
     return score(lists, evaluator.measures, missing=missing)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 
 import numpy as np
@@ -15,7 +14,7 @@ from cranfield.building.merging.merge_settings import MergeSettings
 from cranfield.building.merging.merged import Merged
 from cranfield.building.merging.merging_registry import MergingMethod, find_merging_method, own_merge_settings
 from cranfield.building.merging.vote_comparison import worse_than_votes
-from cranfield.errors import NotedWarning, UsageError
+from cranfield.errors import NotedWarning, UsageError, warn_caller
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
@@ -84,7 +83,7 @@ def merge(
     notes = [*labels.notes, *gold_notes, *_notes(labels, kind, problem, active, fit, label, tied)]
     for message in _cautions(kind, problem, fit, blind):
         notes.append(message)
-        warnings.warn(message, NotedWarning, stacklevel=2)
+        warn_caller(message, NotedWarning)
     item_values = {}
     for name, values in fit.item_values.items():
         item_values[name] = np.full(len(labels.items), np.nan)

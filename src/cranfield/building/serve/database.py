@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, suppress
@@ -119,6 +120,8 @@ class Database:
         """The thread that makes changes now."""
         self._thread_waits = False
         """The thread of the database wants the turn; others leave it to that thread."""
+        self.commit_seconds = 0.0
+        """What the last commit took."""
         self._closed = False
         self._closing = threading.Lock()
         self._thread = threading.Thread(target=self._work, name="judgments", daemon=True)
@@ -273,7 +276,9 @@ class Database:
                 attempt = _in_savepoint if wait else _attempt
                 for change, reply in batch:
                     outcomes.append((reply, *attempt(connection, change)))
+            began = time.perf_counter()
             connection.run("COMMIT")
+            self.commit_seconds = time.perf_counter() - began
         except HalfMade:
             self._abandon()
             raise

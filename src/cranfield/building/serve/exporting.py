@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 import statistics
-import warnings
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -20,7 +19,7 @@ from cranfield import check
 from cranfield.building.serve.judgment_log import FIELDS, select
 from cranfield.building.serve.project_parts import Facet
 from cranfield.building.serve.store import Store
-from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.text import counted, listed, shown
 
 
@@ -203,7 +202,7 @@ def _intents(store: Store) -> str:
     """Lines of topic, intent, probability, type."""
     intents = intents_of_topics(store)
     for note in intents.notes:
-        warnings.warn(note, CranfieldWarning, stacklevel=2)
+        warn_caller(note, CranfieldWarning)
     return _lines(intents.rows)
 
 

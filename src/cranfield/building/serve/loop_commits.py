@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -75,31 +74,38 @@ class LoopCommits:
         self._of_thread = threading.local()
         self._pause = 0.0
         """Seconds to wait for others before a commit: a share of what the last commits took."""
+        self._expected = 1
+        """Changes that come together at the moment. When they are there, nobody else is waited for."""
 
     def submit(self, change: Callable[[Connection], T], failed: Callable[[BaseException], None]) -> asyncio.Future[T]:
         """Make a change; the future has its result as soon as it is on disk."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
-        waiting: list[LoopJob] = self._of_thread.__dict__.setdefault("waiting", [])
+        mine = self._of_thread.__dict__
+        waiting: list[LoopJob] = mine.setdefault("waiting", [])
         waiting.append((change, LoopReply(future, failed)))
         if len(waiting) == 1:
-            if self._pause < SHORT:
+            mine["timer"] = None
+            if self._pause < SHORT or self._expected == 1:
                 loop.call_soon(loop.call_soon, self._commit, loop)  # what has arrived meanwhile is read first
             else:
-                loop.call_later(self._pause, self._commit, loop)
+                mine["timer"] = loop.call_later(self._pause, self._commit, loop)
+        elif len(waiting) == self._expected and mine["timer"] is not None:
+            mine["timer"].cancel()
+            loop.call_soon(self._commit, loop)
         return future
 
     def _commit(self, loop: asyncio.AbstractEventLoop) -> None:
         batch: list[LoopJob] = self._of_thread.waiting
         self._of_thread.waiting = []
-        began = time.perf_counter()
+        self._expected = max(len(batch), self._expected * 3 // 4)
         try:
             made = self._database.commit_here(batch)
         except HalfMade as error:
             made = False
             for _, reply in batch:
                 reply.undone(error)
-        self._pause = 0.75 * self._pause + 0.25 * min(SHARE * (time.perf_counter() - began), LONGEST)
+        self._pause = 0.75 * self._pause + 0.25 * min(SHARE * self._database.commit_seconds, LONGEST)
         if not made:
             for change, reply in batch:
                 reply.relay(loop, self._database, change)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.by_class import ByClass
-from cranfield.cli.declare import option
+from cranfield.cli.declare import MORE, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
@@ -47,13 +47,19 @@ cranfield efficiency --scores scores.csv -m AP --times times.tsv --plot front.sv
         "pairs",
         help="{names}: a row per run, the same with intervals over topics, or tests of the times of all pairs of runs.",
     )
-    test: str = options.significance_test("t", "With --show pairs: the significance test, {names}.")
+    test: str = option(
+        "--test, -t TEST", "With --show pairs: the significance test, {names}.", default="t", names=options.TESTS,
+        group=MORE,
+    )  # fmt: skip
     correction: str | None = option(
-        "--correction, -c NAME",
+        "--correction NAME",
         "With --show pairs: the correction for several comparisons, {names}; default: holm.",
         names="comparison.corrections:CORRECTIONS",
+        group=MORE,
     )
-    baseline: str | None = option("--baseline, -b RUN", "With --show pairs: compare all other runs with this one.")
+    baseline: str | None = option(
+        "--baseline, -b RUN", "With --show pairs: compare all other runs with this one.", group=MORE
+    )
     alpha: float = options.alpha(help="Significance level; intervals have level 1 - A.")
     resamples: int | None = options.resamples(
         None, "With --show intervals: resamples of topics, 1000 by default; pairs: of tests that resample, 10000."

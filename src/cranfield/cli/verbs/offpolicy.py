@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
+
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, argument, option
 from cranfield.cli.printing import Printing
 from cranfield.cli.reading_log import ReadsLog
-from cranfield.errors import UsageError
+from cranfield.errors import CranfieldWarning, UsageError
 
 
 class OffpolicyVerb(ReadsLog, Printing):
@@ -46,7 +48,7 @@ cranfield offpolicy log/ --run new.run --topics topics.tsv --examined pbm.json -
         default="clicks",
         choices=("clicks", "dcg"),
     )
-    depth: int = option("--depth N", "With --run: the ranks of the new lists that count.", default=10)
+    depth: int = option("--depth N", "With --run: the ranks of the lists that count.", default=10)
     column: list[str] | None = option(
         "--column ROLE=NAME",
         "The name of a column: reward, propensity, context, action, user or model. May be repeated.",
@@ -119,5 +121,7 @@ cranfield offpolicy log/ --run new.run --topics topics.tsv --examined pbm.json -
         model = load_click_model(text)
         if model.model != "PBM":
             raise UsageError(f"--examined: {text} is a {model.model}; examination by position needs a PBM")
+        if model.converged is False:
+            warnings.warn(f"{text}: the model did not converge when it was fitted", CranfieldWarning, stacklevel=2)
         values: list[float] = model.value("examination").value.tolist()
         return values

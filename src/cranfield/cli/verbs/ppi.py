@@ -15,6 +15,7 @@ from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.text import listed
 
 if TYPE_CHECKING:
+    from cranfield.collection.accepted_inputs import QrelsLike
     from cranfield.collection.qrels import Qrels
     from cranfield.scores.scores import Scores
 
@@ -137,7 +138,7 @@ cranfield ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.02  # ho
             raise nearest(judge, list(judges), "judge")
         return judges[judge]
 
-    def scored(self, qrels: object) -> Scores:
+    def scored(self, qrels: QrelsLike) -> Scores:
         from cranfield.evaluation.evaluator import evaluate
 
         with self.progress("reading") as progress:

@@ -29,7 +29,7 @@ cranfield shard docids.txt qrels.txt runs/*.run --shards 5 --repeat 10 --seed 1 
     files: list[str] | None = argument(
         "FILE", "Qrels, runs and lists of document ids; the kind is detected.", reads=True
     )
-    shards: int = option("--shards, -k K", "The number of shards.", default=5)
+    shards: int = option("--shards K", "The number of shards.", default=5)
     folder: str = option("--folder DIR", "Where to write the shards.", default="shards")
     repeat: int = option("--repeat N", "Make N different splits.", default=1, solves="repeats=")
     seed: int = options.seed()

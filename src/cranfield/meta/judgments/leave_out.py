@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -19,7 +18,7 @@ from cranfield.assessed.judged_documents import Pool
 from cranfield.assessed.lists import Assessed
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run_table import Belongs, belongs
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.meta.judgments import rescoring
 from cranfield.meta.meta_record import Columns, MetaRecord, headings, index_of, labels, report, table_of
@@ -257,7 +256,7 @@ def run_groups(runs: tuple[str, ...], team: dict[str, str] | None) -> tuple[tupl
         (alone, "runs without a team, left out one by one"),
     ):
         if names:
-            warnings.warn(f"{problem}: {listed(names)}", CranfieldWarning, stacklevel=3)
+            warn_caller(f"{problem}: {listed(names)}", CranfieldWarning)
     # A run without a team does not belong to a team that has the run's name.
     group = [team.get(run) or (f"{run} (run)" if run in present else run) for run in runs]
     names = list(dict.fromkeys(group))

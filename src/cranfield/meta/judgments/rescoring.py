@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -12,8 +11,9 @@ from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.assessed.lists import Assessed
+from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.comparison.differences import noise
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
 from cranfield.measures import Measure
 from cranfield.meta.agreement.coefficients import tau_b
@@ -31,7 +31,7 @@ _BLOCK = 1_000_000
 """Number of pairs of runs held at a time, to bound memory."""
 
 
-def joined(caller: str, qrels: object, runs: object, options: JoinOptions | None) -> Assessed:
+def joined(caller: str, qrels: QrelsLike | Assessed, runs: RunsLike | None, options: JoinOptions | None) -> Assessed:
     """Judgments joined with runs; or `qrels` itself, if these are assessed lists already."""
     if isinstance(qrels, Assessed):
         return qrels
@@ -60,8 +60,8 @@ class Rescorer:
     def __init__(
         self,
         caller: str,
-        qrels: object,
-        runs: object,
+        qrels: QrelsLike | Assessed,
+        runs: RunsLike | None,
         measures: list[Measure],
         options: JoinOptions | None,
         missing: str,
@@ -105,7 +105,7 @@ def tau(before: Array, after: Array) -> Array:
 
 def warn_too_deep(name: str, depth: int, longest: int) -> None:
     message = f"{name} == {depth}, but the longest list has {counted(longest, 'document')}: whole lists are used"
-    warnings.warn(message, CranfieldWarning, stacklevel=5)
+    warn_caller(message, CranfieldWarning)
 
 
 def undefined_note(correlations: Array) -> tuple[str, ...]:

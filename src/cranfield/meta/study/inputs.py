@@ -17,7 +17,7 @@ from cranfield.assessed.joined_runs import distinct_names
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import expand
-from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import Evaluator
 from cranfield.meta.study.cache import Cache, file_sum, key_of, measure_key, scores_from_bytes, scores_to_bytes
 from cranfield.meta.study.study_file import FILES, Collection, Study, Task
@@ -81,8 +81,9 @@ class Inputs:
         return self._qrels(collection), self._once(collection, "runs", lambda: self._runs(collection))
 
     def _qrels(self, collection: Collection) -> Qrels:
-        rule = collection.options.on_duplicate
-        return self._once(collection, "qrels", lambda: Qrels.of(collection.qrels, on_duplicate=rule))
+        rule, qrels = collection.options.on_duplicate, collection.qrels
+        assert qrels is not None
+        return self._once(collection, "qrels", lambda: Qrels.of(qrels, on_duplicate=rule))
 
     def _runs(self, collection: Collection) -> dict[str, Run]:
         options = collection.options
@@ -167,4 +168,4 @@ def _few_warnings() -> Iterator[None]:
     if more > 0:
         texts[MOST_WARNINGS:] = [f"{counted(more, 'more warning')} of this kind about other runs"]
     for text in texts:
-        warnings.warn(text, CranfieldWarning, stacklevel=4)
+        warn_caller(text, CranfieldWarning)

@@ -34,15 +34,7 @@ def calibrate_MP(
     moves of a user are alike. With `timed`, the mean dwell time of clicks at each rank is `seconds`, and the measure
     uses π̃_i ∝ π_i · seconds.
     """
-    nw = need("narwhals", "calibrate")
-    clicks = log.events.filter(
-        (nw.col("action") == CLICK) & ~nw.col("position").is_null() & ~nw.col("query_id").is_null()
-    )
-    clicks = log.engine.keep(
-        clicks.filter((nw.col("position") >= 1) & (nw.col("position") <= depth)).select(
-            "query_id", "time", "position", "dwell"
-        )
-    )
+    clicks, left_out = _placed_clicks(log, depth)
     moves = _moves(log, clicks, depth, restart)
     used = np.flatnonzero(moves.sum(axis=0) + moves.sum(axis=1) > 0)
     if len(used) < 2:
@@ -64,6 +56,7 @@ def calibrate_MP(
         notes.append("after the last click of a query, readers go on with the first click of another query")
     else:
         notes.append("only moves within queries; one imaginary move from each rank, to all other ranks alike")
+    notes += left_out
     settings: dict[str, object] = {"visits": [rounded(share) for share in visits]}
     if timed:
         seconds, counted_clicks = _seconds(log, clicks, deepest)
@@ -73,6 +66,34 @@ def calibrate_MP(
             for r in range(deepest)
         ]
     return Calibrated(MP(**settings), tuple(estimates), level, tuple(notes), moves=weights)  # type: ignore[arg-type]
+
+
+def _placed_clicks(log: Log, depth: int) -> tuple[Any, list[str]]:
+    """Clicks with their time and position, down to rank `depth`, and how many were left out.
+
+    A click that names its document and no position has the position at which the document was shown.
+    """
+    nw = need("narwhals", "calibrate")
+    clicks = log.events.filter((nw.col("action") == CLICK) & ~nw.col("query_id").is_null())
+    clicks = log.engine.keep(clicks.select("query_id", "time", "doc", "position", "dwell"))
+    if _count(log, clicks.filter(nw.col("position").is_null() & ~nw.col("doc").is_null())):
+        places = log.shown.filter(~nw.col("doc").is_null()).group_by("query_id", "doc")
+        clicks = clicks.join(
+            places.agg(nw.col("position").min().alias("_place")), on=["query_id", "doc"], how="left"
+        ).with_columns(nw.coalesce(nw.col("position"), nw.col("_place")).alias("position"))
+        clicks = log.engine.keep(clicks)
+    notes = []
+    if nowhere := _count(log, clicks.filter(nw.col("position").is_null())):
+        notes.append(f"{counted(nowhere, 'click')} without a position left out")
+    if deeper := _count(log, clicks.filter(nw.col("position") > depth)):
+        notes.append(f"{counted(deeper, 'click')} below rank {depth} left out")
+    inside = (nw.col("position") >= 1) & (nw.col("position") <= depth)
+    return log.engine.keep(clicks.filter(inside).select("query_id", "time", "position", "dwell")), notes
+
+
+def _count(log: Log, rows: Any) -> int:
+    nw = need("narwhals", "calibrate")
+    return int(log.engine.fetch(rows.select(nw.len().alias("n"))).to_pylist()[0]["n"])
 
 
 def _moves(log: Log, clicks: Any, depth: int, restart: bool) -> Array:

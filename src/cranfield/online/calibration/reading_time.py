@@ -29,11 +29,12 @@ def calibrate_TBG(
 ) -> Calibrated:
     r"""TBG's times, click probabilities and half-life.
 
-    `summary` is the time to the first click divided by its rank, Σ t / Σ r. `click_rel` and `click_non` are clicks
-    divided by documents seen, relevant or not. `save_rel` is the share of clicks on relevant documents that last 30
-    seconds or more. With the `words` of documents, `per_word` and `overhead` are the line of dwell times against words
-    (least squares); without, `per_word` is 0 and `overhead` the mean dwell time. `h` is ln 2 times the mean time that
-    readers stay with a list (to the end of the last click's dwell time), as if that were exponential.
+    `click_rel` and `click_non` are clicks divided by documents seen, relevant or not. `save_rel` is the share of clicks
+    on relevant documents that last 30 seconds or more. The times are those of all clicks, also on documents without a
+    judgment. `summary` is the time to the first click divided by its rank, Σ t / Σ r. With the `words` of documents,
+    `per_word` and `overhead` are the line of dwell times against words (least squares); without, `per_word` is 0 and
+    `overhead` the mean dwell time. `h` is ln 2 times the mean time that readers stay with a list (to the end of the
+    last click's dwell time), as if that were exponential.
     """
     nw = need("narwhals", "calibrate")
     clicks = _clicks(viewed)
@@ -125,7 +126,7 @@ def calibrate_U(
 
 
 def _clicks(viewed: ViewedLists) -> Any:
-    """The first click on each document that was seen: when, how long, and the document's grade."""
+    """The first click on each document that was seen, judged or not: when, how long, and the document's grade."""
     nw = need("narwhals", "calibrate")
     events = (
         viewed.log.events.filter((nw.col("action") == CLICK) & ~nw.col("doc").is_null())
@@ -133,7 +134,7 @@ def _clicks(viewed: ViewedLists) -> Any:
         .agg(nw.col("time").min(), nw.col("dwell").max())
     )
     return viewed.log.engine.keep(
-        viewed.documents.filter(nw.col("clicked") > 0)
+        viewed.seen.filter(nw.col("clicked") > 0)
         .join(events, on=["query_id", "doc"], how="inner")
         .with_columns(nw.col("dwell").cast(nw.Float64))
     )

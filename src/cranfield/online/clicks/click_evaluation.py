@@ -165,10 +165,13 @@ def _sentences(result: ClickEvaluation, place: int, model: ClickModel, pages: Pa
             f"the parameters of rank {model.ranks}"
         )
     if impossible := int(result.impossible[place]):
-        yield (
-            f"{counted(impossible, 'session')} that the model holds impossible, so its log-likelihood of all sessions "
-            "is -inf; the one shown is that of the other sessions, and does not compare with other models"
+        text = (
+            f"{counted(impossible, 'session')} that the model holds impossible, so its log-likelihood of all sessions"
         )
+        if impossible == result.sessions:
+            yield f"{text} is -inf; these are all sessions, so that none is left to compare"
+        else:
+            yield f"{text} is -inf; the one shown is that of the other sessions, and does not compare with other models"
     if model.converged is False:
         yield "did not converge when it was fitted"
 

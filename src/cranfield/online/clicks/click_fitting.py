@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from cranfield.errors import NotedWarning, UsageError
+from cranfield.errors import NotedWarning, UsageError, warn_caller
 from cranfield.online.clicks.click_kinds import (
     BROWSING,
     EXAMINATION,
@@ -72,9 +71,9 @@ def fit_clicks(
     fit = kind.fit(data, settings)
     shown, clicked = data.pair_counts()
     notes = _notes(kind, data, shown, clicked, fit, settings)
-    for message in _cautions(kind, fit):
+    for message in _cautions(kind, fit, settings, float(clicked.sum())):
         notes.append(message)
-        warnings.warn(message, NotedWarning, stacklevel=2)
+        warn_caller(message, NotedWarning)
     return ClickModel(
         kind.name, data.names, fit.values, data.ranks, shown, clicked, fit.log_likelihood, len(fit.trace),
         fit.converged, settings.level, settings.exact, settings.prior, settings.rank_prior, settings.clicks, part,
@@ -103,11 +102,15 @@ def counted_clicks(
     return pages.first_clicks() if settings.clicks == "first" else pages
 
 
-def _cautions(kind: ClickKind, fit: Fit) -> list[str]:
+def _cautions(kind: ClickKind, fit: Fit, settings: ClickSettings, clicks: float) -> list[str]:
     """What makes the result doubtful."""
+    cautions = []
+    if clicks == 0:
+        known = "the estimates say little more than the prior" if sum(settings.prior) > 0 else "nothing is learned"
+        cautions.append(f"{kind.name}: there is no click in these sessions, so that {known}")
     if fit.converged is False:
-        return [f"{kind.name} did not converge in {counted(len(fit.trace), 'step')}; allow more steps"]
-    return []
+        cautions.append(f"{kind.name} did not converge in {counted(len(fit.trace), 'step')}; allow more steps")
+    return cautions
 
 
 def _notes(

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
+from cranfield.online.clicks.click_kinds import BROWSING, RANK
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.online.clicks.click_pages import Pages
 from cranfield.online.clicks.click_placement import Placement
@@ -84,6 +85,14 @@ class ClickSimulation:
         if new:
             self.notes.append(
                 f"{counted(len(new), 'query', 'queries')} that the model has not seen: {listed(new, most=3)}"
+            )
+        if model.converged is False:
+            self.notes.append(f"{model.model} did not converge when it was fitted")
+        deeper = int((self.pages.present.sum(axis=1) > model.ranks).sum())
+        if deeper and set(model.kind.parameters.values()) & {RANK, BROWSING}:
+            self.notes.append(
+                f"{counted(deeper, 'list')} longer than the {counted(model.ranks, 'rank')} that the model has seen; "
+                f"the ranks below get the parameters of rank {model.ranks}"
             )
         if self.unseen:
             self.notes.append(

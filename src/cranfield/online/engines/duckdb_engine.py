@@ -28,6 +28,7 @@ class DuckDBEngine(Engine):
 
     name: ClassVar[str] = "duckdb"
     exact_quantiles: ClassVar[bool] = True
+    scans_again: ClassVar[bool] = True
     dialect: ClassVar[Dialect] = DuckDBDialect()
 
     def __init__(
@@ -315,7 +316,8 @@ class DuckDBEngine(Engine):
             line = lines_of_rows(path, [row])[row] if row else None
             return DataError(path, line, "is not valid JSON; to leave out rows that cannot be read: skip=")
         if broken := BROKEN_CSV.search(str(error)):
-            what = first_line(Exception(str(error).partition("\n")[2]))
+            lines = [line for line in str(error).split("\n")[1:] if not line.startswith("Original Line")]
+            what = first_line(Exception("\n".join(lines))).rstrip(".")
             return DataError(broken[2], int(broken[1]), f"{what}; to leave out rows that cannot be read: skip=")
         return None
 

@@ -29,6 +29,8 @@ class Engine(ABC):
     name: ClassVar[str]
     exact_quantiles: ClassVar[bool]
     """Are the quantiles of this engine exact?"""
+    scans_again: ClassVar[bool] = False
+    """Is it quicker to scan columns of a Parquet file again than to keep a copy of the whole table?"""
     dialect: ClassVar[Dialect]
 
     @abstractmethod

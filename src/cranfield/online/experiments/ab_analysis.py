@@ -20,10 +20,12 @@ from cranfield.online.experiments.arm_effects import RELATIVE, ArmEffect, Looks,
 from cranfield.online.experiments.arm_estimates import ArmEstimates, arm_estimates, needed_columns
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
 from cranfield.online.experiments.novelty_effects import NoveltyEffects, novelty_effects
+from cranfield.online.experiments.parquet_moments import ParquetTable, parquet_table
 from cranfield.online.experiments.quantile_estimates import quantile_estimates
 from cranfield.online.experiments.ratio_mismatch import sample_ratio
 from cranfield.online.experiments.segment_effects import SegmentEffects, segment_effects
 from cranfield.online.experiments.sequential_boundaries import DESIGNS, SPENDING, look_fractions
+from cranfield.online.experiments.table_faults import placed_errors, user_column, user_notes
 from cranfield.online.experiments.unit_table import ARM, UnitTable, arm_counts, chosen_control, read_table, unit_table
 from cranfield.online.moments import Moments, moments_of_sets
 from cranfield.text import counted, listed
@@ -111,21 +113,34 @@ def analyse(
             raise UsageError(f"analyse: the bootstrap is for one look, but sequential == {sequential!r}")
         if unit is None:
             raise UsageError("analyse: the bootstrap needs unit=, the column of user ids")
+    segments = tuple(segments)
+    metrics = metrics if isinstance(metrics, str) else list(metrics)
+    covariates = covariates if covariates is None or isinstance(covariates, str | dict) else list(covariates)
+    given: dict[str, Any] = {
+        "arm": arm, "unit": unit, "control": control, "covariates": covariates, "shares": shares, "caps": caps,
+        "segments": segments, "day": day, "correction": correction, "method": method, "resamples": resamples,
+        "seed": seed, "ratio_alpha": ratio_alpha,
+    }  # fmt: skip
+    simple = unit is None and day is None and not segments and not caps
+    if simple and engine == "duckdb" and (files := parquet_table(source)) is not None:
+        # users with several rows are looked for on an engine
+        result = None if user_column(list(files.types)) else _analysed(None, files, metrics, settings, **given)
+        if result is not None:
+            return result
     opened = open_engine(engine)
     try:
         frame = read_table(opened, source, [arm, *([unit] if unit else []), *segments])
-        return _analysed(
-            opened, frame, metrics, settings, arm=arm, unit=unit, control=control, covariates=covariates, shares=shares,
-            caps=caps, segments=tuple(segments), day=day, correction=correction, method=method, resamples=resamples,
-            seed=seed, ratio_alpha=ratio_alpha,
-        )  # fmt: skip
+        with placed_errors(opened, source):
+            result = _analysed(opened, frame, metrics, settings, **given)
+        assert result is not None  # an engine copes with every table
+        return result
     finally:
         if opened is not engine:
             opened.close()
 
 
 def _analysed(
-    engine: Engine,
+    engine: Any,
     frame: Any,
     metrics: Iterable[str | Metric] | str,
     settings: Settings,
@@ -143,20 +158,28 @@ def _analysed(
     resamples: int,
     seed: int,
     ratio_alpha: float,
-) -> Analysis:
-    names = frame.collect_schema().names()
+) -> Analysis | None:
+    """The analysis of a frame, or of Parquet files without an engine; None if these need one."""
+    quick = frame if isinstance(frame, ParquetTable) else None
+    names = list(quick.types) if quick else frame.collect_schema().names()
     parsed = parsed_metrics(metrics, names)
     for name in settings.lower:
         if name not in map(str, parsed):
             raise nearest(name, [str(metric) for metric in parsed], "metric")
     adjusting = parsed_covariates(covariates, parsed, names)
-    table = unit_table(
-        engine, frame, arm=arm, unit=unit, segments=segments, caps=caps,
-        sums=[name for metric in parsed for name in metric.columns],
-        means=[name for found in adjusting.values() for one in found for name in one.columns],
-    )  # fmt: skip
     sets = {str(one): needed_columns(one, adjusting[one]) for one in parsed if one.kind != "quantile"}
-    moments = moments_of_sets(table.frame, sets, [ARM]) if sets else {}
+    if quick is not None:
+        moments = quick.moments(arm, sets) if len(sets) == len(parsed) else None
+        if moments is None:
+            return None
+        table = UnitTable(None, ())
+    else:
+        table = unit_table(
+            engine, frame, arm=arm, unit=unit, segments=segments, caps=caps,
+            sums=[name for metric in parsed for name in metric.columns],
+            means=[name for found in adjusting.values() for one in found for name in one.columns],
+        )  # fmt: skip
+        moments = moments_of_sets(table.frame, sets, [ARM]) if sets else {}
     users, none = arm_counts(table.frame, moments.values())
     arms = {name: users.get(name, 0) for name in sorted({*users, *(shares or {})}, key=str)}
     if len(arms) < 2:
@@ -165,7 +188,7 @@ def _analysed(
     order = [first, *(name for name in arms if name != first)]
     ratio = sample_ratio({name: arms[name] for name in order}, shares, alpha=ratio_alpha)
     rows: list[EffectRow] = []
-    notes = [*([chosen] if chosen else []), *table.notes, *_empty(arms)]
+    notes = [*([] if unit or quick else user_notes(frame)), *([chosen] if chosen else []), *table.notes, *_empty(arms)]
     if none:
         notes.append(f"{counted(none, 'row')} without an arm left out")
     for metric in parsed:
@@ -356,7 +379,7 @@ def _not_testable(metric: Metric, estimates: ArmEstimates, order: Sequence[str])
 
 
 def _method_notes(
-    rows: Sequence[EffectRow], settings: Settings, correction: str, engine: Engine, quantiles: bool
+    rows: Sequence[EffectRow], settings: Settings, correction: str, engine: Any, quantiles: bool
 ) -> list[str]:
     methods = listed(dict.fromkeys(row.effect.method for row in rows), most=8)
     level = f"{100 * (1 - settings.alpha):g}%"

@@ -15,7 +15,8 @@ from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.online.experiments.arm_estimates import adjustment, needed_columns, value_and_gradient
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
-from cranfield.online.experiments.unit_table import read_table
+from cranfield.online.experiments.table_faults import placed_errors
+from cranfield.online.experiments.unit_table import check_columns, read_table
 from cranfield.online.moments import Moments, moments_of_sets
 from cranfield.record import Record
 from cranfield.table import Cell, Column, Table
@@ -275,7 +276,9 @@ def ab_power(
                 raise UsageError(f"ab_power: {metric} is a quantile; power is for means, shares and ratios")
         adjusting = parsed_covariates(covariates, parsed, names)
         sets = {str(metric): needed_columns(metric, adjusting[metric]) for metric in parsed}
-        windows = _windows(opened, frame, parsed, sets, unit, day)
+        with placed_errors(opened, source):
+            check_columns(frame, [unit] if unit else [], [name for columns in sets.values() for name in columns])
+            windows = _windows(opened, frame, parsed, sets, unit, day)
     finally:
         if opened is not engine:
             opened.close()

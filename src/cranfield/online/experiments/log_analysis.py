@@ -20,6 +20,7 @@ def analyse_log(
     *,
     segments: Iterable[str] = (),
     by_day: bool = False,
+    timezone: str = "UTC",
     shares: Mapping[str, float] | None = None,
     **options: Any,
 ) -> Analysis:
@@ -30,6 +31,7 @@ def analyse_log(
 
     segments: columns of the queries, such as the country.
     by_day: also show the effects by days since a user's first query.
+    timezone: the time zone of days.
     options: those of `analyse` (control, lower, alpha, correction, relative, method, sequential, ...).
 
     >>> from cranfield.online.logs import simulate_log
@@ -39,8 +41,9 @@ def analyse_log(
     """
     groups = tuple(dict.fromkeys(segments))
     sums = per_user(
-        log, [measures] if isinstance(measures, str) else measures, by=("arm", *groups, *(["day"] if by_day else []))
-    )
+        log, [measures] if isinstance(measures, str) else measures, by=("arm", *groups, *(["day"] if by_day else [])),
+        timezone=timezone,
+    )  # fmt: skip
     metrics = [Metric("ratio", *columns, name=name) for name, columns in sums.sums.items()]
     import narwhals as nw
 

@@ -15,6 +15,7 @@ from cranfield.errors import UsageError
 from cranfield.online.experiments.arm_effects import wilson
 from cranfield.online.experiments.arm_estimates import arm_estimates, needed_columns
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
+from cranfield.online.experiments.table_faults import placed_errors
 from cranfield.online.experiments.unit_table import ROWS, added_up, read_table, with_units
 from cranfield.online.experiments.user_buckets import BUCKETS, BucketSums, bucket_sums
 from cranfield.record import Record
@@ -188,7 +189,8 @@ def aa_splits(
             if metric.kind == "quantile":
                 raise UsageError(f"aa_splits: {metric} is a quantile, which sums per bucket cannot give")
         adjusting = parsed_covariates(covariates, parsed, names)
-        sums, users, rows, remarks = _sums(opened, frame, parsed, adjusting, unit, by_row, buckets, seed)
+        with placed_errors(opened, source):
+            sums, users, rows, remarks = _sums(opened, frame, parsed, adjusting, unit, by_row, buckets, seed)
     finally:
         if opened is not engine:
             opened.close()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.check import nearest
 from cranfield.errors import UsageError
+from cranfield.online.experiments.table_faults import NUMBER, NotNumbers
 from cranfield.online.moments import Moments, fetched
 from cranfield.text import counted
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 ARM, UNIT, LOW, HIGH, ROWS = "_arm", "_unit", "_low", "_high", "_rows"
 """Names of columns that this module adds; a table must not have them."""
-NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
-"""What a number looks like in a column of text."""
 
 
 @dataclass(frozen=True)
@@ -190,10 +189,11 @@ def _no_numbers(frame: Any, name: str, kind: Any) -> UsageError:
         return UsageError(f"column {name!r} holds text, must hold numbers; store it as numbers")
     example = fetched(others.select(nw.col("value").min())).to_pylist()[0]["value"]
     verb = "is" if counts[0] == 1 else "are"
-    return UsageError(
+    message = (
         f"column {name!r} must hold numbers, but {counts[0]:,} of {counted(counts[1], 'value')} {verb} not, such as "
         f"{example!r}; correct them, or leave them empty"
     )
+    return NotNumbers(message, name, *counts)
 
 
 def capped_columns(engine: Engine, frame: Any, caps: Mapping[str, str | float]) -> tuple[Any, tuple[str, ...]]:

@@ -11,13 +11,13 @@ from typing import Any
 from cranfield import check
 from cranfield.check import nearest
 from cranfield.online.log_measures.expressions import col, lit, where
+from cranfield.online.log_measures.local_time import DAY, HOUR, UTC, check_timezone, local_micros, local_time
 from cranfield.online.log_measures.log_signals import (
     ACTIONS,
     ASKED,
     END,
     PAGES,
     QUERIES,
-    SECOND,
     SESSION_TIME,
     SESSIONS,
     START,
@@ -26,12 +26,13 @@ from cranfield.online.log_measures.log_signals import (
 )
 from cranfield.online.log_measures.log_stretches import Stretches
 from cranfield.online.log_measures.online_measure import OnlineMeasure
-from cranfield.online.log_measures.query_texts import add_repeats, add_similarity, add_words, normal_text
+from cranfield.online.log_measures.query_texts import NEXT_QUERY, add_repeats, add_similarity, add_words
 from cranfield.online.log_measures.shown_documents import add_shown
 from cranfield.online.logs.log import PAGE_SIZE, Log
 from cranfield.online.logs.sessions import SILENCE, WAYS, assign_sessions
 
-DAY = 86_400 * SECOND
+OF_TIME = ("day", "hour")
+"""Groups by time: the day, and the hour of the day."""
 NONE = "(none)"
 """The group of queries that have no value in a column of the log."""
 SESSION_WAYS = ("auto", *WAYS)
@@ -55,13 +56,16 @@ class LogRows:
     silence: float = SILENCE
     names_users: bool = True
     """Whether users keep their names; numbers are faster."""
+    timezone: str = UTC
+    """The time zone of days and hours."""
 
     def __post_init__(self) -> None:
         check.positive("sessions", silence=self.silence)
         check.one_of("sessions", SESSION_WAYS, by=self.sessions_by)
         if self.sessions_by == "continuity" and "sessions" in self.needs:
             object.__setattr__(self, "log", assign_sessions(self.log, by="continuity", silence=self.silence))
-        known = ("day", "arm", *self.log.segments)
+        check_timezone(self.timezone)
+        known = (*OF_TIME, "arm", *self.log.segments)
         for name in self.by:
             if name not in known:
                 raise nearest(name, known, "column of the log")
@@ -79,8 +83,6 @@ class LogRows:
         always += [ASKED] if self.needs & {"similarity", "repeats"} else []
         wanted = [signal for measure in self.measures for signal in measure.signals()]
         wanted += self._pages(self.measures)
-        evidence = [each.signal for measure in self.measures for each in measure.evidence()]
-        wanted += [signal for signal in evidence if signal is not None]
         return tuple(dict.fromkeys(signal for signal in (*always, *wanted) if signal not in OF_SESSIONS))
 
     def _pages(self, measures: Iterable[OnlineMeasure]) -> list[Signal]:
@@ -94,14 +96,18 @@ class LogRows:
     def _carried(self) -> tuple[str, ...]:
         """Columns of queries that are taken along: groups, and the text if it matters."""
         texts = ("text",) if self.needs & TEXTUAL else ()
-        return (*(name for name in self.by if name != "day"), *texts)
+        return (*(name for name in self.by if name not in OF_TIME), *texts)
 
     @cached_property
     def passed(self) -> Stretches:
         """The pass over the log."""
         way = "given" if self.sessions_by == "continuity" else self.sessions_by
         in_sessions = "sessions" in self.needs
-        return Stretches(self.log, self.signals, self._carried, self.silence, way, in_sessions, self.names_users)
+        needed = [each.signal for measure in self.measures for each in measure.evidence()]
+        evidence = tuple(dict.fromkeys(signal for signal in needed if signal is not None))
+        return Stretches(
+            self.log, self.signals, self._carried, self.silence, way, in_sessions, self.names_users, evidence
+        )
 
     @cached_property
     def whole(self) -> Any:
@@ -117,14 +123,18 @@ class LogRows:
         signals = self._signals_of(measures)
         texts = ("text",) if any(measure.needs & TEXTUAL for measure in measures) else ()
         carried = tuple(name for name in self._carried if name != "text") + texts
-        return self.log.engine.keep(self._with_groups(self.passed.with_sessions(signals, carried), keep=False))
+        rows = self._with_groups(self.passed.with_sessions(signals, carried), keep=False)
+        # Rows with their next queries are kept already
+        return rows if NEXT_QUERY in rows.collect_schema().names() and not self.by else self.log.engine.keep(rows)
 
     def _with_groups(self, rows: Any, keep: bool = True) -> Any:
         """The rows with the columns of the groups; kept if there are any."""
         columns = {name: col(name) for name in self._carried if name != "text"}
         columns = {name: value.fill_null(value.min().over("user")).fill_null(NONE) for name, value in columns.items()}
-        if "day" in self.by:
-            columns["day"] = col(START.name) // DAY
+        if any(name in self.by for name in OF_TIME):
+            time = local_time(col(START.name), self.timezone, *self.starts)
+            of_time = {"day": time // DAY, "hour": time // HOUR % 24}
+            columns |= {name: of_time[name] for name in OF_TIME if name in self.by}
         if not columns:
             return rows
         rows = rows.with_columns(**columns)
@@ -143,15 +153,14 @@ class LogRows:
         rows = self.whole
         if "sessions" in needs:
             rows = self.stretches
+        if "sessions" in needs and NEXT_QUERY not in rows.collect_schema().names():  # else no query is torn
             session = where(col(QUERIES.name) > 0, col("session")).min().alias("session")
             torn = rows.filter(col("torn") & ~col("query_id").is_null())
-            combined = self._combined(measures, text=bool(needs & TEXTUAL))
+            combined = self._combined(measures, text=bool(needs & TEXTUAL), of_query=True)
             mended = torn.group_by("user", "query_id").agg(*combined, session)
             names = mended.collect_schema().names()
             rows = nw.concat([rows.filter(~col("torn")).select(*names), mended], how="vertical")
         rows = rows.filter(col(QUERIES.name) > 0, ~col("query_id").is_null())
-        if needs & TEXTUAL:
-            rows = rows.with_columns(text=normal_text("text"))
         if "similarity" in needs:
             rows = add_similarity(rows, self.log.engine)
         if "repeats" in needs:
@@ -197,7 +206,8 @@ class LogRows:
             )
             rows = rows.join(ends, on="user", how="left").with_columns(lit(self.span[1]).alias("log end"))
         if "days" in self.needs:
-            days = 1 if "day" in self.by else self.span[1] // DAY - self.span[0] // DAY + 1
+            first, last = (local_micros(time, self.timezone) // DAY for time in self.span)
+            days = 1 if "day" in self.by else last - first + 1
             rows = rows.with_columns(lit(days).alias("days"))
         return rows
 
@@ -226,6 +236,16 @@ class LogRows:
         return self.log.engine.keep(rows.with_columns(*(col(name).fill_null(0.0) for name in names)))
 
     @cached_property
+    def starts(self) -> tuple[int, int]:
+        """The earliest and the latest time at which a query or an event without a query begins; UTC needs none."""
+        if self.timezone == UTC:
+            return (0, 0)
+        start = col(START.name)
+        ends = self.passed.whole.select(start.min().alias("low"), start.max().alias("high"))
+        row = self.log.engine.fetch(ends).to_pylist()[0]
+        return (row["low"], row["high"]) if row["low"] is not None else (0, 0)
+
+    @cached_property
     def span(self) -> tuple[int, int]:
         """The times of the first and of the last action of the log, in microseconds; 0 and 0 if it is empty."""
         ends = self.stretches.select(col(START.name).min().alias("low"), col(END.name).max().alias("high"))
@@ -237,13 +257,16 @@ class LogRows:
         wanted = {signal for measure in measures for signal in measure.signals()} | set(self._pages(measures))
         return tuple(signal for signal in self.signals if signal in wanted or signal in ALWAYS)
 
-    def _combined(self, measures: Sequence[OnlineMeasure], *, text: bool = False) -> Iterable[Any]:
-        """Signals and groups of several stretches together."""
+    def _combined(
+        self, measures: Sequence[OnlineMeasure], *, text: bool = False, of_query: bool = False
+    ) -> Iterable[Any]:
+        """Signals and groups of several stretches together; those of a query have the groups in which it was asked."""
         yield from (signal.combined() for signal in self._signals_of(measures))
         if text:
             yield col("text").max()
         for name in self.by:
-            yield col(name).min()
+            value = col(name)
+            yield (where(col(QUERIES.name) > 0, value) if of_query and name != "day" else value).min().alias(name)
 
 
 def sum_names(measure: OnlineMeasure) -> tuple[str, str]:

@@ -124,6 +124,16 @@ SESSION_TIME = Signal("session time", "sum", lambda: col(END.name) - col(START.n
 FIRST_RANKED = Signal("first ranked", "min", lambda: _click_key())
 LAST_RANKED = Signal("last ranked", "max", lambda: _click_key())
 
+UNRANKED_CLICKS = Signal(
+    "unranked clicks", "count", lambda: where(_action("click") & col("position").is_null(), lit(1))
+)
+FROM_RANKED: dict[Signal, tuple[Signal, Callable[[], nw.Expr]]] = {
+    FIRST_CLICK: (FIRST_RANKED, lambda: time_in(FIRST_RANKED.name)),
+    LAST_CLICK: (LAST_RANKED, lambda: time_in(LAST_RANKED.name)),
+    RANKED_CLICKS: (CLICKS, lambda: col(CLICKS.name)),
+}
+"""If every click of a log has a rank, these signals follow from others and need not be counted: (from, how)."""
+
 
 def _click_key() -> nw.Expr:
     """A number in which the time of a click comes before its rank, which orders clicks at the same time."""
@@ -136,3 +146,8 @@ def rank_in(key: str) -> nw.Expr:
     """The rank in the number of `FIRST_RANKED` or `LAST_RANKED`."""
     remainder = col(key) % RANKS
     return where(remainder < 0, remainder + RANKS, remainder)  # in SQL, it has the sign of the time
+
+
+def time_in(key: str) -> nw.Expr:
+    """The time in the number of `FIRST_RANKED` or `LAST_RANKED`."""
+    return (col(key) - rank_in(key)) // RANKS + CLICK_EPOCH

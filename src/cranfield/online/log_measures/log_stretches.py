@@ -9,12 +9,23 @@ events, with the same result as over the events.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from cranfield.online.log_measures.expressions import col, indicator, lit
-from cranfield.online.log_measures.log_signals import END, QUERY, SECOND, START, Signal
+from cranfield.online.log_measures.expressions import col, indicator, lit, where
+from cranfield.online.log_measures.log_signals import (
+    ASKED,
+    END,
+    FROM_RANKED,
+    QUERIES,
+    QUERY,
+    SECOND,
+    START,
+    UNRANKED_CLICKS,
+    Signal,
+)
+from cranfield.online.log_measures.query_texts import NEXT_QUERY, NEXT_TEXT, normal_text
 from cranfield.online.logs.log import PAGE_SIZE, Log
 from cranfield.online.logs.sessions import SILENCE
 
@@ -34,6 +45,8 @@ class Stretches:
     """Whether sessions are needed at all."""
     names_users: bool = True
     """Whether users keep their names. If not, a user is a number of 64 bits, as long as the digest of a name."""
+    evidence: tuple[Signal, ...] = ()
+    """Signals of which only the sum over the log is needed."""
 
     @cached_property
     def unnamed(self) -> tuple[int, int]:
@@ -55,17 +68,28 @@ class Stretches:
         return round(self.silence * 60 * SECOND)
 
     @cached_property
+    def totals(self) -> dict[str, int]:
+        """The signals of `evidence` over the whole log, how many queries have a text, and clicks without a rank."""
+        signals = dict.fromkeys((*self.evidence, UNRANKED_CLICKS))
+        texts = (col("text").count(),) if "text" in self.carried else ()
+        rows = self._activity(self.carried).select(*(signal.counted() for signal in signals), *texts)
+        return {name: int(number or 0) for name, number in self.log.engine.fetch(rows).to_pylist()[0].items()}
+
+    @cached_property
     def whole(self) -> Any:
         """A row per user and query with the signals, and a row per user for events without a query; kept."""
         ends = (col("session").min().alias("session"), col("session").max().alias("last session"))
         sessions = ends if self.in_sessions and self.named else ()
-        return self.log.engine.keep(self._grouped(self._activity(), ["user", "query_id"], *sessions))
+        activity, derived = self._activity(self.carried), self._derived(self.signals)
+        counted = [signal for signal in self.signals if signal not in derived]
+        rows = self.log.engine.keep(self._grouped(activity, ["user", "query_id"], counted, self.carried, *sessions))
+        return rows.with_columns(**{signal.name: value for signal, value in derived.items()}) if derived else rows
 
     def with_sessions(self, signals: Sequence[Signal], carried: Sequence[str]) -> Any:
-        """A row per user, query and session with some signals; `torn` marks queries that are in several sessions."""
-        import narwhals as nw
+        """A row per user, query and session with some signals; `torn` marks queries that are in several sessions.
 
-        part = replace(self, signals=tuple(signals), carried=tuple(carried))
+        Each query also has the next one of its session, if all rows are queries in the order in which they were asked.
+        """
         names = ["user", "query_id", *(signal.name for signal in signals), *carried]
         rows = self.whole.select(*names, *(("session", "last session") if self.named else ()))
         if self.named:
@@ -75,32 +99,43 @@ class Stretches:
         torn = torn | col("query_id").is_null()
         unbroken = rows.filter(~torn).with_columns(torn=lit(False))
         parts = rows.filter(torn).select("user", "query_id")
-        if self.log.engine.fetch(parts.select(nw.len().alias("n"))).to_pylist()[0]["n"]:
+        in_order = "text" in carried and ASKED in signals and not self.named
+        early = (col(QUERIES.name) == 0) | (col(START.name) != col(ASKED.name)) if in_order else lit(True)
+        counts = rows.select(torn=indicator(torn).sum(), odd=indicator(torn | early).sum())
+        number = self.log.engine.fetch(counts).to_pylist()[0]
+        if number["torn"]:
             columns = unbroken.collect_schema().names()
-            unbroken = nw.concat([unbroken, part._cut(part._activity(), parts, columns)], how="vertical")
+            unbroken = below([unbroken, self._cut(parts, columns, signals, carried)])
         if self.named:
             return unbroken.drop("last session")
-        return number_sessions(unbroken, self._silence, self.log.engine)
+        return number_sessions(unbroken, self._silence, self.log.engine, next_queries=not number["odd"])
 
-    def _activity(self) -> Any:
-        """Queries and events below one another."""
+    def _derived(self, signals: Sequence[Signal]) -> dict[Signal, Any]:
+        """Signals that follow from others, as each click has a rank."""
+        there = [signal for signal in signals if signal in FROM_RANKED and FROM_RANKED[signal][0] in signals]
+        if not there or self.totals[UNRANKED_CLICKS.name]:
+            return {}
+        return {signal: FROM_RANKED[signal][1]() for signal in there}
+
+    def _activity(self, carried: Sequence[str]) -> Any:
+        """Queries and events below one another, with columns of queries to take along."""
         import narwhals as nw
 
         numbers = {"position": nw.Int64(), "value": nw.Float64(), "dwell": nw.Float64()}
         sizes = [PAGE_SIZE] if PAGE_SIZE in self.log.queries.collect_schema().names() else []
         queries = self.log.queries.select(
-            "user", "query_id", "time", "session", *self.carried, *sizes,
+            "user", "query_id", "time", "session", *carried, *sizes,
             action=lit(QUERY),
             **{name: nw.lit(None, dtype=dtype) for name, dtype in numbers.items()},
         )  # fmt: skip
         events = self.log.events.select(
             "user", "query_id", "time", "session",
-            *(nw.lit(None, dtype=nw.String()).alias(name) for name in self.carried),
+            *(nw.lit(None, dtype=nw.String()).alias(name) for name in carried),
             *(nw.lit(None, dtype=nw.Int64()).alias(name) for name in sizes),
             "action",
             *(col(name).cast(dtype) for name, dtype in numbers.items()),
         )  # fmt: skip
-        return nw.concat([self._users(queries), self._users(events)], how="vertical")
+        return below([self._users(queries), self._users(events)])
 
     def _users(self, rows: Any) -> Any:
         """The rows with the names of users, or with their numbers."""
@@ -110,34 +145,60 @@ class Stretches:
         columns = {name: engine.quote(name) for name in rows.collect_schema().names()}
         return engine.select(rows, columns | {"user": engine.dialect.key(columns["user"])})
 
-    def _cut(self, activity: Any, parts: Any, columns: Sequence[str]) -> Any:
+    def _cut(self, parts: Any, columns: Sequence[str], signals: Sequence[Signal], carried: Sequence[str]) -> Any:
         """Events without a query, and those of torn queries, by stretch or by session."""
-        import narwhals as nw
-
+        activity = self._activity(carried)
         of_parts = activity.join(parts.filter(~col("query_id").is_null()), on=["user", "query_id"], how="semi")
-        chosen = nw.concat([activity.filter(col("query_id").is_null()), of_parts], how="vertical")
+        chosen = below([activity.filter(col("query_id").is_null()), of_parts])
         if self.named:
-            rows = self._grouped(chosen, ["user", "query_id", "session"])
+            rows = self._grouped(chosen, ["user", "query_id", "session"], signals, carried)
             rows = rows.with_columns(col("session").alias("last session"))
         else:
             chosen = chosen.with_columns(stretch=col("time") // self._silence)
-            rows = self._grouped(chosen, ["user", "query_id", "stretch"])
+            rows = self._grouped(chosen, ["user", "query_id", "stretch"], signals, carried)
         return rows.with_columns(torn=lit(True)).select(*columns)
 
-    def _grouped(self, activity: Any, keys: Sequence[str], *more: Any) -> Any:
-        signals = (signal.counted() for signal in self.signals)
-        return activity.group_by(*keys).agg(*signals, *(col(name).max() for name in self.carried), *more)
+    @staticmethod
+    def _grouped(
+        activity: Any, keys: Sequence[str], signals: Sequence[Signal], carried: Sequence[str], *more: Any
+    ) -> Any:
+        """The signals of each group of rows; texts are made comparable."""
+        counted = (signal.counted() for signal in signals)
+        rows = activity.group_by(*keys).agg(*counted, *(col(name).max() for name in carried), *more)
+        return rows.with_columns(text=normal_text("text")) if "text" in carried else rows
 
 
-def number_sessions(rows: Any, silence: int, engine: Any) -> Any:
+def number_sessions(rows: Any, silence: int, engine: Any, *, next_queries: bool = False) -> Any:
     """Stretches of activity with the number of the user's session: a new one begins after a longer silence.
 
     A stretch begins a session if all earlier ones of the user ended too long before. The order is total as far as it
     matters: stretches that begin and end together are in the same session.
+
+    next_queries: also add the text and the id of the `next query` of the session, in the same sort, if all rows are
+        queries that begin when they are asked, and no user asks two at the same time.
     """
-    user, start, end = (engine.quote(name) for name in ("user", START.name, END.name))
+    user, start, end, same = (engine.quote(name) for name in ("user", START.name, END.name, "same"))
     earlier = f"PARTITION BY {user} ORDER BY {start}, {end} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
     rows = engine.select(rows, {"before": f"MAX({end}) OVER ({earlier})"}, add=True)
-    rows = rows.with_columns(same=indicator(col(START.name) - col("before") <= silence))
-    order = [START.name, END.name, "same"]
-    return rows.with_columns(session=(1 - col("same")).cum_sum().over("user", order_by=order)).drop("before", "same")
+    rows = rows.with_columns(same=indicator(col(START.name) - col("before") <= silence)).drop("before")
+    order = f"PARTITION BY {user} ORDER BY {start} NULLS FIRST, {end} NULLS FIRST, {same}"
+    added = {"session": f"CAST(SUM(1 - {same}) OVER ({order} ROWS UNBOUNDED PRECEDING) AS BIGINT)"}
+    if not next_queries:
+        return engine.select(rows, added, add=True).drop("same")
+    after = {"text": NEXT_TEXT, "query_id": NEXT_QUERY, "same": "goes on", START.name: "next start"}
+    added |= {alias: f"LEAD({engine.quote(name)}) OVER ({order})" for name, alias in after.items()}
+    rows = engine.keep(engine.select(rows, added, add=True))
+    ties = rows.select(ties=indicator(col("next start") == col(START.name)).sum())
+    rows = rows.drop("next start", "same")
+    if engine.fetch(ties).to_pylist()[0]["ties"]:
+        return rows.drop(NEXT_TEXT, NEXT_QUERY, "goes on")
+    goes_on = col("goes on") == 1
+    next_of = {name: where(goes_on, col(name)) for name in (NEXT_TEXT, NEXT_QUERY)}
+    return rows.with_columns(**next_of).drop("goes on")
+
+
+def below(frames: Sequence[Any]) -> Any:
+    """Frames below one another."""
+    import narwhals as nw
+
+    return nw.concat(list(frames), how="vertical")

@@ -79,7 +79,7 @@ class QueriesPerDay(_PerDay):
 
     .. math:: \frac{\text{queries}}{\text{users} \times \text{days}}
 
-    All days of the log count, in UTC, also those on which a user does not come.
+    All days of the log count, also those on which a user does not come.
     Reference: Ferro & Maistro 2024, §6.5
     """
 
@@ -93,7 +93,7 @@ class SessionsPerDay(_PerDay):
 
     .. math:: \frac{\text{sessions}}{\text{users} \times \text{days}}
 
-    All days of the log count, in UTC, also those on which a user does not come.
+    All days of the log count, also those on which a user does not come.
     Reference: Ferro & Maistro 2024, §6.5
     """
 
@@ -109,7 +109,7 @@ class PageViews(_PerDay):
 
     .. math:: \frac{\text{queries} + \text{clicks}}{\text{users} \times \text{days}}
 
-    All days of the log count, in UTC, also those on which a user does not come.
+    All days of the log count, also those on which a user does not come.
     Reference: Rodden, Hutchinson & Fu, CHI 2010, 2395-2398, doi:10.1145/1753326.1753687 (the P of PULSE)
     """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.online.log_measures.expressions import col
-from cranfield.online.log_measures.log_rows import LogRows, check_by, sum_names
+from cranfield.online.log_measures.local_time import UTC as UTC_ZONE
+from cranfield.online.log_measures.log_rows import OF_TIME, LogRows, check_by, sum_names
 from cranfield.online.log_measures.metric_sets import MetricSet
 from cranfield.online.log_measures.odd_rows import odd_rows
 from cranfield.online.log_measures.oec import OEC
@@ -114,6 +114,7 @@ def measure_log(
     least: int = LEAST,
     sessions: str = "auto",
     silence: float = SILENCE,
+    timezone: str = UTC_ZONE,
 ) -> LogMeasures:
     r"""Online measures of a log, with intervals that respect that the queries of one user belong together.
 
@@ -124,12 +125,13 @@ def measure_log(
     degrees of freedom.
 
     measures: names such as `CTR@5`; default: `DEFAULT`, or those of the `oec` and the `metric_set`.
-    by: `day` (in UTC), `arm`, or columns of the queries; a row for every combination that occurs.
+    by: `day`, `hour` (of the day), `arm`, or columns of the queries; a row for every combination that occurs.
     oec: also compute this weighted sum of measures.
     least: groups with fewer users are left out.
     sessions: `auto` (those that the log names, if it does so for every query, or else by silence), `silence`,
         `continuity` or `given`; see `assign_sessions`.
     silence: the minutes of silence that end a session.
+    timezone: the time zone of days and hours, such as `Europe/Berlin`, with its daylight saving time.
 
     Reference: Deng, Knoblich & Lu, KDD 2018, doi:10.1145/3219819.3219919
 
@@ -144,7 +146,7 @@ def measure_log(
     names = list(measures or ())
     names += [*(metric_set.measures if metric_set else ()), *(oec.measures if oec else ())]
     chosen = parse_online_many(names or DEFAULT)
-    rows = LogRows(log, chosen, check_by(by), sessions, silence, names_users=False)
+    rows = LogRows(log, chosen, check_by(by), sessions, silence, names_users=False, timezone=timezone)
     estimates, missing = _estimates(rows, oec)
     users = next(iter(estimates.values())).n
     if not len(users):
@@ -223,12 +225,7 @@ def _missing(rows: LogRows) -> dict[str, str]:
     evidence = {str(measure): measure.evidence() for measure in rows.measures}
     if not any(evidence.values()):
         return {}
-    sums = {
-        each.signal.name: col(each.signal.name).sum() for entry in evidence.values() for each in entry if each.signal
-    }
-    if any(each.signal is None for entries in evidence.values() for each in entries):
-        sums["text"] = col("text").count()
-    totals: Mapping[str, Any] = rows.log.engine.fetch(rows.whole.select(**sums)).to_pylist()[0]
+    totals = rows.passed.totals
 
     def absent(each: Evidence) -> bool:
         return not totals[each.signal.name if each.signal else "text"]
@@ -242,8 +239,9 @@ def _interval_notes(confidence: float, users: NDArray[np.int64], rows: LogRows) 
     notes = [f"{share} intervals over users, by the delta method"]
     if "sessions" in rows.needs:
         notes.append(_session_note(rows))
-    if "day" in rows.by:
-        notes.append("days: UTC")
+    times = [f"{name}s" for name in OF_TIME if name in rows.by]
+    if times:
+        notes.append(f"{' and '.join(times)}: {rows.timezone}")
     return notes
 
 
@@ -270,8 +268,14 @@ def _small_groups(groups: Sequence[tuple[str, ...]], kept: NDArray[Any], least: 
 
 
 def _group(by: Sequence[str], group: Sequence[Any]) -> tuple[str, ...]:
-    """The values of a group as text; a day is written as a date."""
-    return tuple(day_text(value) if name == "day" else str(value) for name, value in zip(by, group, strict=True))
+    """The values of a group as text; a day is written as a date, an hour as two digits."""
+    return tuple(_value_text(name, value) for name, value in zip(by, group, strict=True))
+
+
+def _value_text(name: str, value: Any) -> str:
+    if name == "day":
+        return day_text(value)
+    return f"{int(value):02d}" if name == "hour" else str(value)
 
 
 def day_text(day: int) -> str:

@@ -11,6 +11,9 @@ from cranfield.online.log_measures.log_signals import ASKED
 if TYPE_CHECKING:
     import narwhals as nw
 
+NEXT_TEXT, NEXT_QUERY = "next text", "next query"
+"""The text and the id of the next query of a session."""
+
 
 def normal_text(column: str) -> nw.Expr:
     """A text in lower case, with single blanks; nothing for a text of blanks."""
@@ -31,27 +34,34 @@ def add_words(queries: Any, engine: Engine) -> Any:
 def add_similarity(queries: Any, engine: Engine) -> Any:
     r"""Queries with their similarity to the next query of the session, and whether they are the `last query` of it.
 
-    .. math:: \frac{|A \cap B|}{|A \cup B|} = \frac{|A| + |B| - |A \cup B|}{|A \cup B|}
+    .. math:: \frac{|A \cap B|}{|A \cup B|} = \frac{|A \cap B|}{|A| + |B| - |A \cap B|}
 
-    The words of both texts together are the words of one text after the other.
+    The queries of a session are in the order of time, and of their ids. Queries that have their `next text` and
+    `next query` already, as `number_sessions` can add them, are not sorted again.
     """
-    order = [ASKED.name, "query_id"]
-    rows = queries.with_columns(
-        col("text").shift(-1).over("user", "session", order_by=order).alias("next text"),
-        col("query_id").shift(-1).over("user", "session", order_by=order).alias("next query"),
-    )
-    own, following = engine.quote("text"), engine.quote("next text")
-    texts = {"own words": own, "next words": following, "all words": f"concat({own}, ' ', {following})"}
+    if NEXT_QUERY not in queries.collect_schema().names():
+        order = [ASKED.name, "query_id"]
+        queries = queries.with_columns(
+            col("text").shift(-1).over("user", "session", order_by=order).alias(NEXT_TEXT),
+            col("query_id").shift(-1).over("user", "session", order_by=order).alias(NEXT_QUERY),
+        )
+    own, following = engine.quote("text"), engine.quote(NEXT_TEXT)
     # Most queries are the last one of a session, or have the text of the next one: no words are counted for these
-    counts = {name: engine.dialect.different_words(text) for name, text in texts.items()}
+    shared = f"CASE WHEN {own} <> {following} THEN {engine.dialect.shared_words(own, following)} END"
+    rows = engine.select(queries, {"shared words": shared}, add=True)
+    counts = {"own words": own, "next words": following}
+    some = f"{engine.quote('shared words')} > 0"
     rows = engine.select(
-        rows, {name: f"CASE WHEN {own} <> {following} THEN {count} END" for name, count in counts.items()}, add=True
+        rows,
+        {name: f"CASE WHEN {some} THEN {engine.dialect.different_words(text)} END" for name, text in counts.items()},
+        add=True,
     )
-    shared = (col("own words") + col("next words") - col("all words")) / col("all words")
+    both = col("shared words")
+    similarity = where(both == 0, lit(0.0), both / (col("own words") + col("next words") - both))
     return rows.with_columns(
-        where(col("text") == col("next text"), lit(1.0), shared).alias("next similarity"),
-        col("next query").is_null().alias("last query"),
-    ).drop("own words", "next words", "all words", "next text", "next query")
+        where(col("text") == col(NEXT_TEXT), lit(1.0), similarity).alias("next similarity"),
+        col(NEXT_QUERY).is_null().alias("last query"),
+    ).drop("shared words", "own words", "next words", NEXT_TEXT, NEXT_QUERY)
 
 
 def add_repeats(queries: Any) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from cranfield.online.log_measures.local_time import UTC
 from cranfield.online.log_measures.log_rows import LogRows, check_by, sum_names
 from cranfield.online.log_measures.online_measure import OnlineMeasure, parse_online_many
 from cranfield.online.logs.log import Log
@@ -33,9 +34,11 @@ def per_user(
     by: str | Sequence[str] | None = "arm",
     sessions: str = "auto",
     silence: float = SILENCE,
+    timezone: str = UTC,
 ) -> UserSums:
     """The sums of each user above and below the line of each measure, with a row per user and arm.
 
+    timezone: that of days and hours, if `by` has them.
     A user in two arms has two rows. An event without a query counts for the arm of the user's queries.
 
     >>> from cranfield.online.logs import simulate_log
@@ -45,5 +48,5 @@ def per_user(
     >>> users.frame.collect_schema().names()[:2]
     ['user', 'arm']
     """
-    rows = LogRows(log, parse_online_many(measures), check_by(by), sessions, silence)
+    rows = LogRows(log, parse_online_many(measures), check_by(by), sessions, silence, timezone=timezone)
     return UserSums(rows.per_user, {str(measure): sum_names(measure) for measure in rows.measures})

@@ -82,9 +82,17 @@ def check_log(
 
 
 def _rejected(raw: RawLog) -> list[Finding]:
-    """Rows with more or fewer cells than the header."""
-    examples = tuple(f"{path}\0{row}\0{what}" for path, row, what in raw.rejected[:EXAMPLES])
-    return [Finding("rows with more or fewer cells than the header", "error", len(raw.rejected), examples)]
+    """Rows that are not UTF-8, and rows with more or fewer cells than the header."""
+    encoded = [rejected for rejected in raw.rejected if "utf-8" in rejected[2].lower()]
+    others = [rejected for rejected in raw.rejected if rejected not in encoded]
+    findings = []
+    for problem, rows in (
+        ("rows that are not UTF-8", encoded),
+        ("rows with more or fewer cells than the header", others),
+    ):
+        examples = tuple(f"{path}\0{row}\0{what}" for path, row, what in rows[:EXAMPLES])
+        findings.append(Finding(problem, "error", len(rows), examples))
+    return findings
 
 
 def _counted(raw: RawLog, frame: Any, conditions: list[Trap]) -> list[Finding]:

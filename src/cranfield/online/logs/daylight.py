@@ -8,6 +8,16 @@ from zoneinfo import ZoneInfo
 SECOND = 1_000_000
 
 
+def seconds_ahead(zone: str, seconds: int) -> int:
+    """How many seconds the clocks of a zone are ahead of UTC at a time, in seconds since 1970.
+
+    >>> seconds_ahead("Europe/Berlin", 0), seconds_ahead("America/New_York", 0)
+    (3600, -18000)
+    """
+    ahead = datetime.fromtimestamp(seconds, UTC).astimezone(ZoneInfo(zone)).utcoffset() or timedelta()
+    return int(ahead.total_seconds())
+
+
 def clock_changes(zone: str, start: int, end: int) -> list[tuple[int, int]]:
     """The changes of a zone between two times in microseconds: the time of each, and by how many seconds clocks move.
 
@@ -16,21 +26,17 @@ def clock_changes(zone: str, start: int, end: int) -> list[tuple[int, int]]:
     >>> [(str(datetime.fromtimestamp(t // 10**6, timezone.utc)), by) for t, by in clock_changes("Europe/Berlin", *at)]
     [('2026-03-29 01:00:00+00:00', 3600), ('2026-10-25 01:00:00+00:00', -3600)]
     """
-    place = ZoneInfo(zone)
-
-    def offset(seconds: int) -> int:
-        ahead = datetime.fromtimestamp(seconds, UTC).astimezone(place).utcoffset() or timedelta()
-        return int(ahead.total_seconds())
-
     changes = []
     low, last = start // SECOND, end // SECOND
     while low < last:
         high = min(low + 86_400, last)
-        if offset(low) != offset(high):
+        if seconds_ahead(zone, low) != seconds_ahead(zone, high):
             before, after = low, high
             while after - before > 1:
                 middle = (before + after) // 2
-                before, after = (middle, after) if offset(middle) == offset(low) else (before, middle)
-            changes.append((after * SECOND, offset(high) - offset(low)))
+                before, after = (
+                    (middle, after) if seconds_ahead(zone, middle) == seconds_ahead(zone, low) else (before, middle)
+                )
+            changes.append((after * SECOND, seconds_ahead(zone, high) - seconds_ahead(zone, low)))
         low = high
     return changes

@@ -151,8 +151,9 @@ def joined_events(raw: RawLog, first: int) -> Any:
             pairs = rows.filter(~nw.col("doc").is_null()).group_by("query_id", "doc")
             shown = pairs.agg(nw.col("position").min().alias("place"), nw.len().alias("times"))
             joined = joined.join(shown, on=["query_id", "doc"], how="left")
-            place = nw.when(nw.col("times").is_null()).then(nw.lit(0)).otherwise(nw.col("place") + (1 - first))
-            joined = joined.with_columns(shown_at=place)
+            # 0 is for documents that were not shown; a place before the first is a finding of its own
+            place = nw.when(nw.col("place") + (1 - first) >= 1).then(nw.col("place") + (1 - first))
+            joined = joined.with_columns(shown_at=nw.when(nw.col("times").is_null()).then(nw.lit(0)).otherwise(place))
         else:
             joined = joined.with_columns(shown_at=nw.lit(None).cast(nw.Int64))
     return joined.with_columns(position=nw.col("position") + (1 - first))

@@ -25,6 +25,9 @@ TEXT_ROLES = ("query_id", "session", "text", "arm", "action", "doc")
 NUMBER_ROLES = ("propensity", "value", "dwell")
 WHOLE_ROLES = ("position",)
 NUMBERING = ("_file", "_row")
+TEXT_FORMATS = ("json", "csv")
+COLUMN_FORMATS = ("parquet", "duckdb")
+"""Formats of which single columns are quick to read again: a copy of a large log would cost more."""
 LISTS = ("query_id", "documents", "propensity")
 
 
@@ -42,7 +45,7 @@ class RawTable:
     origin: str
     lists: Any = None
     """`query_id`, `documents` and `propensity` of queries with lists of documents. They may be most of a log, so those
-    of typed tables are not copied."""
+    of typed tables are never copied."""
     guessed: tuple[str, ...] = ()
     """Roles whose columns were found by name, and are not called like the role."""
     ubi: bool = False
@@ -58,7 +61,8 @@ class RawLog:
     segments: tuple[str, ...]
     columns: ColumnMap
     rejected: tuple[tuple[str, int, str], ...] = ()
-    """Rows that were left out because they have more or fewer cells than the header: path, row, what is wrong."""
+    """Rows that were left out because they have more or fewer cells than the header, or are not UTF-8: path, row, what
+    is wrong."""
     notes: tuple[str, ...] = field(default=())
 
 
@@ -94,8 +98,8 @@ def read_raw(engine: Engine, queries: Any, events: Any, columns: ColumnMap, opti
         source = queries if table == "queries" else events
         mapped = columns.queries if table == "queries" else columns.events
         extra = columns.segments if table == "queries" else {}
-        typed = not _is_text(source)
-        tables[table] = _read_table(engine, frame, _origin(source), names[table], mapped, extra, options, salt, typed)
+        format = _format(source)
+        tables[table] = _read_table(engine, frame, _origin(source), names[table], mapped, extra, options, salt, format)
     for table, raw in tables.items():
         notes += _found_notes(table, raw)
     rejected = tuple(engine.rejected_rows())
@@ -110,9 +114,9 @@ def _origin(source: Any) -> str:
     return listed(source) if isinstance(source, list | tuple) else "the frame"
 
 
-def _is_text(source: Any) -> bool:
-    """Whether a table is in text files, which are slow to read again."""
-    return isinstance(source, str | os.PathLike | Sequence) and find_table(source).format in ("json", "csv")
+def _format(source: Any) -> str:
+    """The format of a table (see `TableSource`), or `frame`."""
+    return find_table(source).format if isinstance(source, str | os.PathLike | Sequence) else "frame"
 
 
 def _agree_on_user(engine: Engine, frames: Mapping[str, Any], names: dict[str, dict[str, tuple[str, ...]]]) -> None:
@@ -125,7 +129,7 @@ def _agree_on_user(engine: Engine, frames: Mapping[str, Any], names: dict[str, d
 
 def _read_table(
     engine: Engine, frame: Any, origin: str, names: Mapping[str, Sequence[str]], mapped: Mapping[str, str],
-    segments: Mapping[str, str], options: RawOptions, salt: str | None, typed: bool,
+    segments: Mapping[str, str], options: RawOptions, salt: str | None, format: str,
 ) -> RawTable:  # fmt: skip
     import narwhals as nw
 
@@ -150,12 +154,14 @@ def _read_table(
                 guessed.append(role)
     selection = _selection(engine, fields, names, segments, options, salt)
     lists = None
-    if "documents" in fields and typed and not options.numbered:
+    if "documents" in fields and format not in TEXT_FORMATS and not options.numbered:
         lists = engine.select(frame, {name: selection[name] for name in LISTS})
         selection["documents"] = f"CAST(NULL AS {engine.dialect.array})"
     # Columns that are null everywhere take time and memory to keep, and none to add
     nothing = {name: sql for name, sql in selection.items() if sql.startswith("CAST(NULL AS ")}
-    kept = engine.keep(engine.select(frame, {name: sql for name, sql in selection.items() if name not in nothing}))
+    kept = engine.select(frame, {name: sql for name, sql in selection.items() if name not in nothing})
+    if options.numbered or not (engine.scans_again and format in COLUMN_FORMATS):
+        kept = engine.keep(kept)
     kept = engine.select(kept, nothing, add=True) if nothing else kept
     if "documents" in fields and lists is None:
         lists = kept.filter(~nw.col("_unreadable")).select(*LISTS)

@@ -95,10 +95,23 @@ def need_columns(raw: RawLog) -> None:
     for table, names, roles in tables:
         for role in roles:
             if role not in table.paths:
+                _check_readable(raw, table)
                 usual = ", ".join(names[role])
                 raise DataError(
                     table.origin, None, f"no column for the {role}: expected {usual}; or name it in columns="
                 )
+
+
+def _check_readable(raw: RawLog, table: RawTable) -> None:
+    """Raise an error if no row can be read, so that columns are not to be found."""
+    import narwhals as nw
+
+    bad = nw.col("_unreadable").fill_null(False).cast(nw.Int64).sum()
+    row = raw.engine.fetch(table.frame.select(nw.len().alias("rows"), bad.alias("bad"))).to_pylist()[0]
+    if row["rows"] and row["bad"] == row["rows"]:
+        every = "its only row" if row["rows"] == 1 else f"none of its {row['rows']:,} rows"
+        cannot = "cannot be read" if row["rows"] == 1 else "can be read"
+        raise DataError(table.origin, None, f"{every} {cannot}: expected JSON objects, one per line, in UTF-8")
 
 
 def build_log(raw: RawLog, first: int, notes: list[str]) -> Log:
@@ -157,8 +170,10 @@ def _check_table(raw: RawLog, name: str, table: RawTable, zone: str | None, firs
     """Raise an error for what cannot be used as it is; return notes on what was assumed."""
     import narwhals as nw
 
-    frame = table.frame
-    counts = raw.engine.fetch(frame.group_by("time_kind", "_unreadable").agg(nw.len().alias("rows"))).to_pylist()
+    # One scan for all checks, as the table may be read from its file again
+    too_low = (nw.col("position") < first).cast(nw.Int64).sum() if "position" in table.paths else nw.len() * 0
+    groups = table.frame.group_by("time_kind", "_unreadable").agg(nw.len().alias("rows"), too_low.alias("too_low"))
+    counts = raw.engine.fetch(groups).to_pylist()
     rows = {(row["time_kind"], row["_unreadable"]): row["rows"] for row in counts}
     unreadable = sum(count for (_, bad), count in rows.items() if bad)
     notes = []
@@ -182,22 +197,12 @@ def _check_table(raw: RawLog, name: str, table: RawTable, zone: str | None, firs
         raise DataError(table.origin, None, f"times are numbers of different units: {many}")
     if units:
         notes.append(f"{name}: times are {units[0]} since 1970")
-    _check_positions(raw, table, first)
-    return notes
-
-
-def _check_positions(raw: RawLog, table: RawTable, first: int) -> None:
-    """Raise an error for positions before the first."""
-    import narwhals as nw
-
-    if "position" not in table.paths:
-        return
-    before = raw.engine.fetch(table.frame.filter(nw.col("position") < first).select(nw.len().alias("rows")))
-    if count := before["rows"][0].as_py():
+    if below := sum(int(row["too_low"] or 0) for row in counts):
         raise DataError(
             table.origin, None,
-            f"{counted(count, 'position')} below {first}; if the first position is 0: first_position=0",
+            f"{counted(below, 'position')} below {first}; if the first position is 0: first_position=0",
         )  # fmt: skip
+    return notes
 
 
 def _action_notes(raw: RawLog) -> list[str]:

@@ -21,6 +21,7 @@ from cranfield.online.policies.logged_rows import (
 )
 from cranfield.online.policies.policy_estimates import (
     ESTIMATORS,
+    MODEL_ERROR,
     Estimate,
     OffPolicy,
     estimates_of,
@@ -106,7 +107,11 @@ def off_policy(
         base = logged_value(sums, "reward", level)
         clusters, count = int(sums.n[0]), round(float(sums.n[0] * sums.mean[0, sums.column("n")]))
         notes += [*about, *_notes_on_weights(name, sums, extremes, count, clip, level)]
-        if not modelled:
+        if "direct_influence" in sums.names:
+            notes.append(MODEL_ERROR)
+        elif modelled:
+            notes.append(f"{name}: predictions are taken as given, so that their error is not in the intervals")
+        else:
             notes.append(f"{name}: no predictions (columns model and {name}_model), so no direct and no DR estimate")
     assert base is not None
     used = {estimate.estimator for estimate in estimates}
@@ -152,6 +157,9 @@ def _weighed(frame: Any, cluster: str | None, clip: float, modelled: bool) -> An
     if modelled:
         columns["direct"] = nw.col("_expected")
         columns["corrected"] = nw.col("_expected") + weight * (reward - nw.col("_model"))
+        for name in ("direct", "corrected"):
+            if f"_{name}_by_model" in frame.collect_schema().names():
+                columns[f"{name}_influence"] = columns[name] + nw.col(f"_{name}_by_model")
     keys = [] if cluster is None else [nw.col(cluster).alias("_cluster")]
     return frame.select(*keys, *(value.alias(name) for name, value in columns.items()))
 

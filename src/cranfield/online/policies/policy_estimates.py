@@ -23,6 +23,8 @@ ESTIMATORS = {
     "DR": "doubly robust: direct, corrected by weight · (reward - prediction)",
 }
 """{name: description}"""
+MODEL_ERROR = "the intervals of direct and DR contain the error of the predictions, as far as it comes from chance"
+"""A note for predictions that were fitted to the same rows."""
 
 
 @dataclass(frozen=True)
@@ -112,14 +114,17 @@ class Part:
     denominator: str
     weight: str = ""
     square: str = ""
+    influence: str = ""
+    """The column for the interval of an estimator with a fitted model: the numerator plus the influence of each row on
+    the estimate through the model. If the table lacks it, the predictions are taken as given."""
 
 
 PARTS = (
     Part("IPS", "weighted", "n", "weight", "square"),
     Part("clipped", "clipped_weighted", "n", "clipped", "clipped_square"),
     Part("SNIPS", "weighted", "weight", "weight", "square"),
-    Part("direct", "direct", "n"),
-    Part("DR", "corrected", "n", "weight", "square"),
+    Part("direct", "direct", "n", influence="direct_influence"),
+    Part("DR", "corrected", "n", "weight", "square", "corrected_influence"),
 )
 
 
@@ -131,6 +136,10 @@ def estimates_of(
     An estimator is a ratio :math:`\theta = \bar A / \bar B` over G clusters. Its variance by the delta method is
     :math:`\mathrm{var}(A - \theta B) / (G \bar B^2)`; the interval uses the t distribution with G − 1 degrees of
     freedom. The effective sample size is that of Kish, :math:`(\sum w)^2 / \sum w^2`.
+
+    An estimator with a model that was fitted to the same rows is not a plain ratio: the predictions change with the
+    rows. Its variance is that of the influences of clusters (infinitesimal jackknife; Efron 1982, chapter 6), which
+    contain the error of the model as far as it comes from chance.
     """
     quantile = _quantile(sums, level)
     base = _gradient(sums, reward, "n")
@@ -145,6 +154,9 @@ def estimates_of(
             continue
         value = _ratio(sums, part.numerator, part.denominator)
         gradient = _gradient(sums, part.numerator, part.denominator)
+        if part.influence in sums.names:
+            gradient[sums.column(part.influence)] = gradient[sums.column(part.numerator)]
+            gradient[sums.column(part.numerator)] = 0.0
         error, error_of_change = _error(sums, gradient), _error(sums, gradient - base)
         change = value - logged
         found.append(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,13 @@ from cranfield import check
 from cranfield.collection.run import Run
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import need
-from cranfield.online.impressions import queries_by_topic, run_table, shown_with_clicks
+from cranfield.online.impressions import number_of_queries, queries_by_topic, run_table, shown_with_clicks
 from cranfield.online.logs.log import Log
 from cranfield.online.moments import moments
 from cranfield.online.policies.off_policy import CLIP, LEAST_ESS
 from cranfield.online.policies.policy_estimates import (
     ESTIMATORS,
+    MODEL_ERROR,
     Estimate,
     OffPolicy,
     Part,
@@ -33,10 +35,13 @@ UTILITIES = {
 PARTS = (
     Part("IPS", "weighted", "n", "weight", "square"),
     Part("clipped", "clipped_weighted", "n", "clipped", "clipped_square"),
-    Part("direct", "direct", "n"),
-    Part("DR", "corrected", "n", "weight", "square"),
+    Part("direct", "direct", "n", influence="direct_influence"),
+    Part("DR", "corrected", "n", "weight", "square", "corrected_influence"),
 )
-SUMS = ("weight", "square", "weighted", "clipped", "clipped_square", "clipped_weighted", "correction", "reward", "met")
+SUMS = (
+    "weight", "square", "weighted", "clipped", "clipped_square", "clipped_weighted", "correction", "reward", "met",
+    "direct_by_model", "corrected_by_model",
+)  # fmt: skip
 
 
 def off_policy_runs(
@@ -64,7 +69,7 @@ def off_policy_runs(
     examined: γ by position, such as from a fitted position-based model; positions below the last number are left out,
         and a note counts them. All numbers must be above 0.
     topics: {topic: text of the query}; default: the topics of the runs are the texts of the queries.
-    depth: the ranks of the new lists that count, at most as many as `examined` has.
+    depth: the ranks of the new and of the logged lists that count, at most as many as `examined` has.
 
     The direct estimate predicts the attractiveness of a document for a topic by clicks / expected examinations over the
     whole log, shrunk towards the overall mean by `shrink` examinations; DR corrects it by the weighted errors. Since a
@@ -85,19 +90,24 @@ def off_policy_runs(
     depth = min(depth, len(gamma))
     worth = gamma if utility == "clicks" else 1.0 / np.log2(np.arange(len(gamma)) + 2.0)
     pyarrow = need("pyarrow", "off_policy_runs")
+    # the logged lists are worth what their first `depth` documents are worth, as the new ones
+    counts = np.arange(len(gamma)) < depth
     positions = engine.read(
-        pyarrow.table({"position": np.arange(1, len(gamma) + 1), "gamma": gamma, "logged_worth": worth})
+        pyarrow.table({"position": np.arange(1, len(gamma) + 1), "gamma": gamma, "logged_worth": worth * counts})
     )
     ranks = engine.read(pyarrow.table({"rank": np.arange(1, len(gamma) + 1), "worth": worth}))
     every_query = queries_by_topic(log, topics)
     estimates: list[Estimate] = []
     verdicts, notes = [], [f"{utility}: {UTILITIES[utility]}, down to rank {depth}"]
     notes += [f"{name}: {text}" for name, text in ESTIMATORS.items() if name != "SNIPS"]
+    notes.append(f"{MODEL_ERROR}; the probabilities of examination are taken as known")
     base: tuple[float, float, float] | None = None
     count = users = 0
     for run in runs:
         new = engine.keep(run_table(log, run, depth).join(ranks, on="rank", how="left"))
         queries = engine.keep(every_query.join(new.select("topic").unique(), on="topic", how="inner"))
+        if lost := number_of_queries(log, log.queries) - number_of_queries(log, queries):
+            notes.append(f"{run.name}: {counted(lost, 'query', 'queries')} left out, for which it has no list")
         shown = shown_with_clicks(log, queries)
         deep = engine.fetch(
             shown.filter(nw.col("position") > len(gamma)).select(
@@ -112,7 +122,13 @@ def off_policy_runs(
                 None,
                 f"no query with a list of {run.name} was shown; are the topics those of the log?",
             )
-        weighed = shown.join(new, on=["topic", "doc"], how="left").join(pairs, on=["topic", "doc"], how="left")
+        influences = _model_influences(engine, new, queries, pairs, shrink, attraction)
+        weighed = (
+            shown.join(new, on=["topic", "doc"], how="left")
+            .join(pairs, on=["topic", "doc"], how="left")
+            .join(influences.of_pairs, on=["topic", "doc"], how="left")
+            .with_columns(*influences.of_rows())
+        )
         sums = engine.keep(_weighed(weighed, clip).group_by("user").agg(*(nw.col(name).sum() for name in SUMS)))
         predicted = (
             new.join(pairs, on=["topic", "doc"], how="left")
@@ -129,8 +145,12 @@ def off_policy_runs(
             .join(sums, on="user", how="left")
             .with_columns(*(nw.col(name).fill_null(0.0) for name in SUMS))
             .with_columns((nw.col("direct") + nw.col("correction")).alias("corrected"))
+            .with_columns(
+                (nw.col("direct") + nw.col("direct_by_model")).alias("direct_influence"),
+                (nw.col("corrected") + nw.col("corrected_by_model")).alias("corrected_influence"),
+            )
         )
-        columns = ["n", "direct", "possible", "corrected", *SUMS]
+        columns = ["n", "direct", "possible", "corrected", "direct_influence", "corrected_influence", *SUMS]
         table = moments(per_user, columns)
         of_run = estimates_of(run.name, table, "reward", level, least_ess, PARTS)
         estimates += of_run
@@ -180,11 +200,67 @@ def _attractiveness(engine: Any, shown: Any, shrink: float) -> tuple[Any, float]
     mean = total["clicked"] / total["gamma"]
     pairs = (
         shown.group_by("topic", "doc")
-        .agg(nw.col("clicked").sum().alias("_clicks"), nw.col("gamma").sum().alias("_seen"))
+        .agg(
+            nw.col("clicked").sum().alias("_clicks"),
+            nw.col("gamma").sum().alias("_seen"),
+            nw.len().cast(nw.Float64).alias("_times"),
+        )
         .with_columns(((nw.col("_clicks") + shrink * mean) / (nw.col("_seen") + shrink)).alias("attractive"))
-        .select("topic", "doc", "attractive")
+        .select("topic", "doc", "attractive", "_seen", "_times")
     )
     return engine.keep(pairs), mean
+
+
+@dataclass(frozen=True, eq=False)
+class _Influences:
+    """How a click changes the direct and the doubly robust estimate by way of the fitted attractiveness."""
+
+    of_pairs: Any
+    """By topic and document, the factors of a click less its expectation."""
+    of_mean: Mapping[str, float]
+    """The same factors for the mean attractiveness, towards which all are shrunk."""
+    mean: float
+
+    def of_rows(self) -> list[Any]:
+        """The influence of every document shown."""
+        nw = need("narwhals", "off_policy_runs")
+        error = nw.col("clicked") - nw.col("gamma") * nw.col("attractive")
+        from_mean = nw.col("clicked") - nw.col("gamma") * self.mean
+        return [
+            (nw.col(f"_{name}").fill_null(0.0) * error + factor * from_mean).alias(name)
+            for name, factor in self.of_mean.items()
+        ]
+
+
+def _model_influences(engine: Any, new: Any, queries: Any, pairs: Any, shrink: float, mean: float) -> _Influences:
+    """The derivatives of both estimates with respect to the clicks that the attractiveness is made of.
+
+    The attractiveness â = (Σc + s·m) / (Σγ + s) of a document has the derivative (c − γâ) / (Σγ + s), and s / (Σγ + s)
+    times that of the mean m = Σc / Σγ of all. The direct estimate contains â once for each query of the topic, the
+    doubly robust one only for queries that did not show the document, each times the worth of the new rank.
+    """
+    nw = need("narwhals", "off_policy_runs")
+    asked = queries.group_by("topic").agg(nw.len().cast(nw.Float64).alias("_asked"))
+    listed = (
+        new.join(asked, on="topic", how="inner")
+        .join(pairs, on=["topic", "doc"], how="left")
+        .with_columns(nw.col("_seen").fill_null(0.0), nw.col("_times").fill_null(0.0))
+    )
+    size = nw.col("_seen") + shrink
+    contained = {
+        "direct_by_model": nw.col("worth") * nw.col("_asked"),
+        "corrected_by_model": nw.col("worth") * (nw.col("_asked") - nw.col("_times")),
+    }
+    shown = listed.filter(nw.col("_seen") > 0)
+    of_pairs = engine.keep(
+        shown.select("topic", "doc", *((times / size).alias(f"_{name}") for name, times in contained.items()))
+    )
+    safe = nw.when(nw.col("_seen") > 0).then(size).otherwise(1.0)
+    part = nw.when(nw.col("_seen") > 0).then(shrink / safe).otherwise(1.0)
+    sums = engine.fetch(listed.select(*((times * part).sum().alias(name) for name, times in contained.items())))
+    examined = float(engine.fetch(pairs.select(nw.col("_seen").sum())).to_pylist()[0]["_seen"])
+    row = sums.to_pylist()[0]
+    return _Influences(of_pairs, {name: float(row[name]) / examined for name in contained}, mean)
 
 
 def _weighed(shown: Any, clip: float) -> Any:
@@ -208,4 +284,6 @@ def _weighed(shown: Any, clip: float) -> Any:
         (weight * (clicked - nw.col("gamma") * nw.col("attractive"))).alias("correction"),
         (clicked * nw.col("logged_worth") / nw.col("gamma")).alias("reward"),
         nw.col("worth").alias("met"),
+        "direct_by_model",
+        "corrected_by_model",
     )

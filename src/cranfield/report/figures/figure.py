@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from importlib import import_module
 from typing import Any
 
@@ -114,7 +115,11 @@ class Figure(Tidy):
         save(self, path)
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> Any:
-        return self.draw()._repr_mimebundle_(include, exclude)
+        try:
+            chart = self.draw()
+        except UsageError as error:  # altair is not installed: the data, and how to install it
+            return {"text/plain": repr(self), "text/html": f"{self.table().html()}<p>{escape(str(error))}</p>"}
+        return chart._repr_mimebundle_(include, exclude)
 
 
 # -- helpers for the functions that describe figures

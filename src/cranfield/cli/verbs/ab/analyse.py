@@ -78,8 +78,12 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         names="online.experiments.ab_analysis:METHODS",
         group=MORE,
     )
-    resamples: int = option("--resamples, -B N", "Number of resamples of the bootstrap.", default=2_000, group=MORE)
-    seed: int = option("--seed N", "Seed of the random numbers.", default=0, group=MORE)
+    resamples: int | None = option(
+        "--resamples, -B N", "With --method bootstrap: number of resamples; default: 2000.", group=MORE
+    )
+    seed: int | None = option(
+        "--seed N", "With --method bootstrap: seed of the random numbers; default: 0.", group=MORE
+    )
     alpha: float = options.alpha()
     correction: str = option(
         "--correction NAME",
@@ -106,6 +110,9 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         "--columns MAP", "With -m: which column of the log holds what.", group=MORE, solves="columns="
     )
     zone: str | None = option("--zone ZONE", "With -m: the zone of times without one.", group=MORE, solves="zone=")
+    timezone: str | None = option(
+        "--timezone ZONE", "With -m and --day day: the time zone of days; default: UTC.", group=MORE
+    )
 
     def check(self) -> None:
         super().check()
@@ -114,6 +121,10 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         wrong = [name for name, value in (of_table if self.measures else of_log).items() if value]
         if wrong:
             raise UsageError(f"{wrong[0]} {'does not go with' if self.measures else 'needs'} --measures")
+        if self.timezone and not (self.measures and self.day):
+            raise UsageError("--timezone is for the days of a log: give --measures and --day day")
+        if self.method != "bootstrap" and (self.resamples is not None or self.seed is not None):
+            raise UsageError("--resamples and --seed are for --method bootstrap; nothing else is drawn at random")
         if self.looks != "5" and self.sequential in ("once", "always-valid"):
             raise UsageError(
                 f"--looks {self.looks} needs a group-sequential design, such as --sequential lan-demets-of"
@@ -137,9 +148,11 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
 
     def settings(self) -> dict[str, Any]:
         """The options for tables and logs."""
-        names = ("control", "sequential", "look", "tuned_for", "method", "resamples", "seed", "alpha", "correction",
-                 "relative", "ratio_alpha")  # fmt: skip
+        names = ("control", "sequential", "look", "tuned_for", "method", "alpha", "correction", "relative",
+                 "ratio_alpha")  # fmt: skip
+        drawn = {name: value for name, value in self.values("resamples", "seed").items() if value is not None}
         return {
+            **drawn,
             "shares": ab_options.shares("--share", self.share),
             "lower": self.lower or (),
             "segments": self.segment or (),
@@ -166,7 +179,10 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         if self.day not in (None, "day"):
             raise UsageError(f"--day {self.day}: a log has its own days; write --day day")
         log = read_log(self.table, engine=engine, **self.values("events", "columns", "zone"))
-        return analyse_log(log, measure_names(self.measures or []), by_day=self.day is not None, **self.settings())
+        return analyse_log(
+            log, measure_names(self.measures or []), by_day=self.day is not None, timezone=self.timezone or "UTC",
+            **self.settings(),
+        )  # fmt: skip
 
     def read_looks(self) -> Any:
         """A number of looks, or the fractions of the planned users."""

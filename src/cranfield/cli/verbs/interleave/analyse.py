@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, argument, option
+from cranfield.cli.engine_options import OnEngine
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from cranfield.online.interleaving.preference_counts import PreferenceCounts
 
 
-class AnalyseVerb(Plotting):
+class AnalyseVerb(OnEngine, Plotting):
     """Compare systems by the interleaved lists that each won: the verdict, wins, Δ, tests and intervals.
 
     LOG holds attribution records, a line of JSON each, as cranfield interleave make and Interleaved.to_json write them.
@@ -47,12 +48,11 @@ cranfield interleave analyse lists.jsonl --traffic logs/
         "--traffic DIR",
         "A log of live traffic, as cranfield log check reads it: clicks, users and queries come from there.",
     )
-    engine: str | None = option(
+    engine: str | None = option(  # type: ignore[assignment]  # None: count in Python
         "--engine NAME",
         "Count on an engine, for large logs: duckdb, spark, or a Spark master such as local[2] or spark://host:7077. "
         "Files may then be Parquet too.",
     )
-    memory: str | None = option("--memory SIZE", "The most memory that the engine may use, such as 2GB.", group=MORE)
     alpha: float = options.alpha()
     level: float = options.level()
     power: float = option("--power P", "The power for which impressions are counted.", default=0.8, group=MORE)
@@ -77,11 +77,10 @@ cranfield interleave analyse lists.jsonl --traffic logs/
             from cranfield.online.interleaving.attribution_log import count_logged
 
             return count_logged(self.log, self.clicks)
-        from cranfield.online.engines import open_engine
         from cranfield.online.interleaving.engine_counts import count_on_engine
         from cranfield.online.logs import read_log
 
-        with open_engine(self.engine or "duckdb", memory=self.memory) as engine:
+        with self.open_engine() as engine:
             clicks = self.clicks if self.traffic is None else read_log(self.traffic, engine=engine)
             return count_on_engine(engine, self.log, clicks)
 

@@ -8,13 +8,17 @@ from cranfield.cli.printing import Plotting
 from cranfield.cli.session_options import SessionOptions
 from cranfield.errors import UsageError
 
+UNCHECKED = "repeated events and clicks on documents that were not shown count here; cranfield log check counts them"
+"""A note: looking for these would take as long as the measures."""
+
 
 class MeasuresVerb(LogReading, SessionOptions, Plotting):
     """Measure a log: clicks, dwell time, abandonment, sessions, loyalty, revenue, with intervals over users.
 
     Every measure is a ratio of two sums over users, and its interval comes from the delta method: the queries of one
-    user are not independent. --by gives a row per day (in UTC), arm or segment, and --plot draws one measure over days
-    or groups. --oec adds a weighted sum of measures, which a TOML file declares:
+    user are not independent. --by gives a row per day, hour of the day, arm or segment, and --plot draws one measure
+    over days or groups. Days and hours are those of --timezone, with its daylight saving time. --oec adds a weighted
+    sum of measures, which a TOML file declares:
 
         name = "shop"
         [[parts]]
@@ -29,6 +33,7 @@ class MeasuresVerb(LogReading, SessionOptions, Plotting):
 cranfield log measures log/
 cranfield log measures log/ -m CTR@5,abandonment --by arm
 cranfield log measures log/ -m click-RR --by day --plot days.svg
+cranfield log measures log/ -m CTR@5 --by hour --timezone America/New_York
 cranfield log measures log/ --set heart
 cranfield log measures log/ --oec oec.toml --by arm
 """
@@ -38,7 +43,10 @@ cranfield log measures log/ --oec oec.toml --by arm
         "The measures, such as CTR@5 or satisfied-clicks(seconds=20); docs/online_measures.md lists them.",
         names="online.log_measures:known_online",
     )
-    by: list[str] | None = option("--by COLUMN", "A row for each day, arm, or value of another column of the queries.")
+    by: list[str] | None = option(
+        "--by COLUMN", "A row for each day, hour, arm, or value of another column of the queries."
+    )
+    timezone: str = option("--timezone ZONE", "The time zone of days and hours, such as Europe/Berlin.", default="UTC")
     set: str | None = option("--set NAME", "A ready-made set of measures: {names}.", names="online.log_measures:SETS")
     oec: str | None = option("--oec FILE", "Also compute the weighted sum that this TOML file declares.", reads=True)
     confidence: float = option("--confidence P", "The confidence of intervals.", default=0.95)
@@ -50,6 +58,8 @@ cranfield log measures log/ --oec oec.toml --by arm
     )
 
     def run(self) -> None:
+        from dataclasses import replace
+
         from cranfield.cli.measure_names import measure_names
         from cranfield.online.log_measures import measure_log, metric_set, read_oec
 
@@ -63,11 +73,11 @@ cranfield log measures log/ --oec oec.toml --by arm
         with log.engine:
             result = measure_log(
                 log, names, by=by, oec=oec, metric_set=chosen,
-                **self.values("confidence", "least", "sessions", "silence"),
+                **self.values("confidence", "least", "sessions", "silence", "timezone"),
             )  # fmt: skip
         if self.plot and len(result.measures) > 1 and not oec:
             raise UsageError(f"--plot draws one measure, but there are {len(result.measures)}; choose one with -m")
-        self.show_record(result)
+        self.show_record(replace(result, notes=(*result.notes, UNCHECKED)))
         if self.plot:
             from cranfield.report.figures import describe_log_measure
 

@@ -44,9 +44,13 @@ cranfield meta power qrels.txt runs/*.run -m AP,Q --statistic gmean  # by the ge
         "Compare runs by this summary of their topics: {names} (the area under the mean of the x worst topics).",
         default="mean",
         names="meta.stability.summary_discrimination:SUMMARIES",
+        group=MORE,
     )
     worst: int | None = option(
-        "--worst N", "For area: the number of worst topics; default: a quarter of the topics.", solves="worst="
+        "--worst N",
+        "For area: the number of worst topics; default: a quarter of the topics.",
+        solves="worst=",
+        group=MORE,
     )
     alpha: float = options.alpha()
     resamples: int | None = options.resamples(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.by_class import ByClass
-from cranfield.cli.declare import RESULT, option
+from cranfield.cli.declare import MORE, RESULT, option
 from cranfield.cli.printing import Printing
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
         default="swap",
         names="meta.stability.accuracy_of_tests:TRUTHS",
     )
-    difference: float = option("--difference, -d D", "The true difference, for the power.", default=0.05)
+    difference: float = option("--difference, -d D", "The true difference, for the power.", default=0.05, group=MORE)
     topics: str | None = option("--topics, -n N,N,...", "The topics in an experiment; default: as many as there are.")
     what: str = option(
         "--show WHAT",
@@ -56,7 +56,7 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
         group=RESULT,
     )
     alpha: float = options.alpha()
-    simulations: int = option("--simulations N", "The number of experiments.", default=1_000)
+    simulations: int = option("--simulations N", "The number of experiments.", default=1_000, group=MORE)
     resamples: int = options.resamples(1_000, "Number of resamples, for tests that resample.")
     seed: int = options.seed()
     threads: int | None = options.threads()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.building.campaign.campaign_config import Rules
-from cranfield.building.campaign.run_rules import Checked, check_run
+from cranfield.collection.run_rules import Checked, check_run
+from cranfield.collection.run_rules import RunRules as Rules
 
 GOOD = "1 Q0 a 1 2.0 mine\n1 Q0 b 2 1.0 mine\n2 Q0 a 1 1.0 mine\n"
 DEFAULT = Rules()
@@ -36,11 +36,12 @@ def test_a_bad_line_is_named_by_the_file_that_the_team_uploaded(tmp_path: Path) 
     ("content", "rules", "message"),
     [
         (GOOD, Rules(depth=1), "topic '1' has 2 documents, at most 1 are allowed"),
+        (GOOD, Rules(least=2), "topic '2' has 1 document, at least 2 are needed"),
         (GOOD, Rules(tag="[A-Z]+"), "the tag is 'mine', must match [A-Z]+"),
-        (GOOD.replace("2 Q0", "3 Q0"), Rules(), "1 topic is not of this campaign: 3"),
+        (GOOD.replace("2 Q0", "3 Q0"), Rules(), "1 topic is unknown: 3"),
         (GOOD.replace("2 Q0", "3 Q0"), Rules(), "1 topic is missing: 2"),
         (GOOD.replace("b", "z"), Rules(documents="collection"), "1 document is not in the collection: z"),
-        (GOOD + "2 Q0 b 2 0.5 yours\n", Rules(), "the file has 2 tags: mine, yours; upload one run at a time"),
+        (GOOD + "2 Q0 b 2 0.5 yours\n", Rules(), "the file has 2 tags: mine, yours; expected one run in a file"),
         ("1\ta\t1\n2\tb\t1\n", Rules(), "the run has no tag; expected 6 columns: topic Q0 doc rank score tag"),
         ("", Rules(), "is empty"),
     ],

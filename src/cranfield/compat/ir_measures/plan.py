@@ -11,9 +11,11 @@ import numpy as np
 from cranfield import measures
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Judged
+from cranfield.compat.ir_measures.measure import _plain
 from cranfield.errors import UsageError
 from cranfield.measures import ranked
 from cranfield.measures.base import divide
+from cranfield.measures.cwl_reader import as_cwl
 from cranfield.measures.retrieved import num_retrieved
 from cranfield.types import Array
 
@@ -70,28 +72,42 @@ class Plan:
     summed: bool = False
     highest: float | None = None
     """Higher grades count as this one."""
+    decimals: int | None = None
+    """Values are rounded to so many decimals."""
 
-    def values(self, lists: Assessed, condensed: Assessed) -> Array:
-        """One number per list, 0 if undefined."""
+    def values(self, lists: Assessed, condensed: Assessed, undefined: float = 0.0) -> Array:
+        """One number per list."""
         if self.ours is None:
             return np.ones(lists.rows)
-        lists = condensed if self.judged_only else lists
-        if self.highest is not None and lists.max_grade > self.highest:
-            judged = Judged(lists.judged.start, np.minimum(lists.judged.grade, self.highest))
-            lists = lists.replace(grade=np.minimum(lists.grade, self.highest), judged=judged)
-        scores = self.ours.evaluate(lists)
-        return np.where(np.isnan(scores), 0.0, scores)
+        scores = self.ours.evaluate(self._limited(condensed if self.judged_only else lists))
+        scores = np.where(np.isnan(scores), undefined, scores)
+        return scores if self.decimals is None else np.round(scores, self.decimals)
+
+    def _limited(self, lists: Assessed) -> Assessed:
+        """The lists with grades of at most `highest`."""
+        if self.highest is None or lists.max_grade <= self.highest:
+            return lists
+        judged = Judged(lists.judged.start, np.minimum(lists.judged.grade, self.highest))
+        return lists.replace(grade=np.minimum(lists.grade, self.highest), judged=judged)
+
+    def reader(self, lists: Assessed) -> Array:
+        """Expected utility, total utility, cost, total cost and number of items of a C/W/L measure, for each list."""
+        if self.ours is None:
+            raise UsageError("NumQ is not a C/W/L measure")
+        cwl, lists = as_cwl(self.ours), self._limited(lists)
+        reports = [cwl.replace(report=report).evaluate(lists) for report in ("EU", "ETU", "EC", "ETC", "ED")]
+        return np.nan_to_num(np.array(reports))
 
 
 def plan(name: str, parameters: Mapping[str, Any]) -> Plan:
     """The plan for a measure with these parameters.
 
     >>> plan("nDCG", {"cutoff": 10, "judged_only": True})
-    Plan(ours=nDCG@10, judged_only=True, summed=False, highest=None)
+    Plan(ours=nDCG@10, judged_only=True, summed=False, highest=None, decimals=None)
     >>> plan("INST", {"T": 2.0, "max_rel": 3}).ours
     INST(T=2,max_grade=3)
     """
-    params = dict(parameters)
+    params = {parameter: _plain(value) for parameter, value in parameters.items()}
     for needed in NEEDS.get(name, ()):
         if params.get(needed) is None:
             raise UsageError(f"{name} needs a {needed}: write {_EXAMPLE[needed].format(name)}")

@@ -1,0 +1,193 @@
+"""Evaluators that compute with the core of cranfield. Imported on first use, so that the stand-in starts fast."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from cranfield import _core
+from cranfield.assessed.join import join
+from cranfield.assessed.join_options import JoinOptions
+from cranfield.assessed.lists import Assessed
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.run import Run
+from cranfield.compat.ir_measures.measure import MeanAgg, Measure, SumAgg
+from cranfield.compat.ir_measures.named_tuples import TYPE_QREL, TYPE_RUN, CalcResults, CwlMetric, Metric, ScoredDoc
+from cranfield.compat.ir_measures.plan import Plan
+from cranfield.compat.ir_measures.provider import Evaluator
+from cranfield.compat.trec_lists import TrecQrels
+from cranfield.errors import CranfieldWarning
+from cranfield.types import Array, Index
+from cranfield.views.condensed import Condensed
+
+
+class CoreEvaluator(Evaluator):
+    """Measures and their plans, and judgments ready to be joined with runs."""
+
+    def __init__(self, plans: dict[Measure, Plan], qrels: TYPE_QREL) -> None:
+        self._plans = list(plans.values())
+        judgments = _qrels_of(qrels)
+        if judgments.labels_vary and any(plan.ours and plan.ours.uses_intents() for plan in self._plans):
+            judgments = judgments.with_intents()  # in ir_measures, diversity measures use the iteration
+        self._judgments = judgments
+        self._qrels = None if judgments.has_intents else TrecQrels(judgments.judged(), whole_grades=False)
+        self._topics: list[str] = self._qrels.topics if self._qrels else list(judgments.topics)
+        super().__init__(list(plans), set(self._topics))
+        self._row = {topic: row for row, topic in enumerate(self._topics)}
+
+    # -- values
+
+    def _lists(self, run: TYPE_RUN) -> tuple[list[str], Assessed | None, Assessed | None]:
+        """The judged topics of the run; its lists on every judged topic; the same without unjudged documents.
+
+        The topics are in the order of the run. Without a judged topic there are no lists.
+        """
+        run = _listed(run, "run")
+        fast = None if self._qrels is None else _joined_rows(self._qrels.core, run)
+        if fast is not None and self._qrels is not None:
+            joined, places = fast
+            judged = [self._topics[place] for place in places.tolist()]
+            return judged, self._qrels.lists(joined), self._qrels.lists(joined, judged_only=True)
+        known = _run_of(run)
+        topics = [str(topic) for topic in known] if isinstance(known, dict) else known.table.topics
+        judged = [topic for topic in topics if topic in self._row]
+        if not judged:
+            return [], None, None
+        if self._qrels is None:
+            with warnings.catch_warnings():  # ir_measures does not warn about topics that one side lacks
+                warnings.simplefilter("ignore", CranfieldWarning)
+                lists = join(self._judgments, {"run": known}, JoinOptions(order="score", precision=32))
+            return judged, lists, Condensed().apply(lists)
+        if isinstance(known, Run):
+            joined = _core.join_tables(self._qrels.core, [known.table], "score", True, 0)
+        else:
+            joined = _core.join_dicts(self._qrels.core, [("run", known)], "score", True, 0)
+        return judged, self._qrels.lists(joined), self._qrels.lists(joined, judged_only=True)
+
+    def _values(self, run: TYPE_RUN) -> tuple[list[str], Array]:
+        """The judged topics of the run, in its order; and measure × judged topic, 0 for topics that the run lacks."""
+        judged, lists, condensed = self._lists(run)
+        values = np.zeros((len(self._plans), len(self._topics)))
+        if lists is not None and condensed is not None:
+            for number, plan in enumerate(self._plans):
+                values[number] = np.where(lists.missing, 0.0, plan.values(lists, condensed))
+        return judged, values
+
+    def _metrics(self, topics: list[str], values: Array) -> Iterator[Metric]:
+        for topic in topics:
+            for measure, value in zip(self.measures, values[:, self._row[topic]].tolist(), strict=True):
+                yield Metric(topic, measure, value)
+        lacking = sorted(set(self._topics).difference(topics))
+        for measure in sorted(self.measures, key=str):
+            for topic in lacking:
+                yield Metric(topic, measure, measure.DEFAULT)
+
+    def _aggregated(self, values: Array) -> dict[Measure, float]:
+        return {measure: _combined(measure, row) for measure, row in zip(self.measures, values, strict=True)}
+
+    # -- what users call
+
+    def iter_calc(self, run: TYPE_RUN) -> Iterator[Metric]:
+        yield from self._metrics(*self._values(run))
+
+    def _iter_calc(self, run: TYPE_RUN) -> Iterator[Metric]:
+        return self.iter_calc(run)
+
+    def calc_aggregate(self, run: TYPE_RUN) -> dict[Measure, float]:
+        return self._aggregated(self._values(run)[1])
+
+    def calc(self, run: TYPE_RUN) -> CalcResults:
+        topics, values = self._values(run)
+        return CalcResults(self._aggregated(values), list(self._metrics(topics, values)))
+
+
+class DefinedEvaluator(CoreEvaluator):
+    """Leaves out the topics on which a measure is undefined, as ir_measures does if Accuracy is requested alone."""
+
+    def iter_calc(self, run: TYPE_RUN) -> Iterator[Metric]:
+        topics, lists, condensed = self._lists(run)
+        if lists is None or condensed is None:
+            return
+        for measure, plan in zip(self.measures, self._plans, strict=True):
+            values = plan.values(lists, condensed, undefined=np.nan)
+            for topic in topics:
+                value = float(values[self._row[topic]])
+                if value == value:
+                    yield Metric(topic, measure, value)
+
+    calc_aggregate = Evaluator.calc_aggregate
+    calc = Evaluator.calc
+
+
+class CwlEvaluator(CoreEvaluator):
+    """Adds what a reader spends and gets in the C/W/L framework, on the topics of the run."""
+
+    def iter_calc(self, run: TYPE_RUN) -> Iterator[Metric]:
+        topics, lists, _ = self._lists(run)
+        values = np.zeros((len(self._plans), len(self._topics)))
+        for measure, plan in zip(self.measures, self._plans, strict=True):
+            if lists is None:
+                break
+            report = plan.reader(lists)
+            for topic in topics:
+                yield CwlMetric(topic, measure, *report[:, self._row[topic]].tolist())  # type: ignore[misc]
+        for metric in self._metrics([], values):
+            if metric.query_id not in topics:
+                yield metric
+
+    calc_aggregate = Evaluator.calc_aggregate
+    calc = Evaluator.calc
+
+
+def _combined(measure: Measure, values: Array) -> float:
+    """The value over all topics, by the aggregator of the measure; means and sums need no loop."""
+    aggregator = measure.aggregator()
+    kind = type(aggregator).__name__  # measures of the ir_measures package have aggregators of their own
+    if kind == SumAgg.__name__:
+        return float(values.sum())
+    if kind == MeanAgg.__name__ and len(values):
+        return float(values.mean())
+    for value in values.tolist():
+        aggregator.add(value)
+    return aggregator.result()
+
+
+def _listed(data: Any, noun: str) -> Any:
+    """The data, with an iterator read into a list; anything but dicts, frames and iterables is an error."""
+    if isinstance(data, dict | list | Run | Qrels) or hasattr(data, "columns"):
+        return data
+    if not hasattr(data, "__iter__"):
+        raise ValueError(f"unknown {noun} format: a {type(data).__name__}, expected named tuples, a frame or a dict")
+    return list(data)
+
+
+def _qrels_of(qrels: TYPE_QREL) -> Qrels:
+    known = _listed(qrels, "qrels")
+    return Qrels.of(known if len(known) else {})
+
+
+def _run_of(run: Any) -> Run | dict[Any, Any]:
+    if isinstance(run, Run | dict):
+        return run
+    return Run.of(run) if len(run) else {}
+
+
+def _joined_rows(judged: _core.Judged, run: Any) -> tuple[_core.Joined, Index] | None:
+    """The join of named tuples or of a pandas frame, without a table of the run in between.
+
+    None: another kind of run, or something is unusual, and the longer way explains it or accepts it.
+    """
+    names = getattr(run[0], "_fields", ()) if isinstance(run, list) and run else getattr(run, "columns", ())
+    if not all(name in names for name in ScoredDoc._fields):
+        return None
+    if isinstance(run, list):
+        topic, doc, score = map(names.index, ScoredDoc._fields)
+        return _core.join_tuples(judged, run, topic, doc, score, single_precision=True)
+    if not hasattr(run, "itertuples") or len(set(names)) < len(names) or run["score"].dtype.kind not in "fiu":
+        return None
+    scores = run["score"].to_numpy(dtype=np.float64, na_value=np.nan)
+    topics, docs = run["query_id"].tolist(), run["doc_id"].tolist()
+    return _core.join_columns(judged, topics, docs, np.ascontiguousarray(scores), single_precision=True)

@@ -1,0 +1,199 @@
+"""The providers of ir_measures, all computed by cranfield: nothing else needs to be installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any as Anything
+from typing import ClassVar
+
+from cranfield.compat.ir_measures.declared import CLASSES
+from cranfield.compat.ir_measures.measure import Measure
+from cranfield.compat.ir_measures.named_tuples import TYPE_QREL
+from cranfield.compat.ir_measures.provider import NOT_PROVIDED, Any, Choices, Evaluator, Provider, register
+
+_ANY = Any()
+_NEEDED = Any(required=True)
+_FALSE = Choices(False)
+_ABSENT = Choices(NOT_PROVIDED)
+_ONE = Choices(1)
+
+
+def _known(name: str, **params: Anything) -> Measure:
+    return CLASSES[name](**params)
+
+
+class CoreProvider(Provider):
+    """A provider that cranfield computes."""
+
+    EVALUATOR: ClassVar[str] = "CoreEvaluator"
+
+    def adapted(self, measure: Measure) -> Measure:
+        """The measure that it computes for this one."""
+        return measure
+
+    def plan(self, measure: Measure) -> Anything:
+        """How to compute a measure. A parameter that the measure does not have is ignored, as in ir_measures."""
+        from cranfield.compat.ir_measures.plan import plan
+
+        if measure.NAME not in {known.NAME for known in self.SUPPORTED_MEASURES}:
+            raise ValueError(f"unsupported measure {measure}")
+        adapted = self.adapted(measure)
+        params = {name: value for name, value in adapted.params.items() if name in adapted.SUPPORTED_PARAMS}
+        return plan(str(adapted.NAME), params)
+
+    def _evaluator(self, measures: Iterable[Measure], qrels: TYPE_QREL) -> Evaluator:
+        from cranfield.compat.ir_measures import core_evaluators
+
+        kind: type[core_evaluators.CoreEvaluator] = getattr(core_evaluators, self.EVALUATOR)
+        return kind({measure: self.plan(measure) for measure in measures}, qrels)
+
+
+class PytrecEvalProvider(CoreProvider):
+    """The measures of trec_eval."""
+
+    NAME = "pytrec_eval"
+    SUPPORTED_MEASURES: ClassVar = [
+        _known("P", cutoff=_ANY, rel=_ANY, judged_only=_ANY),
+        _known("RR", cutoff=_ABSENT, rel=_ANY, judged_only=_ANY),
+        _known("Rprec", rel=_ANY, judged_only=_ANY),
+        _known("AP", cutoff=_ANY, rel=_ANY, judged_only=_ANY),
+        _known("nDCG", cutoff=_ANY, dcg=Choices("log2"), gains=_ANY, judged_only=_ANY),
+        _known("R", cutoff=_ANY, judged_only=_ANY),
+        _known("Bpref", rel=_ANY),
+        _known("NumRet", rel=_ANY),
+        _known("NumQ"),
+        _known("NumRel", rel=_ONE),
+        _known("SetAP", rel=_ANY, judged_only=_ANY),
+        _known("SetF", rel=_ANY, beta=_ANY, judged_only=_ANY),
+        _known("SetP", rel=_ANY, relative=_ANY, judged_only=_ANY),
+        _known("SetR", rel=_ANY),
+        _known("Success", rel=_ANY, cutoff=_ANY, judged_only=_ANY),
+        _known("IPrec", recall=_ANY, judged_only=_ANY),
+        _known("infAP", rel=_ANY),
+    ]
+
+
+class CwlEvalProvider(CoreProvider):
+    """The measures of the C/W/L framework; results are `CwlMetric`s."""
+
+    NAME = "cwl_eval"
+    EVALUATOR = "CwlEvaluator"
+    SUPPORTED_MEASURES: ClassVar = [
+        _known("P", cutoff=_ANY, rel=_ANY, judged_only=_FALSE),
+        _known("RR", cutoff=_ABSENT, rel=_ANY, judged_only=_FALSE),
+        _known("AP", cutoff=_ABSENT, rel=_ANY, judged_only=_FALSE),
+        _known("RBP", cutoff=_ABSENT, rel=_NEEDED, p=_ANY),
+        _known("BPM", cutoff=_ANY, T=_ANY, min_rel=_ANY, max_rel=_NEEDED),
+        _known("SDCG", cutoff=_NEEDED, dcg=Choices("log2"), min_rel=_ANY, max_rel=_NEEDED),
+        *(_known(name, cutoff=_NEEDED, min_rel=_ANY, max_rel=_NEEDED) for name in ("NERR8", "NERR9")),
+        _known("NERR10", p=_ANY, min_rel=_ANY, max_rel=_NEEDED),
+        *(_known(name, T=_ANY, min_rel=_ANY, max_rel=_NEEDED) for name in ("NERR11", "INST", "INSQ")),
+    ]
+
+
+class CompatProvider(CoreProvider):
+    """Compatibility."""
+
+    NAME = "compat"
+    SUPPORTED_MEASURES: ClassVar = [_known("Compat", p=_ANY, normalize=_ANY)]
+
+
+class PyNdEvalProvider(CoreProvider):
+    """The measures of diversity."""
+
+    NAME = "pyndeval"
+    SUPPORTED_MEASURES: ClassVar = [
+        *(_known(name, cutoff=_ANY, rel=_ANY, judged_only=_ANY) for name in ("ERR_IA", "nERR_IA")),
+        *(_known(name, cutoff=_ANY, alpha=_ANY, rel=_ANY, judged_only=_ANY) for name in ("alpha_DCG", "alpha_nDCG")),
+        *(_known(name, alpha=_ANY, beta=_ANY, rel=_ANY) for name in ("NRBP", "nNRBP")),
+        _known("AP_IA", rel=_ANY, judged_only=_ANY),
+        _known("P_IA", cutoff=_ANY, rel=_ANY, judged_only=_ANY),
+        _known("StRecall", cutoff=_ANY, rel=_ANY),
+    ]
+
+
+class JudgedProvider(CoreProvider):
+    """The fraction of documents that are judged."""
+
+    NAME = "judged"
+    SUPPORTED_MEASURES: ClassVar = [_known("Judged", cutoff=_ANY)]
+
+
+class MsMarcoProvider(CoreProvider):
+    """The reciprocal rank."""
+
+    NAME = "msmarco"
+    SUPPORTED_MEASURES: ClassVar = [_known("RR", cutoff=_ANY, rel=_ANY, judged_only=_FALSE)]
+
+
+class GdevalProvider(CoreProvider):
+    """The measures of gdeval, which has exponential gains and prints five decimals."""
+
+    NAME = "gdeval"
+    SUPPORTED_MEASURES: ClassVar = [
+        _known("nDCG", cutoff=_NEEDED, dcg=Choices("exp-log2"), gains=_ABSENT, judged_only=_FALSE),
+        _known("ERR", cutoff=_NEEDED),
+    ]
+
+    def adapted(self, measure: Measure) -> Measure:
+        return measure(dcg="exp-log2") if measure.NAME == "nDCG" else measure
+
+    def plan(self, measure: Measure) -> Anything:
+        from dataclasses import replace
+
+        return replace(super().plan(measure), decimals=5)
+
+
+class TrectoolsProvider(CoreProvider):
+    """The measures of trectools."""
+
+    NAME = "trectools"
+    SUPPORTED_MEASURES: ClassVar = [
+        _known("P", cutoff=_ANY, rel=_ONE, judged_only=_FALSE),
+        _known("RR", cutoff=_ABSENT, rel=_ONE, judged_only=_FALSE),
+        _known("Rprec", rel=_ONE, judged_only=_FALSE),
+        _known("AP", cutoff=_ANY, rel=_ONE, judged_only=_FALSE),
+        _known("nDCG", cutoff=_ANY, dcg=_ANY, gains=_ABSENT, judged_only=_FALSE),
+        _known("Bpref", rel=_ONE),
+        _known("RBP", cutoff=_ANY, p=_ANY, rel=_ANY),
+    ]
+
+
+class AccuracyProvider(CoreProvider):
+    """Accuracy; topics without a retrieved relevant document have no value."""
+
+    NAME = "accuracy"
+    EVALUATOR = "DefinedEvaluator"
+    SUPPORTED_MEASURES: ClassVar = [_known("Accuracy", cutoff=_ANY, rel=_ANY)]
+
+
+class RanxProvider(CoreProvider):
+    """The measures of ranx."""
+
+    NAME = "ranx"
+    SUPPORTED_MEASURES: ClassVar = [
+        _known("P", cutoff=_ANY, rel=_ANY, judged_only=_FALSE),
+        _known("SetP", rel=_ANY, judged_only=_FALSE),
+        _known("RR", cutoff=_ABSENT, rel=_ANY, judged_only=_FALSE),
+        _known("Rprec", rel=_ANY, judged_only=_FALSE),
+        _known("AP", cutoff=_ANY, rel=_ANY, judged_only=_FALSE),
+        _known("nDCG", cutoff=_ANY, dcg=Choices("log2", "exp-log2"), gains=_ABSENT, judged_only=_FALSE),
+        _known("R", cutoff=_ANY, judged_only=_FALSE),
+        _known("SetR", rel=_ANY),
+        _known("NumRet", rel=_NEEDED),
+        _known("Success", cutoff=_NEEDED, rel=_ANY, judged_only=_FALSE),
+    ]
+
+
+class CranfieldProvider(CoreProvider):
+    """What cranfield computes and no other provider does, such as ERR without a cutoff or NumRel(rel=2)."""
+
+    NAME = "cranfield"
+    SUPPORTED_MEASURES: ClassVar = [kind() for kind in CLASSES.values()]
+
+
+for _provider in (
+    AccuracyProvider, CompatProvider, CwlEvalProvider, PyNdEvalProvider, PytrecEvalProvider, JudgedProvider,
+    GdevalProvider, TrectoolsProvider, MsMarcoProvider, RanxProvider,
+):  # fmt: skip
+    register(_provider())
