@@ -48,6 +48,7 @@ RECORDS: dict[str, Callable[[], Record]] = {
     "GainChange": lambda: meta.change_gains(QRELS, RUNS, "nDCG", gains=["1:1"], resamples=0),
     "Informativeness": lambda: meta.informativeness(join(QRELS, RUNS), "AP"),
     "LeftOut": lambda: meta.leave_one_out(QRELS, RUNS, "P@2", pool_depth=1),
+    "Meaningfulness": lambda: meta.meaningfulness(SCORES),
     "Outcome": study,
     "Overlap": lambda: meta.rbo("abc", "acb"),
     "PredictionQuality": lambda: meta.prediction_quality(SCORES, {"p": dict(zip("012345", range(6), strict=True))}),
