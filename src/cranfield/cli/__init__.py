@@ -15,7 +15,7 @@ SECTIONS = {
     "Score search results": (
         "eval", "demo", "measures", "explain", "topics", "plot", "efficiency", "fairness", "simulate-time",
     ),
-    "Compare systems": ("compare", "leaderboard", "test", "anova", "power"),
+    "Compare systems": ("compare", "leaderboard", "report", "test", "anova", "power"),
     "Judge the measures": ("meta",),
     "Build a test collection": (
         "sample-topics", "split", "shard", "pool", "judge", "campaign", "agree", "merge", "workers", "aware",
