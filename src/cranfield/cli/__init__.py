@@ -50,7 +50,7 @@ GROUPS = {
         "cranfield meta power qrels.txt runs/*.run",
         (
             "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "meaningful", "axioms",
-            "gtheory", "inform", "predict", "tests", "reproduce", "study", "online",
+            "gtheory", "inform", "predict", "users", "tests", "reproduce", "study", "online",
         ),
     ),
     "gate": Group(
