@@ -50,6 +50,7 @@ RECORDS: dict[str, Callable[[], Record]] = {
     "GainChange": lambda: meta.change_gains(QRELS, RUNS, "nDCG", gains=["1:1"], resamples=0),
     "Informativeness": lambda: meta.informativeness(join(QRELS, RUNS), "AP"),
     "LeftOut": lambda: meta.leave_one_out(QRELS, RUNS, "P@2", pool_depth=1),
+    "Meaningfulness": lambda: meta.meaningfulness(SCORES),
     "MixedAnova": lambda: meta.rating_model(RATINGS),
     "Outcome": study,
     "Overlap": lambda: meta.rbo("abc", "acb"),
