@@ -20,7 +20,7 @@ import cranfield
 DOCS = Path(__file__).parent.parent / "docs"
 PAGES = {
     "answers": 8, "building": 5, "calibration": 5, "clicks": 4, "compare": 5, "experiments": 7, "fusion": 1,
-    "interleaving": 4, "online": 4, "organisers": 2, "sessions": 5, "several_collections": 2,
+    "gate": 3, "interleaving": 4, "online": 4, "organisers": 2, "sessions": 5, "several_collections": 2,
 }  # fmt: skip
 """The pages, with the least number of blocks of command lines: a page whose blocks are not found must not pass."""
 

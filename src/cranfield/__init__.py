@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cranfield.collection.topics import Topics as Topics
     from cranfield.comparison.across_collections import compare_collections as compare_collections
     from cranfield.comparison.compare import compare as compare
+    from cranfield.comparison.gate.gate import gate as gate
     from cranfield.comparison.leaderboard import leaderboard as leaderboard
     from cranfield.errors import CranfieldError as CranfieldError
     from cranfield.errors import CranfieldWarning as CranfieldWarning
@@ -57,6 +58,7 @@ _HOME = {
     "collection.topics": ("Topics",),
     "comparison.across_collections": ("compare_collections",),
     "comparison.compare": ("compare",),
+    "comparison.gate.gate": ("gate",),
     "comparison.leaderboard": ("leaderboard",),
     "errors": ("CranfieldError", "CranfieldWarning", "DataError", "UsageError"),
     "evaluation.evaluator": ("Evaluator", "evaluate", "score"),

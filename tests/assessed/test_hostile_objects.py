@@ -66,7 +66,7 @@ def test_a_keyboard_interrupt_while_a_number_is_converted_is_raised() -> None:
         ({"": {"a": 1.0}}, "an empty topic id"),
         ({"1": {"\ud800": 1.0}}, "an id contains half a surrogate pair"),
         ({"\ud800": RUN}, "the run name '.*' contains half a surrogate pair"),
-        ({"1": {"a": 1.0}, "2": 5}, "topic '2': expected a dict of documents"),
+        ({"1": {"a": 1.0}, "2": 5}, "'2' has the number 5, one level too few: expected"),
         ({}, "is empty: it has no topic"),
         (pd.Series([1.0]), "record 1 is 1.0, expected a dict, a named tuple or"),
         (np.array(3.0), "iteration over a 0-d array"),

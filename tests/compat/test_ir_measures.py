@@ -134,6 +134,7 @@ def test_measures_of_cranfield_are_unknown(measure: Any) -> None:
         "all_trec",
     ],
 )
+@pytest.mark.filterwarnings("ignore:.*which ir_measures does not have")
 def test_names_of_trec_eval(name: str) -> None:
     assert [repr(m) for m in ours.parse_trec_measure(name)] == [repr(m) for m in ir_measures.parse_trec_measure(name)]
 

@@ -17,7 +17,7 @@ from cranfield.report.figures import describe_boxes, result_figures
 from cranfield.samples import sample
 
 NOT_RESULTS = {
-    "Tidy": "the base of everything with columns",
+    "Tidy": "the base of everything with columns", "Frame": "input",
     "Columns": "entries of a file while it is read", "Structured": "a format", "File": "a file that was checked",
     "Qrels": "input", "Run": "input", "Records": "input", "Labels": "input", "QueryLog": "input",
     "TableSource": "input", "LoggedList": "input", "Interleaved": "a list to be shown to users",

@@ -6,6 +6,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice, takewhile
+from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,6 +20,7 @@ from cranfield.assessed.segments import Judged
 from cranfield.assessed.topic_numbers import topic_numbers_of
 from cranfield.collection import formats as layouts
 from cranfield.collection.columns import with_way_out
+from cranfield.collection.list_shapes import plain_lists, wrong_depth
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of, several_tags
 from cranfield.collection.source import (
@@ -27,8 +29,8 @@ from cranfield.collection.source import (
     Buffer,
     check_complete,
     check_content,
-    expand,
     load,
+    named_paths,
     shown_path,
     stem,
     unmarked,
@@ -63,6 +65,8 @@ def join_runs(
 
 def each_run(runs: Any) -> list[tuple[str | None, Any]]:
     """(name or None, run) for each run; globs are expanded."""
+    if isinstance(runs, Mapping) and runs and all(isinstance(value, Real) for value in runs.values()):
+        plain_lists(runs, "run", "run")  # complains of a level too few
     if isinstance(runs, Mapping) and not _is_run_dict(runs):
         return [(_checked_name(str(name)), run) for name, run in runs.items()]
     if isinstance(runs, str | os.PathLike):
@@ -71,7 +75,7 @@ def each_run(runs: Any) -> list[tuple[str | None, Any]]:
         if not runs:
             raise UsageError("no runs given")
         if all(isinstance(run, str | os.PathLike) for run in runs):
-            return [(None, path) for path in expand(runs)]
+            return named_paths(runs)
         several: list[tuple[str | None, Any]] = []
         for run in runs:
             several.extend(each_run(run) if not isinstance(run, Mapping) else [(None, run)])
@@ -88,12 +92,14 @@ def _checked_name(name: str) -> str:
 
 
 def _is_run_dict(thing: Mapping[Any, Any]) -> bool:
-    """Whether it is {topic: {doc: score}} rather than {name: run}."""
+    """Whether it is {topic: {doc: score}} or {topic: [doc, ...]} rather than {name: run}."""
     for documents in thing.values():
+        if isinstance(documents, list | tuple) and documents and isinstance(documents[0], str | int):
+            return True
         if not isinstance(documents, Mapping):
             return False
         for score in documents.values():
-            return not isinstance(score, Mapping)
+            return not isinstance(score, Mapping | list | tuple)
     return True
 
 
@@ -101,7 +107,7 @@ def _is_records(thing: Sequence[Any]) -> bool:
     """Whether it is a sequence of (topic, doc, score) rather than of runs."""
     first = thing[0] if thing else None
     if isinstance(first, Mapping):  # {"query_id": "q1", "doc_id": "d1", ...}
-        return bool(first) and not any(isinstance(value, Mapping) for value in first.values())
+        return bool(first) and not any(isinstance(value, Mapping | list | tuple) for value in first.values())
     return isinstance(first, tuple)
 
 
@@ -181,14 +187,13 @@ class RunJoiner:
 
     def _join_dict(self, name: str, run: dict[Any, Any]) -> None:
         order = self.options.order or "score"
-        if not all(isinstance(documents, dict) for documents in run.values()):
-            run = {t: dict(docs) if isinstance(docs, Mapping) else docs for t, docs in run.items()}
+        run = plain_lists(run, "run", f"run {name!r}")
         try:
             joined = _core.join_dicts(self.judged, [(name, run)], **self._rules(order))
         except UnicodeError:
             raise DataError(f"run {name!r}", None, "an id contains half a surrogate pair, expected text") from None
         except (ValueError, TypeError) as error:
-            raise DataError(f"run {name!r}", None, str(error)) from None
+            raise DataError(f"run {name!r}", None, wrong_depth(run, "run") or str(error)) from None
         self._keep(joined, order, None, lambda number: str(next((doc for docs in run.values() for doc in docs), "")))
 
     def _join_files(self) -> None:

@@ -15,10 +15,10 @@ SECTIONS = {
     "Score search results": (
         "eval", "demo", "measures", "explain", "topics", "plot", "efficiency", "fairness", "simulate-time",
     ),
-    "Compare systems": ("compare", "leaderboard", "report", "test", "anova", "power"),
+    "Compare systems": ("compare", "leaderboard", "report", "gate", "test", "anova", "power"),
     "Judge the measures": ("meta",),
     "Build a test collection": (
-        "sample-topics", "split", "shard", "pool", "judge", "campaign", "agree", "merge", "workers", "aware",
+        "sample-topics", "split", "shard", "design", "pool", "judge", "campaign", "agree", "merge", "workers", "aware",
         "merge-effect", "audit", "ppi", "label", "pool-bias",
     ),
     "Evaluate with live traffic": ("log", "ab", "interleave", "clicks", "calibrate", "offpolicy"),
@@ -50,8 +50,15 @@ GROUPS = {
         "cranfield meta power qrels.txt runs/*.run",
         (
             "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "meaningful", "axioms",
-            "gtheory", "inform", "predict", "tests", "reproduce", "study", "online",
+            "gtheory", "inform", "predict", "users", "tests", "reproduce", "study", "online",
         ),
+    ),
+    "gate": Group(
+        "may this build be released?",
+        "a gate for builds: pass or fail, and why; see: cranfield gate help",
+        "cranfield gate qrels.txt --baseline prod.run candidate.run -m nDCG@10 --margin 0.01",
+        ("check", "history"),
+        default="check",
     ),
     "pool": Group(
         "which documents should be judged?",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 USUAL = "nDCG@10"
 """The measure of verbs that need one, if none is given."""
 QRELS = "The judgments (qrels): which documents are relevant. - is standard input."
-RUNS = "Runs, one per system: files, patterns such as 'runs/*.run', or -."
+RUNS = "Runs, one per system: files, NAME=FILE, patterns as 'runs/*.run', or -."
 
 TESTS = "comparison.registry:known_tests"
 RUN_FORMATS = "collection.formats:RUNS collection.formats:STRUCTURED"
@@ -180,6 +180,13 @@ class Files(Sized):
         solves="'(diversity|trec)'",
     )
     split_tags: bool = split_tags()
+    columns: str | None = option(
+        "--columns ROLE=NAME,...",
+        "Columns of tables that have unusual names: topic=search_term,doc=sku,grade=stars. Roles: topic, doc, grade, "
+        "score, rank, name and label.",
+        group=READING,
+        solves="columns=",
+    )
     on_duplicate: str = option(
         "--on-duplicate RULE",
         "A document that appears twice in a list: {names} (stop with an error, keep the first, or keep the highest "
@@ -192,11 +199,18 @@ class Files(Sized):
 
     def check(self) -> None:
         super().check()
+        columns_of(self.columns)
         for parameter in declared(type(self)):
             value = getattr(self, parameter.name)
             if parameter.name in ("run_format", "qrels_format") and value not in (None, *parameter.values()):
                 formats = ", ".join(parameter.values())
                 raise UsageError(f"{parameter.spellings[-1]} == {value!r}, must be one of {formats}")
+
+    def perform(self) -> int | None:
+        from cranfield.collection.column_names import named_columns
+
+        with named_columns(columns_of(self.columns)):
+            return super().perform()
 
     def read_qrels(self, path: str) -> Qrels:
         """The judgments in a file."""
@@ -523,6 +537,44 @@ def assumed_length(text: str | None) -> float | str | None:
     (500.0, 'mean')
     """
     return float(text) if text is not None and re.fullmatch(r"\d+(\.\d*)?", text) else text
+
+
+def columns_of(text: str | None) -> dict[str, str]:
+    """The value of `--columns`.
+
+    >>> columns_of("topic=search term, doc=sku")
+    {'topic': 'search term', 'doc': 'sku'}
+    """
+    columns: dict[str, str] = {}
+    for pair in (text or "").split(",") if text else ():
+        role, sign, name = (part.strip() for part in pair.partition("="))
+        if not (role and sign and name):
+            raise UsageError(f"--columns {text}: expected roles and columns, such as topic=search_term,doc=sku")
+        if role in columns:
+            raise UsageError(f"--columns {text}: {role} is given twice")
+        columns[role] = name
+    return columns
+
+
+def baseline_file(runs: list[str] | None, baseline: str | None) -> tuple[list[str] | None, str | None]:
+    """The runs and the name of the baseline, if `--baseline` is a file or NAME=FILE instead of a name.
+
+    >>> baseline_file(["a.run", "b.run"], "a")
+    (['a.run', 'b.run'], 'a')
+    """
+    import os
+
+    from cranfield.collection.source import named_paths, stem
+
+    if baseline is None or runs is None:
+        return runs, baseline
+    is_file = os.path.isfile(baseline)
+    if not is_file and not ("=" in baseline and os.path.isfile(baseline.partition("=")[2])):
+        return runs, baseline
+    (name, path), *_ = named_paths([baseline])
+    name = name or stem(path)
+    others = [run for run in runs if not (os.path.exists(run) and os.path.samefile(run, path))]
+    return [*others, f"{name}={path}"], name
 
 
 def named_files(texts: Iterable[str] | None) -> dict[str, str] | None:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import MappingProxyType
 
-from cranfield.errors import DataError
+from cranfield.errors import DataError, UsageError
 
 COLUMNS = {
-    "topic": ("topic_id", "query_id", "qid", "q_id", "topic", "query"),
-    "doc": ("doc_id", "docno", "docid", "document_id", "corpus_id", "pid", "did", "doc", "document"),
-    "grade": ("grade", "relevance", "rel", "label", "judgment", "judgement", "score"),
-    "score": ("score", "sim", "similarity"),
-    "rank": ("rank",),
+    "topic": ("topic_id", "query_id", "qid", "q_id", "topic", "query", "query_text"),
+    "doc": ("doc_id", "docno", "docid", "document_id", "corpus_id", "pid", "did", "doc", "document", "_id"),
+    "grade": ("grade", "relevance", "rel", "label", "judgment", "judgement", "rating", "score"),
+    "score": ("score", "_score", "sim", "similarity"),
+    "rank": ("rank", "position", "doc_position"),
     "name": ("run", "run_id", "runid", "tag", "name", "system"),
     "label": ("intent", "subtopic", "subtopic_id", "iteration", "iter"),
 }
@@ -21,6 +24,45 @@ VALUE = {"qrels": "grade", "run": "score"}
 """The name of the number of an entry, for messages."""
 
 _HEADER_WORDS = frozenset(word for words in COLUMNS.values() for word in words)
+ROLES = ("topic", "doc", "grade", "score", "rank", "name", "label")
+"""The roles that a column can be given by `named_columns`."""
+_chosen: ContextVar[Mapping[str, str]] = ContextVar("named columns", default=MappingProxyType({}))
+
+
+def checked_columns(columns: Mapping[str, str]) -> dict[str, str]:
+    """{role: name of its column}, with the roles checked; a role can be written in any of its usual names.
+
+    >>> checked_columns({"query": "search term", "doc": "sku"})
+    {'topic': 'search term', 'doc': 'sku'}
+    """
+    checked: dict[str, str] = {}
+    for role, name in columns.items():
+        known = role if role in ROLES else next((one for one in ROLES if column_key(role) in COLUMNS[one]), None)
+        if known is None:
+            raise UsageError(f"columns: no role {role!r}; there are {', '.join(ROLES)}")
+        if not isinstance(name, str) or not name.strip():
+            raise UsageError(f"columns: the {known} is {name!r}, must be the name of a column")
+        if known in checked:
+            raise UsageError(f"columns: the {known} is given twice, as {checked[known]!r} and {name!r}")
+        checked[known] = name
+    return checked
+
+
+@contextmanager
+def named_columns(columns: Mapping[str, str] | None) -> Iterator[None]:
+    """Within this context, tables are read with these columns: {role: name}.
+
+    >>> with named_columns({"topic": "term", "doc": "sku"}):
+    ...     find_columns(["term", "sku", "score"], COLUMNS)
+    {'topic': 0, 'doc': 1, 'grade': 2, 'score': 2}
+    """
+    token = _chosen.set(checked_columns(columns) if columns else _chosen.get())
+    try:
+        yield
+    finally:
+        _chosen.reset(token)
+
+
 DELIMITERS = ("\t", ",", ";", "|")
 DELIMITER = {"csv": ",", "tsv": "\t"}
 """The usual delimiter of a format."""
@@ -42,8 +84,19 @@ def find_columns(names: Sequence[str], words: Mapping[str, Sequence[str]]) -> di
     {'topic': 0, 'doc': 2}
     """
     keys = [column_key(name) for name in names]
+    words = {**words, **{role: _words_of(role, known) for role, known in words.items()}} if _chosen.get() else words
     first = {role: next((word for word in known if word in keys), None) for role, known in words.items()}
     return {role: keys.index(word) for role, word in first.items() if word is not None}
+
+
+def _words_of(role: str, known: Sequence[str]) -> Sequence[str]:
+    """The names of a role: the one that was chosen for it, or the usual ones that were not chosen for another role."""
+    chosen = {role: column_key(name) for role, name in _chosen.get().items()}
+    if role == "value":  # the score of a run or the grade of judgments
+        role = "grade" if known is COLUMNS["grade"] else "score"
+    if role in chosen:
+        return (chosen[role],)
+    return [word for word in known if word not in chosen.values()]
 
 
 def run_or_qrels_columns(names: Sequence[str], kind: str) -> dict[str, int]:
@@ -90,7 +143,8 @@ def required_columns(names: Sequence[str], kind: str, origin: str) -> dict[str, 
     for role, noun in {"topic": "topic", "doc": "document", "value": VALUE[kind]}.items():
         if role not in columns:
             words = COLUMNS[VALUE[kind] if role == "value" else role]
-            raise DataError(origin, None, no_column(noun, names, words))
+            message = no_column(noun, names, _words_of(role, words))
+            raise DataError(origin, None, f"{message}; to name it: columns=")
     return columns
 
 
@@ -102,6 +156,6 @@ def header_delimiter(line: str) -> str | None:
     """
     for delimiter in DELIMITERS:
         words = [column_key(word.strip().strip('"')) for word in line.split(delimiter)]
-        if len(_HEADER_WORDS.intersection(words)) >= 2:
+        if len((_HEADER_WORDS | set(map(column_key, _chosen.get().values()))).intersection(words)) >= 2:
             return delimiter
     return None

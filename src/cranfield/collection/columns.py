@@ -68,6 +68,8 @@ class Columns:
         together = len(self.tags) > 1 and not split_tags
         self._check_ids(self.topics, "topic")
         self._check_ids(self.docs, "document")
+        if kind == "qrels" and bool in set(map(type, self.values)):
+            self.values = [int(value) if type(value) is bool else value for value in self.values]
         self.check_numbers(self.values, noun)
         if self.ranks is not None:
             self.check_numbers(self.ranks, "rank")

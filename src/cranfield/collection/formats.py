@@ -16,7 +16,7 @@ from itertools import islice
 from typing import Any
 
 from cranfield import _core
-from cranfield.collection import structured, writing
+from cranfield.collection import search_responses, structured, writing
 from cranfield.collection.column_names import header_delimiter
 from cranfield.collection.columns import Columns, with_way_out
 from cranfield.collection.first_block import check_json, whole_lines
@@ -149,7 +149,8 @@ def _is_json_lines(lines: list[str]) -> bool:
     first = lines[0].strip()
     whole = first.startswith("{") and first.endswith("}")
     several = len(lines) > 1 and lines[1].lstrip().startswith("{")
-    return bool(_JSON.match(first)) and whole and (several or (first.count("{") == 1 and ":" in first))
+    lines_of_objects = whole and (several or (first.count("{") == 1 and ":" in first))
+    return bool(_JSON.match(first)) and lines_of_objects and not search_responses.is_response(lines)
 
 
 def _is_delimited(delimiters: tuple[str, ...], lines: list[str]) -> bool:
@@ -161,7 +162,8 @@ STRUCTURED = {
     for format in (
         Structured(
             "json", structured.read_json, writing.to_json, structured.json_names, (".json",),
-            recognised=lambda lines: bool(_JSON.match(lines[0])) and not _is_json_lines(lines),
+            recognised=lambda lines: bool(_JSON.match(lines[0])) and not _is_json_lines(lines)
+            and not search_responses.is_response(lines),
         ),
         Structured(
             "jsonl", structured.read_json_lines, writing.to_json_lines, structured.json_names, (".jsonl", ".ndjson"),
@@ -175,6 +177,10 @@ STRUCTURED = {
             "parquet", structured.read_parquet, writing.to_parquet, structured.parquet_names, (".parquet", ".pq"),
             magic=b"PAR1",
         ),
+        Structured(
+            "search", search_responses.read_response, search_responses.not_written,
+            search_responses.response_names, recognised=search_responses.is_response,
+        ),
     )
 }  # fmt: skip
 
@@ -183,7 +189,7 @@ def formats_of(kind: str) -> dict[str, Layout | Structured]:
     """All formats of runs or of qrels, by name.
 
     >>> list(formats_of("qrels"))
-    ['trec', 'diversity', 'msmarco', 'beir', 'sampled', 'json', 'jsonl', 'csv', 'tsv', 'parquet']
+    ['trec', 'diversity', 'msmarco', 'beir', 'sampled', 'json', 'jsonl', 'csv', 'tsv', 'parquet', 'search']
     """
     return {**(RUNS if kind == "run" else QRELS), **STRUCTURED}
 
@@ -217,6 +223,9 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>", *, check_kind: bool
     'beir'
     """
     check_content(bytes(buffer[:HEAD]), path)
+    start = unmarked(bytes(buffer[: search_responses.INSPECTED])).lstrip()
+    if start[:1] in (b"{", b"[") and search_responses.is_response([start.decode("utf-8", "replace")]):
+        return STRUCTURED["search"]  # often one line of many megabytes, which is slow to split
     head = unmarked(head_of(buffer))
     for format in STRUCTURED.values():
         if format.magic and head.startswith(format.magic):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield import _core
 from cranfield.collection.accepted_inputs import QrelsLike
+from cranfield.collection.column_names import named_columns
 from cranfield.collection.records import PLAIN, Reading, Records, are_whole, from_mapping, matrix_columns, table_of
 from cranfield.collection.source import PathLike, stem
 from cranfield.collection.writing import Outgoing
@@ -63,12 +64,14 @@ class Qrels(Records):
         on_duplicate: str = "error",
         name: str | None = None,
         threads: int | None = None,
+        columns: Mapping[str, str] | None = None,
     ) -> Qrels:
         """Qrels from a file or an object; qrels are returned as they are.
 
         `thing` is a path (`-` is standard input, `irds:NAME` a dataset of ir_datasets), bytes, an open file,
-        {topic: {doc: grade}}, a pandas, polars or Arrow frame, or an iterable of named tuples or tuples
-        (topic, doc, grade[, iteration]).
+        {topic: {doc: grade}}, {topic: [relevant doc, ...]}, a pandas, polars or Arrow frame, or an iterable of named
+        tuples or tuples (topic, doc, grade[, iteration]).
+        True and False are the grades 1 and 0. `columns` names columns of a table that have unusual names, as for `Run`.
         A document judged twice is an error, unless `on_duplicate` is "first" or "max".
 
         Column 2 (of frames: a column such as `iteration`) is the intent if some document has two labels in a topic, and
@@ -82,7 +85,8 @@ class Qrels(Records):
                 named.judged(on_duplicate)  # complains of a document that is judged twice
             return named.with_intents() if format == DIVERSITY else named
         reading = Reading("qrels", format, on_duplicate, threads)
-        table, path = table_of(thing, reading)
+        with named_columns(columns):
+            table, path = table_of(thing, reading)
         name = name or (stem(path) if path else "qrels")
         qrels = cls(table, name, path, tuple(reading.notes), by_intent=format == DIVERSITY, plain=format == PLAIN)
         return qrels._as_named(reading.column_names)

@@ -16,6 +16,7 @@ from cranfield.collection import formats, source, structured, writing
 from cranfield.collection.column_names import VALUE
 from cranfield.collection.columns import Columns, with_way_out
 from cranfield.collection.grade_labels import levels_as_numbers
+from cranfield.collection.list_shapes import booleans_as_grades, plain_lists, wrong_depth
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.text import counted
 
@@ -118,15 +119,19 @@ def _check_header(buffer: source.Buffer, layout: formats.Layout, origin: str) ->
 
 
 def from_mapping(lists: Mapping[Any, Any], kind: str, name: str = "", origin: str = "") -> _core.Table:
-    """The table of {topic: {doc: value}}."""
-    if not isinstance(lists, dict) or not all(isinstance(documents, dict) for documents in lists.values()):
-        lists = {t: dict(docs) if isinstance(docs, Mapping) else docs for t, docs in lists.items()}
+    """The table of {topic: {doc: value}}, or of {topic: [doc, ...]}; True and False are the grades 1 and 0."""
+    where = origin or (f"run {name!r}" if name else kind)
+    lists = plain_lists(lists, kind, where)
     try:
         return _core.table_from_dict(lists, name, VALUE[kind])
     except UnicodeError:
         raise DataError(origin or name or kind, None, "an id contains half a surrogate pair, expected text") from None
     except (ValueError, TypeError) as error:
-        raise DataError(origin or (f"run {name!r}" if name else kind), None, str(error)) from None
+        if message := wrong_depth(lists, kind):
+            raise DataError(where, None, message) from None
+        if kind == "qrels" and (graded := booleans_as_grades(lists)):
+            return from_mapping(graded, kind, name, origin)
+        raise DataError(where, None, str(error)) from None
 
 
 def _from_dataset(identifier: str, reading: Reading) -> _core.Table:

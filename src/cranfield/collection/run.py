@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.collection.accepted_inputs import RunLike
+from cranfield.collection.column_names import named_columns
 from cranfield.collection.columns import Columns
 from cranfield.collection.records import Reading, Records, are_whole, from_mapping, matrix_columns, table_of
-from cranfield.collection.source import PathLike, expand, stem
+from cranfield.collection.source import PathLike, named_paths, stem
 from cranfield.collection.writing import Outgoing
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.text import listed
@@ -52,16 +53,28 @@ class Run(Records):
 
     @classmethod
     def of(
-        cls, thing: RunLike, name: str | None = None, *, format: str | None = None, on_duplicate: str = "error"
+        cls,
+        thing: RunLike,
+        name: str | None = None,
+        *,
+        format: str | None = None,
+        on_duplicate: str = "error",
+        columns: Mapping[str, str] | None = None,
     ) -> Run:
         """One run from a file or an object; a run is returned as it is.
 
         `thing` is a path (`-` is standard input, `irds:NAME` the scored documents of an ir_datasets dataset), bytes, an
-        open file, {topic: {doc: score}}, a pandas, polars or Arrow frame, or an iterable of named tuples or tuples
-        (topic, doc, score). Its name is `name`, or its tag, or that of its file. Several tags are one run, with a
-        warning; `read_runs` can read a run for each tag.
+        open file, {topic: {doc: score}}, {topic: [doc, ...]} (best first), a pandas, polars or Arrow frame, or an
+        iterable of named tuples or tuples (topic, doc, score). Its name is `name`, or its tag, or that of its file.
+        Several tags are one run, with a warning; `read_runs` can read a run for each tag. `columns` names columns of a
+        table that have unusual names:
+        {"topic": "search term", "doc": "sku"}.
+
+        >>> Run.of([{"term": "lamp", "sku": "L1", "score": 2.5}], columns={"topic": "term", "doc": "sku"}).to_dict()
+        {'lamp': {'L1': 2.5}}
         """
-        return runs_of(thing, name, format=format, on_duplicate=on_duplicate)[0]
+        with named_columns(columns):
+            return runs_of(thing, name, format=format, on_duplicate=on_duplicate)[0]
 
     @classmethod
     def read(
@@ -262,4 +275,4 @@ def read_runs(
     """The runs of several files (globs are expanded), one for each file, or with `split_tags` for each tag."""
     names = [paths] if not isinstance(paths, Iterable) or isinstance(paths, str) else list(paths)
     options: dict[str, Any] = {"format": format, "on_duplicate": on_duplicate, "split_tags": split_tags}
-    return [run for path in expand(names) for run in runs_of(path, **options)]
+    return [run for name, path in named_paths(names) for run in runs_of(path, name, **options)]

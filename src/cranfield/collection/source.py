@@ -395,6 +395,27 @@ def expand(paths: Iterable[PathLike]) -> list[str]:
     return names
 
 
+def named_paths(paths: Iterable[PathLike]) -> list[tuple[str | None, str]]:
+    """(name or None, path) for each path; globs are expanded, and `NAME=FILE` names the run in a file.
+
+    A file whose own name contains `=` is read as it is.
+
+    >>> named_paths(["prod=runs/2027-01-01.run", "dense.run"])
+    [('prod', 'runs/2027-01-01.run'), (None, 'dense.run')]
+    """
+    pairs: list[tuple[str | None, str]] = []
+    for path in [os.fspath(path) for path in paths]:
+        match = re.fullmatch(r"([^=/\\]+)=(.+)", path, re.DOTALL)
+        if match is None or os.path.exists(path):
+            pairs += [(None, name) for name in expand([path])]
+            continue
+        files = expand([match[2]])
+        if len(files) > 1:
+            raise UsageError(f"{path}: {len(files)} files match, must be one to be called {match[1]!r}")
+        pairs.append((match[1], files[0]))
+    return pairs
+
+
 def without_compression(path: str) -> str:
     """The path without the suffix of a compressed file.
 

@@ -26,6 +26,7 @@ from cranfield.collection.column_names import (
     run_or_qrels_columns,
 )
 from cranfield.collection.columns import Columns, shown
+from cranfield.collection.list_shapes import plain_lists
 from cranfield.collection.source import Buffer, check_complete, text_of
 from cranfield.errors import DataError
 from cranfield.frames import need
@@ -177,6 +178,8 @@ def read_json(buffer: Buffer, kind: str, origin: str) -> Columns | dict[str, dic
     if isinstance(data, dict):
         if all(isinstance(documents, dict) for documents in data.values()):
             return data
+        if all(isinstance(documents, list) for documents in data.values()):
+            return plain_lists(data, kind, origin)
         data = [data]
     if not isinstance(data, list):
         raise DataError(origin, None, f"is {shown(data)}, expected {_json_shapes(kind)}")
@@ -201,8 +204,8 @@ def read_json_lines(buffer: Buffer, kind: str, origin: str) -> Columns | dict[st
     for (number, _), record in zip(numbered, records, strict=True):
         if not isinstance(record, dict):
             raise DataError(origin, number, f"{shown(record)}, expected a JSON object")
-    if all(isinstance(value, dict) for value in records[0].values()) and records[0]:
-        return _merged(records, [number for number, _ in numbered], origin)
+    if records[0] and any(all(isinstance(value, shape) for value in records[0].values()) for shape in (dict, list)):
+        return plain_lists(_merged(records, [number for number, _ in numbered], origin), kind, origin)
     try:
         columns = from_records(records, kind, origin, unit="line")
     except DataError as error:
@@ -239,11 +242,11 @@ def parsed_json(text: str, origin: str, line: int | None = None) -> Any:
         raise DataError(origin, line, str(error)) from None
 
 
-def _merged(records: list[Any], numbers: list[int], origin: str) -> dict[str, dict[str, Any]]:
-    merged: dict[str, dict[str, Any]] = {}
+def _merged(records: list[Any], numbers: list[int], origin: str) -> dict[str, Any]:
+    merged: dict[str, Any] = {}
     for record, number in zip(records, numbers, strict=True):
         for topic, documents in record.items():
-            if not isinstance(documents, dict):
+            if not isinstance(documents, dict | list):
                 raise DataError(origin, number, f"topic {topic!r} has {shown(documents)}, expected {{doc: value}}")
             if topic in merged:
                 raise DataError(origin, number, f"topic {topic!r} appears twice")
@@ -307,10 +310,22 @@ def read_delimited(format: str, buffer: Buffer, kind: str, origin: str) -> Colum
         raise DataError(origin, line(wrong), f"{count}, expected {len(header)}: {', '.join(header)}")
     columns = _columns(lambda place: list(map(itemgetter(place), rows)), places, origin, header)
     columns.line = line
+    if kind == "qrels":
+        columns.values = _yes_and_no(columns.values)
     columns.values = _numbers(columns, columns.values, VALUE[kind] if places["value"] != places.get("rank") else "rank")
     if columns.ranks is not None:
         columns.ranks = _numbers(columns, columns.ranks, "rank")
     return _score_by_rank(columns, places)
+
+
+YES_AND_NO = {"true": "1", "false": "0", "yes": "1", "no": "0"}
+
+
+def _yes_and_no(grades: list[str]) -> list[str]:
+    """Grades as numbers if all of them are true or false, or yes or no."""
+    if not set(map(str.casefold, map(str.strip, set(grades)))) <= set(YES_AND_NO):
+        return grades
+    return [YES_AND_NO[grade.strip().casefold()] for grade in grades]
 
 
 def _numbers(columns: Columns, column: list[str], noun: str) -> list[Any]:

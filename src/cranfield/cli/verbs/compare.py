@@ -149,6 +149,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
 
     def check(self) -> None:
         super().check()
+        self.runs, self.baseline = options.baseline_file(self.runs, self.baseline)
         from cranfield.comparison.corrections import find_correction
         from cranfield.comparison.registry import find_test, own_settings
         from cranfield.comparison.resampling import check_resampling

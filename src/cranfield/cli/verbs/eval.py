@@ -91,6 +91,7 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
 
     def check(self) -> None:
         super().check()
+        self.runs, self.baseline = options.baseline_file(self.runs, self.baseline)
         self.level = confidence_level(self.interval)
         if self.format == "trec" and (self.level or self.statistic != "mean"):
             raise UsageError(

@@ -63,6 +63,7 @@ cranfield test --scores old.csv --scores new.csv --collections --test unpaired-t
 
     def check(self) -> None:
         super().check()
+        self.runs, self.baseline = options.baseline_file(self.runs, self.baseline)
         from cranfield.comparison.apply_test import DOCUMENTS, find_sample_test
         from cranfield.comparison.test_result import check_alpha
 

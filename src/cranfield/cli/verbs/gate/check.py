@@ -1,0 +1,170 @@
+"""`cranfield gate`: does a candidate pass?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from cranfield.cli import options
+from cranfield.cli.declare import MORE, RESULT, flag, option
+from cranfield.cli.measure_names import chosen
+from cranfield.cli.printing import Printing
+from cranfield.errors import UsageError
+
+if TYPE_CHECKING:
+    from cranfield.measures import Measure
+    from cranfield.scores.scores import Scores
+
+GATE_TESTS = "comparison.gate.gate:gate_tests"
+
+
+class CheckVerb(options.Collection, Printing):
+    """Check a candidate before it is released: it must not be worse than a baseline by more than a margin.
+
+    The default rule is non-inferior: the candidate fails unless the data rule out a loss above the margin, by a
+    one-sided test at --alpha. With few topics this is hard to pass; the line then says how large the loss may be. The
+    rule observed fails only if the mean loss that was observed exceeds the margin. Every measure must pass.
+
+    --at-least, --at-most, --no-topic-below and --no-topic-drop need no test. The exit code is 0 if everything passes, 1
+    if not, 2 if the command is wrong. A file that cannot be read also gives 1.
+    """
+
+    summary = "a gate for builds: pass or fail, and why; see: cranfield gate help"
+    examples = """
+cranfield gate qrels.txt --baseline prod.run candidate.run -m nDCG@10 -m R@100 --margin 0.01
+cranfield gate qrels.txt candidate.run --at-least nDCG@10=0.45 --no-topic-below R@100=0.1
+cranfield gate qrels.txt candidate.run --against last-night.json --save tonight.json --history builds.jsonl
+cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --margin 2% --junit gate.xml --annotations
+"""
+
+    measures: list[str] | None = options.measures()
+    missing: str = options.missing()
+    baseline: str | None = option(
+        "--baseline, -b RUN", "The run to compare with, such as the one in production.", reads=True
+    )
+    against: str | None = option(
+        "--against FILE", "Compare with the scores of an earlier build, from --save.",
+        reads=True,
+    )  # fmt: skip
+    margin: list[str] | None = option(
+        "--margin LOSS", "The loss to tolerate: 0.01 (the default), 2% of the baseline, or by measure: nDCG@10=0.01.",
+    )  # fmt: skip
+    rule: str = option(
+        "--rule RULE", "When the margin is broken: {names} (a larger loss is not ruled out, or was observed).",
+        default="non-inferior", names="comparison.gate.gate:RULES",
+    )  # fmt: skip
+    test: str = options.significance_test("t", "The test of the rule non-inferior: {names}.", GATE_TESTS)
+    alpha: float | None = options.alpha()
+    at_least: list[str] | None = option("--at-least MEASURE=LIMIT", "The lowest mean that passes. May be repeated.")
+    at_most: list[str] | None = option(
+        "--at-most MEASURE=LIMIT", "The highest mean that passes. May be repeated.", group=MORE
+    )
+    no_topic_below: list[str] | None = option(
+        "--no-topic-below MEASURE=LIMIT", "No topic may score below this. May be repeated."
+    )
+    no_topic_drop: list[str] | None = option(
+        "--no-topic-drop MEASURE=LOSS",
+        "No topic may lose more than this against the baseline. May be repeated.",
+        group=MORE,
+    )
+    resamples: int = option("--resamples, -B N", "Resamples, for tests that resample.", default=10_000, group=MORE)
+    seed: int = option("--seed N", "Seed of the random numbers.", default=0, group=MORE)
+    save: str | None = option("--save FILE", "Write the scores of the candidates, for --against.", group=RESULT)
+    junit: str | None = option("--junit FILE", "Write the checks as JUnit XML.", group=RESULT)
+    annotations: bool = flag("--annotations", "Also print errors as GitHub Actions shows them.", group=RESULT)
+    history: str | None = option(
+        "--history FILE", "Append the means to this file, for cranfield gate history.", group=RESULT
+    )
+    build: str | None = option("--build NAME", "The name of the build in the history; default: its number.", group=MORE)
+
+    def run(self) -> int:
+        from cranfield.comparison.gate.gate import Conditions, gate_scores
+        from cranfield.comparison.gate.gate_history import add_build
+
+        if self.baseline and self.against:
+            raise UsageError("--baseline and --against are two baselines; give one of them")
+        conditions = Conditions(
+            margin=margins(self.margin), at_least=limits("--at-least", self.at_least),
+            at_most=limits("--at-most", self.at_most), no_topic_below=limits("--no-topic-below", self.no_topic_below),
+            no_topic_drop=limits("--no-topic-drop", self.no_topic_drop), alpha=self.alpha or 0.0,
+            **self.values("rule", "test", "resamples", "seed"),
+        )  # fmt: skip
+        wanted, conditions = conditions.for_measures(chosen(self.measures) if self.measures else [])
+        scores = self.evaluate(wanted, missing=self.missing)
+        against = self.read_baseline(wanted)
+        result = gate_scores(scores, against, conditions)
+        if self.save:
+            scores.write(self.save)
+        if self.junit:
+            from cranfield.collection.source import write_bytes
+
+            write_bytes(self.junit, result.to_junit().encode("utf-8", "backslashreplace"))
+        if self.history:
+            add_build(self.history, scores, result, self.build)
+        if self.format == "table":
+            self.emit(result.text())
+        elif self.format == "json":
+            self.emit(result.to_json())
+        else:
+            self.show(result.table())
+        if self.annotations:
+            print(result.to_annotations())
+        return 0 if result.passed else 1
+
+    def read_baseline(self, wanted: Sequence[Measure]) -> Scores | None:
+        """The scores of the baseline; None without one."""
+        from cranfield.evaluation.evaluator import evaluate
+        from cranfield.scores.scores import Scores
+
+        if self.against:
+            saved = Scores.read(self.against)
+            lost = [name for name in map(str, wanted) if name not in saved]
+            if lost:
+                have = ", ".join(saved.measures)
+                raise UsageError(f"{self.against} has no scores by {', '.join(lost)}; it has {have}")
+            return saved
+        if self.baseline is None:
+            return None
+        qrels = self.files()[0]
+        settings = self.join_options() | {"missing": self.missing}
+        return evaluate(self.read_qrels(qrels), [self.baseline], wanted, **settings)
+
+
+def limits(label: str, texts: Sequence[str] | None) -> dict[str, float]:
+    """The values of `--at-least` and others.
+
+    >>> limits("--at-least", ["RBP(p=0.8)=0.3"])
+    {'RBP(p=0.8)': 0.3}
+    """
+    found: dict[str, float] = {}
+    for text in texts or ():
+        name, sign, number = text.rpartition("=")
+        try:
+            value = float(number)
+        except ValueError:
+            value = float("nan")
+        if not (name and sign) or value != value:
+            raise UsageError(f"{label} {text}: expected a measure and a number, such as nDCG@10=0.45")
+        if name in found:
+            raise UsageError(f"{label} {text}: {name} is given twice")
+        found[name] = value
+    return found
+
+
+def margins(texts: Sequence[str] | None) -> object:
+    """The value of `--margin`: one for all measures, or one by measure.
+
+    >>> margins(["2%"]), margins(["nDCG@10=0.01", "R@100=2%"])
+    ('2%', {'nDCG@10': '0.01', 'R@100': '2%'})
+    """
+    from cranfield.comparison.gate.gate import MARGIN
+
+    if not texts:
+        return MARGIN
+    if len(texts) == 1 and "=" not in texts[0]:
+        return texts[0]
+    pairs = [text.rpartition("=") for text in texts]
+    for text, (name, sign, number) in zip(texts, pairs, strict=True):
+        if not (name and sign and number):
+            raise UsageError(f"--margin {text}: expected one number, or MEASURE=NUMBER for each measure")
+    return {name: number for name, _, number in pairs}

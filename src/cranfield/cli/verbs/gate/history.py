@@ -1,0 +1,34 @@
+"""`cranfield gate history`: the builds that a gate has seen."""
+
+from __future__ import annotations
+
+from cranfield.cli import options
+from cranfield.cli.declare import argument
+from cranfield.cli.measure_names import score_names
+from cranfield.cli.printing import Plotting
+
+
+class HistoryVerb(Plotting):
+    """Show the mean scores of all builds in a history that `cranfield gate --history` wrote."""
+
+    summary = "mean scores build by build, as a table and a figure"
+    examples = """
+cranfield gate history builds.jsonl
+cranfield gate history builds.jsonl -m nDCG@10 --plot builds.html
+"""
+
+    file: str = argument("FILE", "The history.", required=True, reads=True)
+    measures: list[str] | None = options.measures()
+
+    def run(self) -> None:
+        from cranfield.comparison.gate.gate_history import GateHistory
+
+        history = GateHistory.read(self.file, score_names(self.measures) or None)
+        if self.plot:
+            from cranfield.report.figures.describe.build_means import describe_gate_history
+
+            describe_gate_history(history).save(self.plot)
+        if self.format == "json":
+            self.emit(history.to_json())
+        else:
+            self.show(history.table())

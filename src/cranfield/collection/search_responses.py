@@ -1,0 +1,205 @@
+"""Read what search engines return: responses of Elasticsearch, OpenSearch and Solr, and rank-eval requests.
+
+| JSON | read as |
+|---|---|
+| {"hits": {"hits": [{"_id": ..., "_score": ...}]}} | the list of one topic |
+| {"responses": [response, ...]} (msearch), or a list of responses | a list for each response |
+| {topic: response} | a list for each topic |
+| lines of responses, or of {"query_id": ..., "response": response} | a list for each line |
+| {"response": {"docs": [{"id": ..., "score": ...}]}} (Solr) | the list of one topic |
+| {"requests": [{"id": ..., "ratings": [{"_id": ..., "rating": ...}]}]} (rank-eval) | the judgments of each topic |
+| {"details": {topic: {"hits": [{"hit": {...}}]}}} (the answer of rank-eval) | a list for each topic |
+
+A response that does not name its topic is numbered: 1 for the first, and so on. Without scores, the order counts.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable
+from itertools import repeat
+from operator import itemgetter
+from typing import Any
+
+from cranfield.collection.column_names import COLUMNS, VALUE
+from cranfield.collection.columns import Columns, shown
+from cranfield.collection.source import Buffer, text_of
+from cranfield.collection.writing import Outgoing
+from cranfield.errors import DataError, UsageError
+
+INSPECTED = 4000
+"""The number of characters in which a response is recognised."""
+_RESPONSE = re.compile(
+    r'\s*[\[{].*?"(?:hits"\s*:\s*\{|responses"\s*:\s*\[|timed_out"\s*:|_shards"\s*:\s*\{|responseHeader"\s*:\s*\{'
+    r'|ratings"\s*:\s*\[|numFound"\s*:|metric_score"\s*:)',
+    re.DOTALL,
+)
+
+
+def is_response(lines: list[str]) -> bool:
+    """Whether a text begins like a response of a search engine, or like a rank-eval request.
+
+    >>> is_response(['{"took": 3, "timed_out": false, "hits": {"hits": []}}']), is_response(['{"q": {"d": 1}}'])
+    (True, False)
+    """
+    start = "\n".join(lines[:200])[:INSPECTED]
+    return _RESPONSE.match(start) is not None
+
+
+def read_response(buffer: Buffer, kind: str, origin: str) -> Columns:
+    """The lists in responses, or the judgments in a rank-eval request."""
+    text = text_of(buffer)
+    try:
+        data = json.loads(text)
+    except RecursionError:
+        raise DataError(origin, None, "is JSON nested too deeply") from None
+    except json.JSONDecodeError as error:
+        data = _lines(text, origin, error)
+    if kind == "qrels":
+        return _ratings(data, origin)
+    if isinstance(data, dict) and "requests" in data and "responses" not in data:
+        message = "a rank-eval request holds judgments, expected a run: responses of a search engine"
+        raise DataError(origin, None, message)
+    found = list(_responses(data, origin))
+    if not found:
+        raise DataError(origin, None, "is empty, expected responses of a search engine")
+    return _run(found, origin)
+
+
+def _lines(text: str, origin: str, error: json.JSONDecodeError) -> list[Any]:
+    """A response per line; if the text is no such lines either, the first error is reported."""
+    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    if len(lines) < 2 or "Extra data" not in error.msg:
+        raise DataError(origin, error.lineno, f"is not valid JSON: {error.msg} (column {error.colno})") from None
+    data = []
+    for number, line in lines:
+        try:
+            data.append(json.loads(line))
+        except ValueError as wrong:
+            raise DataError(origin, number, f"is not valid JSON: {wrong}") from None
+    return data
+
+
+Response = tuple[str, str, Any]
+"""A topic, where its response is in the file, and the list of hits."""
+
+
+def _responses(data: Any, origin: str) -> Iterable[Response]:
+    if isinstance(data, list):
+        for number, entry in enumerate(data, 1):
+            yield _one(entry, str(number), f"response {number}", origin)
+    elif not isinstance(data, dict):
+        raise DataError(origin, None, f"is {shown(data)}, expected responses of a search engine")
+    elif isinstance(data.get("responses"), list):
+        yield from _responses(data["responses"], origin)
+    elif isinstance(data.get("details"), dict):
+        for topic, entry in data["details"].items():
+            hits = entry.get("hits") if isinstance(entry, dict) else None
+            if not isinstance(hits, list):
+                raise DataError(origin, None, f"topic {topic!r} has {shown(entry)}, expected hits")
+            yield topic, f"topic {topic!r}", [hit.get("hit") if isinstance(hit, dict) else hit for hit in hits]
+    elif _is_one(data):
+        yield _one(data, "1", "the response", origin)
+    else:
+        for topic, entry in data.items():
+            yield _one(entry, topic, f"topic {topic!r}", origin)
+
+
+def _is_one(data: dict[str, Any]) -> bool:
+    """Whether this is a response, and not {topic: response}, even if a topic is called `hits`."""
+    hits, response = data.get("hits"), data.get("response")
+    inner = hits.get("hits", []) if isinstance(hits, dict) else hits
+    return isinstance(inner, list) or (isinstance(response, dict) and "docs" in response) or "error" in data
+
+
+def _one(entry: Any, topic: str, where: str, origin: str) -> Response:
+    """The hits of one response; a failed search is an error."""
+    if not isinstance(entry, dict):
+        raise DataError(origin, None, f"{where} is {shown(entry)}, expected an object with hits")
+    topic = next((str(entry[key]) for key in COLUMNS["topic"] if isinstance(entry.get(key), str | int)), topic)
+    if isinstance(entry.get("response"), dict) and not isinstance(entry["response"].get("docs"), list):
+        entry = entry["response"]
+    if "error" in entry and not isinstance(entry.get("hits"), dict):
+        raise DataError(origin, None, f"{where} is an error: {shown(entry['error'])}; repeat this search, or remove it")
+    if entry.get("timed_out") is True:
+        raise DataError(origin, None, f"{where} timed out and may lack hits; repeat this search")
+    hits = entry.get("hits")
+    if isinstance(hits, dict):
+        hits = hits.get("hits")
+    if hits is None and isinstance(entry.get("response"), dict):
+        hits = entry["response"].get("docs")
+    if not isinstance(hits, list):
+        message = f"{where} has no hits: expected hits.hits (Elasticsearch, OpenSearch) or response.docs (Solr)"
+        raise DataError(origin, None, message)
+    return topic, where, hits
+
+
+def _run(responses: list[Response], origin: str) -> Columns:
+    """Hits as columns; without scores, a document scores 1 / rank."""
+    topics: list[str] = []
+    docs: list[Any] = []
+    values: list[Any] = []
+    for topic, where, hits in responses:
+        id_key, score_key = _keys(hits)
+        try:
+            docs += map(itemgetter(id_key), hits)
+            scores = list(map(itemgetter(score_key), hits)) if hits and score_key in hits[0] else [None] * len(hits)
+        except (KeyError, TypeError):
+            place = next(i for i, hit in enumerate(hits) if not _complete(hit, id_key, score_key, hits))
+            wanted = f"{id_key} and {score_key}" if hits and score_key in hits[0] else id_key
+            message = f"{where}: hit {place + 1} is {shown(hits[place])}, expected {wanted}"
+            raise DataError(origin, None, message) from None
+        if None in scores:
+            scores = [1 / rank for rank in range(1, len(hits) + 1)]
+        values += scores
+        topics += repeat(topic, len(hits))
+    seen = [topic for topic, _, _ in responses]
+    if len(set(seen)) < len(seen):
+        twice = next(topic for place, topic in enumerate(seen) if topic in seen[:place])
+        raise DataError(origin, None, f"topic {twice!r} has two responses, expected one")
+    return Columns(topics, docs, values, origin=origin, unit="hit")
+
+
+def _keys(hits: list[Any]) -> tuple[str, str]:
+    first = hits[0] if hits and isinstance(hits[0], dict) else {}
+    return ("_id" if "_id" in first or "id" not in first else "id"), ("_score" if "_score" in first else "score")
+
+
+def _complete(hit: Any, id_key: str, score_key: str, hits: list[Any]) -> bool:
+    return isinstance(hit, dict) and id_key in hit and (score_key in hit or score_key not in hits[0])
+
+
+def _ratings(data: Any, origin: str) -> Columns:
+    """The judgments of a rank-eval request."""
+    requests = data.get("requests") if isinstance(data, dict) else data
+    if not isinstance(requests, list):
+        message = "has no judgments: expected a rank-eval request, {requests: [{id: ..., ratings: [...]}]}"
+        raise DataError(origin, None, message)
+    topics: list[str] = []
+    entries: list[Any] = []
+    for number, request in enumerate(requests, 1):
+        ratings = request.get("ratings") if isinstance(request, dict) else None
+        if not isinstance(ratings, list):
+            raise DataError(origin, None, f"request {number} is {shown(request)}, expected id and ratings")
+        topics += repeat(str(request.get("id", number)), len(ratings))
+        entries += ratings
+    try:
+        docs, grades = list(map(itemgetter("_id"), entries)), list(map(itemgetter("rating"), entries))
+    except (KeyError, TypeError):
+        wrong = next(e for e in entries if not (isinstance(e, dict) and "_id" in e and "rating" in e))
+        raise DataError(origin, None, f"rating {shown(wrong)}, expected _id and rating") from None
+    if not entries:
+        raise DataError(origin, None, f"is empty, expected ratings, the {VALUE['qrels']}s of documents")
+    return Columns(topics, docs, grades, origin=origin, unit="rating")
+
+
+def response_names(buffer: Buffer, origin: str) -> list[str]:
+    """Names of columns as a table with this content would have them, to tell runs from judgments."""
+    start = bytes(buffer[:INSPECTED])
+    return ["query_id", "doc_id", "relevance" if b'"ratings"' in start else "score"]
+
+
+def not_written(out: Outgoing, path: str) -> bytes:
+    """Responses come from search engines only."""
+    raise UsageError(f"{path}: the format search is only read; write json, or another format")

@@ -1,0 +1,194 @@
+"""`gate`: does a candidate pass? It must not be worse than a baseline by more than a margin, or stay above limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from cranfield import check
+from cranfield.collection.qrels import Qrels
+from cranfield.comparison.gate.gate_checks import (
+    Compared,
+    at_least_check,
+    at_most_check,
+    drop_check,
+    floor_check,
+    margin_check,
+)
+from cranfield.comparison.gate.gate_result import GateCheck, GateResult
+from cranfield.comparison.gate.limits import Limit, limits_by_measure, margins
+from cranfield.comparison.registry import PairTest, TestSettings, find_test, known_tests
+from cranfield.comparison.test_result import check_alpha
+from cranfield.errors import UsageError
+from cranfield.evaluation.evaluator import as_measures, evaluate
+from cranfield.scores.scores import Scores
+from cranfield.text import listed
+
+if TYPE_CHECKING:
+    from cranfield.measures import Measure
+    from cranfield.scores.labels import MeasureLike
+
+RULES = ("non-inferior", "observed")
+"""When a candidate fails its margin: a larger loss is not ruled out by the test, or was observed."""
+MARGIN = 0.01
+USUAL = "nDCG@10"
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What a candidate must satisfy; see `gate`."""
+
+    margin: Any = MARGIN
+    rule: str = "non-inferior"
+    test: str = "t"
+    alpha: float = 0.05
+    at_least: Mapping[Any, float] | None = None
+    at_most: Mapping[Any, float] | None = None
+    no_topic_below: Mapping[Any, float] | None = None
+    no_topic_drop: Mapping[Any, float] | None = None
+    resamples: int = 10_000
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check.one_of("gate", RULES, rule=self.rule)
+        check_alpha("gate", self.alpha)
+        if find_test(self.test).simultaneous:
+            raise UsageError(f"test == {self.test!r} is for many systems; use one of two systems, such as t")
+
+    def for_measures(self, measures: Sequence[Measure]) -> tuple[list[Measure], Conditions]:
+        """All measures to compute, and the conditions in which the margin is that of `measures` if there are any."""
+        named = self.of_measures()
+        usual: list[Any] = [] if named else [USUAL]
+        chosen = as_measures([*(measures or usual), *named])
+        if measures and not isinstance(self.margin, Mapping):
+            return chosen, replace(self, margin={str(measure): self.margin for measure in measures})
+        return chosen, self
+
+    def of_measures(self) -> list[Any]:
+        """The measures that the conditions name."""
+        named = (self.at_least, self.at_most, self.no_topic_below, self.no_topic_drop)
+        more = self.margin if isinstance(self.margin, Mapping) else {}
+        return [measure for limits in (*named, more) for measure in limits or ()]
+
+
+def gate_tests() -> tuple[str, ...]:
+    """The tests of two systems."""
+    return tuple(test.name for test in known_tests().values() if not test.simultaneous)
+
+
+def gate(
+    qrels: Any,
+    candidates: Any,
+    measures: MeasureLike | Iterable[MeasureLike] | None = None,
+    *,
+    baseline: Any = None,
+    against: Scores | None = None,
+    margin: Limit | Mapping[Any, Limit] = MARGIN,
+    rule: str = "non-inferior",
+    test: str = "t",
+    alpha: float = 0.05,
+    at_least: Mapping[Any, float] | None = None,
+    at_most: Mapping[Any, float] | None = None,
+    no_topic_below: Mapping[Any, float] | None = None,
+    no_topic_drop: Mapping[Any, float] | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+    **options: Any,
+) -> GateResult:
+    r"""Check one or more candidates before they are released.
+
+    With a baseline, the loss of a candidate must not exceed `margin`. There are two rules:
+
+    - `non-inferior` (default): the candidate fails unless the data rule out a larger loss. With the differences
+      :math:`d_t` (candidate − baseline) of the topics, the hypothesis :math:`E[d] \le -\text{margin}` must be rejected
+      by a one-sided `test` at `alpha`. Too few topics, or scores that vary much, fail: the change has to prove itself.
+    - `observed`: the candidate fails if its observed mean loss exceeds the margin, whatever the chance of that. A
+      candidate that is really worse by exactly the margin passes half of the time.
+
+    Every measure must pass, so α needs no correction for several measures (an intersection–union test). A candidate
+    that equals the baseline on every topic passes.
+
+    baseline: a run, or `against`: scores of an earlier evaluation, for topics that both have.
+    margin: a number, a percentage of the baseline's mean ("2%"), or one of these by measure.
+    at_least, at_most: {measure: limit} of the candidate's mean.
+    no_topic_below: {measure: limit}; no topic may score below it. no_topic_drop: {measure: limit}; no topic may lose
+        more than it against the baseline.
+    options: of `evaluate`, such as `missing`.
+
+    Reference: Berger & Hsu, Statistical Science 11(4), 1996, doi:10.1214/ss/1032280304 (intersection–union tests)
+
+    >>> qrels = {"q1": {"d1": 1}, "q2": {"d2": 1}}
+    >>> good, bad = {"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}, {"q1": {"d1": 1.0}, "q2": {"d3": 2.0, "d2": 1.0}}
+    >>> result = gate(qrels, {"new": bad}, "RR", baseline={"prod": good}, rule="observed")
+    >>> result.passed
+    False
+    >>> print(result)
+    FAIL new RR: 0.7500 is 0.2500 below prod (1.0000), margin 0.01; worst topics: q2 (1.0000 -> 0.5000)
+    gate failed: 1 of 1 check
+    """
+    conditions = Conditions(
+        margin, rule, test, alpha, at_least, at_most, no_topic_below, no_topic_drop, resamples, seed
+    )
+    judgments = Qrels.of(qrels)
+    chosen, conditions = conditions.for_measures(as_measures(measures) if measures else [])
+    scores = evaluate(judgments, candidates, chosen, **options)
+    if baseline is not None and against is not None:
+        raise UsageError("baseline and against are two baselines; give one of them")
+    if baseline is not None:
+        against = evaluate(judgments, baseline, chosen, **options)
+    return gate_scores(scores, against, conditions)
+
+
+def gate_scores(scores: Scores, against: Scores | None = None, conditions: Conditions | None = None) -> GateResult:
+    """As `gate`, for the scores of candidates and of one baseline."""
+    conditions = conditions or Conditions()
+    measures = list(scores.measures)
+    limits = margins(conditions.margin, measures) if against is not None else {}
+    floors = {
+        what: limits_by_measure(given, measures, what)
+        for what, given in {
+            "at_least": conditions.at_least, "at_most": conditions.at_most,
+            "no_topic_below": conditions.no_topic_below, "no_topic_drop": conditions.no_topic_drop,
+        }.items()
+    }  # fmt: skip
+    if against is None and floors["no_topic_drop"]:
+        raise UsageError("no_topic_drop compares topics with a baseline; give one")
+    if against is not None and len(against.runs) != 1:
+        raise UsageError(f"the baseline has {len(against.runs)} runs ({listed(against.runs)}), must be one; select it")
+    if not limits and not any(floors.values()):
+        raise UsageError("nothing to check: give a baseline, or a limit such as at_least={'nDCG@10': 0.45}")
+    name = _baseline_name(against, scores.runs)
+    notes: list[str] = list(scores.notes)
+    checks: list[GateCheck] = []
+    for run in scores.runs:
+        for measure in measures:
+            one = Compared.of(scores, run, measure, against, name)
+            if one.note and one.note not in notes:
+                notes.append(one.note)
+            if measure in limits:
+                checks.append(margin_check(one, limits[measure], *_how(conditions)))
+            alone = Compared.of(scores, run, measure, None, "")
+            if measure in floors["at_least"]:
+                checks.append(at_least_check(alone, floors["at_least"][measure]))
+            if measure in floors["at_most"]:
+                checks.append(at_most_check(alone, floors["at_most"][measure]))
+            if measure in floors["no_topic_below"]:
+                checks.append(floor_check(alone, floors["no_topic_below"][measure]))
+            if measure in floors["no_topic_drop"]:
+                checks.append(drop_check(one, floors["no_topic_drop"][measure]))
+    return GateResult(
+        tuple(checks), conditions.rule, find_test(conditions.test).name, conditions.alpha, name, tuple(notes)
+    )
+
+
+def _baseline_name(against: Scores | None, candidates: Sequence[str]) -> str:
+    if against is None:
+        return ""
+    return f"{against.runs[0]} (baseline)" if against.runs[0] in candidates else against.runs[0]
+
+
+def _how(conditions: Conditions) -> tuple[bool, PairTest, TestSettings]:
+    """Whether the observed loss alone counts, the test, and its settings."""
+    settings = TestSettings("greater", conditions.alpha, conditions.resamples, conditions.seed)
+    return conditions.rule == "observed", find_test(conditions.test), settings

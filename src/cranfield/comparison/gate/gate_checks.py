@@ -1,0 +1,170 @@
+"""The checks of a gate: one candidate, one measure, one condition each."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cranfield.comparison.data import Matrix
+from cranfield.comparison.gate.gate_result import GateCheck, TopicScore
+from cranfield.comparison.gate.limits import Limit, amount
+from cranfield.comparison.registry import PairTest, TestSettings
+from cranfield.errors import UsageError
+from cranfield.scores.scores import Scores
+from cranfield.text import counted
+from cranfield.types import Array
+
+WORST = 5
+"""The number of topics that a failure names."""
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """A candidate and perhaps a baseline on their common topics, by one measure."""
+
+    run: str
+    measure: str
+    topics: list[str]
+    """The topics on which the candidate, and the baseline if there is one, has a score."""
+    values: Array
+    other: Array
+    """The scores of the baseline; NaN without one."""
+    baseline: str
+    sign: float
+    """−1 if lower scores are better."""
+    note: str = ""
+
+    @staticmethod
+    def of(scores: Scores, run: str, measure: str, against: Scores | None, name: str) -> Compared:
+        own = scores.select(measures=measure, runs=run)
+        values = dict(zip(own.topics, own.values[0, 0].tolist(), strict=True))
+        topics, note = list(values), ""
+        other = dict.fromkeys(topics, math.nan)
+        if against is not None:
+            earlier = against.select(measures=measure)
+            other = dict(zip(earlier.topics, earlier.values[0, 0].tolist(), strict=True))
+            topics = [topic for topic in topics if topic in other]
+            if not topics:
+                raise UsageError(f"{run} and {name} have no topic in common")
+            lost = len(set(values) ^ set(other))
+            if lost:
+                note = f"{counted(lost, 'topic')} left out: not in both {run} and {name}"
+        topics = [
+            topic for topic in topics
+            if not math.isnan(values[topic]) and (against is None or not math.isnan(other[topic]))
+        ]  # fmt: skip
+        if not topics:
+            raise UsageError(f"{run}: no topic has a score by {measure}")
+        return Compared(
+            run, measure, topics, np.array([values[topic] for topic in topics]),
+            np.array([other[topic] for topic in topics]), name, -1.0 if _lower_is_better(measure) else 1.0, note,
+        )  # fmt: skip
+
+    @property
+    def gains(self) -> Array:
+        """What the candidate gains on each topic against the baseline; below 0 is a loss."""
+        return np.asarray(self.sign * (self.values - self.other))
+
+    def worst(self, by: Array, most: int = WORST) -> tuple[TopicScore, ...]:
+        """The topics with the lowest numbers, if these are below 0."""
+        order = [place for place in np.argsort(by, kind="stable").tolist() if by[place] < 0][:most]
+        return tuple(TopicScore(self.topics[i], float(self.values[i]), float(self.other[i])) for i in order)
+
+    def facts(self) -> dict[str, Any]:
+        return {"candidate": self.run, "measure": self.measure, "topics": len(self.topics)}
+
+
+def _lower_is_better(measure: str) -> bool:
+    from cranfield.measures.naming.parse import parse
+
+    try:
+        return parse(measure, modules=False).properties.better == "lower"
+    except UsageError:
+        return False  # a column of a file of scores
+
+
+def margin_check(one: Compared, limit: Limit, observed: bool, test: PairTest, settings: TestSettings) -> GateCheck:
+    value, other = float(one.values.mean()), float(one.other.mean())
+    margin, gains = amount(limit, "margin", other), one.gains
+    difference, n = float(gains.mean()), len(one.topics)
+    shown = f"{value:.4f} is {abs(difference):.4f} {'below' if value < other else 'above'} {one.baseline} ({other:.4f})"
+    shown = f"{value:.4f} equals {one.baseline} on average" if difference == 0 else shown
+    bound, p = math.nan, math.nan
+    if observed:
+        passed = difference >= -margin
+        reason = f"{shown}, margin {margin:g}"
+    elif not gains.any():
+        passed, p, bound = True, 0.0, 0.0
+        reason = f"{value:.4f}, equal to {one.baseline} on all {counted(n, 'topic')}"
+    else:
+        if n < 2:
+            message = f"{one.measure}: {counted(n, 'topic')}, but the rule non-inferior needs 2 or more"
+            raise UsageError(f"{message}; use the rule observed")
+        p, bound = _tested(one, margin, test, settings)
+        passed = p <= settings.alpha
+        how = f"{test.name}, p {p:.4f}, {counted(n, 'topic')}"
+        reason = f"{shown}; {_proof(bool(passed), difference, margin, bound, how)}"
+    return GateCheck(
+        condition="margin", limit=margin, passed=bool(passed), value=value, baseline=other, difference=difference,
+        bound=bound, p=p, reason=reason, worst=one.worst(gains), **one.facts(),
+    )  # fmt: skip
+
+
+def _tested(one: Compared, margin: float, test: PairTest, settings: TestSettings) -> tuple[float, float]:
+    """The p-value of a loss of the margin or more, and the one-sided bound of the difference."""
+    shifted = np.column_stack([one.gains + margin, np.zeros(len(one.topics))])
+    matrix = Matrix(shifted, tuple(one.topics), (one.run, one.baseline), one.measure)
+    first, second = np.array([0], dtype=np.int64), np.array([1], dtype=np.int64)
+    result = test.run(matrix, first, second, settings)
+    return float(result.p[0]), float(result.low[0]) - margin
+
+
+def _proof(passed: bool, difference: float, margin: float, bound: float, how: str) -> str:
+    if passed:
+        return f"a loss above {margin:g} is ruled out ({how})"
+    possible = "" if math.isnan(bound) else f", it may be {max(-bound, 0):.4f}"
+    if difference < -margin:
+        return f"the loss exceeds the margin {margin:g}{possible} ({how})"
+    return f"a loss above {margin:g} is not ruled out{possible} ({how})"
+
+
+def at_least_check(one: Compared, limit: float) -> GateCheck:
+    value = float(one.values.mean())
+    return GateCheck(
+        condition="at least", limit=limit, passed=value >= limit, value=value,
+        reason=f"{value:.4f}, must be at least {limit:g}", worst=one.worst(one.values - limit), **one.facts(),
+    )  # fmt: skip
+
+
+def at_most_check(one: Compared, limit: float) -> GateCheck:
+    value = float(one.values.mean())
+    return GateCheck(
+        condition="at most", limit=limit, passed=value <= limit, value=value,
+        reason=f"{value:.4f}, must be at most {limit:g}", worst=one.worst(limit - one.values), **one.facts(),
+    )  # fmt: skip
+
+
+def floor_check(one: Compared, limit: float) -> GateCheck:
+    below = int((one.values < limit).sum())
+    count = counted(below, "topic is", "topics are")
+    reason = f"{count if below else 'no topic is'} below {limit:g}, of {len(one.topics)}"
+    return GateCheck(
+        condition="no topic below", limit=limit, passed=not below, value=float(one.values.min()), broken=below,
+        reason=reason, worst=one.worst(one.values - limit), **one.facts(),
+    )  # fmt: skip
+
+
+def drop_check(one: Compared, limit: float) -> GateCheck:
+    dropped = int((one.gains < -limit).sum())
+    count = counted(dropped, "topic loses", "topics lose")
+    reason = (
+        f"{count if dropped else 'no topic loses'} more than {limit:g} against {one.baseline}, of {len(one.topics)}"
+    )
+    return GateCheck(
+        condition="no topic drop", limit=limit, passed=not dropped, value=float(one.values.mean()),
+        baseline=float(one.other.mean()), difference=float(one.gains.min()), broken=dropped, reason=reason,
+        worst=one.worst(one.gains + limit), **one.facts(),
+    )  # fmt: skip

@@ -1,0 +1,131 @@
+"""Responses of search engines as runs, rank-eval requests as qrels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cranfield import DataError, Qrels, Run, UsageError
+from cranfield.collection.formats import detect
+
+
+def response(*hits: tuple[str, float | None]) -> dict[str, Any]:
+    """A response as Elasticsearch and OpenSearch give it."""
+    found = [{"_index": "notes", "_id": doc, "_score": score, "_source": {"title": "x"}} for doc, score in hits]
+    total = {"value": len(hits), "relation": "eq"}
+    return {"took": 3, "timed_out": False, "_shards": {"total": 1}, "hits": {"total": total, "hits": found}}
+
+
+SOLR = {
+    "responseHeader": {"status": 0, "QTime": 1, "params": {"q": "lamp", "fl": "id,score"}},
+    "response": {
+        "numFound": 2,
+        "start": 0,
+        "maxScore": 1.5,
+        "docs": [{"id": "a", "score": 1.5}, {"id": "b", "score": 0.5}],
+    },
+}
+A, B = response(("a", 2.0), ("b", 1.0)), response(("c", 3.5))
+RUNS: dict[str, tuple[Any, dict[str, dict[str, float]]]] = {
+    "search": (A, {"1": {"a": 2.0, "b": 1.0}}),
+    "msearch": ({"took": 5, "responses": [A, B]}, {"1": {"a": 2.0, "b": 1.0}, "2": {"c": 3.5}}),
+    "list of responses": ([A, B], {"1": {"a": 2.0, "b": 1.0}, "2": {"c": 3.5}}),
+    "by topic": ({"q1": A, "hits": B}, {"q1": {"a": 2.0, "b": 1.0}, "hits": {"c": 3.5}}),
+    "without scores": (response(("z", None), ("a", None)), {"1": {"z": 1.0, "a": 0.5}}),
+    "solr": (SOLR, {"1": {"a": 1.5, "b": 0.5}}),
+    "solr by topic": ({"lamp": SOLR}, {"lamp": {"a": 1.5, "b": 0.5}}),
+    "solr without scores": (
+        {"responseHeader": {}, "response": {"numFound": 2, "docs": [{"id": "b"}, {"id": "a"}]}},
+        {"1": {"b": 1.0, "a": 0.5}},
+    ),
+    "answer of rank-eval": (
+        {"metric_score": 0.5, "details": {"q": {"hits": [{"hit": {"_id": "a", "_score": 1.0}, "rating": 2}]}}},
+        {"q": {"a": 1.0}},
+    ),
+}
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+@pytest.mark.parametrize("name", RUNS)
+def test_a_response_is_detected_and_read_as_a_run(name: str, indent: int | None) -> None:
+    data, expected = RUNS[name]
+    text = json.dumps(data, indent=indent).encode()
+    assert detect(text, "run").name == "search"
+    assert Run.of(text).to_dict() == expected
+
+
+def test_lines_may_name_their_topic() -> None:
+    lines = [{"query_id": "q7", "response": A}, {"query_id": "q8", **B}]
+    text = "\n".join(map(json.dumps, lines)).encode()
+    assert Run.of(text).to_dict() == {"q7": {"a": 2.0, "b": 1.0}, "q8": {"c": 3.5}}
+
+
+RANK_EVAL = {
+    "requests": [
+        {"id": "q1", "request": {"query": {"match": {"text": "lamp"}}}, "ratings": [
+            {"_index": "notes", "_id": "a", "rating": 3}, {"_index": "notes", "_id": "b", "rating": 0},
+        ]},
+        {"id": "q2", "template_id": "t", "params": {}, "ratings": [{"_index": "notes", "_id": "c", "rating": 1}]},
+    ],
+    "metric": {"dcg": {"k": 10}},
+}  # fmt: skip
+
+
+def test_a_rank_eval_request_holds_judgments(tmp_path: Path) -> None:
+    path = tmp_path / "rank_eval.json"
+    path.write_text(json.dumps(RANK_EVAL))
+    assert Qrels.read(path).to_dict() == {"q1": {"a": 3, "b": 0}, "q2": {"c": 1}}
+    with pytest.raises(DataError, match="a rank-eval request holds judgments, expected a run"):
+        Run.read(path)
+
+
+BAD: dict[str, tuple[Any, str]] = {
+    "a failed search": (
+        {"responses": [A, {"error": {"reason": "no such index"}, "status": 404}]},
+        r"response 2 is an error: {'reason': 'no such index'}; repeat this search, or remove it",
+    ),
+    "a timeout": ({**A, "timed_out": True}, "the response timed out and may lack hits; repeat this search"),
+    "no hits": ({"responses": [{"took": 1, "timed_out": False}]}, "response 1 has no hits: expected hits.hits"),
+    "no id": ({"took": 1, "hits": {"hits": [{"_score": 1}]}}, "the response: hit 1 is {'_score': 1}, expected _id"),
+    "a score too few": (
+        {"hits": {"hits": [{"_id": "a", "_score": 1}, {"_id": "b"}]}}, "hit 2 is {'_id': 'b'}, expected _id and _score",
+    ),
+    "score": ({"hits": {"hits": [{"_id": "a", "_score": "high"}]}}, "the score is 'high', expected a number"),
+    "a document twice": ({"hits": {"hits": [{"_id": "a", "_score": 2}, {"_id": "a", "_score": 1}]}}, "appears twice"),
+    "a hit": ({"hits": {"hits": ["a"]}}, "hit 1 is 'a', expected _id"),
+    "a response": ({"responses": [3]}, "response 1 is 3, expected an object with hits"),
+    "a topic twice": ([{"query_id": "q", **A}, {"query_id": "q", **B}], "topic 'q' has two responses, expected one"),
+    "nothing": ({"responses": []}, "is empty, expected responses of a search engine"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_bad_response_is_a_clear_error(name: str, tmp_path: Path) -> None:
+    data, message = BAD[name]
+    path = tmp_path / "response.json"
+    path.write_text(json.dumps(data))
+    with pytest.raises(DataError, match=message) as caught:
+        Run.read(path)
+    assert str(caught.value).startswith(str(path))
+
+
+def test_bad_judgments_and_broken_json() -> None:
+    for data, message in {
+        '{"requests": [{"id": "q", "ratings": [{"_id": "a"}]}]}': "rating {'_id': 'a'}, expected _id and rating",
+        '{"requests": [{"id": "q", "ratings": []}]}': "is empty, expected ratings",
+        '{"requests": [{"id": "q", "ratings": [{"_id": "a", "rating": "x"}]}]}': "the grade is 'x', expected a number",
+    }.items():
+        with pytest.raises(DataError, match=message):
+            Qrels.of(data.encode())
+    with pytest.raises(DataError, match="<bytes>:1: is not valid JSON"):
+        Run.of(json.dumps(A).encode()[:-20])
+    with pytest.raises(DataError, match=r"nested too deeply|not valid JSON"):
+        Run.of(b'{"took": 1, "timed_out": false, "hits": {"hits": ' + b"[" * 100_000)
+
+
+def test_responses_are_only_read(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="the format search is only read; write json, or another format"):
+        Run.of({"q": {"a": 1.0}}).write(tmp_path / "x", "search")
