@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.check import nearest
-from cranfield.comparison.anova.anova import ERROR, LevelMeans, fitted, layout_for
+from cranfield.comparison.anova.anova import ERROR, LevelMeans, by_class, fitted, layout_for
 from cranfield.comparison.anova.factors import TOPIC, Codes, Layout
 from cranfield.comparison.anova.model import Means, Model, Term, joint_counts
 from cranfield.comparison.test_result import check_alpha, shown_p
 from cranfield.errors import UsageError
 from cranfield.frames import need
 from cranfield.record import Record, table_of
+from cranfield.scores.topic_classes import Classes
 from cranfield.table import Table
 from cranfield.text import listed
 from cranfield.types import Array
@@ -193,6 +194,7 @@ def mixed(
     interactions: str | int | Iterable[str] = (),
     across: str | None = None,
     nested: Mapping[str, str | Sequence[str]] | None = None,
+    classes: Classes | None = None,
     value: str | None = None,
     type: str = "II",
     nan: str = "pairwise",
@@ -223,7 +225,9 @@ def mixed(
     topic: σ² = 0.0218, 86% of the variance
     """
     check.one_of("mixed", TYPES, type=type)
-    layout = layout_for(data, measure, factors, across, nested, value, nan)
+    layout = layout_for(data, measure, factors, across, nested, classes, value, nan)
+    if classes is not None:
+        interactions = by_class(layout, interactions)
     names = tuple(dict.fromkeys(layout.factor(name).name for name in ([random] if isinstance(random, str) else random)))
     if not names:
         raise UsageError("random == (), must name a factor, such as 'topic'")
