@@ -63,9 +63,12 @@ def rendered(figure: Figure, suffix: str) -> bytes:
     return bytes(convert.vegalite_to_png(spec, scale=PIXELS, **options))
 
 
-def specification(figure: Figure) -> dict[str, Any]:
-    """Return the figure in Vega-Lite, with the data as rows (charts hold it as text, see `theme.rows`)."""
-    spec: dict[str, Any] = figure.draw().to_dict()
+def specification(figure: Figure, *, validate: bool = True) -> dict[str, Any]:
+    """Return the figure in Vega-Lite, with the data as rows (charts hold it as text, see `theme.rows`).
+
+    To `validate` it against the schema takes longer than to make it.
+    """
+    spec: dict[str, Any] = figure.draw().to_dict(validate=validate)
     spec["datasets"] = {name: json.loads(text) for name, text in spec["datasets"].items()}
     return spec
 

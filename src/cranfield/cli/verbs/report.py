@@ -1,0 +1,174 @@
+"""`cranfield report`: one page with everything about an evaluation."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from cranfield import check
+from cranfield.cli import options
+from cranfield.cli.declare import MORE, RESULT, option
+from cranfield.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from warnings import WarningMessage
+
+    from cranfield.report.run_report.experiment import Experiment
+    from cranfield.report.run_report.make_report import Outline
+
+MEASURES = "nDCG@10,AP,RR,P@10"
+
+
+class ReportVerb(options.Source):
+    """Write a report of an evaluation: one HTML file that makes no request, with tables that sort and figures.
+
+    It says what was evaluated (digests of files, rules, warnings), ranks the runs with intervals and groups, compares
+    all pairs, shows topics and what decides between the two best runs, how measures agree, what is not judged, and the
+    methods as a paragraph for a paper with BibTeX. Every table can be saved as CSV, every figure as SVG. The first
+    measure ranks the runs.
+
+    --sections chooses parts of it; --outline reads them, a title and texts from a TOML file with the entries title,
+    introduction, sections and a table notes with text for each section. Sections that need runs are left out with
+    --scores. Figures need the extra `plot`: pip install 'cranfield[plot]'
+    """
+
+    summary = "one page with everything: leaderboard, pairs, topics, methods"
+    examples = """
+cranfield report qrels.txt runs/*.run -o report.html
+cranfield report --sample -o report.html  # try it on the bundled sample collection
+cranfield report qrels.txt runs/*.run -m nDCG@10,AP --teams teams.csv --pool-depth 20 -o report.html
+cranfield report qrels.txt runs/*.run --times times.tsv --topics topics.xml -o report.html
+cranfield report qrels.txt runs/*.run --sections summary,leaderboard,methods -o short.html
+cranfield report --scores scores.csv --outline report.toml -o report.html
+"""
+
+    output: str = option(
+        "--output, -o FILE", "The HTML file to write; - is standard output.", required=True, group=RESULT
+    )
+    sections: str | None = option(
+        "--sections NAMES",
+        "The sections, in this order: {names}; default: all for which there is data.",
+        names="report.run_report.make_report:SECTIONS",
+        group=RESULT,
+    )
+    outline: str | None = option(
+        "--outline FILE", "Title, introduction, sections and notes in a TOML file.", reads=True, group=RESULT
+    )
+    title: str | None = option("--title TEXT", "The heading of the page.", group=RESULT)
+    teams: str | None = option("--teams FILE", "The teams: lines of run, team.", reads=True)
+    times: str | None = option("--times FILE", "The times: lines of run, topic, seconds.", reads=True)
+    topics: str | None = options.topic_texts()
+    pool_depth: int | None = options.pool_depth(
+        "The number of first documents of each run that were judged, for the bias of the pool."
+    )
+    cutoff: int = option(
+        "--cutoff, -k N", "Count unjudged documents in the first N of each list.", default=10, group=MORE
+    )
+    explained: int = option("--explained N", "Number of topics to explain rank by rank.", default=3, group=MORE)
+    test: str = options.significance_test("t", "The test of pairs: {names}.")
+    correction: str | None = option(
+        "--correction NAME",
+        "Correction of p-values: {names}; default: holm, or none for tests of all systems at once.",
+        names="comparison.corrections:CORRECTIONS",
+        group=MORE,
+    )
+    alpha: float = options.alpha()
+    level: float = options.level()
+    resamples: int = options.resamples(10_000, "Number of resamples, for tests that resample.")
+    seed: int = options.seed()
+
+    def check(self) -> None:
+        super().check()
+        from cranfield.comparison.compare import default_correction
+        from cranfield.comparison.registry import find_test
+        from cranfield.comparison.resampling import check_resampling
+        from cranfield.comparison.test_result import check_alpha
+        from cranfield.report.figures.saving import converter
+        from cranfield.report.figures.theme import altair
+
+        check_alpha("", self.alpha, "--alpha")
+        check_resampling("report", self.resamples, self.seed, None)
+        default_correction(self.correction, find_test(self.test))
+        if not 0 < self.level < 1:
+            raise UsageError(f"--level == {self.level!r}, must be above 0 and below 1, such as 0.95")
+        check.whole("", **{"--cutoff": self.cutoff, "--pool-depth": self.pool_depth})
+        check.not_negative("", **{"--explained": self.explained})
+        folder = os.path.dirname(self.output)
+        if self.output != "-" and folder and not os.path.isdir(folder):
+            raise UsageError(f"--output {self.output}: the folder {folder} does not exist")
+        if os.path.isdir(self.output):
+            raise UsageError(f"--output {self.output} is a folder; name a file, such as report.html")
+        self._outline = self._read_outline()
+        if any(name not in WITHOUT_FIGURES for name in self._outline.sections or ("topics",)):
+            altair()
+            converter()
+
+    def _read_outline(self) -> Outline:
+        from dataclasses import replace
+
+        from cranfield.report.run_report.make_report import Outline, section_names
+
+        outline = Outline() if self.outline is None else Outline.read(self.outline)
+        if self.sections is not None:
+            outline = replace(outline, sections=section_names(self.sections))
+        return outline if self.title is None else replace(outline, title=self.title)
+
+    def run(self) -> None:
+        from cranfield.cli.printing import emit
+        from cranfield.report.pages.report_page import report_page
+        from cranfield.report.run_report.make_report import make_report
+
+        emit(report_page(make_report(self._experiment(), self._outline)), self.output, format="html")
+
+    def _experiment(self) -> Experiment:
+        """What was read: the runs once, for all sections."""
+        import warnings
+
+        from cranfield.cli.measure_names import chosen
+        from cranfield.collection.source import expand
+        from cranfield.errors import SameRunWarning
+        from cranfield.evaluation.evaluator import evaluate
+        from cranfield.report.run_report.experiment import Experiment, ReportSettings
+        from cranfield.scores.efficiency import read_times
+
+        settings = ReportSettings(
+            **self.values(
+                "test", "correction", "alpha", "level", "resamples", "seed", "cutoff", "pool_depth", "explained"
+            )
+        )
+        more: dict[str, Any] = {
+            "settings": settings,
+            "teams": self.teams,
+            "topics": self.topics,
+            "times": None if self.times is None else read_times(self.times),
+        }
+        side = [(what, path) for what, path in (("teams", self.teams), ("times", self.times)) if path is not None]
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            warnings.simplefilter("ignore", SameRunWarning)  # the leaderboard names these runs
+            if self.scores:
+                scores = self.read_scores()
+                files = [("scores", path) for path in self.scores]
+                return Experiment(scores, files=(*files, *side), warnings=_texts(caught), **more)
+            qrels_path, run_paths = self.files()
+            qrels, runs = self.read_qrels(qrels_path), self.read_runs(run_paths)
+            settings_of_join = self.join_options()
+            with self.progress("scoring") as progress:
+                scores = evaluate(
+                    qrels, runs, chosen(self.measures or [MEASURES]), missing=self.missing, progress=progress,
+                    **settings_of_join,
+                )  # fmt: skip
+        files = [("judgments", qrels_path), *(("run", path) for path in expand(run_paths)), *side]
+        named = dict(zip(scores.runs, runs.values(), strict=True))
+        return Experiment(
+            scores, qrels, named, self.joining(), files=tuple(files), warnings=_texts(caught), **more
+        )  # fmt: skip
+
+
+WITHOUT_FIGURES = ("summary", "evaluated", "pairs", "explain", "judgments", "methods")
+
+
+def _texts(caught: Iterable[WarningMessage]) -> tuple[str, ...]:
+    """The texts of warnings, each once."""
+    return tuple(dict.fromkeys(str(warning.message) for warning in caught))
