@@ -212,11 +212,7 @@ def _compared(comparison: Comparison | None, measure: str) -> tuple[dict[str, st
             systems = family.matrix.systems
             marks = comparison.marks(family)
             letters = {systems[at]: mark or "" for at, mark in zip(family.ranking, marks, strict=True)}
-            differ = family.adjusted <= comparison.alpha
-            ahead = (family.difference < 0) if family.lower_is_better else (family.difference > 0)
-            winner = np.where(ahead, family.first, family.second)[differ]
-            loser = np.where(ahead, family.second, family.first)[differ]
-            above, below = (np.bincount(side, minlength=len(systems)).tolist() for side in (winner, loser))
+            above, below = (counts.tolist() for counts in family.counts(comparison.alpha))
             return letters, dict(zip(systems, above, strict=True)), dict(zip(systems, below, strict=True))
     return {}, {}, {}
 
