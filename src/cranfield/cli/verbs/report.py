@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, RESULT, option
+from cranfield.cli.printing import check_page
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -81,8 +82,6 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
         from cranfield.comparison.registry import find_test
         from cranfield.comparison.resampling import check_resampling
         from cranfield.comparison.test_result import check_alpha
-        from cranfield.report.figures.saving import converter
-        from cranfield.report.figures.theme import altair
 
         check_alpha("", self.alpha, "--alpha")
         check_resampling("report", self.resamples, self.seed, None)
@@ -91,15 +90,9 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
             raise UsageError(f"--level == {self.level!r}, must be above 0 and below 1, such as 0.95")
         check.whole("", **{"--cutoff": self.cutoff, "--pool-depth": self.pool_depth})
         check.not_negative("", **{"--explained": self.explained})
-        folder = os.path.dirname(self.output)
-        if self.output != "-" and folder and not os.path.isdir(folder):
-            raise UsageError(f"--output {self.output}: the folder {folder} does not exist")
-        if os.path.isdir(self.output):
-            raise UsageError(f"--output {self.output} is a folder; name a file, such as report.html")
         self._outline = self._read_outline()
-        if any(name not in WITHOUT_FIGURES for name in self._outline.sections or ("topics",)):
-            altair()
-            converter()
+        figures = any(name not in WITHOUT_FIGURES for name in self._outline.sections or ("topics",))
+        check_page(self.output, figures=figures)
 
     def _read_outline(self) -> Outline:
         from dataclasses import replace
