@@ -12,6 +12,8 @@ from cranfield.cli.printing import check_page
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cranfield.report.run_report.experiment import Experiment
     from cranfield.report.run_report.make_report import Outline
 
@@ -115,6 +117,7 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
         """What was read; its warnings are printed, and are in the report."""
         import warnings
 
+        from cranfield.collection.topics import Topics
         from cranfield.errors import NotedWarning, SameRunWarning
         from cranfield.report.run_report.experiment import Experiment, ReportSettings
         from cranfield.scores.efficiency import read_times
@@ -130,11 +133,20 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
         texts = [str(warning.message) for warning in caught if not issubclass(warning.category, NotedWarning)]
         return Experiment(
             **parts,
-            **self.values("teams", "topics"),
+            teams=self._teams(parts["scores"].runs),
+            topics=None if self.topics is None else Topics.read(self.topics),
             settings=ReportSettings(**self.values(*names)),
             times=None if self.times is None else read_times(self.times),
             warnings=tuple(dict.fromkeys(texts)),
         )
+
+    def _teams(self, runs: Sequence[str]) -> dict[str, str] | None:
+        """{run: team} of the runs that have one; a table of other runs only is an error."""
+        if self.teams is None:
+            return None
+        from cranfield.comparison.leaderboard import teams_of_runs
+
+        return {run: team for run, team in teams_of_runs(self.teams, runs).items() if team}
 
     def _read(self) -> dict[str, Any]:
         """The scores and their files; from runs also the judgments and the runs, read once for all sections."""
