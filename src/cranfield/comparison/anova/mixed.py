@@ -240,6 +240,11 @@ def mixed(
     kept = [term for term in model.terms if term not in chosen]
     reml = _Reml.of(layout, [term.factors for term in kept], {term.name: term.factors for term in chosen})
     df = dict(zip((term.name for term in model.terms), sums.df, strict=True)) | {ERROR: sums.error_df}
+    if not _converged(reml.equations, layout.n, reml.deviations):
+        notes.append(
+            "the variances did not converge, so tests and intervals are not reliable; leave out a random factor or an "
+            "interaction, or add scores"
+        )
     zero = [name for name, ratio in reml.ratios.items() if ratio == 0.0]
     if zero:
         notes.append(f"estimated as 0, so it adds nothing to the error: the variance of {listed(zero)}")
@@ -458,6 +463,13 @@ def _minimised(equations: _Equations, n: int) -> Array:
         if equations.criterion(polished, n)[0] <= equations.criterion(deviations, n)[0] + 1e-9:
             return polished
     return deviations
+
+
+def _converged(equations: _Equations, n: int, deviations: Array) -> bool:
+    """Whether the restricted likelihood is flat here, or falls from a variance of 0 on."""
+    value, gradient = equations.criterion(deviations, n)
+    slope = np.where(deviations > 0, np.abs(gradient) * deviations, np.maximum(-gradient, 0.0) * _ZERO)
+    return bool(slope.max() <= 1e-5 * (1 + abs(value)))
 
 
 def _filled(free: NDArray[np.bool_], values: Array) -> Array:
