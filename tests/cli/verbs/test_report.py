@@ -45,7 +45,8 @@ def test_all_sections_are_in_the_page(cranfield: Cranfield) -> None:
     assert done.code == 0, done.err
     assert sections("r.html") == list(SECTIONS)
     page = Path("r.html").read_text("utf-8")
-    assert "missing from runs" in page  # the warning of the evaluation
+    assert done.err.count("missing from runs") == 1  # the warning is printed once, and is in the page
+    assert "topics missing from runs, scored as empty lists: dense (1 topic: 114)" in page
     assert "Not computed" not in page
     assert page.count("<svg role=") >= 5
 
@@ -89,6 +90,28 @@ def test_mistakes_are_named(cranfield: Cranfield, words: list[str], message: str
     assert done.code == 2
     assert message in done.err
     assert not Path("r.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--teams", "none.txt: no such file"),
+        ("--topics", "none.txt: no such file"),
+        ("--times", "none.txt: no such file"),
+    ],
+)
+def test_a_file_that_is_missing_is_an_error_and_not_a_note(cranfield: Cranfield, option: str, message: str) -> None:
+    done = cranfield("report", "qrels.txt", "bm25.run", "dense.run", option, "none.txt", "-o", "r.html")
+    assert done.code == 1
+    assert message in done.err
+    assert not Path("r.html").exists()
+
+
+def test_teams_of_other_runs_are_an_error(cranfield: Cranfield) -> None:
+    Path("teams.csv").write_text("bm26,red\n")
+    done = cranfield("report", "qrels.txt", "bm25.run", "dense.run", "--teams", "teams.csv", "-o", "r.html")
+    assert done.code == 2
+    assert "did you mean 'bm25'?" in done.err
 
 
 def test_without_the_packages_for_figures_the_error_says_what_to_install(

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, RESULT, option
+from cranfield.cli.printing import check_page
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-    from warnings import WarningMessage
+    from collections.abc import Sequence
 
     from cranfield.report.run_report.experiment import Experiment
     from cranfield.report.run_report.make_report import Outline
@@ -84,8 +84,6 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
         from cranfield.comparison.registry import find_test
         from cranfield.comparison.resampling import check_resampling
         from cranfield.comparison.test_result import check_alpha
-        from cranfield.report.figures.saving import converter
-        from cranfield.report.figures.theme import altair
 
         check_alpha("", self.alpha, "--alpha")
         check_resampling("report", self.resamples, self.seed, None)
@@ -94,15 +92,9 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
             raise UsageError(f"--level == {self.level!r}, must be above 0 and below 1, such as 0.95")
         check.whole("", **{"--cutoff": self.cutoff, "--pool-depth": self.pool_depth})
         check.not_negative("", **{"--explained": self.explained})
-        folder = os.path.dirname(self.output)
-        if self.output != "-" and folder and not os.path.isdir(folder):
-            raise UsageError(f"--output {self.output}: the folder {folder} does not exist")
-        if os.path.isdir(self.output):
-            raise UsageError(f"--output {self.output} is a folder; name a file, such as report.html")
         self._outline = self._read_outline()
-        if any(name not in WITHOUT_FIGURES for name in self._outline.sections or ("topics",)):
-            altair()
-            converter()
+        figures = any(name not in WITHOUT_FIGURES for name in self._outline.sections or ("topics",))
+        check_page(self.output, figures=figures)
 
     def _read_outline(self) -> Outline:
         from dataclasses import replace
@@ -122,53 +114,60 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
         emit(report_page(make_report(self._experiment(), self._outline)), self.output, format="html")
 
     def _experiment(self) -> Experiment:
-        """What was read: the runs once, for all sections."""
+        """What was read; its warnings are printed, and are in the report."""
         import warnings
 
-        from cranfield.cli.measure_names import chosen
-        from cranfield.collection.source import expand
-        from cranfield.errors import SameRunWarning
-        from cranfield.evaluation.evaluator import evaluate
+        from cranfield.collection.topics import Topics
+        from cranfield.errors import NotedWarning, SameRunWarning
         from cranfield.report.run_report.experiment import Experiment, ReportSettings
         from cranfield.scores.efficiency import read_times
 
-        settings = ReportSettings(
-            **self.values(
-                "test", "correction", "alpha", "level", "resamples", "seed", "cutoff", "pool_depth", "explained"
-            )
-        )
-        more: dict[str, Any] = {
-            "settings": settings,
-            "teams": self.teams,
-            "topics": self.topics,
-            "times": None if self.times is None else read_times(self.times),
-        }
-        side = [(what, path) for what, path in (("teams", self.teams), ("times", self.times)) if path is not None]
+        names = ("test", "correction", "alpha", "level", "resamples", "seed", "cutoff", "pool_depth", "explained")
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             warnings.simplefilter("ignore", SameRunWarning)  # the leaderboard names these runs
-            if self.scores:
-                scores = self.read_scores()
-                files = [("scores", path) for path in self.scores]
-                return Experiment(scores, files=(*files, *side), warnings=_texts(caught), **more)
-            qrels_path, run_paths = self.files()
-            qrels, runs = self.read_qrels(qrels_path), self.read_runs(run_paths)
-            settings_of_join = self.join_options()
-            with self.progress("scoring") as progress:
-                scores = evaluate(
-                    qrels, runs, chosen(self.measures or [MEASURES]), missing=self.missing, progress=progress,
-                    **settings_of_join,
-                )  # fmt: skip
-        files = [("judgments", qrels_path), *(("run", path) for path in expand(run_paths)), *side]
-        named = dict(zip(scores.runs, runs.values(), strict=True))
+            parts = self._read()
+        for warning in caught:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        # The notes of scores repeat a `NotedWarning`.
+        texts = [str(warning.message) for warning in caught if not issubclass(warning.category, NotedWarning)]
         return Experiment(
-            scores, qrels, named, self.joining(), files=tuple(files), warnings=_texts(caught), **more
-        )  # fmt: skip
+            **parts,
+            teams=self._teams(parts["scores"].runs),
+            topics=None if self.topics is None else Topics.read(self.topics),
+            settings=ReportSettings(**self.values(*names)),
+            times=None if self.times is None else read_times(self.times),
+            warnings=tuple(dict.fromkeys(texts)),
+        )
+
+    def _teams(self, runs: Sequence[str]) -> dict[str, str] | None:
+        """{run: team} of the runs that have one; a table of other runs only is an error."""
+        if self.teams is None:
+            return None
+        from cranfield.comparison.leaderboard import teams_of_runs
+
+        return {run: team for run, team in teams_of_runs(self.teams, runs).items() if team}
+
+    def _read(self) -> dict[str, Any]:
+        """The scores and their files; from runs also the judgments and the runs, read once for all sections."""
+        from cranfield.cli.measure_names import chosen
+        from cranfield.collection.source import expand
+        from cranfield.evaluation.evaluator import evaluate
+
+        named = self.values("topics", "teams", "times", *SIDE_FILES)
+        side = [(what.replace("_", " "), path) for what, path in named.items() if path and os.path.isfile(path)]
+        if self.scores:
+            return {"scores": self.read_scores(), "files": (*(("scores", path) for path in self.scores), *side)}
+        qrels_path, run_paths = self.files()
+        qrels, runs = self.read_qrels(qrels_path), self.read_runs(run_paths)
+        with self.progress("scoring") as progress:
+            wanted = chosen(self.measures or [MEASURES])
+            scores = evaluate(qrels, runs, wanted, missing=self.missing, progress=progress, **self.join_options())
+        files = (("judgments", qrels_path), *(("run", path) for path in expand(run_paths)), *side)
+        by_name = dict(zip(scores.runs, runs.values(), strict=True))
+        return {"scores": scores, "qrels": qrels, "runs": by_name, "options": self.joining(), "files": files}
 
 
 WITHOUT_FIGURES = ("summary", "evaluated", "pairs", "explain", "judgments", "methods")
-
-
-def _texts(caught: Iterable[WarningMessage]) -> tuple[str, ...]:
-    """The texts of warnings, each once."""
-    return tuple(dict.fromkeys(str(warning.message) for warning in caught))
+SIDE_FILES = ("intent_probabilities", "intent_types", "topic_numbers", "lengths", "inclusion", "together")
+"""Options that may name a file, whose digest is then in the report."""

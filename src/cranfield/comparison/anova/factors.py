@@ -245,7 +245,12 @@ def _check_crossed(parts: dict[str, Matrix], across: str) -> None:
     (first, whole), *others = parts.items()
     for name, part in others:
         if not set(whole.topics) & set(part.topics):
-            raise UsageError(f"no topic is in both {first!r} and {name!r}; nest topics in {across}: topic in {across}")
+            where = f"no topic is in both {first!r} and {name!r}"
+            if across == "shard":
+                raise UsageError(
+                    f"{where}: topics without a relevant document in a shard are left out; use fewer shards"
+                )
+            raise UsageError(f"{where}; nest topics in {across}: topic in {across}")
 
 
 def _layout(

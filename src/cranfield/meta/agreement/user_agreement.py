@@ -280,7 +280,7 @@ def _cells(scores: Scores, ratings: UserRatings, name: str, centre: bool) -> tup
     shape = (int(user.max()) + 1, len(keys))
     place = user.reshape(-1) * len(keys) + cell.reshape(-1)
     size = shape[0] * shape[1]
-    sums = np.bincount(place, values[kept], minlength=size).reshape(shape)[:, defined]
+    sums = np.bincount(place, values[kept], minlength=size).reshape(shape)[:, defined].astype(np.float64)
     counts = np.bincount(place, minlength=size).reshape(shape)[:, defined].astype(np.float64)
     _, of_topic = np.unique(keys[defined] // len(runs), return_inverse=True)
     return _Cells(of_topic.reshape(-1), sums, counts, of_cell[:, defined]), notes

@@ -87,7 +87,7 @@ class UsersNeeded(MetaRecord):
 
     outcome: str
     differences: tuple[float, ...]
-    users: tuple[int, ...]
+    users: tuple[int | None, ...]
     """If conclusions are about the topics of the study."""
     users_any: tuple[int | None, ...]
     """If they are about other topics too; None if no number of users is enough."""
@@ -104,7 +104,7 @@ class UsersNeeded(MetaRecord):
         """difference, users, users_any, topics_least; NaN if no number is enough."""
         return {
             "difference": np.array(self.differences),
-            "users": np.array(self.users),
+            "users": np.array([math.nan if n is None else n for n in self.users]),
             "users_any": np.array([math.nan if n is None else n for n in self.users_any]),
             "topics_least": np.array(self.topics_least),
         }
@@ -174,10 +174,12 @@ def users_needed(
     from scipy.special import ndtri
 
     least = between * (ndtri(1 - alpha / 2) + ndtri(power)) ** 2
-    fixed, other, enough = [], [], []
+    fixed: list[int | None] = []
+    other: list[int | None] = []
+    enough: list[int] = []
     for difference in sought:
-        fixed.append(experiment.fewest_topics(lambda n, d=difference: bool(experiment.power(n, d) >= power)))
-        other.append(_for_any_topics(experiment, difference, power, within, between / total))
+        fixed.append(_fewest_users(experiment, difference, power, within, 0.0))
+        other.append(_fewest_users(experiment, difference, power, within, between / total))
         enough.append(max(1, math.floor(least / difference**2) + 1))
     shares = ", ".join(f"{name} {value:.4g}" for name, value in variances.items())
     notes = [
@@ -189,7 +191,7 @@ def users_needed(
     if absent:
         notes.append(f"the variance of {listed(absent)} could not be estimated and counts as 0; numbers are too low")
     if None in other:
-        notes.append("users, any topics: -, if no number of users is enough without more topics")
+        notes.append(f"-: not even {MOST_USERS:,} users are enough; for any topics, more topics are needed")
     return UsersNeeded(
         model.measure, sought, tuple(fixed), tuple(other), tuple(enough), power, alpha, total, float(per_system),
         tuple(notes),
@@ -200,9 +202,7 @@ def _variance(variances: dict[str, float], first: str, second: str) -> float:
     return variances.get(f"{first}:{second}", variances.get(f"{second}:{first}", 0.0))
 
 
-def _for_any_topics(
-    experiment: Experiment, difference: float, power: float, within: float, between: float
-) -> int | None:
+def _fewest_users(experiment: Experiment, difference: float, power: float, within: float, between: float) -> int | None:
     """The fewest users, if the difference also varies over topics by `between`; None if no number is enough."""
 
     def enough(n: int) -> bool:

@@ -69,8 +69,9 @@ class UserRatings:
         for name, values in outcomes.items():
             if np.isinf(values).any() or (name == "time" and (values <= 0).any()):
                 raise UsageError(f"ratings: every {name} must be a number{' above 0' if name == 'time' else ''}")
-        names = [tuple(map(str, column)) for column in (user, topic, system)]
-        return cls(*names, {k: v for k, v in outcomes.items() if len(v)}, preferences)
+        people, topics, systems = (tuple(map(str, column)) for column in (user, topic, system))
+        kept = {name: values for name, values in outcomes.items() if len(values)}
+        return cls(people, topics, systems, kept, preferences)
 
     def __repr__(self) -> str:
         sizes = [counted(len(set(getattr(self, name))), name) for name in ("user", "topic", "system")]
@@ -138,10 +139,10 @@ def _by_name(table: NamedTable, origin: str) -> UserRatings:
         raise DataError(origin, None, "holds neither ratings nor times nor preferences, only empty cells")
     notes = [f"{counted(empty, 'row')} without a rating, a time or a preference left out"] if empty else []
     kept = {name: values[searches] for name, values in outcomes.items() if not np.isnan(values[searches]).all()}
-    names = [tuple(columns[role][i] for i in searches) for role in ("user", "topic")]
+    people, topics = (tuple(columns[role][i] for i in searches) for role in ("user", "topic"))
     systems = tuple(columns["system"][i] for i in searches) if searches else ()
     preferences = _preferences(columns, judged, table.lines, origin) if judged else None
-    return UserRatings(*names, systems, kept, preferences, origin, tuple(notes))
+    return UserRatings(people, topics, systems, kept, preferences, origin, tuple(notes))
 
 
 def _text(cell: Any) -> str:

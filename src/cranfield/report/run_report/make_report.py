@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -11,7 +12,7 @@ from cranfield import __version__
 from cranfield.check import nearest
 from cranfield.collection.source import PathLike
 from cranfield.collection.toml_files import only_known, read_toml, typed_entry
-from cranfield.errors import CranfieldError, UsageError
+from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 from cranfield.report.pages.report_parts import Block, FigureBlock, Report, Section, TableBlock
 from cranfield.report.run_report.experiment import Experiment
 from cranfield.text import counted
@@ -116,7 +117,9 @@ def _section(name: str, experiment: Experiment) -> Section:
     module, _, function = where.partition(":")
     make: Callable[[Experiment], Section] = getattr(import_module(f"cranfield.report.run_report.{module}"), function)
     try:
-        return make(experiment)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CranfieldWarning)  # they were given when the runs were evaluated
+            return make(experiment)
     except CranfieldError as error:
         return Section(name, title, (f"Not computed: {error}.",))
 

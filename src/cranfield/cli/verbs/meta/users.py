@@ -88,8 +88,11 @@ cranfield meta users ratings.csv --show needed --difference 0.5,0.25
         model = rating_model(ratings, self.outcome)
         if self.what == "needed":
             found = options.numbers("--difference", self.difference or "")
-            plan = {"topics": self.plan_topics, "per_system": self.per_system}
-            self.show(users_needed(model, found or (), **self.values("power", "alpha"), **plan).table())
+            answer = users_needed(
+                model, found or (), power=self.power, alpha=self.alpha, topics=self.plan_topics,
+                per_system=self.per_system,
+            )  # fmt: skip
+            self.show(answer.table())
             return
         from cranfield.comparison.methods.tukey import tukey
 
