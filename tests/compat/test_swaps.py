@@ -21,7 +21,8 @@ found = pd.DataFrame({"qid": ["q1"] * 3 + ["q2"] * 3, "docno": ["d1", "x", "d2",
 turned = found.assign(score=-found["score"])
 measures = ["map", "recip_rank", "P_5", "ndcg_cut_10", nDCG @ 10, AP(rel=2), RR @ 10, "official"]
 systems = [pt.Transformer.from_df(found), pt.Transformer.from_df(turned)]
-print(pt.Experiment(systems, topics, qrels, measures, names=["a", "b"], baseline=0).round(6).sort_index(axis=1).T.to_string())
+means = pt.Experiment(systems, topics, qrels, measures, names=["a", "b"], baseline=0).round(6)
+print(means.sort_index(axis=1).T.to_string())
 by_query = pt.Experiment(systems, topics, qrels, [nDCG @ 10, P @ 2], names=["a", "b"], perquery=True).round(6)
 print(by_query.sort_values(["name", "qid", "measure"]).to_string(index=False))
 """
