@@ -60,17 +60,63 @@ def correlation() -> Timed:
     return lambda: correlate(data, coefficients=["tau-b", "tau-ap-symmetric"], resamples=1_000)
 
 
+def reml() -> Timed:
+    from cranfield.comparison.anova.mixed import mixed
+    from cranfield.scores.scores import Scores
+
+    rng, plain = np.random.default_rng(2), scores().T
+    runs, topics = [f"run{s}" for s in range(SYSTEMS)], [str(t) for t in range(TOPICS)]
+    parts = {
+        f"shard{k}": Scores(["AP"], runs, topics, np.clip(plain + rng.normal(0, 0.1, plain.shape), 0, 1)[None])
+        for k in range(5)
+    }
+    return lambda: mixed(parts, "AP", across="shard", interactions=["topic:system"])
+
+
+def tests() -> Timed:
+    from cranfield.comparison.registry import find_test
+    from cranfield.meta.stability.accuracy_of_tests import accuracy_of_tests
+
+    data = panel().select(measures=["measure 1"])
+    find_test("bootstrap")
+    return lambda: accuracy_of_tests(data, simulations=1_000)
+
+
+def inform() -> Timed:
+    from cranfield.assessed.lists import Assessed
+    from cranfield.meta.stability.informativeness import informativeness
+
+    rng, relevant, runs = np.random.default_rng(3), 60, 126
+    judged = {str(t): [1.0] * relevant + [0.0] * 500 for t in range(TOPICS)}
+    rows: list[tuple[str, str, int]] = []
+    for r in range(runs):
+        for topic in judged:
+            # Relevant documents are dense at the top and rare below; each run finds some of them.
+            found = np.unique(np.floor(1000 ** rng.uniform(0.1, 1, relevant * (r + 20) // (runs + 20))).astype(int))
+            rows += [(f"run{r}", topic, int(rank)) for rank in found]
+    run, topics, rank = zip(*rows, strict=True)
+    retrieved = {(f"run{r}", topic): 1_000 for r in range(runs) for topic in judged}
+    lists = Assessed.from_table(run, topics, rank, np.ones(len(rank)), judged=judged, retrieved=retrieved)
+    return lambda: informativeness(lists, ["AP", "nDCG", "P@10", "RBP"])
+
+
 POWER, SWAP = "discriminative power, bootstrap, B = 1,000", "swap method, B = 1,000"
 CONCORD = "concordance, 190 pairs of measures, 2 gold standards"
 CORRELATE = "tau and symmetric tau_ap with intervals, B = 1,000"
+REML = "REML of systems x topics x 5 shards, topics random"
+TESTS = "accuracy of significance tests, 1,000 simulated comparisons"
+INFORM = "informativeness of 4 measures, 126 runs"
 
 CONTESTANTS: dict[str, Callable[[], Timed]] = {
     POWER: power,
     SWAP: swap,
     CONCORD: concordance,
     CORRELATE: correlation,
+    REML: reml,
+    TESTS: tests,
+    INFORM: inform,
 }
-LIMITS = {POWER: 20.0, SWAP: 20.0, CONCORD: 10.0, CORRELATE: 20.0}
+LIMITS = {POWER: 20.0, SWAP: 20.0, CONCORD: 10.0, CORRELATE: 20.0, REML: 2.0, TESTS: 60.0, INFORM: 15.0}
 """Time limits in seconds."""
 
 

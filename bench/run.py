@@ -136,20 +136,7 @@ def start(folder: Path, repeats: int) -> Part:
         "python": [sys.executable, "-c", "pass"],
     }
     warm(files)
-    rows: dict[str, dict[str, Any]] = {label: {} for label in commands}
-    for _ in range(repeats * 4):
-        for label, command in commands.items():
-            began = time.perf_counter()
-            try:
-                done = subprocess.run(command, check=False, capture_output=True, text=True)
-            except FileNotFoundError:
-                rows[label] = {"missing": f"{command[0]} is not installed"}
-                continue
-            seconds = time.perf_counter() - began
-            if done.returncode:
-                rows[label] = {"broken": last_line(done.stderr)}
-            elif "broken" not in rows[label]:
-                rows[label]["seconds"] = min(seconds, rows[label].get("seconds", seconds))
+    rows = processes(commands, repeats * 4)
     bare, numpy = rows["python"]["seconds"], rows["import numpy"]["seconds"]
     evaluating = quotient(rows["cranfield eval"].get("seconds"), 2 * numpy + 0.06)
     imported = rows["import cranfield"].get("seconds")
@@ -341,6 +328,47 @@ def sessions(folder: Path, repeats: int) -> Part:
     return Part(f"all measures of {SESSIONS:,} sessions x {QUERIES} queries x {DOCUMENTS} documents", rows, targets)
 
 
+def inputs(folder: Path, repeats: int) -> Part:
+    from bench.inputs import CONTESTANTS, PAIRS, prepare
+
+    prepare(folder)
+    rows = in_turns("bench.inputs", CONTESTANTS, repeats, str(folder))
+    for ours, peer in PAIRS:
+        answer, expected = rows[ours].get("answer"), rows[peer].get("answer")
+        if None not in (answer, expected) and not abs(answer - expected) <= 1e-6 * abs(expected):
+            rows[ours]["broken"] = f"{answer} instead of {expected}"
+    targets = [
+        Target(f"times faster than {peer}", ratio(rows, peer, ours), at_least=round(least, 2))
+        for (ours, peer), least in PAIRS.items()
+    ]
+    return Part("what people bring, ours and other tools", rows, targets)
+
+
+def commands(folder: Path, repeats: int) -> Part:
+    judgments, files = data.ad_hoc(folder)
+    qrels, runs = str(judgments), [str(file) for file in files]
+    cranfield, measure = script("cranfield"), ["-m", "nDCG@10", "--quiet", "-o", os.devnull]
+    several = {name: [cranfield, name, qrels, *runs, *measure] for name in ("eval", "topics", "leaderboard")}
+    gate = [cranfield, "gate", qrels, "--margin", "1", *measure, "--baseline"]
+    several["gate"] = [*gate, *runs]
+    two = {"eval, two runs": [cranfield, "eval", qrels, *runs[:2], *measure], "gate, two runs": [*gate, *runs[:2]]}
+    standing_in = {"cranfield.compat.ir_measures": "ir_measures", "cranfield.compat.pytrec_eval": "pytrec_eval"}
+    modules = ["scipy.special", *(name for pair in standing_in.items() for name in pair)]
+    imports = {f"import {name}": [sys.executable, "-c", f"import {name}"] for name in modules}
+    warm([qrels, *runs])
+    rows = processes({**several, **two, **imports}, repeats)
+    limits = {("topics", "eval"): 1.3, ("leaderboard", "eval"): 1.3, ("gate", "eval"): 1.3}
+    limits |= {(f"import {ours}", f"import {original}"): 1.0 for ours, original in standing_in.items()}
+    targets = [
+        Target(f"times the time of {other}, {name}", ratio(rows, name, other), at_most=limit)
+        for (name, other), limit in limits.items()
+    ]
+    parts = [rows[label].get("seconds") for label in ("eval, two runs", "import scipy.special")]
+    testing = None if None in parts else quotient(rows["gate, two runs"].get("seconds"), sum(parts))
+    targets.append(Target("times eval of two runs and the import of t's distribution, gate", testing, at_most=1.2))
+    return Part(f"whole processes, {len(runs)} runs, nDCG@10; importing stand-ins", rows, targets)
+
+
 PARTS: dict[str, Callable[[Path, int], Part]] = {
     "large": large,
     "many": many,
@@ -361,7 +389,28 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "answers": answers,
     "sessions": sessions,
     "campaign": campaign,
+    "inputs": inputs,
+    "commands": commands,
 }
+
+
+def processes(commands: dict[str, list[str]], rounds: int) -> dict[str, dict[str, Any]]:
+    """Time whole processes in turns; the best time of each counts."""
+    rows: dict[str, dict[str, Any]] = {label: {} for label in commands}
+    for _ in range(rounds):
+        for label, command in commands.items():
+            began = time.perf_counter()
+            try:
+                done = subprocess.run(command, check=False, capture_output=True, text=True)
+            except FileNotFoundError:
+                rows[label] = {"missing": f"{command[0]} is not installed"}
+                continue
+            seconds = time.perf_counter() - began
+            if done.returncode:
+                rows[label] = {"broken": last_line(done.stderr)}
+            elif "broken" not in rows[label]:
+                rows[label]["seconds"] = min(seconds, rows[label].get("seconds", seconds))
+    return rows
 
 
 def in_turns(module: str, labels: Iterable[str], repeats: int, *words: str) -> dict[str, dict[str, Any]]:

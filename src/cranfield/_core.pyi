@@ -581,3 +581,10 @@ def top_of_rows(
     """
     Row, rank, column and grade of the largest values of each row that have a grade of at least `least`.
     """
+
+def largest_of_rows(
+    values: NDArray[numpy.float64], most: int, least: float
+) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
+    """
+    The largest values of each row, largest first, from `least` on: their number in each row, and all of them.
+    """

@@ -237,7 +237,7 @@ class Table:
         lines += self._latex_groups()
         lines.append(" & ".join(escape_latex(column.header) for column in self.columns) + r" \\")
         lines.append(r"\midrule")
-        lines += [" & ".join(cells) + r" \\" for cells in self._marked(escape_latex, r"\textbf{", "}")]
+        lines += [" & ".join(cells) + r" \\" for cells in self.marked(escape_latex, r"\textbf{", "}")]
         lines += [r"\bottomrule", r"\end{tabular}"]
         if self.caption:
             lines.append(r"\end{table}")
@@ -256,7 +256,7 @@ class Table:
         """Return a pipe table with the best cells in bold."""
         rule = [":--" if column.kind == "text" else "--:" for column in self.columns]
         rows = [[escape_markdown(column.name) for column in self.columns], rule]
-        rows += self._marked(escape_markdown, "**", "**")
+        rows += self.marked(escape_markdown, "**", "**")
         lines = [f"| {' | '.join(cells)} |" for cells in rows]
         above = [escape_markdown(self.caption), ""] if self.caption else []
         below = [line for note in self.notes for line in ("", escape_markdown(note))]
@@ -276,7 +276,7 @@ class Table:
         above = "".join(f'<th colspan="{len(span)}">{escape(self.columns[span[0]].group)}</th>' for span in spans)
         above = f"<tr>{above}</tr>" if any(column.group for column in self.columns) else ""
         lines += [f"<thead>{above}<tr>{head}</tr></thead>", "<tbody>"]
-        for cells in self._marked(escape, "<strong>", "</strong>"):
+        for cells in self.marked(escape, "<strong>", "</strong>"):
             lines.append("<tr>" + "".join(f"<td{s}>{c}</td>" for c, s in zip(cells, styles, strict=True)) + "</tr>")
         lines += ["</tbody>", "</table>"]
         return "\n".join(lines + [f"<p>{escape(note)}</p>" for note in self.notes])
@@ -284,7 +284,7 @@ class Table:
     def _repr_html_(self) -> str:
         return self.html()
 
-    def _marked(self, escape: Callable[[str], str], begin: str, end: str) -> list[list[str]]:
+    def marked(self, escape: Callable[[str], str], begin: str, end: str) -> list[list[str]]:
         """Return rows of escaped cells; the best cells are put between `begin` and `end`."""
         out = []
         for r, row in enumerate(self.rows):

@@ -1,9 +1,12 @@
 """Letters: two systems differ exactly if they share no letter, and no letter is redundant."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import cranfield as cf
+from cranfield.comparison import result
 from cranfield.comparison.letters import letters
 
 
@@ -73,3 +76,20 @@ def test_too_many_groups_are_not_shown() -> None:
     for i in range(0, 40, 2):
         pairs[i, i + 1] = pairs[i + 1, i] = True
     assert letters(pairs) is None
+
+
+def test_a_ranking_with_too_many_groups_counts_wins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By hand: a and b are alike, c is far below both on every topic. Of lower scores, the lower one is better."""
+    noise = np.linspace(0, 0.01, 8)
+    values = np.column_stack([0.8 + noise, 0.8 + noise[::-1], 0.2 + noise**2])
+    monkeypatch.setattr(result, "MOST_LETTERS", 2)
+    for measure, expected in (
+        ("AP", {"a": (1, 0), "b": (1, 0), "c": (0, 2)}),
+        ("LastRel", {"a": (0, 1), "b": (0, 1), "c": (2, 0)}),
+    ):
+        compared = cf.compare(cf.Scores.from_matrix(values, runs=["a", "b", "c"], measure=measure))
+        table = compared.ranking()
+        assert [column.header for column in table.columns] == ["rank", "system", "mean", "beats", "loses to", "topics"]
+        assert {row[1]: row[3:5] for row in table.rows} == expected
+        assert "beats, loses to: the number" in "\n".join(table.notes)
+        assert compared.to_dict()["ranking"][0]["beats"] == max(wins for wins, _ in expected.values())

@@ -20,6 +20,7 @@ ODD_RUNS = {
     "<b>a</b>": {str(topic): {"d1": 3.0, "d2": 2.0, "d3": 1.0} for topic in range(3)},
     "x&y": {str(topic): {"d2": 3.0, "d1": 2.0} for topic in range(3)},
 }
+ODD_TIMES = {"<b>a</b>": {"1": 0.1, "2": 0.2, "3": 0.4}, "x&y": {"1": 0.21, "2": 0.39, "3": 0.83}}
 TWO: dict[str, Any] = {"systems": ("<b>a</b>", "x&y")}
 FEW: dict[str, Any] = {"resamples": 200}
 
@@ -42,6 +43,9 @@ RECORDS = {
     "power": comparison.topic_set_size(SCORES, difference=0.05),
     "curve": comparison.topic_set_size(SCORES, difference=0.05).curve(),
     "simulated": comparison.simulated_power(SCORES, difference=0.05, topics=20, simulations=100, **TWO),
+    "times": comparison.compare_times(ODD_TIMES),
+    "collections": cf.compare_collections({"first": SCORES, "second": SCORES}),
+    "leaderboard": cf.leaderboard(ODD_QRELS, ODD_RUNS, "AP"),
 }
 
 

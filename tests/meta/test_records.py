@@ -28,6 +28,8 @@ VALUES = np.random.default_rng(0).uniform(size=(2, 4, 6)) + np.linspace(0, 1, 4)
 SCORES = Scores(["AP", "RR"], ["a", "b", "c", "d"], [str(topic) for topic in range(6)], VALUES)
 PREFERENCES = Preferences(("1", "2"), ("a", "c"), ("b", "a"), (1, -1), ("", ""))
 
+RATINGS = meta.UserRatings.of("uuvvww", "121212", "ababba", rating=[5, 2, 4, 3, 2, 4])
+
 
 def study() -> Record:
     from cranfield.meta.study.study import Outcome, Step
@@ -48,6 +50,8 @@ RECORDS: dict[str, Callable[[], Record]] = {
     "GainChange": lambda: meta.change_gains(QRELS, RUNS, "nDCG", gains=["1:1"], resamples=0),
     "Informativeness": lambda: meta.informativeness(join(QRELS, RUNS), "AP"),
     "LeftOut": lambda: meta.leave_one_out(QRELS, RUNS, "P@2", pool_depth=1),
+    "Meaningfulness": lambda: meta.meaningfulness(SCORES),
+    "MixedAnova": lambda: meta.rating_model(RATINGS),
     "Outcome": study,
     "Overlap": lambda: meta.rbo("abc", "acb"),
     "PredictionQuality": lambda: meta.prediction_quality(SCORES, {"p": dict(zip("012345", range(6), strict=True))}),
@@ -60,6 +64,8 @@ RECORDS: dict[str, Callable[[], Record]] = {
     "Scales": lambda: meta.scales(["AP", "RR"], 3),
     "SwapRates": lambda: meta.swap_rates(SCORES, resamples=10),
     "TestAccuracy": lambda: meta.accuracy_of_tests(SCORES, tests=["t"], simulations=10),
+    "UserAgreement": lambda: meta.user_agreement(SCORES, RATINGS, resamples=10),
+    "UsersNeeded": lambda: meta.users_needed(RATINGS, [1.0, 0.5]),
 }
 
 

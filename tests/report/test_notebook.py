@@ -23,7 +23,7 @@ NOT_RESULTS = {
     "TableSource": "input", "LoggedList": "input", "Interleaved": "a list to be shown to users",
     "Metric": "a setting", "Reader": "a part of measures", "Gain": "a part of measures",
     "Accuracy": "a measure", "Fallout": "a measure", "Specificity": "a measure",
-    "BiasAndNoise": "a part of a merging model",
+    "BiasAndNoise": "a part of a merging model", "TableBlock": "a part of a report",
 }  # fmt: skip
 """Classes with columns, a table or a dict that are not results, and what they are."""
 

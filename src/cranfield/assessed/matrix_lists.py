@@ -151,8 +151,8 @@ class MatrixLists(Assessed):
             else:
                 gains = gain(self._grade)
             above_0 = np.nextafter(0.0, 1.0)
-            row, _, _, best = _core.top_of_rows(gains, gains, None, cutoff, above_0)
-            return Ideal(starts_of(np.bincount(row, minlength=self.rows)), best, self.set_of_row)
+            count, best = _core.largest_of_rows(gains, cutoff, above_0)
+            return Ideal(starts_of(count), best, self.set_of_row)
 
         return self._once(("ideal", gain, cutoff), make)
 

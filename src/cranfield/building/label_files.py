@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.building.named_tables import NamedTable, read_csv, read_json_lines
 from cranfield.collection.column_names import COLUMNS, find_columns, no_column, repeated_column
+from cranfield.collection.named_tables import NamedTable, read_csv, read_json_lines
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, stem, text_of

@@ -15,7 +15,7 @@ SECTIONS = {
     "Score search results": (
         "eval", "demo", "measures", "explain", "topics", "plot", "efficiency", "fairness", "simulate-time",
     ),
-    "Compare systems": ("compare", "leaderboard", "gate", "test", "anova", "power"),
+    "Compare systems": ("compare", "leaderboard", "report", "gate", "test", "anova", "power"),
     "Judge the measures": ("meta",),
     "Build a test collection": (
         "sample-topics", "split", "shard", "design", "pool", "judge", "campaign", "agree", "merge", "workers", "aware",
@@ -50,7 +50,7 @@ GROUPS = {
         "cranfield meta power qrels.txt runs/*.run",
         (
             "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "meaningful", "axioms",
-            "gtheory", "inform", "predict", "tests", "reproduce", "study", "online",
+            "gtheory", "inform", "predict", "users", "tests", "reproduce", "study", "online",
         ),
     ),
     "gate": Group(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cranfield import check
 from cranfield.cli.declare import MORE, RESULT, Verb, flag, option
-from cranfield.errors import CranfieldWarning
+from cranfield.errors import CranfieldWarning, UsageError
 
 if TYPE_CHECKING:
     from cranfield.record import Record
@@ -155,6 +155,26 @@ def check_plot(path: str | None) -> None:
     if suffix != "csv":
         altair()
     if suffix not in ("csv", "json"):
+        converter()
+
+
+def check_page(path: str, name: str = "--output", *, figures: bool = True) -> None:
+    """Raise an error for a page that cannot be written: there is no such folder, or packages for figures are missing.
+
+    `name` is the option that holds the path.
+    """
+    import os
+
+    folder = os.path.dirname(path)
+    if path != "-" and folder and not os.path.isdir(folder):
+        raise UsageError(f"{name} {path}: the folder {folder} does not exist")
+    if os.path.isdir(path):
+        raise UsageError(f"{name} {path} is a folder; name a file, such as report.html")
+    if figures:
+        from cranfield.report.figures.saving import converter
+        from cranfield.report.figures.theme import altair
+
+        altair()
         converter()
 
 

@@ -212,11 +212,7 @@ def _compared(comparison: Comparison | None, measure: str) -> tuple[dict[str, st
             systems = family.matrix.systems
             marks = comparison.marks(family)
             letters = {systems[at]: mark or "" for at, mark in zip(family.ranking, marks, strict=True)}
-            differ = family.adjusted <= comparison.alpha
-            ahead = (family.difference < 0) if family.lower_is_better else (family.difference > 0)
-            winner = np.where(ahead, family.first, family.second)[differ]
-            loser = np.where(ahead, family.second, family.first)[differ]
-            above, below = (np.bincount(side, minlength=len(systems)).tolist() for side in (winner, loser))
+            above, below = (counts.tolist() for counts in family.counts(comparison.alpha))
             return letters, dict(zip(systems, above, strict=True)), dict(zip(systems, below, strict=True))
     return {}, {}, {}
 
@@ -231,12 +227,14 @@ def leaderboard_of(
     test: str = "t",
     correction: str | None = None,
     alpha: float = 0.05,
+    comparison: Comparison | None = None,
     **resampling: Any,
 ) -> Leaderboard:
     """The leaderboard of scores by one of their measures, by default the first.
 
     `teams` is {run: team} or a file with lines of run and team. Groups are from `compare` with `test`, `correction` and
     `alpha`; `resampling` holds its options for tests that resample. If the runs cannot be compared, a note says why.
+    `comparison` is that of all pairs by this measure, if it was already made; these settings are then not used.
 
     >>> scores = Scores.from_matrix([[0.5, 0.9], [0.4, 0.8], [0.6, 0.8]], runs=["x", "y"], measure="AP")
     >>> print(leaderboard_of(scores).table().text().splitlines()[1])
@@ -253,9 +251,8 @@ def leaderboard_of(
         notes.append(f"{counted(len(without), 'run')} without a team: {listed(without)}")
     if same is not None:
         notes += [f"equal scores on every topic: {listed(names)}; are they one run?" for names in same.unchecked]
-    comparison = None
     try:
-        if len(scores.runs) > 1:
+        if comparison is None and len(scores.runs) > 1:
             settings = {"test": test, "correction": correction, "alpha": alpha, **resampling}
             comparison = compare(scores, name, **settings)
     except CranfieldError as error:

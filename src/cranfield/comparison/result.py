@@ -35,6 +35,7 @@ OF_DIFFERENCES = "[low, high] of a difference:"
 """How notes begin that are about the intervals of differences; those of means and of groups have other beginnings."""
 OF_MEANS = "[low, high]:"
 OF_GROUPS = "groups"
+COUNTS = "beats, loses to: the number of other systems that are significantly worse, and significantly better"
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +97,13 @@ class Family:
         a, b = place[self.first[significant]], place[self.second[significant]]
         differ[a, b] = differ[b, a] = True
         return letters(differ)
+
+    def counts(self, alpha: float) -> tuple[Index64, Index64]:
+        """For each system: how many others are significantly worse, and how many significantly better."""
+        ahead = (self.difference < 0) if self.lower_is_better else (self.difference > 0)
+        differ, size = self.adjusted <= alpha, len(self.matrix.systems)
+        winner, loser = np.where(ahead, (self.first, self.second), (self.second, self.first))[:, differ]
+        return np.bincount(winner, minlength=size), np.bincount(loser, minlength=size)
 
 
 class Notes(tuple[str, ...]):
@@ -196,6 +204,7 @@ class Comparison(Record):
         low, high = family.intervals(1 - self.alpha)
         counts = (~np.isnan(family.matrix.values)).sum(axis=0)
         marks = self.marks(family)
+        beaten, beaten_by = (counts.tolist() for counts in family.counts(self.alpha))
         for place, column in enumerate(family.ranking.tolist()):
             yield {
                 "collection": family.collection,
@@ -206,6 +215,7 @@ class Comparison(Record):
                 "low": float(low[column]),
                 "high": float(high[column]),
                 "groups" if self.baseline is None else "against baseline": marks[place],
+                **({"beats": beaten[column], "loses to": beaten_by[column]} if marks[place] is None else {}),
                 "topics": int(counts[column]),
             }
 
@@ -240,7 +250,10 @@ class Comparison(Record):
     def ranking(self) -> Table:
         """Systems, best first, with intervals, and with letters (two systems differ if they share none) or marks."""
         several = len(self.families) > 1
-        groups = ["groups"] * bool(self.group_rule()) if self.baseline is None else ["against baseline"]
+        groups = ["against baseline"]
+        if self.baseline is None:
+            unreadable = any(letters is None for letters in self._groups.values())
+            groups = ["groups"] * bool(self.group_rule()) + ["beats", "loses to"] * unreadable
         names = ["rank", "system", "mean", *groups, "topics"]
         if several:
             names = ["collection"] * any(family.collection for family in self.families) + ["measure", *names]
@@ -248,8 +261,8 @@ class Comparison(Record):
         for row in (row for family in self.families for row in self._ranked(family)):
             ends = row["low"], row["high"]
             row["mean"] = Estimate(row["measure"], row["system"], row["mean"], *ends, row["topics"], 0, 0)
-            rows.append(tuple(row[name] for name in names))
-        kinds = {"rank": "count", "mean": "number", "topics": "count"}
+            rows.append(tuple(row.get(name) for name in names))
+        kinds = {"mean": "number", **dict.fromkeys(("rank", "topics", "beats", "loses to"), "count")}
         heads = tuple(Column(name, kinds.get(name, "text")) for name in names)
         caption = "" if several else self.families[0].matrix.measure
         notes = tuple(note for note in self.notes if not note.startswith(OF_DIFFERENCES))
@@ -394,7 +407,7 @@ class Comparison(Record):
         left_out = [" ".join(filter(None, name)) for name, groups in self._groups.items() if groups is None]
         if left_out:
             of = f" of {listed(left_out)}" if len(self.families) > 1 else ""
-            yield f"groups{of} are not shown, because there are too many; the pairs tell which systems differ"
+            yield f"groups{of} are not shown, because there are too many; {COUNTS}"
 
     def _notes_on_intervals(self) -> Iterator[str]:
         """The level of the intervals of differences, if p is corrected."""

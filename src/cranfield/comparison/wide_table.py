@@ -201,11 +201,11 @@ def _cells(entry: Entry | None, kind: str, shown: Iterable[str]) -> Iterable[Cel
 
 def notes_of(comparison: Comparison, kind: str, shown: Iterable[str], intervals: bool) -> Iterable[str]:
     """The notes that belong to the columns shown; `intervals` says whether differences have intervals."""
-    from cranfield.comparison.result import OF_DIFFERENCES, OF_GROUPS, OF_MEANS
+    from cranfield.comparison.result import COUNTS, OF_DIFFERENCES, OF_GROUPS, OF_MEANS
 
     reading = {
         "beats": "beats: the letters (#) of the systems that are significantly worse",
-        "counts": "beats, loses to: the number of other systems that are significantly worse, and significantly better",
+        "counts": COUNTS,
     }
     described = {
         "difference": f"Δ: system − {comparison.baseline}",

@@ -10,6 +10,9 @@ from cranfield.meta.agreement.prediction import prediction_quality, read_predict
 from cranfield.meta.agreement.preferences import predictive_power, read_preferences
 from cranfield.meta.agreement.preferred_rank import preferred_ranks
 from cranfield.meta.agreement.rank_distance import rank_distances
+from cranfield.meta.agreement.user_agreement import user_agreement
+from cranfield.meta.agreement.user_model import rating_model, users_needed
+from cranfield.meta.agreement.user_ratings import UserRatings, read_user_ratings
 from cranfield.meta.axioms.axioms import axioms
 from cranfield.meta.judgments.gain_change import change_gains
 from cranfield.meta.judgments.leave_out import leave_one_out
@@ -29,9 +32,10 @@ from cranfield.meta.stability.swap import swap_rates
 from cranfield.meta.study.study import run_study
 
 __all__ = [
-    "accuracy_of_tests", "axioms", "change_gains", "conclusions", "concord", "correlate", "discriminative_power",
-    "g_studies", "g_study", "informativeness", "interval_scores", "leave_one_out", "meaningfulness",
-    "prediction_quality", "predictive_power", "preferred_ranks", "rank_correlation", "rank_distances", "rank_scores",
-    "rbo", "read_metadata", "read_predictors", "read_preferences", "reproduce", "reproduce_scores", "robustness",
-    "run_study", "scale", "scale_tests", "scales", "swap_rates", "topic_subsets", "write_metadata",
+    "UserRatings", "accuracy_of_tests", "axioms", "change_gains", "conclusions", "concord", "correlate",
+    "discriminative_power", "g_studies", "g_study", "informativeness", "interval_scores", "leave_one_out",
+    "meaningfulness", "prediction_quality", "predictive_power", "preferred_ranks", "rank_correlation",
+    "rank_distances", "rank_scores", "rating_model", "rbo", "read_metadata", "read_predictors", "read_preferences",
+    "read_user_ratings", "reproduce", "reproduce_scores", "robustness", "run_study", "scale", "scale_tests", "scales",
+    "swap_rates", "topic_subsets", "user_agreement", "users_needed", "write_metadata",
 ]  # fmt: skip

@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.check import nearest
-from cranfield.collection.topics import topics_of
 from cranfield.errors import UsageError
 from cranfield.record import Record, table_of
 from cranfield.table import Column, Table
@@ -258,6 +257,8 @@ def _titles(topics: Any, wanted: Iterable[str]) -> tuple[NDArray[Any] | None, li
     """The title of each topic, and a note on topics without one."""
     if topics is None:
         return None, []
+    from cranfield.collection.topics import topics_of  # only here: it needs parsers of markup
+
     known = topics_of(topics)
     ids = list(wanted)
     absent = [topic for topic in ids if topic not in known]

@@ -333,3 +333,16 @@ def test_wrong_shards_are_errors(cranfield: Cranfield, folder: Path, words: tupl
     printed = cranfield("anova", *words)
     assert printed.code == 2
     assert message in printed.err
+
+
+def test_classes_interact_with_systems(cranfield: Cranfield, collection: Sample, tmp_path: Path) -> None:
+    topics = [line.split()[0] for line in Path(collection.qrels).read_text().splitlines()]
+    path = tmp_path / "classes.tsv"
+    path.write_text(
+        "".join(f"{topic}\t{'even' if int(topic) % 2 == 0 else 'odd'}\n" for topic in dict.fromkeys(topics))
+    )
+    words = ("anova", collection.qrels, *collection.runs, "-m", "AP", "--classes", str(path), "--quiet")
+    assert "class:system" in cranfield(*words).out
+    refused = cranfield(*words, "--by", str(path))
+    assert refused.code == 2
+    assert "--by analyses each class alone" in refused.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from typing import Any
 
 import numpy as np
@@ -242,3 +243,16 @@ def test_the_record_is_a_table_json_and_a_sentence() -> None:
     assert result.sentence().startswith("system: p = ")
     assert "of the variance" in str(result["topic"])
     assert math.fsum(part.share for part in result.components) == pytest.approx(1)
+
+
+def test_variances_that_did_not_converge_are_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert not any("converge" in note for note in mixed(scores()).notes)
+    module = sys.modules["cranfield.comparison.anova.mixed"]  # the package has a function of this name
+    monkeypatch.setattr(module, "_minimised", lambda equations, n: np.array([40.0]))
+    assert any("did not converge" in note for note in mixed(scores()).notes)
+
+
+def test_shards_without_a_topic_in_common() -> None:
+    parts = {"1": {"a": {"x": 0.1, "y": 0.2}, "b": {"x": 0.3, "y": 0.1}}, "2": {"a": {"z": 0.1}, "b": {"z": 0.3}}}
+    with pytest.raises(UsageError, match=r"no topic is in both '1' and '2': .*; use fewer shards"):
+        mixed(parts, across="shard")

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from cranfield.building.label_files import seconds_of
-from cranfield.building.named_tables import NamedTable, read_csv, read_json_lines
 from cranfield.collection.column_names import column_key, find_columns, no_column, repeated_column
+from cranfield.collection.named_tables import NamedTable, read_csv, read_json_lines
 from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, text_of, unmarked
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, shown

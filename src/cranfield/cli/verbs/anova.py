@@ -45,6 +45,7 @@ cranfield anova --scores matrix.csv --pairs --format csv -o pairs.csv
 cranfield anova --scores shard1.csv --scores shard2.csv --across shard --interactions topic:system
 cranfield anova qrels.txt runs/*.run --factor system=seeds.txt
 cranfield anova qrels.txt runs/*.run -m AP --shards 5 --random topic  # conclusions beyond these
+cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:system
 """
 
     factors: str | None = option(
@@ -74,6 +75,13 @@ cranfield anova qrels.txt runs/*.run -m AP --shards 5 --random topic  # conclusi
         group=MORE,
     )
     seed: int = option("--seed N", "With --shards: the seed of the random numbers.", default=0, group=MORE)
+    classes: str | None = option(
+        "--classes FILE",
+        "Classes of topics, lines of topic, class: topics are nested in the factor class, and its interaction with the "
+        "systems is tested. (--by prints an analysis of each class.)",
+        group=MORE,
+        reads=True,
+    )
     nested: list[str] | None = option(
         "--nested CHILD=PARENT", "A factor whose levels differ in each level of its parent.", group=MORE
     )
@@ -118,6 +126,8 @@ cranfield anova qrels.txt runs/*.run -m AP --shards 5 --random topic  # conclusi
                     raise UsageError(f"--shards cuts judgments and runs into parts; leave out --{name}")
             if self.shards < 2:
                 raise UsageError(f"--shards {self.shards}, must be 2 or more")
+        if self.classes is not None and self.by is not None:
+            raise UsageError("--by analyses each class alone, --classes all of them together; leave out one of them")
         if self.random and self.type == "III":
             raise UsageError("--type III does not go with --random; use I or II")
         from cranfield.comparison.test_result import check_alpha
@@ -149,7 +159,7 @@ cranfield anova qrels.txt runs/*.run -m AP --shards 5 --random topic  # conclusi
                 "interactions": interactions,
                 "across": across,
                 "nested": nesting(self.nested or []),
-                **self.values("type", "nan"),
+                **self.values("classes", "type", "nan"),
             }
             data = first if across is None else parts
             result: Anova | MixedAnova

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.check import nearest
-from cranfield.comparison.anova.factors import SYSTEM, Layout, Nested, from_columns, layout_of
+from cranfield.comparison.anova.factors import CLASS, SYSTEM, TOPIC, Layout, Nested, from_columns, layout_of
 from cranfield.comparison.anova.model import SUMS, Means, Model, Sums, terms_of
 from cranfield.comparison.data import NAN_RULES, Matrix, sample
 from cranfield.comparison.effects import omega_squared
@@ -20,6 +20,7 @@ from cranfield.comparison.test_result import Effect, check_alpha, shown_p
 from cranfield.errors import UsageError
 from cranfield.frames import need
 from cranfield.record import Record, table_of
+from cranfield.scores.topic_classes import Classes
 from cranfield.table import Table
 from cranfield.types import Array
 
@@ -234,6 +235,7 @@ def anova(
     interactions: str | int | Iterable[str] = (),
     across: str | None = None,
     nested: Mapping[str, str | Sequence[str]] | None = None,
+    classes: Classes | None = None,
     value: str | None = None,
     type: str = "II",
     nan: str = "pairwise",
@@ -246,6 +248,7 @@ def anova(
     | interactions | `interactions=["stemmer:model", "topic:stemmer"]`, `"all"` (every two), or a number |
     | document shards | `{shard: scores}` with `across="shard"`, `interactions=["topic:system"]` |
     | several collections | `{collection: scores}` with `across="collection"`; topics are nested in it |
+    | classes of topics | `classes=` {topic: class} or a file: topics are nested in `class`; it interacts with systems |
     | seeds of a model | `factors={"system": {run: system}}`: runs of a system are nested in it |
     | crossed replicates | two factors, `system` and `seed`, which together name the run |
     | anything else | a table of columns and `value=` the column of scores; `nested={child: parent}` |
@@ -265,7 +268,8 @@ def anova(
     topic: large effect (ω² = 0.6957, p = 0.0049)
     """
     check.one_of("anova", SUMS, type=type)
-    return analyse(layout_for(data, measure, factors, across, nested, value, nan), interactions, type)
+    layout = layout_for(data, measure, factors, across, nested, classes, value, nan)
+    return analyse(layout, interactions if classes is None else by_class(layout, interactions), type)
 
 
 def analyse(layout: Layout, interactions: str | int | Iterable[str] = (), type: str = "II") -> Anova:
@@ -296,16 +300,34 @@ def fitted(
     return model, sums, notes
 
 
+def by_class(layout: Layout, interactions: str | int | Iterable[str]) -> str | int | Iterable[str]:
+    """The interactions, and that of the class of topics with every factor of the systems."""
+    if isinstance(interactions, int) or interactions == "all":
+        return interactions
+    given = [interactions] if isinstance(interactions, str) else list(interactions)
+    own = [name for name, factor in layout.factors.items() if name not in (CLASS, TOPIC) and not factor.parents]
+    return [*given, *(f"{CLASS}:{name}" for name in own)]
+
+
 def layout_for(
-    data: Any, measure: Any, factors: Any, across: str | None, nested: Nested, value: str | None, nan: str
+    data: Any,
+    measure: Any,
+    factors: Any,
+    across: str | None,
+    nested: Nested,
+    classes: Classes | None,
+    value: str | None,
+    nan: str,
 ) -> Layout:
     """The layout of the data, by the parameters of `anova`."""
     check.one_of("anova", NAN_RULES, nan=nan)
+    if value is not None and classes is not None:
+        raise UsageError("classes= is for scores; a table of columns has a column for the class")
     if value is not None:
         return from_columns(data, value, factors, nested)
     if nan == "listwise":
         data = _listwise(data, measure, across)
-    return layout_of(data, measure, factors=factors, across=across, nested=nested)
+    return layout_of(data, measure, factors=factors, across=across, nested=nested, classes=classes)
 
 
 def _table(model: Model, sums: Sums, type: str, notes: list[str]) -> Anova:

@@ -17,6 +17,7 @@ from cranfield.check import nearest
 from cranfield.comparison.data import Matrix, sample
 from cranfield.errors import DataError, UsageError
 from cranfield.scores.score_tables import codes
+from cranfield.scores.topic_classes import Classes, topics_by_class
 from cranfield.text import listed
 from cranfield.types import Array
 
@@ -25,7 +26,7 @@ Columns = dict[str, tuple[Sequence[str], Codes]]
 """{factor: (levels, the index of the level of each score)}."""
 Nested = Mapping[str, str | Sequence[str]] | None
 """{child: parent}, or {child: parents}."""
-TOPIC, RUN, SYSTEM = "topic", "run", "system"
+TOPIC, RUN, SYSTEM, CLASS = "topic", "run", "system", "class"
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,13 +101,19 @@ class Layout:
 
 
 def layout_of(
-    data: Any, measure: Any = None, *, factors: Any = None, across: str | None = None, nested: Nested = None
+    data: Any,
+    measure: Any = None,
+    *,
+    factors: Any = None,
+    across: str | None = None,
+    nested: Nested = None,
+    classes: Classes | None = None,
 ) -> Layout:
     """Topics × systems × other factors, from scores and a table of factors.
 
     Parameters are those of `anova`. Without `factors`, every run is a system. Runs with the same levels of all factors,
     such as seeds of one model, are replicates: they become the factor `run`, nested in the other factors. Topics are
-    nested in `across` if it is called `collection`.
+    nested in `across` if it is called `collection`, and in the factor `class` if there are `classes`.
     """
     parts = _parts(data, measure, across)
     runs = list(dict.fromkeys(system for matrix in parts.values() for system in matrix.systems))
@@ -115,7 +122,8 @@ def layout_of(
     values = np.concatenate([matrix.values.ravel() for matrix in matrices])
     rows = [np.repeat(codes(matrix.topics, topics), len(matrix.systems)) for matrix in matrices]
     run_codes = np.concatenate([np.tile(codes(matrix.systems, runs), matrix.n) for matrix in matrices])
-    columns_of: Columns = {TOPIC: (topics, np.concatenate(rows))}
+    topic_codes = np.concatenate(rows)
+    columns_of: Columns = {TOPIC: (topics, topic_codes)}
     run_factors = factor_table(factors, runs) if factors is not None else {SYSTEM: dict(zip(runs, runs, strict=True))}
     for name, of_run in run_factors.items():
         levels = list(dict.fromkeys(of_run.values()))
@@ -130,12 +138,36 @@ def layout_of(
         inside.setdefault(TOPIC, (across,))
     if across and TOPIC not in inside:
         _check_crossed(parts, across)
+    if classes is not None:
+        names, of_topic = _class_codes(topics, classes)
+        taken = [CLASS] if CLASS in columns_of else [TOPIC] if TOPIC in inside else []
+        if taken:
+            raise UsageError(
+                f"classes of topics: {taken[0]} is a factor, or nested in one, already; leave out one of them"
+            )
+        inside[TOPIC] = (CLASS,)
+        columns_of = {CLASS: (names, of_topic[topic_codes]), **columns_of}
+        known = columns_of[CLASS][1] >= 0
+        values, run_codes = values[known], run_codes[known]
+        columns_of = {name: (levels, number[known]) for name, (levels, number) in columns_of.items()}
     alike = [tuple(of_run[run] for of_run in run_factors.values()) for run in runs]
     if len(set(alike)) < len(runs):
         columns_of[RUN] = runs, run_codes
         inside[RUN] = tuple(run_factors)
     notes = tuple(dict.fromkeys(note for matrix in matrices for note in matrix.notes))
     return _layout(values, columns_of, inside, matrices[0].measure, notes)
+
+
+def _class_codes(topics: Sequence[str], classes: Classes) -> tuple[list[str], Codes]:
+    """The names of the classes, and the class of each topic; −1 for topics without a class."""
+    groups = topics_by_class(topics, classes)
+    if len(groups) < 2:
+        raise UsageError(f"all topics are in one class ({next(iter(groups))}); an interaction needs 2 or more")
+    place = {topic: i for i, topic in enumerate(topics)}
+    number = np.full(len(topics), -1)
+    for i, members in enumerate(groups.values()):
+        number[[place[topic] for topic in members]] = i
+    return list(groups), number
 
 
 def from_columns(columns: Any, value: str, factors: Sequence[str] | None, nested: Nested) -> Layout:
@@ -213,7 +245,12 @@ def _check_crossed(parts: dict[str, Matrix], across: str) -> None:
     (first, whole), *others = parts.items()
     for name, part in others:
         if not set(whole.topics) & set(part.topics):
-            raise UsageError(f"no topic is in both {first!r} and {name!r}; nest topics in {across}: topic in {across}")
+            where = f"no topic is in both {first!r} and {name!r}"
+            if across == "shard":
+                raise UsageError(
+                    f"{where}: topics without a relevant document in a shard are left out; use fewer shards"
+                )
+            raise UsageError(f"{where}; nest topics in {across}: topic in {across}")
 
 
 def _layout(

@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.check import nearest
-from cranfield.comparison.anova.anova import ERROR, LevelMeans, fitted, layout_for
+from cranfield.comparison.anova.anova import ERROR, LevelMeans, by_class, fitted, layout_for
 from cranfield.comparison.anova.factors import TOPIC, Codes, Layout
 from cranfield.comparison.anova.model import Means, Model, Term, joint_counts
 from cranfield.comparison.test_result import check_alpha, shown_p
 from cranfield.errors import UsageError
 from cranfield.frames import need
 from cranfield.record import Record, table_of
+from cranfield.scores.topic_classes import Classes
 from cranfield.table import Table
 from cranfield.text import listed
 from cranfield.types import Array
@@ -32,6 +33,8 @@ from cranfield.types import Array
 Space = frozenset[str]
 TYPES = ("I", "II")
 """Tests of fixed terms: in sequence, or after all fixed terms that do not contain the term."""
+_MOST_PRODUCTS = 50_000_000
+"""The largest number of inner products to keep in memory."""
 _ZERO = 1e-6
 """A standard deviation below this share of the error's counts as 0."""
 
@@ -193,6 +196,7 @@ def mixed(
     interactions: str | int | Iterable[str] = (),
     across: str | None = None,
     nested: Mapping[str, str | Sequence[str]] | None = None,
+    classes: Classes | None = None,
     value: str | None = None,
     type: str = "II",
     nan: str = "pairwise",
@@ -223,7 +227,9 @@ def mixed(
     topic: σ² = 0.0218, 86% of the variance
     """
     check.one_of("mixed", TYPES, type=type)
-    layout = layout_for(data, measure, factors, across, nested, value, nan)
+    layout = layout_for(data, measure, factors, across, nested, classes, value, nan)
+    if classes is not None:
+        interactions = by_class(layout, interactions)
     names = tuple(dict.fromkeys(layout.factor(name).name for name in ([random] if isinstance(random, str) else random)))
     if not names:
         raise UsageError("random == (), must name a factor, such as 'topic'")
@@ -234,6 +240,11 @@ def mixed(
     kept = [term for term in model.terms if term not in chosen]
     reml = _Reml.of(layout, [term.factors for term in kept], {term.name: term.factors for term in chosen})
     df = dict(zip((term.name for term in model.terms), sums.df, strict=True)) | {ERROR: sums.error_df}
+    if not _converged(reml.equations, layout.n, reml.deviations):
+        notes.append(
+            "the variances did not converge, so tests and intervals are not reliable; leave out a random factor or an "
+            "interaction, or add scores"
+        )
     zero = [name for name, ratio in reml.ratios.items() if ratio == 0.0]
     if zero:
         notes.append(f"estimated as 0, so it adds nothing to the error: the variance of {listed(zero)}")
@@ -270,8 +281,14 @@ class _Equations:
     """Of orthonormal fixed columns, then the random terms that are not eliminated, then the scores."""
     cross: Array
     """Of all these with the eliminated term."""
+    level: Codes
+    """The index in `counts` of each cell of the eliminated term."""
     counts: Array
-    """The number of scores in each cell of the eliminated term."""
+    """The different numbers of scores in cells of the eliminated term."""
+    cells: Array
+    """How many cells have each of these numbers."""
+    products: Array | None
+    """The inner products of `cross` over the cells with each number; None if they would take too much memory."""
     places: list[slice]
     """The columns of each random term that is not eliminated."""
     basis: Array
@@ -309,13 +326,25 @@ class _Equations:
         inner = np.triu(inner) + np.triu(inner, 1).T
         cross[places[0]] = basis.T @ np.vstack([joint_counts(cell, last) for cell in cells])
         cross[-1] = sums(last)
-        counts = np.bincount(last[0], minlength=last[1]).astype(np.float64)
-        return cls(inner, cross, counts, places[1:], basis)
+        counts, level = np.unique(np.bincount(last[0], minlength=last[1]), return_inverse=True)
+        level = level.reshape(-1)
+        products = None
+        if len(counts) * total**2 <= _MOST_PRODUCTS:
+            parts = (cross[:, level == i] for i in range(len(counts)))
+            products = np.stack([part @ part.T for part in parts])
+        numbers = np.bincount(level).astype(np.float64)
+        return cls(inner, cross, level, counts.astype(np.float64), numbers, products, places[1:], basis)
 
     @property
     def rank(self) -> int:
         """The number of fixed columns."""
         return int(self.basis.shape[1])
+
+    def _weighted(self, weight: Array) -> Array:
+        """The inner products of `cross`, with a weight for each number of scores in a cell."""
+        if self.products is None:
+            return np.asarray((self.cross * weight[self.level]) @ self.cross.T)
+        return np.asarray(np.tensordot(weight, self.products, 1))
 
     def _scale(self, deviations: Array) -> Array:
         scale = np.ones(len(self.inner))
@@ -327,7 +356,7 @@ class _Equations:
         """The matrix for these standard deviations (in units of that of the error) after the elimination."""
         scale = self._scale(deviations)
         weight = deviations[-1] ** 2 / (1 + deviations[-1] ** 2 * self.counts)
-        left = (self.inner - (self.cross * weight) @ self.cross.T) * scale * scale[:, None]
+        left = (self.inner - self._weighted(weight)) * scale * scale[:, None]
         random = np.zeros(len(left))
         random[self.rank : -1] = 1.0
         return np.asarray(left + np.diag(random))
@@ -340,13 +369,13 @@ class _Equations:
         column = inverse[:, -1]
         power = n - self.rank - 1
         shrunk = 1 + last**2 * self.counts
-        value = np.log(shrunk).sum() + np.linalg.slogdet(matrix)[1] - power * math.log(column[-1])
-        kernel = self.inner - (self.cross * (last**2 / shrunk)) @ self.cross.T
+        value = self.cells @ np.log(shrunk) + np.linalg.slogdet(matrix)[1] - power * math.log(column[-1])
+        kernel = self.inner - self._weighted(last**2 / shrunk)
         trace = np.einsum("jk,kj->j", inverse * scale, kernel)
         product = column * (kernel @ (scale * column))
         gradient = [2 * (trace[p].sum() + power * product[p].sum() / column[-1]) for p in self.places]
-        change = -(self.cross * (2 * last / shrunk**2)) @ self.cross.T * scale * scale[:, None]
-        slope = (2 * last * self.counts / shrunk).sum() + (inverse * change).sum()
+        change = -self._weighted(2 * last / shrunk**2) * scale * scale[:, None]
+        slope = self.cells @ (2 * last * self.counts / shrunk) + (inverse * change).sum()
         gradient.append(slope + power * (column @ change @ column) / column[-1])
         return float(value), np.array(gradient)
 
@@ -434,6 +463,13 @@ def _minimised(equations: _Equations, n: int) -> Array:
         if equations.criterion(polished, n)[0] <= equations.criterion(deviations, n)[0] + 1e-9:
             return polished
     return deviations
+
+
+def _converged(equations: _Equations, n: int, deviations: Array) -> bool:
+    """Whether the restricted likelihood is flat here, or falls from a variance of 0 on."""
+    value, gradient = equations.criterion(deviations, n)
+    slope = np.where(deviations > 0, np.abs(gradient) * deviations, np.maximum(-gradient, 0.0) * _ZERO)
+    return bool(slope.max() <= 1e-5 * (1 + abs(value)))
 
 
 def _filled(free: NDArray[np.bool_], values: Array) -> Array:

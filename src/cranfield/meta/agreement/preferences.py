@@ -21,7 +21,7 @@ from cranfield.meta.meta_record import Columns, MetaRecord, headings, interval, 
 from cranfield.scores.scores import Scores
 from cranfield.table import Column, Table
 from cranfield.text import counted, listed
-from cranfield.types import Array
+from cranfield.types import Array, Index64
 
 TIES = ("half", "leave-out", "wrong")
 """How to count a pair that a measure ties but a person does not: half right, not at all, or wrong."""
@@ -59,17 +59,23 @@ def read_preferences(path: str | os.PathLike[str]) -> Preferences:
     rows: list[tuple[str, str, str, int, str]] = []
     for number, cells in file:
         topic, first, second, preferred = cells[:4]
-        if first == second:
-            raise DataError(origin, number, f"run {first!r} is compared with itself")
-        signs = {"a": 1, "b": -1, "tie": 0, "both": 0, "=": 0, "neither": 0, first: 1, second: -1}
-        sign = signs.get(preferred, signs.get(preferred.casefold()))
-        if sign is None:
-            raise DataError(origin, number, f"preferred {preferred!r}, must be A, B, tie, {first!r} or {second!r}")
+        sign = sign_of(preferred, first, second, origin, number)
         rows.append((topic, first, second, sign, cells[4] if len(cells) == 5 else ""))
     if not rows:
         raise DataError(origin, None, "no judgments, expected lines of topic runA runB preferred")
     topics, firsts, seconds, preferences, assessors = zip(*rows, strict=True)
     return Preferences(topics, firsts, seconds, preferences, assessors, origin)
+
+
+def sign_of(preferred: str, first: str, second: str, origin: str, line: int) -> int:
+    """1 if the first of two runs was preferred, −1 if the second, 0 if neither."""
+    if first == second:
+        raise DataError(origin, line, f"run {first!r} is compared with itself")
+    signs = {"a": 1, "b": -1, "tie": 0, "both": 0, "=": 0, "neither": 0, first: 1, second: -1}
+    sign = signs.get(preferred, signs.get(preferred.casefold()))
+    if sign is None:
+        raise DataError(origin, line, f"preferred {preferred!r}, must be A, B, tie, {first!r} or {second!r}")
+    return sign
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -146,7 +152,7 @@ def predictive_power(
         preferences = read_preferences(preferences)
     if measures is not None:
         scores = scores.select(measures=measures)
-    signs, topic, notes = _signs(scores, preferences)
+    signs, topic, _, notes = signs_of(scores, preferences)
     topics = int(topic.max()) + 1
     credit = (signs > 0) + (0.5 if ties == "half" else 0.0) * (signs == 0)
     counts = (signs != 0) if ties == "leave-out" else np.ones(signs.shape, dtype=bool)
@@ -171,14 +177,18 @@ def predictive_power(
     )
 
 
-def _signs(scores: Scores, preferences: Preferences) -> tuple[Array, NDArray[np.int64], list[str]]:
-    """measures × judgments that are not ties: 1 if the measure agrees, −1 if not, 0 if it ties; and topic numbers."""
+def signs_of(scores: Scores, preferences: Preferences) -> tuple[Array, Index64, Index64, list[str]]:
+    """measures × judgments that are not ties: 1 if the measure agrees, −1 if not, 0 if it ties; topics and assessors.
+
+    Topics and assessors are numbered from 0.
+    """
     runs = {name: i for i, name in enumerate(scores.runs)}
     topics = {name: i for i, name in enumerate(scores.topics)}
-    judgments = list(zip(preferences.topic, preferences.first, preferences.second, preferences.preferred, strict=True))
+    entries = (preferences.topic, preferences.first, preferences.second, preferences.preferred, preferences.assessor)
+    judgments = list(zip(*entries, strict=True))
     scored = [entry for entry in judgments if entry[0] in topics and entry[1] in runs and entry[2] in runs]
     if not scored:
-        topic, first, second, _ = judgments[0]
+        topic, first, second, *_ = judgments[0]
         example = f"the first is on topic {topic!r}, {first!r} and {second!r}"
         known = f"there are scores of runs {listed(scores.runs)} and topics {listed(scores.topics)}"
         raise UsageError(f"{preferences.origin}: no judgment is about runs and topics with scores; {example}; {known}")
@@ -191,10 +201,11 @@ def _signs(scores: Scores, preferences: Preferences) -> tuple[Array, NDArray[np.
         raise UsageError(f"{preferences.origin}: all {len(scored)} judgments are ties; nothing to predict")
     if len(strict) < len(scored):
         notes.append(f"{counted(len(scored) - len(strict), 'judgment')} left out: neither list was preferred")
-    t, a, b, preferred = np.array([(topics[t], runs[a], runs[b], sign) for t, a, b, sign in strict]).T
+    t, a, b, preferred = np.array([(topics[t], runs[a], runs[b], sign) for t, a, b, sign, _ in strict]).T
+    _, assessor = np.unique([entry[4] for entry in strict], return_inverse=True)
     better = np.array([-1.0 if lower_is_better(name) else 1.0 for name in scores.measures])
     signs = np.sign(gap(scores.values[:, a, t], scores.values[:, b, t])) * preferred * better[:, None]
     undefined = int(np.isnan(signs).any(axis=0).sum())
     if undefined:
         notes.append(f"{counted(undefined, 'judgment')} used only for the measures that are defined there")
-    return signs, np.unique(t, return_inverse=True)[1].reshape(-1), notes
+    return signs, np.unique(t, return_inverse=True)[1].reshape(-1), assessor.reshape(-1), notes

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cranfield.collection.source import write_bytes
 from cranfield.collection.writing import to_delimited
 from cranfield.errors import UsageError
-from cranfield.report.figures.theme import MISSING
+from cranfield.report.figures.theme import MISSING, altair
 
 if TYPE_CHECKING:
     from cranfield.report.figures.figure import Figure
@@ -63,9 +63,16 @@ def rendered(figure: Figure, suffix: str) -> bytes:
     return bytes(convert.vegalite_to_png(spec, scale=PIXELS, **options))
 
 
-def specification(figure: Figure) -> dict[str, Any]:
-    """Return the figure in Vega-Lite, with the data as rows (charts hold it as text, see `theme.rows`)."""
-    spec: dict[str, Any] = figure.draw().to_dict()
+def specification(figure: Figure, *, validate: bool = True) -> dict[str, Any]:
+    """Return the figure in Vega-Lite, with the data as rows (charts hold it as text, see `theme.rows`).
+
+    To `validate` it against the schema takes longer than to make it.
+    """
+    altair()  # the error says how to install it
+    from altair.utils.schemapi import debug_mode
+
+    with debug_mode(validate):
+        spec: dict[str, Any] = figure.draw().to_dict(validate=validate)
     spec["datasets"] = {name: json.loads(text) for name, text in spec["datasets"].items()}
     return spec
 

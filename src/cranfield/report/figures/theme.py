@@ -166,21 +166,24 @@ def finished(chart: Any, figure: Figure, *, width: float = WIDTH) -> Any:
     )
     return (
         chart.properties(title=title, background="white", usermeta={"cranfield": {"notes": list(figure.notes)}})
-        .configure(font=FONT)
-        .configure_view(stroke=None)
-        .configure_title(
-            anchor="start", frame="group", fontSize=SIZE + 2, fontWeight="bold", offset=10,
-            subtitleFontSize=SIZE - 1, subtitleColor="#444444", subtitlePadding=4,
+        # One call: every further one would copy the whole chart.
+        .configure(
+            font=FONT,
+            view=alt.ViewConfig(stroke=None),
+            title=alt.TitleConfig(
+                anchor="start", frame="group", fontSize=SIZE + 2, fontWeight="bold", offset=10,
+                subtitleFontSize=SIZE - 1, subtitleColor="#444444", subtitlePadding=4,
+            ),
+            axis=alt.AxisConfig(
+                labelFontSize=SIZE, titleFontSize=SIZE, titleFontWeight="normal", titlePadding=8, labelColor=INK,
+                titleColor=INK, domainColor=GREY, tickColor=GREY, gridColor="#e6e6e6", labelFlush=False,
+            ),
+            legend=alt.LegendConfig(
+                labelFontSize=SIZE, titleFontSize=SIZE, titleFontWeight="normal", labelLimit=420, symbolSize=60,
+                symbolStrokeWidth=1.4, symbolOpacity=1, offset=14,
+            ),
+            header=alt.HeaderConfig(labelFontSize=SIZE, titleFontSize=SIZE),
         )
-        .configure_axis(
-            labelFontSize=SIZE, titleFontSize=SIZE, titleFontWeight="normal", titlePadding=8, labelColor=INK,
-            titleColor=INK, domainColor=GREY, tickColor=GREY, gridColor="#e6e6e6", labelFlush=False,
-        )
-        .configure_legend(
-            labelFontSize=SIZE, titleFontSize=SIZE, titleFontWeight="normal", labelLimit=420, symbolSize=60,
-            symbolStrokeWidth=1.4, symbolOpacity=1, offset=14,
-        )
-        .configure_header(labelFontSize=SIZE, titleFontSize=SIZE)
     )  # fmt: skip
 
 

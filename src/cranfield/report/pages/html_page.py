@@ -30,9 +30,20 @@ def source_digest(text: str) -> str:
     return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'"
 
 
-def html_page(title: str, body: str, *, lead: str = "", footer: str = "") -> str:
-    """A page: a heading, a line below it, the body (HTML), and a last line. Text is escaped; the body is not."""
-    style, script = static_text("page.css"), static_text("tables.js")
+def html_page(
+    title: str,
+    body: str,
+    *,
+    lead: str = "",
+    footer: str = "",
+    styles: tuple[str, ...] = ("page.css",),
+    scripts: tuple[str, ...] = ("tables.js",),
+) -> str:
+    """A page: a heading, a line below it, the body (HTML), and a last line. Text is escaped; the body is not.
+
+    `styles` and `scripts` are names of files in `static/`.
+    """
+    style, script = ("\n".join(map(static_text, names)) for names in (styles, scripts))
     policy = (
         f"default-src 'none'; style-src {source_digest(style)}; script-src {source_digest(script)}; base-uri 'none'; "
         "form-action 'none'"

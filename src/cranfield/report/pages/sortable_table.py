@@ -28,7 +28,8 @@ class HtmlColumn:
     header: str
     cells: Sequence[HtmlCell]
     kind: str = "text"
-    """`text`, `name` (which stays in sight on a narrow screen), `number` or `picture`, which does not sort."""
+    """`text`, `short` (on one line), `name` (which stays in sight on a narrow screen), `number` or `picture`, which
+    does not sort."""
     best_first: str = "ascending"
     """The order of the first click."""
     chosen: bool = False
@@ -112,7 +113,8 @@ def _head(column: HtmlColumn) -> str:
 
 
 def _cell(cell: HtmlCell, column: HtmlColumn) -> str:
-    style = {"number": ' class="number"', "name": ' class="name strong"'}.get(column.kind, "")
+    classes = {"number": "number", "name": "name strong", "short": "nowrap"}
+    style = f' class="{classes[column.kind]}"' if column.kind in classes else ""
     key = repr(cell.key) if isinstance(cell.key, float) else str(cell.key)
     return f'<td{style} data-key="{shown_text(key)}">{cell.html}</td>'
 

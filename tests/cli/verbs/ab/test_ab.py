@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,20 @@ def test_analyse_shows_segments_and_draws(cranfield: Cranfield, table: str, tmp_
     assert figure.read_text().startswith("<svg")
     both = cranfield("ab", "analyse", table, "--metric", "revenue", "--segment", "country", "-f", "json")
     assert len(json.loads(both.out)["segments"]["rows"]) == 3
+
+
+def test_analyse_writes_a_report(cranfield: Cranfield, table: str, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    words = ["--metric", "revenue,share(bought)", "--segment", "country"]
+    assert cranfield("ab", "analyse", table, *words, "--report", str(path)).code == 0
+    page = path.read_text("utf-8")
+    assert re.findall(r'<section class="part" id="(\w+)">', page) == ["verdict", "effects", "segments", "methods"]
+    assert "<p>B is better than A: revenue changes by +" in page
+    assert 'data-save="effects.csv"' in page
+    assert not re.search(r"(src|href)=\"(?!#)|https?:", page)
+    wrong = cranfield("ab", "analyse", table, *words, "--report", str(tmp_path / "none" / "r.html"))
+    assert wrong.code == 2
+    assert "does not exist" in wrong.err
 
 
 def test_analyse_names_the_way_out(cranfield: Cranfield, table: str) -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import ab_options, options
-from cranfield.cli.declare import MORE, argument, option
+from cranfield.cli.declare import MORE, RESULT, argument, option
 from cranfield.cli.engine_options import OnEngine
-from cranfield.cli.printing import Plotting
+from cranfield.cli.printing import Plotting, check_page, emit
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class AnalyseVerb(OnEngine, Plotting):
 cranfield ab analyse users.csv --metric revenue --metric clicks/impressions
 cranfield ab analyse users.parquet --metric revenue --covariate revenue=revenue_before --plot effects.svg
 cranfield ab analyse days.csv --unit user --day day --metric revenue --segment country
-cranfield ab analyse log/ -m CTR@5,click-RR
+cranfield ab analyse log/ -m CTR@5,click-RR --report report.html
 cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-of --looks 5 --look 2
 """
 
@@ -52,7 +52,7 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
     )
     lower: list[str] | None = option("--lower METRIC", "Lower values of this metric are better. May be repeated.")
     cap: list[str] | None = option(
-        "--cap COLUMN=MAX", "Set higher values to MAX, a number or a quantile such as p99. May be repeated."
+        "--cap COLUMN=MAX", "Set higher values to MAX, a number or a quantile such as p99. May be repeated.", group=MORE
     )
     segment: list[str] | None = option(
         "--segment COLUMN", "Also show the effects for each value of this column. May be repeated."
@@ -114,8 +114,12 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         "--timezone ZONE", "With -m and --day day: the time zone of days; default: UTC.", group=MORE
     )
 
+    report: str | None = option("--report FILE", "Also write a report, an HTML page in one file.", group=RESULT)
+
     def check(self) -> None:
         super().check()
+        if self.report is not None:
+            check_page(self.report, "--report")
         of_log = {"--events": self.events, "--columns": self.columns, "--zone": self.zone}
         of_table = {"--metric": self.metric, "--unit": self.unit, "--covariate": self.covariate, "--cap": self.cap}
         wrong = [name for name, value in (of_table if self.measures else of_log).items() if value]
@@ -144,6 +148,11 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
             from cranfield.report.figures import describe_arm_effects
 
             describe_arm_effects(result).save(self.plot)
+        if self.report is not None:
+            from cranfield.report.pages.ab_report import ab_report
+            from cranfield.report.pages.report_page import report_page
+
+            emit(report_page(ab_report(result)), self.report, format="html")
         return 1 if result.mismatch else 0
 
     def settings(self) -> dict[str, Any]:

@@ -1,0 +1,173 @@
+"""`cranfield report`: one page with everything about an evaluation."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any
+
+from cranfield import check
+from cranfield.cli import options
+from cranfield.cli.declare import MORE, RESULT, option
+from cranfield.cli.printing import check_page
+from cranfield.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cranfield.report.run_report.experiment import Experiment
+    from cranfield.report.run_report.make_report import Outline
+
+MEASURES = "nDCG@10,AP,RR,P@10"
+
+
+class ReportVerb(options.Source):
+    """Write a report of an evaluation: one HTML file that makes no request, with tables that sort and figures.
+
+    It says what was evaluated (digests of files, rules, warnings), ranks the runs with intervals and groups, compares
+    all pairs, shows topics and what decides between the two best runs, how measures agree, what is not judged, and the
+    methods as a paragraph for a paper with BibTeX. Every table can be saved as CSV, every figure as SVG. The first
+    measure ranks the runs.
+
+    --sections chooses parts of it; --outline reads them, a title and texts from a TOML file with the entries title,
+    introduction, sections and a table notes with text for each section. Sections that need runs are left out with
+    --scores. Figures need the extra `plot`: pip install 'cranfield[plot]'
+    """
+
+    summary = "one page with everything: leaderboard, pairs, topics, methods"
+    examples = """
+cranfield report qrels.txt runs/*.run -o report.html
+cranfield report --sample -o report.html  # try it on the bundled sample collection
+cranfield report qrels.txt runs/*.run -m nDCG@10,AP --teams teams.csv --pool-depth 20 -o report.html
+cranfield report qrels.txt runs/*.run --times times.tsv --topics topics.xml -o report.html
+cranfield report qrels.txt runs/*.run --sections summary,leaderboard,methods -o short.html
+cranfield report --scores scores.csv --outline report.toml -o report.html
+"""
+
+    output: str = option(
+        "--output, -o FILE", "The HTML file to write; - is standard output.", required=True, group=RESULT
+    )
+    sections: str | None = option(
+        "--sections NAMES",
+        "The sections, in this order: {names}; default: all for which there is data.",
+        names="report.run_report.make_report:SECTIONS",
+        group=RESULT,
+    )
+    outline: str | None = option(
+        "--outline FILE", "Title, introduction, sections and notes in a TOML file.", reads=True, group=RESULT
+    )
+    title: str | None = option("--title TEXT", "The heading of the page.", group=RESULT)
+    teams: str | None = option("--teams FILE", "The teams: lines of run, team.", reads=True)
+    times: str | None = option("--times FILE", "The times: lines of run, topic, seconds.", reads=True)
+    topics: str | None = options.topic_texts()
+    pool_depth: int | None = options.pool_depth(
+        "The number of first documents of each run that were judged, for the bias of the pool."
+    )
+    cutoff: int = option(
+        "--cutoff, -k N", "Count unjudged documents in the first N of each list.", default=10, group=MORE
+    )
+    explained: int = option("--explained N", "Number of topics to explain rank by rank.", default=3, group=MORE)
+    test: str = options.significance_test("t", "The test of pairs: {names}.")
+    correction: str | None = option(
+        "--correction NAME",
+        "Correction of p-values: {names}; default: holm, or none for tests of all systems at once.",
+        names="comparison.corrections:CORRECTIONS",
+        group=MORE,
+    )
+    alpha: float = options.alpha()
+    level: float = options.level()
+    resamples: int = options.resamples(10_000, "Number of resamples, for tests that resample.")
+    seed: int = options.seed()
+
+    def check(self) -> None:
+        super().check()
+        from cranfield.comparison.compare import default_correction
+        from cranfield.comparison.registry import find_test
+        from cranfield.comparison.resampling import check_resampling
+        from cranfield.comparison.test_result import check_alpha
+
+        check_alpha("", self.alpha, "--alpha")
+        check_resampling("report", self.resamples, self.seed, None)
+        default_correction(self.correction, find_test(self.test))
+        if not 0 < self.level < 1:
+            raise UsageError(f"--level == {self.level!r}, must be above 0 and below 1, such as 0.95")
+        check.whole("", **{"--cutoff": self.cutoff, "--pool-depth": self.pool_depth})
+        check.not_negative("", **{"--explained": self.explained})
+        self._outline = self._read_outline()
+        figures = any(name not in WITHOUT_FIGURES for name in self._outline.sections or ("topics",))
+        check_page(self.output, figures=figures)
+
+    def _read_outline(self) -> Outline:
+        from dataclasses import replace
+
+        from cranfield.report.run_report.make_report import Outline, section_names
+
+        outline = Outline() if self.outline is None else Outline.read(self.outline)
+        if self.sections is not None:
+            outline = replace(outline, sections=section_names(self.sections))
+        return outline if self.title is None else replace(outline, title=self.title)
+
+    def run(self) -> None:
+        from cranfield.cli.printing import emit
+        from cranfield.report.pages.report_page import report_page
+        from cranfield.report.run_report.make_report import make_report
+
+        emit(report_page(make_report(self._experiment(), self._outline)), self.output, format="html")
+
+    def _experiment(self) -> Experiment:
+        """What was read; its warnings are printed, and are in the report."""
+        import warnings
+
+        from cranfield.collection.topics import Topics
+        from cranfield.errors import NotedWarning, SameRunWarning
+        from cranfield.report.run_report.experiment import Experiment, ReportSettings
+        from cranfield.scores.efficiency import read_times
+
+        names = ("test", "correction", "alpha", "level", "resamples", "seed", "cutoff", "pool_depth", "explained")
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            warnings.simplefilter("ignore", SameRunWarning)  # the leaderboard names these runs
+            parts = self._read()
+        for warning in caught:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
+        # The notes of scores repeat a `NotedWarning`.
+        texts = [str(warning.message) for warning in caught if not issubclass(warning.category, NotedWarning)]
+        return Experiment(
+            **parts,
+            teams=self._teams(parts["scores"].runs),
+            topics=None if self.topics is None else Topics.read(self.topics),
+            settings=ReportSettings(**self.values(*names)),
+            times=None if self.times is None else read_times(self.times),
+            warnings=tuple(dict.fromkeys(texts)),
+        )
+
+    def _teams(self, runs: Sequence[str]) -> dict[str, str] | None:
+        """{run: team} of the runs that have one; a table of other runs only is an error."""
+        if self.teams is None:
+            return None
+        from cranfield.comparison.leaderboard import teams_of_runs
+
+        return {run: team for run, team in teams_of_runs(self.teams, runs).items() if team}
+
+    def _read(self) -> dict[str, Any]:
+        """The scores and their files; from runs also the judgments and the runs, read once for all sections."""
+        from cranfield.cli.measure_names import chosen
+        from cranfield.collection.source import expand
+        from cranfield.evaluation.evaluator import evaluate
+
+        named = self.values("topics", "teams", "times", *SIDE_FILES)
+        side = [(what.replace("_", " "), path) for what, path in named.items() if path and os.path.isfile(path)]
+        if self.scores:
+            return {"scores": self.read_scores(), "files": (*(("scores", path) for path in self.scores), *side)}
+        qrels_path, run_paths = self.files()
+        qrels, runs = self.read_qrels(qrels_path), self.read_runs(run_paths)
+        with self.progress("scoring") as progress:
+            wanted = chosen(self.measures or [MEASURES])
+            scores = evaluate(qrels, runs, wanted, missing=self.missing, progress=progress, **self.join_options())
+        files = (("judgments", qrels_path), *(("run", path) for path in expand(run_paths)), *side)
+        by_name = dict(zip(scores.runs, runs.values(), strict=True))
+        return {"scores": scores, "qrels": qrels, "runs": by_name, "options": self.joining(), "files": files}
+
+
+WITHOUT_FIGURES = ("summary", "evaluated", "pairs", "explain", "judgments", "methods")
+SIDE_FILES = ("intent_probabilities", "intent_types", "topic_numbers", "lengths", "inclusion", "together")
+"""Options that may name a file, whose digest is then in the report."""

@@ -1,0 +1,133 @@
+"""What a paper cites for the measures, tests and methods of a report, as BibTeX."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from cranfield.evaluation.evaluator import as_measures
+from cranfield.measures.base import Measure
+from cranfield.text import one_line
+
+ENTRIES = {
+    "jarvelin2002": (
+        "article", "Kalervo J{\\\"a}rvelin and Jaana Kek{\\\"a}l{\\\"a}inen",
+        "Cumulated gain-based evaluation of {IR} techniques",
+        "journal = {ACM Transactions on Information Systems}, volume = {20}, number = {4}", 2002,
+        "10.1145/582415.582418",
+    ),
+    "buckley2005": (
+        "incollection", "Chris Buckley and Ellen M. Voorhees", "Retrieval System Evaluation",
+        "booktitle = {TREC: Experiment and Evaluation in Information Retrieval}, publisher = {MIT Press}", 2005, "",
+    ),
+    "moffat2008": (
+        "article", "Alistair Moffat and Justin Zobel",
+        "Rank-biased precision for measurement of retrieval effectiveness",
+        "journal = {ACM Transactions on Information Systems}, volume = {27}, number = {1}", 2008,
+        "10.1145/1416950.1416952",
+    ),
+    "student1908": (
+        "article", "Student", "The probable error of a mean",
+        "journal = {Biometrika}, volume = {6}, number = {1}", 1908, "10.1093/biomet/6.1.1",
+    ),
+    "wilcoxon1945": (
+        "article", "Frank Wilcoxon", "Individual comparisons by ranking methods",
+        "journal = {Biometrics Bulletin}, volume = {1}, number = {6}", 1945, "10.2307/3001968",
+    ),
+    "holm1979": (
+        "article", "Sture Holm", "A simple sequentially rejective multiple test procedure",
+        "journal = {Scandinavian Journal of Statistics}, volume = {6}, number = {2}", 1979, "",
+    ),
+    "benjamini1995": (
+        "article", "Yoav Benjamini and Yosef Hochberg",
+        "Controlling the false discovery rate: a practical and powerful approach to multiple testing",
+        "journal = {Journal of the Royal Statistical Society: Series B}, volume = {57}, number = {1}", 1995,
+        "10.1111/j.2517-6161.1995.tb02031.x",
+    ),
+    "kendall1945": (
+        "article", "Maurice G. Kendall", "The treatment of ties in ranking problems",
+        "journal = {Biometrika}, volume = {33}, number = {3}", 1945, "10.1093/biomet/33.3.239",
+    ),
+    "sakai2006": (
+        "inproceedings", "Tetsuya Sakai", "Evaluating evaluation metrics based on the bootstrap",
+        "booktitle = {Proceedings of SIGIR 2006}", 2006, "10.1145/1148170.1148261",
+    ),
+    "webber2009": (
+        "inproceedings", "William Webber and Laurence A. F. Park", "Score adjustment for correction of pooling bias",
+        "booktitle = {Proceedings of SIGIR 2009}", 2009, "10.1145/1571941.1572018",
+    ),
+}  # fmt: skip
+"""{key: (type, authors, title, where, year, DOI)} of works that most reports cite."""
+
+BY_DOI = {entry[5]: key for key, entry in ENTRIES.items() if entry[5]}
+BY_TEST = {"t": "student1908", "wilcoxon": "wilcoxon1945"}
+BY_CORRECTION = {"holm": "holm1979", "bh": "benjamini1995", "benjamini-hochberg": "benjamini1995"}
+
+
+def bibtex(key: str) -> str:
+    """A known work in BibTeX.
+
+    >>> print(bibtex("holm1979").splitlines()[0])
+    @article{holm1979,
+    """
+    kind, authors, title, where, year, doi = ENTRIES[key]
+    fields = [
+        f"author = {{{authors}}}",
+        f"title = {{{title}}}",
+        *re.split(r", (?=\w+ = )", where),
+        f"year = {{{year}}}",
+    ]
+    fields += [f"doi = {{{doi}}}"] if doi else []
+    return f"@{kind}{{{key},\n  " + ",\n  ".join(fields) + "\n}"
+
+
+def reference_of(measure: Measure) -> str:
+    """The reference in the docstring of a measure; empty if there is none.
+
+    >>> reference_of(as_measures("AP")[0])
+    'Buckley & Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation in IR, 2005'
+    """
+    text = re.search(r"References?: (.*?)(?:\n\s*\n|\Z)", type(measure).__doc__ or "", re.DOTALL)
+    return one_line(" ".join(text[1].split())) if text else ""
+
+
+def cited(reference: str, name: str) -> tuple[str, str]:
+    """The key of the first work of a reference, and its BibTeX entry: a known work, or the reference as a note.
+
+    >>> cited("Sakai, SIGIR 2006, doi:10.1145/1148170.1148261", "power")[0]
+    'sakai2006'
+    >>> print(cited("Smith & Jones, A Journal 3, 2031", "X@10")[1])
+    @misc{smith2031,
+      author = {Smith and Jones},
+      note = {Smith \\& Jones, A Journal 3, 2031},
+      year = {2031}
+    }
+    """
+    first = reference.partition(";")[0].strip()
+    doi = re.search(r"doi:(\S+?)[.,;]?$", first)
+    if doi and doi[1] in BY_DOI:
+        return BY_DOI[doi[1]], bibtex(BY_DOI[doi[1]])
+    if first.startswith("Buckley & Voorhees, Retrieval System Evaluation"):
+        return "buckley2005", bibtex("buckley2005")
+    year = re.search(r"\b(1[89]|20)\d\d\b", first)
+    authors = first.partition(",")[0]
+    surname = re.sub(r"[^a-z]", "", authors.split()[0].casefold()) if authors else ""
+    key = f"{surname or re.sub(r'[^a-z]', '', name.casefold()) or 'work'}{year[0] if year else ''}"
+    note = re.sub(r",? ?doi:\S+$", "", first).replace("&", "\\&")
+    fields = [f"author = {{{authors.replace(' & ', ' and ').replace(' et al.', ' and others')}}}", f"note = {{{note}}}"]
+    fields += [f"year = {{{year[0]}}}"] if year else []
+    fields += [f"doi = {{{doi[1]}}}"] if doi else []
+    return key, f"@misc{{{key},\n  " + ",\n  ".join(fields) + "\n}"
+
+
+def citations_of(measures: Iterable[str]) -> dict[str, tuple[str, str]]:
+    """{measure: (key, entry)} of the measures that name a reference."""
+    works = {}
+    for name in measures:
+        try:
+            (measure,) = as_measures(name)
+        except Exception:  # a score file may hold numbers under any name
+            continue
+        if reference := reference_of(measure):
+            works[name] = cited(reference, name)
+    return works

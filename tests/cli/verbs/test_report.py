@@ -1,0 +1,134 @@
+"""`cranfield report`: the page from runs and from scores, chosen sections, and clear errors."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from cranfield.errors import UsageError
+from cranfield.report.figures import saving, theme
+from cranfield.report.run_report.make_report import SECTIONS
+from cranfield.samples import Sample
+from tests.cli.conftest import Cranfield
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, collection: Sample) -> None:
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(collection.qrels, "qrels.txt")
+    for run in collection.runs:
+        shutil.copy(run, ".")
+
+
+def sections(path: str) -> list[str]:
+    return re.findall(r'<section class="part" id="(\w+)">', Path(path).read_text("utf-8"))
+
+
+def test_all_sections_are_in_the_page(cranfield: Cranfield) -> None:
+    Path("times.tsv").write_text("".join(f"{run}\t101\t0.5\n" for run in ("bm25", "dense", "fusion")))
+    done = cranfield(
+        "report",
+        "qrels.txt",
+        "bm25.run",
+        "dense.run",
+        "fusion.run",
+        "--times",
+        "times.tsv",
+        "--pool-depth",
+        "5",
+        "-o",
+        "r.html",
+    )
+    assert done.code == 0, done.err
+    assert sections("r.html") == list(SECTIONS)
+    page = Path("r.html").read_text("utf-8")
+    assert done.err.count("missing from runs") == 1  # the warning is printed once, and is in the page
+    assert "topics missing from runs, scored as empty lists: dense (1 topic: 114)" in page
+    assert "Not computed" not in page
+    assert page.count("<svg role=") >= 5
+
+
+def test_chosen_sections_only_in_their_order(cranfield: Cranfield) -> None:
+    done = cranfield("report", "qrels.txt", "bm25.run", "dense.run", "--sections", "pairs,summary", "-o", "r.html")
+    assert done.code == 0
+    assert sections("r.html") == ["pairs", "summary"]
+
+
+def test_scores_and_an_outline(cranfield: Cranfield) -> None:
+    Path("scores.csv").write_text("topic,x,y\n1,0.2,0.4\n2,0.3,0.6\n3,0.1,0.7\n")
+    Path("report.toml").write_text('title = "Mine"\nsections = ["leaderboard", "evaluated"]\n')
+    done = cranfield("report", "-s", "scores.csv", "-m", "AP", "--outline", "report.toml", "-o", "r.html")
+    assert done.code == 0, done.err
+    assert sections("r.html") == ["leaderboard", "evaluated"]
+    page = Path("r.html").read_text("utf-8")
+    assert "<h1>Mine</h1>" in page
+    # printf 'topic,x,y\n1,0.2,0.4\n2,0.3,0.6\n3,0.1,0.7\n' | sha256sum
+    assert "639c00d2d8d2b69c20a3803dada4d82d261892a536ea6bd2507228d84886f22c" in page
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["qrels.txt", "-o", "r.html"], "no run to score against qrels.txt"),
+        (["qrels.txt", "bm25.run", "--sections", "leaderbord", "-o", "r.html"], "did you mean 'leaderboard'?"),
+        (
+            ["qrels.txt", "bm25.run", "--sections", ",", "-o", "r.html"],
+            "no section given; there are summary, evaluated",
+        ),
+        (["qrels.txt", "bm25.run", "-o", "none/r.html"], "--output none/r.html: the folder none does not exist"),
+        (["qrels.txt", "bm25.run", "-o", "."], "--output . is a folder"),
+        (["qrels.txt", "bm25.run", "--level", "2", "-o", "r.html"], "--level == 2.0, must be above 0 and below 1"),
+        (["qrels.txt", "bm25.run", "--pool-depth", "0", "-o", "r.html"], "--pool-depth == 0"),
+        (["qrels.txt", "bm25.run"], "--output"),
+    ],
+)
+def test_mistakes_are_named(cranfield: Cranfield, words: list[str], message: str) -> None:
+    done = cranfield("report", *words)
+    assert done.code == 2
+    assert message in done.err
+    assert not Path("r.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--teams", "none.txt: no such file"),
+        ("--topics", "none.txt: no such file"),
+        ("--times", "none.txt: no such file"),
+    ],
+)
+def test_a_file_that_is_missing_is_an_error_and_not_a_note(cranfield: Cranfield, option: str, message: str) -> None:
+    done = cranfield("report", "qrels.txt", "bm25.run", "dense.run", option, "none.txt", "-o", "r.html")
+    assert done.code == 1
+    assert message in done.err
+    assert not Path("r.html").exists()
+
+
+def test_teams_of_other_runs_are_an_error(cranfield: Cranfield) -> None:
+    Path("teams.csv").write_text("bm26,red\n")
+    done = cranfield("report", "qrels.txt", "bm25.run", "dense.run", "--teams", "teams.csv", "-o", "r.html")
+    assert done.code == 2
+    assert "did you mean 'bm25'?" in done.err
+
+
+def test_without_the_packages_for_figures_the_error_says_what_to_install(
+    cranfield: Cranfield, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def missing() -> None:
+        raise UsageError(theme.MISSING)
+
+    monkeypatch.setattr(saving, "converter", missing)
+    done = cranfield("report", "qrels.txt", "bm25.run", "-o", "r.html")
+    assert done.code == 2
+    assert "pip install 'cranfield[plot]'" in done.err
+    # Sections without figures need no further packages.
+    done = cranfield("report", "qrels.txt", "bm25.run", "--sections", "summary,pairs,methods", "-o", "r.html")
+    assert done.code == 0, done.err
+
+
+def test_one_run_makes_a_report(cranfield: Cranfield) -> None:
+    assert cranfield("report", "qrels.txt", "bm25.run", "-o", "r.html").code == 0
+    assert "there is one run, so there are no pairs to compare" in Path("r.html").read_text("utf-8")
