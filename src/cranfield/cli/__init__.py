@@ -95,7 +95,7 @@ GROUPS = {
         "which system do users prefer?",
         "compare systems by clicks on lists that mix their results; see: cranfield interleave help",
         "cranfield interleave analyse log.jsonl",
-        ("make", "simulate", "analyse", "power"),
+        ("make", "simulate", "analyse", "power", "reuse"),
     ),
     "clicks": Group(
         "models of clicks",

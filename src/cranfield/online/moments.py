@@ -168,13 +168,13 @@ def moments_of_sets(frame: Any, sets: Mapping[str, Sequence[str]], by: Iterable[
     result = scan.run(shifts)
     if not scan.complete:
         result = scan.run(shifts)
-    lost = {label: _lost(one, shifts) for label, one in result.items()}
+    lost = {label: shift_distance(one, shifts) for label, one in result.items()}
     for _ in range(SCANS):
         if not any((one > FAR).any() for one in lost.values()):
             break
         shifts = _better_shifts(result, lost, shifts)
         for label, again in scan.run(shifts).items():
-            now = _lost(again, shifts)
+            now = shift_distance(again, shifts)
             better = now < lost[label]
             result[label], lost[label] = _chosen(again, result[label], better), np.minimum(now, lost[label])
     return result
@@ -255,7 +255,7 @@ class _Scan:
             else:
                 first[:, i] = column
         shift = np.array([shifts[name] for name in names])
-        return _moments(tuple(names), self.keys, groups, n, rows, first, second, shift)
+        return moments_from_sums(tuple(names), self.keys, groups, n, rows, first, second, shift)
 
     def _keys(self, s: int, names: Sequence[str]) -> Iterable[tuple[str, tuple[str, ...]]]:
         """The name of each sum that a set needs, and the columns that it multiplies; complete sets share their sums."""
@@ -269,7 +269,7 @@ class _Scan:
         return first * second[0] if second else first
 
 
-def _lost(moments: Moments, shifts: Mapping[str, float]) -> Array:
+def shift_distance(moments: Moments, shifts: Mapping[str, float]) -> Array:
     """How far the shifts are from the means of each group: the largest squared distance in variances of the column."""
     distance = np.abs(moments.mean - np.array([shifts[name] for name in moments.names]))
     distance = np.where(distance > ROUNDING * np.abs(moments.mean), distance, 0.0)
@@ -325,7 +325,7 @@ def fetched(frame: Any) -> Any:
     return frame.collect("pyarrow").to_native()
 
 
-def _moments(
+def moments_from_sums(
     names: tuple[str, ...],
     by: tuple[str, ...],
     groups: tuple[Group, ...],

@@ -114,6 +114,20 @@ def test_a_new_run_on_logged_clicks(cranfield: Cranfield, log: str, tmp_path: Pa
     assert rows["IPS"] == pytest.approx((0.5 + 2 + 1) / 2)
 
 
+def test_each_run_has_the_logged_value_of_its_own_queries(cranfield: Cranfield, log: str, tmp_path: Path) -> None:
+    (tmp_path / "one.run").write_text("cats Q0 d2 1 2 one\ncats Q0 d1 2 1 one\n")
+    (tmp_path / "two.run").write_text("cats Q0 d2 1 2 two\ndogs Q0 d3 1 1 two\n")
+    words = ["offpolicy", log, "--examined", "1,0.5,0.25", "--least-ess", "0", "-f", "json", "--quiet"]
+    both = [word for name in ("one", "two") for word in ("--run", str(tmp_path / f"{name}.run"))]
+    together = {row["policy"]: row["logged"] for row in json.loads(cranfield(*words, *both).out)["rows"]}
+    alone = [json.loads(cranfield(*words, *both[i : i + 2]).out) for i in (0, 2)]
+    assert together == {row["policy"]: one["logged"] for one in alone for row in one["rows"]}
+    assert together["one"] != together["two"]
+    table = cranfield(*words[:-3], *both).out
+    assert "logged, rows of one" in table
+    assert "logged, rows of two" in table
+
+
 def test_policies_and_runs_need_their_options(cranfield: Cranfield, log: str) -> None:
     assert "give the new policies: --policy NAME, or --run FILE" in cranfield("offpolicy", log).err
     assert "--run needs the probabilities of examination" in cranfield("offpolicy", log, "--run", log).err

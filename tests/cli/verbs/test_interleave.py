@@ -1,10 +1,12 @@
-"""`cranfield interleave`: make, simulate, analyse, power."""
+"""`cranfield interleave`: make, simulate, analyse, power, reuse."""
 
 import json
 from pathlib import Path
 
 import pytest
 
+from cranfield.collection.run import read_runs
+from cranfield.online.interleaving import read_records, reuse_history
 from cranfield.samples import sample
 
 from ..conftest import Cranfield
@@ -128,3 +130,53 @@ def test_clicks_users_and_queries_come_from_a_log_of_live_traffic(cranfield: Cra
     wins = [places[0]["team"] for places in shown].count("bm25")
     assert [whole["rows"][0][name] for name in ("wins", "ties", "losses")] == [wins, 0, 3 - wins]
     assert "3 impressions, 2 users, 3 queries" in whole["notes"]
+
+
+def test_old_clicks_are_used_for_new_runs(cranfield: Cranfield, tmp_path: Path) -> None:
+    log, old = str(tmp_path / "log.jsonl"), [word for run in FILES[1:] for word in ("--old", run)]
+    words = ["--methods", "probabilistic(tau=1)", "--impressions", "200", "--log", log, "--users", "20"]
+    assert cranfield("interleave", "simulate", *FILES, *words, "--quiet").code == 0
+    # the old runs again: every weight is 1, and the difference is that of the log itself
+    again = json.loads(cranfield("interleave", "reuse", log, *FILES[1:], *old, "-f", "json", "--quiet").out)
+    pair = json.loads(cranfield("interleave", "analyse", log, "-f", "json", "--quiet").out)["rows"][0]
+    assert (again["impressions"], again["effective"]) == (200, pytest.approx(200))
+    assert again["difference"] == pytest.approx(pair["credit"])
+    # the same by hand for a run that was not shown
+    third = list(sample().runs)[2]
+    done = cranfield("interleave", "reuse", log, third, FILES[1], *old, "-f", "json", "--quiet")
+    runs = read_runs([*FILES[1:], third])
+    first = {(run.name, topic): run.ordered_docs(topic)[:10] for run in runs for topic in run.topics}
+    history = [
+        (
+            {name: first[name, str(one.query)] for name in one.record.systems},
+            one.record.documents,
+            {click if isinstance(click, str) else one.record.documents[click - 1] for click in one.clicks or ()},
+            {run.name: first[run.name, str(one.query)] for run in (runs[2], runs[0])},
+        )
+        for one in read_records(log)
+        if all((run.name, str(one.query)) in first for run in runs)
+    ]
+    expected = reuse_history(history, tau=1.0)
+    row = json.loads(done.out)
+    assert (row["difference"], row["effective"]) == (
+        pytest.approx(expected.difference),
+        pytest.approx(expected.effective),
+    )
+
+
+def test_lists_that_were_not_mixed_are_not_used_again(cranfield: Cranfield, tmp_path: Path) -> None:
+    log = str(tmp_path / "log.jsonl")
+    old = [word for run in FILES[1:] for word in ("--old", run)]
+    make = ["interleave", "make", *FILES[1:], "--topics", "101", "-o", log, "--quiet"]
+    empty = tmp_path / "clicks.csv"
+    empty.write_text("query_id,doc\n")
+    reuse = ["interleave", "reuse", log, *FILES[1:], "--clicks", str(empty)]
+    cranfield(*make, "--method", "team-draft")
+    assert "only lists of probabilistic can be used again" in cranfield(*reuse, *old).err
+    cranfield(*make, "--method", "probabilistic", "--depth", "20")
+    done = cranfield(*reuse, *old)
+    assert "are not those that were mixed" in done.err
+    assert "--depth N" in done.err
+    assert cranfield(*reuse, *old, "--depth", "20").code == 0
+    assert "must be two" in cranfield("interleave", "reuse", log, FILES[1], *old).err
+    assert "--old RUN --old RUN" in cranfield("interleave", "reuse", log, *FILES[1:]).err

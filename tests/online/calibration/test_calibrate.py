@@ -247,6 +247,25 @@ def test_a_click_measure_gets_the_parameters_of_its_model(duck: Engine) -> None:
     assert result.name.startswith("uPBM(attractive={0:")
 
 
+@pytest.mark.parametrize("name", ["uPBM", "uDCM", "uUBM"])
+def test_parameters_of_ranks_count_what_was_shown_there(duck: Engine, name: str) -> None:
+    made = pages(3, 200)
+    for one in made[:50]:  # shorter lists
+        one["docs"], one["clicks"] = one["docs"][:4], [click for click in one["clicks"] if click[0] <= 4]
+    qrels = {f"t{i}": {f"t{i}d{k}": k % 3 for k in range(10)} for i in range(40)}
+    n = {one.of: one.n for one in calibrate(made_log(duck, made), name, qrels).parameters if "rank" in one.of}
+    clicked = [{click[0] for click in one["clicks"]} for one in made]
+    for rank in (1, 3, 7):
+        shown = [clicks for one, clicks in zip(made, clicked, strict=True) if len(one["docs"]) >= rank]
+        if name == "uPBM":
+            assert n[f"rank {rank}"] == len(shown)
+        elif name == "uDCM":  # readers go on, or not, after a click
+            assert n[f"rank {rank}"] == sum(rank in clicks for clicks in shown)
+        else:
+            none_above = sum(not any(place < rank for place in clicks) for clicks in shown)
+            assert n[f"rank {rank}, no click above"] == none_above
+
+
 @pytest.mark.parametrize("name", ["uUBM", "uDCM", "rrDCM", "uCCM", "rrCCM", "uDBN", "rrDBN", "EBU", "uSDBN", "rrSDBN"])
 def test_every_click_measure_can_be_calibrated(duck: Engine, name: str) -> None:
     qrels = {f"t{i}": {f"t{i}d{k}": k % 3 for k in range(10)} for i in range(40)}

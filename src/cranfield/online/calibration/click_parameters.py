@@ -66,7 +66,7 @@ def calibrate_click_measure(
     for parameter, of_model in BY_RANK.get(model.model, {}).items():
         values = model.value(of_model)
         places = _places(model.model, len(values))
-        shown = np.full(len(values), model.impressions)
+        shown = model.observations.get(of_model, np.zeros(len(values)))
         estimates += [
             Estimated(
                 parameter, place, float(values.value[i]), float(values.low[i]), float(values.high[i]), int(shown[i])

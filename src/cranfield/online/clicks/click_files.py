@@ -33,6 +33,7 @@ def save_click_model(model: ClickModel, path: PathLike) -> None:
         "values": {
             name: {"value": each.value, "low": each.low, "high": each.high} for name, each in model.values.items()
         },
+        "observations": dict(model.observations),
         "notes": list(model.notes),
     }
     text = json.dumps(plain(content), ensure_ascii=False, allow_nan=False)
@@ -79,9 +80,11 @@ def _model(content: dict[str, Any]) -> ClickModel:
     for name in ("prior", "rank_prior"):
         fit[name] = tuple(fit[name])
     shown, clicked = (_numbers(pairs[name]) for name in ("shown", "clicked"))
+    observations = {name: _numbers(counts) for name, counts in content.get("observations", {}).items()}
     return ClickModel(
         kind.name, names, values, int(content["ranks"]), shown, clicked,
-        float("nan") if log_likelihood is None else float(log_likelihood), **fit, notes=tuple(content["notes"]),
+        float("nan") if log_likelihood is None else float(log_likelihood), **fit,
+        observations=observations, notes=tuple(content["notes"]),
     )  # fmt: skip
 
 

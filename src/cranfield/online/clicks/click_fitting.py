@@ -10,6 +10,7 @@ import numpy as np
 from cranfield.errors import NotedWarning, UsageError, warn_caller
 from cranfield.online.clicks.click_kinds import (
     BROWSING,
+    CONTINUATION,
     EXAMINATION,
     RANK,
     ClickKind,
@@ -77,7 +78,7 @@ def fit_clicks(
     return ClickModel(
         kind.name, data.names, fit.values, data.ranks, shown, clicked, fit.log_likelihood, len(fit.trace),
         fit.converged, settings.level, settings.exact, settings.prior, settings.rank_prior, settings.clicks, part,
-        fit.trace, tuple(notes),
+        fit.trace, _observations(kind, data), tuple(notes),
     )  # fmt: skip
 
 
@@ -100,6 +101,23 @@ def counted_clicks(
             return read_cells(rows)
         pages = read_pages(rows)
     return pages.first_clicks() if settings.clicks == "first" else pages
+
+
+def _observations(kind: ClickKind, data: Cells | Pages) -> dict[str, Array]:
+    """How many documents each parameter of ranks or places is based on."""
+    counts = {}
+    for parameter, scope in kind.parameters.items():
+        if scope == BROWSING:
+            from cranfield.online.clicks.models.user_browsing import browsing_cells
+
+            assert isinstance(data, Pages)
+            _, place, shown, _ = browsing_cells(data)
+            counts[parameter] = np.bincount(place, shown, data.ranks * (data.ranks + 1) // 2)
+        elif scope == RANK:
+            cells = data.cells() if isinstance(data, Pages) else data
+            which = cells.clicked if parameter == CONTINUATION else cells.shown
+            counts[parameter] = np.bincount(cells.rank - 1, which, data.ranks)
+    return counts
 
 
 def _cautions(kind: ClickKind, fit: Fit, settings: ClickSettings, clicks: float) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -54,6 +54,8 @@ class ClickModel(Record):
     held_out: Mapping[str, Any] | None = None
     """How sessions were held out of the fit: `share`, `seed` and `by`; None if none were."""
     trace: tuple[float, ...] = ()
+    observations: Mapping[str, Array] = field(default_factory=dict)
+    """{parameter of ranks or places: documents shown there, or clicked there for a continuation}; may be empty."""
     notes: tuple[str, ...] = ()
 
     @property

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cranfield import _core
 from cranfield.online.engines.table_source import REMOTE_MARK, find_table
 from cranfield.online.experiments.unit_table import ARM
-from cranfield.online.moments import FAR, Moments, _lost, _moments
+from cranfield.online.moments import FAR, Moments, moments_from_sums, shift_distance
 from cranfield.types import Array
 
 Whole = NDArray[np.int32]
@@ -138,8 +138,10 @@ def _of_sets(
     result = {}
     for label, names in sets.items():
         at = [place[name] for name in names]
-        own = _moments(tuple(names), (ARM,), groups, rows, rows, first[:, at], square[:, at][:, :, at], shift[at])
-        if (_lost(own, dict(zip(names, shift[at].tolist(), strict=True))) > FAR).any():
+        own = moments_from_sums(
+            tuple(names), (ARM,), groups, rows, rows, first[:, at], square[:, at][:, :, at], shift[at]
+        )
+        if (shift_distance(own, dict(zip(names, shift[at].tolist(), strict=True))) > FAR).any():
             return None
         result[label] = own
     return result

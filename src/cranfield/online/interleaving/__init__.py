@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from cranfield.online.interleaving.attribution_log import read_records as read_records
     from cranfield.online.interleaving.attribution_log import write_records as write_records
     from cranfield.online.interleaving.history_reuse import reuse_history as reuse_history
+    from cranfield.online.interleaving.history_reuse import reuse_logged as reuse_logged
     from cranfield.online.interleaving.interleaved import Interleaved as Interleaved
     from cranfield.online.interleaving.interleaved import Interleaver as Interleaver
     from cranfield.online.interleaving.interleaved import credit as credit
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "attribution_log": ("read_records", "write_records"),
-    "history_reuse": ("reuse_history",),
+    "history_reuse": ("reuse_history", "reuse_logged"),
     "interleaved": ("Interleaved", "Interleaver", "credit", "interleave"),
     "interleaving_analysis": ("analyse_interleaving",),
     "interleaving_power": ("interleaving_power",),

@@ -179,7 +179,7 @@ def count_logged(
     seen: dict[str, int] = {}
     not_shown: list[str] = []
     for logged in cast(Iterable[LoggedList], lists):
-        _add(out, logged, _clicks_of(logged, known, origin, seen), not_shown, origin)
+        _add(out, logged, clicks_of(logged, known, origin, seen), not_shown, origin)
     if not out.credit:
         raise DataError(origin, None, f"no lists, expected lines that hold {EXPECTED}")
     notes = [f"method: {listed(out.methods)}" if len(out.methods) == 1 else f"methods: {listed(out.methods)}"]
@@ -204,9 +204,10 @@ def count_logged(
     return count_preferences(out.systems, np.array(out.credit), users, queries, notes)
 
 
-def _clicks_of(
+def clicks_of(
     logged: LoggedList, known: Mapping[str, Any] | None, origin: str, seen: dict[str, int]
 ) -> Iterable[str | int]:
+    """The clicks on a list, from its record or from those that are known; `seen` are the lines of earlier lists."""
     if logged.query_id is not None:
         if logged.query_id in seen:
             first = seen[logged.query_id]

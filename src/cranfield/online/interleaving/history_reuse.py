@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from cranfield.errors import UsageError
-from cranfield.online.interleaving.interleaved import check_repeated
+from cranfield.collection.run import Run
+from cranfield.collection.source import PathLike, shown_path
+from cranfield.errors import DataError, UsageError
+from cranfield.online.interleaving.attribution_log import LoggedList, clicks_of, read_clicks, read_records
+from cranfield.online.interleaving.interleaved import check_repeated, digest
+from cranfield.online.interleaving.mixing_methods import MixingMethod
 from cranfield.record import OneRow, one_row
 from cranfield.text import counted
 from cranfield.types import Array
@@ -134,3 +140,90 @@ def reuse_history(
         notes.append(f"{counted(cut, 'weight')} cut to {most_weight:g}, so the estimate is biased")
     impossible = int((np.array(weights) == 0).sum())
     return ReusedHistory(names[0], names[1], mean, mean - error, mean + error, n, effective, impossible, tuple(notes))
+
+
+def reuse_logged(
+    records: PathLike,
+    old: Sequence[Run],
+    new: Sequence[Run],
+    clicks: PathLike | None = None,
+    *,
+    depth: int | None = None,
+    order: str = "score",
+    precision: int = 64,
+    most_weight: float | None = None,
+    level: float = 0.95,
+) -> ReusedHistory:
+    """`reuse_history` for a file of attribution records and runs; the query of a record is the topic of the runs.
+
+    old: the runs that were mixed; their lists must have the digests of the records. new: two runs. clicks: a file, if
+    the records do not hold their clicks. depth: how many documents of each run were mixed; default: the length of the
+    lists. Clicks on documents that were not shown, and queries for which a new run has no list, are left out and
+    counted in the notes.
+    """
+    origin = shown_path(os.fspath(records))
+    known = None if clicks is None else read_clicks(clicks)
+    runs = {**{run.name: run for run in new}, **{run.name: run for run in old}}
+    topics = {name: frozenset(run.topics) for name, run in runs.items()}
+
+    @cache
+    def first(name: str, query: str | None, depth: int) -> list[str]:
+        if query not in topics[name]:
+            return []
+        return [one.doc for one in runs[name].ranking(query, order, precision)[:depth]]
+
+    seen: dict[str, int] = {}
+    history, taus, without, strange = [], set(), 0, 0
+    for logged in read_records(records):
+        record = logged.record
+        method = MixingMethod.of(record.method)
+        values = dict(method.values)
+        if method.name != "probabilistic" or not values["replacement"]:
+            raise DataError(origin, logged.line, f"a list of {method}; only lists of probabilistic can be used again")
+        taus.add(float(values["tau"]))
+        clicked = [*clicks_of(logged, known, origin, seen)]
+        documents = [click if isinstance(click, str) else _at(record.documents, click) for click in clicked]
+        kept = {doc for doc in documents if doc in record.documents}
+        strange += sum(doc not in kept for doc in documents)
+        mixed = {name: first(name, logged.query, depth or record.length) for name in _mixed(logged, old, origin)}
+        _check_lists(logged, mixed, origin)
+        wanted = {run.name: first(run.name, logged.query, depth or record.length) for run in new}
+        if not all(wanted.values()):
+            without += 1
+            continue
+        history.append((mixed, record.documents, kept, wanted))
+    if len(taus) > 1:
+        raise DataError(origin, None, f"lists with different tau: {', '.join(f'{tau:g}' for tau in sorted(taus))}")
+    if not history:
+        raise DataError(origin, None, "the new runs have no list for any query of the records; are these the topics?")
+    result = reuse_history(history, tau=taus.pop(), most_weight=most_weight, level=level)
+    notes = list(result.notes)
+    if without:
+        notes.append(f"{counted(without, 'impression')} left out, for whose query a new run has no list")
+    if strange:
+        notes.append(f"{counted(strange, 'click')} on documents that were not shown left out")
+    return replace(result, notes=tuple(notes))
+
+
+def _mixed(logged: LoggedList, old: Sequence[Run], origin: str) -> tuple[str, ...]:
+    """The names of the runs that were mixed, which must all be given."""
+    names = [run.name for run in old]
+    for name in logged.record.systems:
+        if name not in names:
+            raise DataError(origin, logged.line, f"the list mixes {name!r}, which is not among {', '.join(names)}")
+    return logged.record.systems
+
+
+def _check_lists(logged: LoggedList, mixed: Mapping[str, Sequence[str]], origin: str) -> None:
+    """Raise an error if a run does not have the list that was mixed."""
+    for (name, documents), recorded in zip(mixed.items(), logged.record.digests, strict=True):
+        if digest(documents) != recorded:
+            raise DataError(
+                origin, logged.line,
+                f"the first {len(documents)} documents of {name!r} for {logged.query!r} are not those that were mixed; "
+                "if more or fewer were, give depth=",
+            )  # fmt: skip
+
+
+def _at(documents: Sequence[str], position: int) -> str | None:
+    return documents[position - 1] if 1 <= position <= len(documents) else None

@@ -23,6 +23,7 @@ from cranfield.online.policies.policy_estimates import (
     ESTIMATORS,
     MODEL_ERROR,
     Estimate,
+    Logged,
     OffPolicy,
     estimates_of,
     logged_value,
@@ -90,7 +91,7 @@ def off_policy(
     notes = list(logged.notes)
     estimates: list[Estimate] = []
     verdicts = []
-    base: tuple[float, float, float] | None = None
+    logged_on: list[Logged] = []
     count = clusters = 0
     for policy in wanted:
         name = policy if policy in logged.every else os.path.splitext(os.path.basename(policy))[0]
@@ -104,8 +105,8 @@ def off_policy(
         of_policy = estimates_of(name, sums, "reward", level, least_ess)
         estimates += of_policy
         verdicts.append(verdict(name, of_policy, least_ess, level))
-        base = logged_value(sums, "reward", level)
         clusters, count = int(sums.n[0]), round(float(sums.n[0] * sums.mean[0, sums.column("n")]))
+        logged_on.append(Logged(name, *logged_value(sums, "reward", level), count))
         notes += [*about, *_notes_on_weights(name, sums, extremes, count, clip, level)]
         if "direct_influence" in sums.names:
             notes.append(MODEL_ERROR)
@@ -113,13 +114,12 @@ def off_policy(
             notes.append(f"{name}: predictions are taken as given, so that their error is not in the intervals")
         else:
             notes.append(f"{name}: no predictions (columns model and {name}_model), so no direct and no DR estimate")
-    assert base is not None
     used = {estimate.estimator for estimate in estimates}
     notes += [f"{name}: {text}" for name, text in ESTIMATORS.items() if name in used]
     unit = independent or "row"
     notes.append(f"{level:.0%} intervals by {counted(clusters, 'cluster')} ({unit}), {count:,} rows; delta method, t")
     return OffPolicy(
-        tuple(estimates), count, clusters, unit, *base, level, clip, least_ess, tuple(verdicts),
+        tuple(estimates), tuple(logged_on), clusters, unit, level, clip, least_ess, tuple(verdicts),
         tuple(dict.fromkeys(notes)),
     )  # fmt: skip
 

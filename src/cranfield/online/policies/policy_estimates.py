@@ -46,6 +46,18 @@ class Estimate:
     """Whether the effective sample size is too small; the numbers are then NaN."""
 
 
+@dataclass(frozen=True)
+class Logged:
+    """The mean reward of the logged policy, on the rows that a new policy is estimated from."""
+
+    policy: str
+    """The new policy."""
+    value: float
+    low: float
+    high: float
+    rows: int
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class OffPolicy(Record):
     """What new policies would be worth, estimated from a log of another policy."""
@@ -53,14 +65,11 @@ class OffPolicy(Record):
     facts = ("rows", "clusters", "cluster", "logged", "logged_low", "logged_high", "level", "clip", "least_ess")
 
     estimates: tuple[Estimate, ...]
-    rows: int
+    logged_on: tuple[Logged, ...]
+    """The logged policy on the rows of each new one: a run without a list for a query leaves the query out."""
     clusters: int
     cluster: str
     """What is independent: the column of users or contexts, or `row`."""
-    logged: float
-    """The mean reward of the logged policy."""
-    logged_low: float
-    logged_high: float
     level: float
     clip: float
     least_ess: float
@@ -68,13 +77,32 @@ class OffPolicy(Record):
     notes: tuple[str, ...]
 
     @property
+    def logged(self) -> float:
+        """The mean reward of the logged policy, on the rows of the first new one."""
+        return self.logged_on[0].value
+
+    @property
+    def logged_low(self) -> float:
+        return self.logged_on[0].low
+
+    @property
+    def logged_high(self) -> float:
+        return self.logged_on[0].high
+
+    @property
+    def rows(self) -> int:
+        """The rows that the first new policy is estimated from."""
+        return self.logged_on[0].rows
+
+    @property
     def refused(self) -> tuple[str, ...]:
         """The policies for which an estimate is refused because the effective sample size is too small."""
         return tuple(dict.fromkeys(estimate.policy for estimate in self.estimates if estimate.refused))
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """policy, estimator, value, low, high, change, change low, change high, effective n, refused."""
+        """policy, estimator, value, low, high, change, change low, change high, effective n, refused, logged."""
         every = self.estimates
+        logged = {one.policy: one.value for one in self.logged_on}
         return {
             "policy": np.array([one.policy for one in every], dtype=object),
             "estimator": np.array([one.estimator for one in every], dtype=object),
@@ -86,18 +114,22 @@ class OffPolicy(Record):
             "change high": np.array([one.change_high for one in every], dtype=np.float64),
             "effective n": np.array([one.ess for one in every], dtype=np.float64),
             "refused": np.array([one.refused for one in every], dtype=bool),
+            "logged": np.array([logged[one.policy] for one in every], dtype=np.float64),
         }
 
     def table(self) -> Table:
-        """A row for the logged policy, and one per new policy and estimator."""
+        """A row for the logged policy, or one for each new policy if their rows differ; and one per estimate."""
         heads = (
             Column("policy"), Column("estimator"), Column("value", "number", "higher"), Column("low", "number"),
             Column("high", "number"), Column("change", "number"), Column("change low", "number"),
             Column("change high", "number"), Column("effective n", "number"),
         )  # fmt: skip
+        alike = len({(one.value, one.low, one.high, one.rows) for one in self.logged_on}) == 1
         rows: list[tuple[Cell, ...]] = [
-            ("logged", "mean", self.logged, self.logged_low, self.logged_high, None, None, None, float(self.rows))
-        ]
+            ("logged" if alike else f"logged, rows of {one.policy}", "mean", one.value, one.low, one.high,
+             None, None, None, float(one.rows))
+            for one in (self.logged_on[:1] if alike else self.logged_on)
+        ]  # fmt: skip
         for one in self.estimates:
             numbers = [one.value, one.low, one.high, one.change, one.change_low, one.change_high, one.ess]
             cells: list[Cell] = [None if np.isnan(number) else number for number in numbers]

@@ -20,6 +20,7 @@ from cranfield.online.policies.policy_estimates import (
     ESTIMATORS,
     MODEL_ERROR,
     Estimate,
+    Logged,
     OffPolicy,
     Part,
     estimates_of,
@@ -101,8 +102,8 @@ def off_policy_runs(
     verdicts, notes = [], [f"{utility}: {UTILITIES[utility]}, down to rank {depth}"]
     notes += [f"{name}: {text}" for name, text in ESTIMATORS.items() if name != "SNIPS"]
     notes.append(f"{MODEL_ERROR}; the probabilities of examination are taken as known")
-    base: tuple[float, float, float] | None = None
-    count = users = 0
+    logged_on: list[Logged] = []
+    users, sizes = 0, []
     for run in runs:
         new = engine.keep(run_table(log, run, depth).join(ranks, on="rank", how="left"))
         queries = engine.keep(every_query.join(new.select("topic").unique(), on="topic", how="inner"))
@@ -155,8 +156,9 @@ def off_policy_runs(
         of_run = estimates_of(run.name, table, "reward", level, least_ess, PARTS)
         estimates += of_run
         verdicts.append(verdict(run.name, of_run, least_ess, level))
-        base = logged_value(table, "reward", level)
         users, count = int(table.n[0]), round(float(table.n[0] * table.mean[0, table.column("n")]))
+        sizes.append(f"{counted(users, 'user')}, {counted(count, 'query', 'queries')}")
+        logged_on.append(Logged(run.name, *logged_value(table, "reward", level), count))
         met, possible = (float(table.mean[0, table.column(name)]) for name in ("met", "possible"))
         if possible > 0 and met < possible * (1 - 1e-9):
             notes.append(
@@ -168,12 +170,9 @@ def off_policy_runs(
                 f"{run.name}: {counted(deep['rows'], 'document')} below position {len(gamma)} left out, with "
                 f"{counted(int(deep['clicks'] or 0), 'click')}: no examination is known there"
             )
-    assert base is not None
-    notes.append(
-        f"{level:.0%} intervals by {counted(users, 'user')}, {counted(count, 'query', 'queries')}; delta method, t"
-    )
+    notes += dict.fromkeys(f"{level:.0%} intervals by {size}; delta method, t" for size in sizes)
     return OffPolicy(
-        tuple(estimates), count, users, "user", *base, level, clip, least_ess, tuple(verdicts),
+        tuple(estimates), tuple(logged_on), users, "user", level, clip, least_ess, tuple(verdicts),
         tuple(dict.fromkeys([*log.notes, *notes])),
     )  # fmt: skip
 

@@ -30,6 +30,13 @@ def test_a_figure_is_drawn(cranfield: Cranfield, tmp_path: Path) -> None:
     assert "<svg" in figure.read_text()
 
 
+@pytest.mark.parametrize("option", [("--user", "informational"), ("--queries", "7"), ("--metric", "clicks")])
+def test_options_of_the_simulation_need_it(cranfield: Cranfield, option: tuple[str, str]) -> None:
+    done = cranfield("meta", "online", "--sample", "--outcomes", "none.tsv", *option)
+    assert done.code == 2
+    assert f"{option[0]} is for simulated outcomes: give --simulate" in done.err
+
+
 def test_outcomes_are_given_or_simulated(cranfield: Cranfield) -> None:
     done = cranfield("meta", "online", "--sample")
     assert done.code == 2

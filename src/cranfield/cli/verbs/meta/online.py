@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, RESULT, flag, option
+from cranfield.cli.declare import MORE, RESULT, declared, flag, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
@@ -65,6 +65,10 @@ cranfield meta online --scores scores.csv --outcomes outcomes.tsv
             raise UsageError("--simulate needs judgments and runs, not only --scores")
         if self.write and not self.simulate:
             raise UsageError("--write is for simulated outcomes: give --simulate")
+        of_simulation = {parameter.name: parameter.default for parameter in declared(type(self))}
+        for name in ("user", "queries", "metric"):
+            if not self.simulate and getattr(self, name) != of_simulation[name]:
+                raise UsageError(f"--{name} is for simulated outcomes: give --simulate, or leave it out")
 
     def run(self) -> None:
         from cranfield.online.prediction import online_agreement, read_outcomes
