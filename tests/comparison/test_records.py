@@ -10,6 +10,7 @@ import pytest
 
 import cranfield as cf
 from cranfield import comparison
+from cranfield.comparison.gate.gate_history import Build, GateHistory
 from cranfield.record import Record
 
 VALUES = np.random.default_rng(0).random((12, 3))
@@ -46,6 +47,8 @@ RECORDS = {
     "times": comparison.compare_times(ODD_TIMES),
     "collections": cf.compare_collections({"first": SCORES, "second": SCORES}),
     "leaderboard": cf.leaderboard(ODD_QRELS, ODD_RUNS, "AP"),
+    "gate": cf.gate(ODD_QRELS, {"x&y": ODD_RUNS["x&y"]}, "AP", baseline={"<b>a</b>": ODD_RUNS["<b>a</b>"]}),
+    "history of a gate": GateHistory((Build("<b>a</b>", "2026-01-01", "x&y", True, {"AP": 0.5}),), ("AP",)),
 }
 
 

@@ -47,7 +47,7 @@ def test_compare_takes_classes_as_collections() -> None:
     result = cf.compare(SCORES.by_class({"1": "x", "2": "x", "3": "y", "4": "y"}))
     columns = result.columns()
     assert columns["collection"].tolist() == ["x", "y"]
-    assert columns["difference"].tolist() == pytest.approx([(-0.1 - 0.3) / 2, (-0.2 + 0.8) / 2])
+    assert columns["difference"].tolist() == pytest.approx([(0.1 + 0.3) / 2, (-0.2 + 0.8) / 2])  # better − worse
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ cranfield design --users 12 --systems a,b,c --topics topics.xml --format csv -o 
 cranfield design --users 12 --systems a,b,c --topics topics.xml --show orders
 """
 
-    users: int = option("--users, -n N", "The number of users.", required=True)
+    users: int = option("--users N", "The number of users.", required=True)
     systems: list[str] | None = option("--systems NAME,...", "The systems, two or more: a,b,c. May be repeated.")
     topics: str = option(
         "--topics FILE", "The topics: a file of topics (XML, SGML, TSV, JSON), or an id per line.", required=True,

@@ -49,7 +49,7 @@ cranfield meta users ratings.csv --show needed --difference 0.5,0.25
         "--outcome NAME", "model, needed: {names}; default: the first.", choices=("rating", "time"), group=MORE
     )
     difference: str | None = option(
-        "--difference D", "needed: differences between two systems, as 0.5,0.25.", group=MORE
+        "--difference, -d D", "needed: differences between two systems, as 0.5,0.25.", group=MORE
     )
     power: float = option("--power P", "needed: the probability of finding the difference.", default=0.8, group=MORE)
     alpha: float = option("--alpha A", "Significance level.", default=0.05, group=MORE)
