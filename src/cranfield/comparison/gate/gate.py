@@ -125,6 +125,7 @@ def gate(
     False
     >>> print(result)
     FAIL new RR: 0.7500 is 0.2500 below prod (1.0000), margin 0.01; worst topics: q2 (1.0000 -> 0.5000)
+    order: score
     gate failed: 1 of 1 check
     """
     conditions = Conditions(
