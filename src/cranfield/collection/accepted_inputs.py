@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, Union
 
 from cranfield.collection.source import Readable
@@ -31,12 +31,14 @@ Content: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | R
 """A path, the bytes of a file, an open file, or a frame."""
 Numbers: TypeAlias = Mapping[Any, Mapping[Any, float]]
 """{topic: {document: number}}."""
+Documents: TypeAlias = Mapping[Any, Sequence[str] | Set[str]]
+"""{topic: [document, ...]}: ranked documents, or relevant ones."""
 Records: TypeAlias = Iterable[tuple[object, ...]] | Iterable[Mapping[str, object]]
 """Tuples, named tuples or dicts, one for each document."""
 
-QrelsLike: TypeAlias = Union["Qrels", Content, Numbers, Records]
+QrelsLike: TypeAlias = Union["Qrels", Content, Numbers, Documents, Records]
 """Anything that `Qrels.of` reads."""
-RunLike: TypeAlias = Union["Run", Content, Numbers, Records]
+RunLike: TypeAlias = Union["Run", Content, Numbers, Documents, Records]
 """Anything that `Run.of` reads."""
 RunsLike: TypeAlias = Union[RunLike, Mapping[str, RunLike], Sequence[RunLike]]  # noqa: UP007
 """One run, a list of runs, or {name: run}."""

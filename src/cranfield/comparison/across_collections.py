@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,9 @@ from cranfield.scores.scores import Scores
 from cranfield.table import Estimate, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
+
+if TYPE_CHECKING:
+    from cranfield.scores.labels import MeasureLike
 
 NEEDS = 2
 HARDLY = 6
@@ -107,7 +110,7 @@ class AcrossCollections(Record):
 
 def compare_collections(
     scores: CollectionScores | Mapping[str, Scores],
-    measure: Any = None,
+    measure: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     baseline: str | None = None,
     test: str = "t",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.scores.scores import Scores
 from cranfield.types import Index64, Progress
 
+if TYPE_CHECKING:
+    from cranfield.scores.labels import MeasureLike
+
 MOST_PAIRS = 5_000_000
 """A pair takes about 200 bytes."""
 DIRECTIONS = ("better", "given")
@@ -31,7 +34,7 @@ DIRECTIONS = ("better", "given")
 
 def compare(
     data: Any,
-    measure: Any = None,
+    measure: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     test: str = "t",
     baseline: str | None = None,

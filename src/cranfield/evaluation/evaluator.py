@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import compress
 from typing import Any
@@ -15,7 +15,7 @@ from cranfield.assessed.join import TYPES_FROM, join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import distinct
-from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
+from cranfield.collection.accepted_inputs import Content, Numbers, QrelsLike, RunsLike
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import CranfieldError, CranfieldWarning, NotedWarning, UsageError, warn_caller
 from cranfield.measures import DEFAULT, Gain, Measure
@@ -46,16 +46,16 @@ def evaluate(
     format: str | None = None,
     split_tags: bool = False,
     threads: int | None = None,
-    intent_probabilities: Any = None,
-    intent_types: Any = None,
-    lengths: Any = None,
+    intent_probabilities: Content | Numbers | None = None,
+    intent_types: Content | Mapping[Any, Mapping[Any, str]] | None = None,
+    lengths: Content | Mapping[Any, float] | None = None,
     missing_length: float | str | None = None,
     strata: bool = False,
-    inclusion: Any = None,
-    dimensions: Any = None,
+    inclusion: Content | Numbers | None = None,
+    dimensions: Mapping[str, QrelsLike] | None = None,
     empty_intents: str = "renormalise",
-    topic_numbers: Any = None,
-    together: Any = None,
+    topic_numbers: Content | Numbers | None = None,
+    together: Content | Mapping[Any, Mapping[Any, Iterable[str]]] | None = None,
     progress: Progress | None = None,
 ) -> Scores:
     """Score runs against judgments.

@@ -17,6 +17,7 @@ from cranfield.building import agreement
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.merging import WorkerReport, merge, rate_workers
 from cranfield.comparison.compare import compare
+from cranfield.comparison.gate.gate_history import Build, GateHistory
 from cranfield.errors import UsageError
 from cranfield.measures import Trailtext
 from cranfield.measures.curves import interpolated_precision, precision_recall, roc
@@ -46,6 +47,7 @@ from cranfield.report.figures import (
     describe_diversity,
     describe_effects,
     describe_efficiency,
+    describe_gate_history,
     describe_heat,
     describe_informativeness,
     describe_interaction,
@@ -192,6 +194,9 @@ def figures(systems: int) -> dict[str, Figure]:
         "sessions": describe_sessions({"queries": names, "share": some / some.sum()}),
         "spacing": describe_spacing({name: rng.random(8) for name in names}, lists),
         "differences": describe_differences(data, ("run0", "run1")),
+        "builds": describe_gate_history(
+            GateHistory(tuple(Build(build, "", name, True, {"AP": 0.5}) for build in "12" for name in names), ("AP",))
+        ),
         "topics": describe_topics(topic_sheet(data, run="run0")),
         "power": describe_power({"topics": [10, 20] * systems, "power": rng.random(2 * systems), "measure": twice}),
         "discovery": describe_discovery(

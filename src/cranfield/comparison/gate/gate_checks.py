@@ -12,6 +12,7 @@ from cranfield.comparison.data import Matrix
 from cranfield.comparison.gate.gate_result import GateCheck, TopicScore
 from cranfield.comparison.gate.limits import Limit, amount
 from cranfield.comparison.registry import PairTest, TestSettings
+from cranfield.comparison.test_result import shown_p
 from cranfield.errors import UsageError
 from cranfield.scores.scores import Scores
 from cranfield.text import counted
@@ -105,7 +106,7 @@ def margin_check(one: Compared, limit: Limit, observed: bool, test: PairTest, se
             raise UsageError(f"{message}; use the rule observed")
         p, bound = _tested(one, margin, test, settings)
         passed = p <= settings.alpha
-        how = f"{test.name}, p {p:.4f}, {counted(n, 'topic')}"
+        how = f"{test.name}, {shown_p(p)}, {counted(n, 'topic')}"
         reason = f"{shown}; {_proof(bool(passed), difference, margin, bound, how)}"
     return GateCheck(
         condition="margin", limit=margin, passed=bool(passed), value=value, baseline=other, difference=difference,

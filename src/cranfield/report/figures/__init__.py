@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from cranfield.report.figures.describe.assessor_figures import describe_assessor_agreement
 from cranfield.report.figures.describe.box_plots import describe_boxes
+from cranfield.report.figures.describe.build_means import describe_gate_history
 from cranfield.report.figures.describe.click_figures import describe_click_parameters, describe_click_perplexity
 from cranfield.report.figures.describe.discovery_curves import describe_discovery
 from cranfield.report.figures.describe.diversity_plane import describe_diversity
@@ -62,11 +63,11 @@ __all__ = [
     "describe_arm_effects", "describe_asl", "describe_assessor_agreement", "describe_axioms", "describe_boxes",
     "describe_click_parameters", "describe_click_perplexity", "describe_components", "describe_concordance",
     "describe_correlations", "describe_curves", "describe_detectable", "describe_differences", "describe_discovery",
-    "describe_diversity", "describe_effects", "describe_efficiency", "describe_heat", "describe_informativeness",
-    "describe_interaction", "describe_interleaving_power", "describe_intervals", "describe_judge_confusion",
-    "describe_judge_ranks", "describe_log_measure", "describe_method_ranks", "describe_online_agreement",
-    "describe_posterior_entropy", "describe_power", "describe_powered", "describe_precision_recall",
-    "describe_preferences", "describe_rank_changes", "describe_reliability", "describe_robustness", "describe_sessions",
-    "describe_spacing", "describe_swap_rates", "describe_topic_leniency", "describe_topics", "describe_trailtext",
-    "describe_worker_accuracy", "describe_worker_confusion",
+    "describe_diversity", "describe_effects", "describe_efficiency", "describe_gate_history", "describe_heat",
+    "describe_informativeness", "describe_interaction", "describe_interleaving_power", "describe_intervals",
+    "describe_judge_confusion", "describe_judge_ranks", "describe_log_measure", "describe_method_ranks",
+    "describe_online_agreement", "describe_posterior_entropy", "describe_power", "describe_powered",
+    "describe_precision_recall", "describe_preferences", "describe_rank_changes", "describe_reliability",
+    "describe_robustness", "describe_sessions", "describe_spacing", "describe_swap_rates", "describe_topic_leniency",
+    "describe_topics", "describe_trailtext", "describe_worker_accuracy", "describe_worker_confusion",
 ]  # fmt: skip

@@ -13,12 +13,15 @@ FIGURES = {
     "ABPower": "describe_detectable",
     "Analysis": "describe_arm_effects",
     "Comparison": "describe_intervals",
+    "Efficiency": "describe_efficiency",
+    "GateHistory": "describe_gate_history",
     "JudgeConfusion": "describe_judge_confusion",
     "Merged": "describe_posterior_entropy",
     "PoweredIntervals": "describe_powered",
     "RunRanks": "describe_judge_ranks",
     "Scores": "describe_boxes",
     "TopicAgreement": "describe_topic_leniency",
+    "TopicSheet": "describe_topics",
     "WorkerReport": "describe_worker_accuracy",
 }
 """{name of a class of results: name of the function that describes its figure}."""

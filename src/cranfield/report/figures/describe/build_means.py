@@ -10,8 +10,8 @@ from cranfield.text import counted
 
 
 def describe_gate_history(history: GateHistory, *, title: str | None = None) -> Figure:
-    """Show the mean of each measure, build by build; a line per measure, and per candidate if there are several."""
-    several = len({build.candidate for build in history.builds}) > 1
+    """Show the mean of each measure, build by build; a line per measure, and per candidate if a build has several."""
+    several = len({(build.build, build.candidate) for build in history.builds}) > len({b.build for b in history.builds})
     number = {name: place for place, name in enumerate(dict.fromkeys(build.build for build in history.builds), 1)}
     rows = [
         (f"{build.candidate} {measure}" if several else measure, number[build.build], build.means[measure])
@@ -30,7 +30,7 @@ def describe_gate_history(history: GateHistory, *, title: str | None = None) -> 
         x=Axis("build", "build", "count"),
         y=Axis("mean", "mean score"),
         by=Axis("measure", "measure", "category"),
-        title="Builds" if title is None else title,
+        title="Mean scores by build" if title is None else title,
         subtitle=counted(len(number), "build"),
         notes=(f"failed: {', '.join(failed)}",) if failed else (),
     )
