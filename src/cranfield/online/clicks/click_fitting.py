@@ -19,7 +19,7 @@ from cranfield.online.clicks.click_kinds import (
     find_click_model,
 )
 from cranfield.online.clicks.click_model import ClickModel
-from cranfield.online.clicks.click_pages import Cells, Pages
+from cranfield.online.clicks.click_pages import Cells, Pages, sums
 from cranfield.online.clicks.click_settings import PRIOR, ClickSettings, two_counts
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
@@ -105,18 +105,18 @@ def counted_clicks(
 
 def _observations(kind: ClickKind, data: Cells | Pages) -> dict[str, Array]:
     """How many documents each parameter of ranks or places is based on."""
-    counts = {}
+    counts: dict[str, Array] = {}
     for parameter, scope in kind.parameters.items():
         if scope == BROWSING:
             from cranfield.online.clicks.models.user_browsing import browsing_cells
 
             assert isinstance(data, Pages)
             _, place, shown, _ = browsing_cells(data)
-            counts[parameter] = np.bincount(place, shown, data.ranks * (data.ranks + 1) // 2)
+            counts[parameter] = sums(place, shown, data.ranks * (data.ranks + 1) // 2)
         elif scope == RANK:
             cells = data.cells() if isinstance(data, Pages) else data
             which = cells.clicked if parameter == CONTINUATION else cells.shown
-            counts[parameter] = np.bincount(cells.rank - 1, which, data.ranks)
+            counts[parameter] = sums(cells.rank - 1, which, data.ranks)
     return counts
 
 
