@@ -237,3 +237,14 @@ def test_chosen_measures_are_unique_and_default_to_those_of_the_package() -> Non
     assert chosen(None) == list(DEFAULT)
     with pytest.raises(UsageError, match="names no measure"):
         chosen([" , "])
+
+
+def test_no_option_takes_the_place_of_another_one() -> None:
+    """A field of a verb with the name of an inherited one would replace that option without a word."""
+    for verb in EVERY_VERB:
+        labels: dict[str, set[str]] = {}
+        for kind in find(verb).__mro__:
+            for parameter in declared(kind) if issubclass(kind, Verb) and kind is not Verb else ():
+                if parameter.spellings:
+                    labels.setdefault(parameter.name, set()).add(parameter.spellings[0])
+        assert {name: spelled for name, spelled in labels.items() if len(spelled) > 1} == {}, verb

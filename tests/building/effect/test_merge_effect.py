@@ -31,7 +31,7 @@ def scored(labels: Any, runs: Any, method: str, measure: str = "nDCG@5") -> cf.S
 
 def signs(scores: cf.Scores) -> dict[tuple[str, str], int]:
     """The direction of significant differences."""
-    rows = cf.compare(scores, test="t").rows()
+    rows = cf.compare(scores, test="t", direction="given").rows()
     return {
         (row["system"], row["other"]): int(np.sign(row["difference"])) * (row["p adjusted"] <= 0.05) for row in rows
     }

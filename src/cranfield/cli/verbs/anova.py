@@ -78,7 +78,7 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
     classes: str | None = option(
         "--classes FILE",
         "Classes of topics, lines of topic, class: topics are nested in the factor class, and its interaction with the "
-        "systems is tested. (--by prints an analysis of each class.)",
+        "systems is tested; --by prints an analysis of each class.",
         group=MORE,
         reads=True,
     )

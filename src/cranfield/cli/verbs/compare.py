@@ -124,7 +124,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
     nan: str = options.nan("listwise")
     resamples: int = options.resamples(10_000, "Number of resamples, for tests that resample.")
     seed: int = options.seed()
-    columns: str | None = option(
+    show_columns: str | None = option(
         "--show COLUMNS",
         "With --baseline, the columns beside each mean: one or more of {names}.",
         names="comparison.wide_table:SHOWN",
@@ -162,10 +162,10 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
         find_correction(self.correction or "none")
         if self.format != "latex" and (self.caption is not None or self.label != LABEL):
             raise UsageError(f"--caption and --label are for --format latex, not {self.format}")
-        if self.columns is not None:
+        if self.show_columns is not None:
             if self.baseline is None:
                 raise UsageError("--show needs --baseline RUN; without one, --pairs prints differences and p")
-            column_names(self.columns, "--show")
+            column_names(self.show_columns, "--show")
         if self.scale == "interval" and self.scores:
             raise UsageError("--scale interval needs judgments and runs; leave out --scores")
         if self.scale != "scores" and (self.several or self.collections):
@@ -224,7 +224,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
         if self.format == "json":
             return result.to_json()
         if self.format == "latex":
-            return result.to_latex(self.columns, **self.values("marks", "caption", "label", "digits"))
+            return result.to_latex(self.show_columns, **self.values("marks", "caption", "label", "digits"))
         if self.format in ("csv", "tsv"):
             return self._delimited(result.columns())
         return self.rendered(*(replace(table, digits=self.digits) for table in self._tables(result)))
@@ -233,7 +233,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
         """The table of runs, and that of pairs; if that is left out, a note says how to get it."""
         from cranfield.comparison.wide_table import SHOWN
 
-        first, *pairs = result.tables(self.columns, marks=self.marks, pairs=self.pairs or None)
+        first, *pairs = result.tables(self.show_columns, marks=self.marks, pairs=self.pairs or None)
         if pairs:
             return (first, *pairs)
         hint = f"--pairs prints the difference, interval, p and effect size of {counted(result.comparisons, 'pair')}"
