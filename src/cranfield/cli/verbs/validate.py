@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cranfield.collection.run_verdicts import Verdict
 
 MANY_RUNS = 8
-"""From so many runs on, the table of runs comes first."""
+"""With at least this number of runs, the table of runs comes first."""
 
 
 class ValidateVerb(options.Sized, Output):

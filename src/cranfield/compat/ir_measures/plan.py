@@ -73,7 +73,7 @@ class Plan:
     highest: float | None = None
     """Higher grades count as this one."""
     decimals: int | None = None
-    """Values are rounded to so many decimals."""
+    """The number of decimals that values are rounded to."""
 
     def values(self, lists: Assessed, condensed: Assessed, undefined: float = 0.0) -> Array:
         """One number per list."""
