@@ -18,9 +18,13 @@ from pathlib import Path
 
 def command(*words: str) -> str:
     """The output of a command line of cranfield, which must succeed."""
-    done = subprocess.run([sys.executable, "-m", "cranfield", *words], capture_output=True, encoding="utf-8", check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "cranfield", *words], capture_output=True, encoding="utf-8", check=False
+    )
     if done.returncode:
-        raise SystemExit(f"cranfield {' '.join(words)}\nended with status {done.returncode}\n{done.stdout}{done.stderr}")
+        raise SystemExit(
+            f"cranfield {' '.join(words)}\nended with status {done.returncode}\n{done.stdout}{done.stderr}"
+        )
     return done.stdout
 
 
@@ -53,7 +57,11 @@ def check_commands() -> None:
         for run in (plain, packed):  # the relevant document is at rank 2
             assert command("eval", str(qrels), str(run), "-m", "RR", "--format", "json").count("0.5")
         assert "RR" in command("explain", str(qrels), str(plain), "--topic", "1", "-m", "RR")
-        assert command("trec_eval", "-m", "recip_rank", str(qrels), str(plain)).split() == ["recip_rank", "all", "0.5000"]
+        assert command("trec_eval", "-m", "recip_rank", str(qrels), str(plain)).split() == [
+            "recip_rank",
+            "all",
+            "0.5000",
+        ]
 
 
 if __name__ == "__main__":
