@@ -36,7 +36,7 @@ cranfield meta inform qrels.txt runs/*.run -m AP --lists -f csv -o errors.csv  #
     depth: int = option("--depth N", "Use only the first N documents of each list.", default=1000)
     rel: float = options.rel()
     lists: bool = flag("--lists", "Print a row per measure, run and topic.", group=RESULT)
-    values: bool = flag(
+    show_values: bool = flag(
         "--values", "Print the RMS error of each measure's score, inferred from each other one.", group=RESULT
     )
 
@@ -45,15 +45,15 @@ cranfield meta inform qrels.txt runs/*.run -m AP --lists -f csv -o errors.csv  #
         from cranfield.meta.meta_record import table_of
         from cranfield.meta.stability.informativeness import informativeness
 
-        if self.lists and self.values:
+        if self.lists and self.show_values:
             raise UsageError("--lists and --values are two tables; give one of them")
         measures = chosen(self.measures or [MEASURES])
         lists = self.assessed()
         with self.progress("inferring") as progress:
             result = informativeness(
-                lists, measures, depth=self.depth, rel=self.rel, values=self.values, progress=progress
+                lists, measures, depth=self.depth, rel=self.rel, values=self.show_values, progress=progress
             )
-        if self.values:
+        if self.show_values:
             self.show(result.value_table())
         else:
             self.show(table_of(result.columns(), result.notes) if self.lists else result.table())
