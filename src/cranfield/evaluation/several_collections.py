@@ -25,6 +25,7 @@ from cranfield.measures.property_tables import better_of
 from cranfield.record import Record
 from cranfield.scores.score_text import all_notes
 from cranfield.scores.scores import Scores
+from cranfield.scores.t_and_normal import t_quantile
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
@@ -124,8 +125,6 @@ class CollectionScores(Record):
         With n_c topics and variance s_c² on each of C collections, the standard error of the mean is √(Σ s_c²/n_c) / C;
         t has the degrees of freedom of Welch and Satterthwaite. NaN if a run lacks a collection.
         """
-        from scipy.special import stdtrit
-
         shape = (len(self.measures), len(self.runs), len(self.parts))
         variance, n = np.full(shape, np.nan), np.ones(shape)
         place = {run: at for at, run in enumerate(self.runs)}
@@ -136,7 +135,7 @@ class CollectionScores(Record):
             variance[:, rows, column] = sample_variance(scores.values) / np.maximum(count, 1)
         error, degrees = stratified_error(variance, n)
         mean = self.by_collection().mean(axis=-1)
-        half = stdtrit(degrees, (1 + level) / 2) * error
+        half = t_quantile((1 - level) / 2, degrees) * error
         return mean - half, mean + half
 
     def as_units(self) -> Scores:
