@@ -64,7 +64,8 @@ def test_the_quantile_undoes_the_tail() -> None:
     t = t_quantile(tail, df)
     finite = t < 1e290
     np.testing.assert_allclose(t_tail(t, df)[finite], tail[finite], rtol=1e-12)
-    assert np.isinf(t[~finite]).all() and (df[~finite] < 0.5).all()  # such a t is larger than any number
+    assert np.isinf(t[~finite]).all()
+    assert (df[~finite] < 0.5).all()
 
 
 def test_lower_quantiles_are_negative_and_the_median_is_zero() -> None:
@@ -88,7 +89,8 @@ def test_ends_and_undefined_values() -> None:
     undefined = [t_tail(1.0, 0), t_tail(1.0, -2), t_tail(np.nan, 3), t_tail(1.0, np.nan)]
     undefined += [t_quantile(0.1, 0), t_quantile(np.nan, 3), t_quantile(1.5, 3), t_quantile(0.1, np.nan)]
     assert all(np.isnan(value) for value in undefined)
-    assert t_tail(np.zeros((0,)), 3).shape == (0,) and t_tail(np.zeros((2, 3)), 3).shape == (2, 3)
+    assert t_tail(np.zeros((0,)), 3).shape == (0,)
+    assert t_tail(np.zeros((2, 3)), 3).shape == (2, 3)
 
 
 def test_the_normal_distribution_agrees_with_scipy() -> None:
@@ -96,4 +98,5 @@ def test_the_normal_distribution_agrees_with_scipy() -> None:
     np.testing.assert_allclose(normal_tail(z), special.ndtr(-z), rtol=5e-13)
     tail = np.array([1e-300, 1e-20, 0.001, 0.025, 0.3, 0.7, 0.999])
     np.testing.assert_allclose(normal_quantile(tail), -special.ndtri(tail), rtol=1e-13)
-    assert np.isnan(normal_tail(np.nan)) and normal_tail([np.inf, -np.inf]).tolist() == [0.0, 1.0]
+    assert np.isnan(normal_tail(np.nan))
+    assert normal_tail([np.inf, -np.inf]).tolist() == [0.0, 1.0]
