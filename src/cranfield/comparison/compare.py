@@ -12,7 +12,7 @@ from cranfield import check
 from cranfield.check import nearest
 from cranfield.comparison.assumptions import check_matrices
 from cranfield.comparison.corrections import adjust, find_correction, interval_alpha
-from cranfield.comparison.data import NAN_RULES, Matrix, all_pairs
+from cranfield.comparison.data import NAN_RULES, Matrix, ScoresLike, all_pairs
 from cranfield.comparison.differences import difference_blocks, zeros_for_nan
 from cranfield.comparison.effects import PAIRED_EFFECTS
 from cranfield.comparison.methods.wilcoxon_and_sign import widened
@@ -33,7 +33,7 @@ DIRECTIONS = ("better", "given")
 
 
 def compare(
-    data: Any,
+    data: ScoresLike | Mapping[str, Scores],
     measure: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     test: str = "t",

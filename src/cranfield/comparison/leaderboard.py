@@ -6,13 +6,14 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.assessed.joined_runs import each_run
 from cranfield.check import nearest
+from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.collection.run_table import Belongs, belongs
 from cranfield.collection.source import stem
 from cranfield.comparison.compare import compare, default_correction
@@ -20,6 +21,7 @@ from cranfield.comparison.registry import find_test
 from cranfield.comparison.result import Comparison
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import CranfieldError, SameRunWarning, UsageError
+from cranfield.evaluation.evaluate_options import EvaluateOptions
 from cranfield.evaluation.evaluator import MeasureLike, evaluate
 from cranfield.evaluation.same_rankings import SameRankings, same_rankings
 from cranfield.measures.property_tables import better_of, lower_is_better
@@ -296,8 +298,8 @@ def teams_of_runs(
 
 
 def leaderboard(
-    qrels: Any,
-    runs: Any,
+    qrels: QrelsLike,
+    runs: RunsLike,
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     teams: Belongs | None = None,
@@ -305,7 +307,7 @@ def leaderboard(
     test: str = "t",
     correction: str | None = None,
     alpha: float = 0.05,
-    **options: Any,
+    **options: Unpack[EvaluateOptions],
 ) -> Leaderboard:
     """Rank runs by the first of the measures, with intervals, groups of runs that do not differ, teams and ties.
 
@@ -329,7 +331,7 @@ def leaderboard(
     )
 
 
-def runs_by_name(scores: Scores, runs: Any) -> dict[str, Any]:
+def runs_by_name(scores: Scores, runs: RunsLike) -> dict[str, Any]:
     """{name: run or file} of the runs that were scored; empty if one file holds several runs."""
     things = [run for _, run in each_run(runs)]
     return dict(zip(scores.runs, things, strict=True)) if len(things) == len(scores.runs) else {}

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,7 @@ from cranfield.collection.collection_files import CollectionFiles, read_collecti
 from cranfield.collection.source import PathLike
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.collection_names import matched_names
+from cranfield.evaluation.evaluate_options import EvaluateOptions
 from cranfield.evaluation.evaluator import MeasureLike, evaluate
 from cranfield.measures.property_tables import better_of
 from cranfield.record import Record
@@ -288,7 +289,7 @@ def evaluate_collections(
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     missing_collections: str = "undefined",
-    **options: Any,
+    **options: Unpack[EvaluateOptions],
 ) -> CollectionScores:
     """Score the same systems on several collections.
 

@@ -152,7 +152,7 @@ def limits(label: str, texts: Sequence[str] | None) -> dict[str, float]:
     return found
 
 
-def margins(texts: Sequence[str] | None) -> object:
+def margins(texts: Sequence[str] | None) -> float | str | dict[str, float | str]:
     """The value of `--margin`: one for all measures, or one by measure.
 
     >>> margins(["2%"]), margins(["nDCG@10=0.01", "R@100=2%"])
