@@ -595,3 +595,21 @@ def largest_of_rows(
     """
     The largest values of each row, largest first, from `least` on: their number in each row, and all of them.
     """
+
+def max_entropy(
+    list_start: NDArray[numpy.int64],
+    target: NDArray[numpy.float64],
+    found: NDArray[numpy.float64],
+    length: NDArray[numpy.int64],
+    tables: NDArray[numpy.float64],
+    used: NDArray[numpy.int64],
+    table_of: NDArray[numpy.int32],
+    scale: NDArray[numpy.float64],
+    alpha: NDArray[numpy.float64],
+    ranks: int,
+    parts: int,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    The most random lists with given scores: probabilities of relevance (rows × ranks, flat), and expected scores.
+    """

@@ -6,6 +6,7 @@ import mmap
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import islice, takewhile
 from numbers import Real
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from cranfield.assessed.by_rank import ByRank
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lengths import LengthTable
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.memory import memory_plan
+from cranfield.assessed.memory import MemoryPlan, memory_plan
 from cranfield.assessed.segments import Judged
 from cranfield.assessed.topic_numbers import topic_numbers_of
 from cranfield.collection import formats as layouts
@@ -48,17 +49,31 @@ MOST_FILES = 128
 """Files open at a time: systems allow some hundreds, and there may be thousands of runs."""
 
 
-def join_runs(
-    judged: _core.Judged, grade: Array, runs: Any, options: JoinOptions, progress: Progress | None, qrels: Qrels
-) -> Assessed:
-    """Lists of all runs; `grade` is that of each judged document, NaN if it does not count as judged.
+class JudgedIndex(NamedTuple):
+    """The judged documents of every topic, for joins."""
 
-    `qrels` are the same judgments; messages show a document of them.
-    """
-    joiner = RunJoiner(judged, options, progress)
+    table: _core.Judged
+    grade: Array
+    """The grade of each document, NaN if it does not count as judged."""
+    by_topic: Judged
+    """The grades of each topic, best first."""
+
+    @staticmethod
+    def of(table: _core.Judged, grade: Array) -> JudgedIndex:
+        topics = len(table.topics)
+        topic = np.repeat(np.arange(topics), np.diff(table.start))
+        known = slice(None) if not np.isnan(grade).any() else ~np.isnan(grade)
+        return JudgedIndex(table, grade, Judged.of(topic[known], grade[known], topics))
+
+
+def join_runs(
+    documents: JudgedIndex, runs: Any, options: JoinOptions, progress: Progress | None, qrels: Qrels
+) -> Assessed:
+    """Lists of all runs. `qrels` are the same judgments; messages show a document of them."""
+    joiner = RunJoiner(documents.table, options, progress)
     for name, run in each_run(runs):
         joiner.add(name, run)
-    lists = joiner.assessed(grade)
+    lists = joiner.assessed(documents)
     joiner.warn_of_odd_runs(lists, qrels)
     if options.topic_numbers is None:
         return lists
@@ -134,8 +149,6 @@ class RunJoiner:
         self.judged = judged
         self.options = options
         self.progress = progress
-        self.memory = memory_plan(options.memory, min(options.threads or os.cpu_count() or 1, MOST_THREADS))
-        self.threads = self.memory.threads
         self.lengths = None if options.lengths is None else LengthTable.of(options.lengths)
         self.joined: list[_core.Joined] = []
         self.paths: list[str] = []
@@ -144,6 +157,16 @@ class RunJoiner:
         self.orders: set[str] = set()
         self.unjudged_documents: dict[int, str] = {}
         self.reversed: list[int] = []
+        if options.memory is not None:
+            assert self.memory  # an error if it is too little, whatever the runs are
+
+    @cached_property
+    def memory(self) -> MemoryPlan:
+        return memory_plan(self.options.memory, min(self.options.threads or os.cpu_count() or 1, MOST_THREADS))
+
+    @property
+    def threads(self) -> int:
+        return self.memory.threads
 
     def add(self, name: str | None, run: Any) -> None:
         if isinstance(run, str | os.PathLike) and not str(run).startswith(("irds:", "ir_datasets:")):
@@ -316,16 +339,14 @@ class RunJoiner:
         self.paths += paths or [""] * len(joined["names"])
         self.orders.add(order)
 
-    def assessed(self, grade: Array) -> Assessed:
-        """The lists of all runs; `grade` is that of each judged document."""
+    def assessed(self, documents: JudgedIndex) -> Assessed:
+        """The lists of all runs."""
         self._join_files()
         self._join_tables()
         topics = self.judged.topics
-        topic = np.repeat(np.arange(len(topics)), np.diff(self.judged.start))
         names = distinct_names([name for part in self.joined for name in part["names"]], self.paths)
         first_row = np.cumsum([0] + [len(part["names"]) * len(topics) for part in self.joined])
         document = self._column("document")
-        known = slice(None) if not np.isnan(grade).any() else ~np.isnan(grade)
         lists = Assessed.grid(
             names,
             topics,
@@ -337,11 +358,11 @@ class RunJoiner:
                 else [part["row"] for part in self.joined]
             ),
             rank=self._column("rank"),
-            grade=grade.take(document),
+            grade=documents.grade.take(document),
             tie_first=self._column("tie_first"),
             tie_last=self._column("tie_last"),
             document=document,
-            judged=Judged.of(topic[known], grade[known], len(topics)),
+            judged=documents.by_topic,
             notes=(f"order: {', '.join(sorted(self.orders))}",),
         )
         self._warn(lists)
