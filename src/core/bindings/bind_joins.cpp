@@ -291,10 +291,11 @@ void bind_joins(nb::module_& m) {
     m.def("join_files", &join_files, "judged"_a, "sources"_a, "columns"_a, "delimiter"_a, "header"_a, "expected"_a, "order"_a,
           "single_precision"_a, "on_duplicate"_a, "depth"_a, "threads"_a, "progress"_a.none(), "numbers"_a = nb::none(),
           "scores"_a = false, "split_tags"_a = false, "chunk"_a = 0, "window"_a = 0, "scattered"_a = 0, "most"_a = 0,
-          "Join run files with judgments. A file is a buffer, or an object with `read()`, which returns the next block, `rewind()`,\n"
-          "`position` and `length`. Return the hits (None if there is a fault) and the faults; a fault on line 0 is about the file.\n"
-          "In bytes: `chunk` is what a thread reads at a time, `window` what is in memory at a time, `scattered` the memory for\n"
-          "lists whose lines are not together, `most` the memory for all that is kept. 0: the default; for `most`, no limit.");
+          "Join run files with judgments. A file is a buffer, or an object with `read()`, which returns the next block,\n"
+          "`rewind()`, `position` and `length`. Return the hits (None if there is a fault) and the faults; a fault on line 0\n"
+          "is about the whole file. In bytes: `chunk` is what a thread reads at a time, `window` what is in memory at a time,\n"
+          "`scattered` the memory for lists whose lines are not together, `most` the memory for all that is kept.\n"
+          "0: the default; for `most`, no limit.");
     m.def("join_tables", &join_tables_in_memory, "judged"_a, "tables"_a, "order"_a, "single_precision"_a, "depth"_a, "threads"_a = 1,
           "numbers"_a = nb::none(), "scores"_a = false, "Join runs in memory with judgments.");
     m.def("join_dicts", &join_dicts, "judged"_a, "runs"_a, "order"_a, "single_precision"_a, "depth"_a, "numbers"_a = nb::none(),
