@@ -40,7 +40,12 @@ def collection(seed: int = 0) -> tuple[Qrels, Runs]:
 
 def table_of(runs: Runs) -> pyarrow.Table:
     """The rows of all runs, shuffled."""
-    rows = [(run, topic, doc, score) for run, lists in runs.items() for topic in lists for doc, score in lists[topic].items()]  # fmt: skip
+    rows = [
+        (run, topic, doc, score)
+        for run, lists in runs.items()
+        for topic, docs in lists.items()
+        for doc, score in docs.items()
+    ]
     rows = [rows[n] for n in np.random.default_rng(9).permutation(len(rows))]
     return pyarrow.table(dict(zip(("run", "topic", "doc", "score"), map(list, zip(*rows, strict=True)), strict=True)))
 
@@ -48,8 +53,16 @@ def table_of(runs: Runs) -> pyarrow.Table:
 def ranks_of(runs: Runs) -> tuple[pyarrow.Table, dict[str, Any]]:
     """The same documents with ranks that have nothing to do with scores, and as lists for `evaluate`."""
     rng = np.random.default_rng(5)
-    lists = {run: {topic: rng.permutation(sorted(docs)).tolist() for topic, docs in run_lists.items()} for run, run_lists in runs.items()}  # fmt: skip
-    rows = [(run, topic, doc, rank) for run in lists for topic in lists[run] for rank, doc in enumerate(lists[run][topic], 1)]  # fmt: skip
+    lists: dict[str, Any] = {
+        run: {topic: rng.permutation(sorted(docs)).tolist() for topic, docs in of_run.items()}
+        for run, of_run in runs.items()
+    }
+    rows = [
+        (run, topic, doc, rank)
+        for run, of_run in lists.items()
+        for topic, docs in of_run.items()
+        for rank, doc in enumerate(docs, 1)
+    ]
     names = ("system", "qid", "docno", "rank")
     return pyarrow.table(dict(zip(names, map(list, zip(*rows[::-1], strict=True)), strict=True))), lists
 

@@ -80,9 +80,7 @@ def join_runs(
     return lists.replace(topic_numbers=topic_numbers_of(options.topic_numbers, lists))
 
 
-def lists_of(
-    documents: JudgedIndex, joined: _core.Joined, order: str, options: JoinOptions, qrels: Qrels
-) -> Assessed:
+def lists_of(documents: JudgedIndex, joined: _core.Joined, order: str, options: JoinOptions, qrels: Qrels) -> Assessed:
     """Lists of runs that another engine joined."""
     joiner = RunJoiner(documents.table, options, None)
     joiner._keep(joined, order, None)

@@ -136,9 +136,13 @@ def _batches(table: _core.Table, qrels: Qrels, precision: int, depth: int | None
     names, all_topics, zeros = table.names, table.topics, np.zeros(len(table.list_topic), dtype=np.int32)
     lengths = np.diff(table.list_start).astype(np.int32)
     rows = (
-        [names[number] for number in table.list_name.tolist()], [all_topics[number] for number in table.list_topic.tolist()],
-        zeros, zeros, zeros, lengths,
-    )  # fmt: skip
+        [names[number] for number in table.list_name.tolist()],
+        [all_topics[number] for number in table.list_topic.tolist()],
+        zeros,
+        zeros,
+        zeros,
+        lengths,
+    )
     yield pyarrow.RecordBatch.from_arrays([pyarrow.array(column) for column in rows], list(HIT_COLUMNS))
     run, topic = np.divmod(joined["row"], len(judged.topics))
     if len(run):

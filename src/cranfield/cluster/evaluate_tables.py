@@ -65,7 +65,9 @@ def evaluate_tables(
     chosen = as_measures(measures)
     needs = {name for measure in chosen for name in measure.looks_at()} & {"scores", "lengths", "dimensions"}
     if needs:
-        raise UsageError(f"measures that need {' and '.join(sorted(needs))} cannot be computed from tables; use evaluate")
+        raise UsageError(
+            f"measures that need {' and '.join(sorted(needs))} cannot be computed from tables; use evaluate"
+        )
     options = JoinOptions(order=order, precision=precision, depth=depth)
     opened = open_engine(engine, memory=memory, threads=threads)
     try:
@@ -146,14 +148,29 @@ def joined_from(names: list[str], topics: list[str], lists: Any, hits: Any, dept
         ],
         dtype=np.int64,
     )
-    numbers = {name: np.asarray(hits[name].to_numpy(), dtype=np.int32) for name in ("rank", "tie_first", "tie_last", "document")}
-    in_order = np.lexsort((numbers["rank"], hit_rows))
-    hit_rows, numbers = hit_rows[in_order], {name: column[in_order] for name, column in numbers.items()}
-    numbers["tie_last"] = np.minimum(numbers["tie_last"], retrieved[hit_rows])
+    names_of_columns = ("rank", "tie_first", "tie_last", "document")
+    rank, tie_first, tie_last, document = (np.asarray(hits[name].to_numpy(), np.int32) for name in names_of_columns)
+    in_order = np.lexsort((rank, hit_rows))
+    hit_rows = hit_rows[in_order]
     none = np.zeros(len(names), dtype=np.int32)
     return {
-        "names": names, "sources": list(range(len(names))), "tags": [[] for _ in names], "several": none,
-        "rising": none, "level": none, "retrieved": retrieved, "missing": missing, "unjudged_topics": unjudged,
-        "row": hit_rows, **numbers, "dropped": 0, "documents": int(retrieved.sum()),
-        "numbers": np.zeros(0, dtype=np.int32), "unknown": [], "scores": np.zeros(0),
-    }  # type: ignore[typeddict-item]  # fmt: skip
+        "names": names,
+        "sources": list(range(len(names))),
+        "tags": [[] for _ in names],
+        "several": none,
+        "rising": none,
+        "level": none,
+        "retrieved": retrieved,
+        "missing": missing,
+        "unjudged_topics": unjudged,
+        "row": hit_rows,
+        "rank": rank[in_order],
+        "tie_first": tie_first[in_order],
+        "tie_last": np.minimum(tie_last[in_order], retrieved[hit_rows]),
+        "document": document[in_order],
+        "dropped": 0,
+        "documents": int(retrieved.sum()),
+        "numbers": np.zeros(0, dtype=np.int32),
+        "unknown": [],
+        "scores": np.zeros(0),
+    }
