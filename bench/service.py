@@ -1,7 +1,8 @@
 """An evaluator in a training loop or a service: small runs, scored one after the other on one core.
 
 `python -m bench.service NAME` runs one contestant in its own process, and prints the seconds of processor time of 1,000
-evaluations as JSON: all of them use one core. Each scores 100 topics × 100 documents in no order, of which 20 are judged, by nDCG@10.
+evaluations as JSON: all of them use one core. Each scores 100 topics × 100 documents in no order, of which 20 are
+judged, by nDCG@10.
 """
 
 import json
