@@ -52,10 +52,10 @@ def evaluate_tables(
     Runs in a column are sorted by name. Duplicate documents are an error. The others are as in `evaluate`.
 
     >>> import pyarrow
-    >>> runs = pyarrow.table({"run": ["a", "a", "b"], "topic": ["q", "q", "q"], "doc": ["d1", "d2", "d2"],
+    >>> runs = pyarrow.table({"run": ["a", "a", "b"], "topic": ["q", "q", "q"], "doc": ["d1", "d2", "d1"],
     ...                       "score": [0.2, 0.9, 0.5]})
     >>> evaluate_tables({"q": {"d1": 1}}, runs, ["RR"]).mean()
-    {'a': {'RR': 0.5}, 'b': {'RR': 0.0}}
+    {'a': {'RR': 0.5}, 'b': {'RR': 1.0}}
     """
     check.one_of("", ("zero", "skip"), missing=missing)
     if how is not None:
