@@ -159,7 +159,7 @@ def check_plot(path: str | None) -> None:
 
 
 def check_page(path: str, name: str = "--output", *, figures: bool = True) -> None:
-    """Raise an error for a page that cannot be written: there is no such folder, or packages for figures are missing.
+    """Raise an error for a page that cannot be written: there is no such folder, or packages are missing.
 
     `name` is the option that holds the path.
     """
@@ -176,6 +176,9 @@ def check_page(path: str, name: str = "--output", *, figures: bool = True) -> No
 
         altair()
         converter()
+    from cranfield.report.pages.html_page import environment
+
+    environment()
 
 
 def emit(text: str, output: str | None = None, *, format: str = "table") -> None:
