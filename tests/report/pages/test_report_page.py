@@ -141,7 +141,8 @@ def test_long_tables_are_cut_on_paper_only() -> None:
 def test_text_in_a_figure_is_not_changed() -> None:
     svg = '<svg class="m"><text>id="x" style="y" url(#z)</text><use xlink:href="#a"/><a href="http://x.org"/></svg>'
     expected = (
-        '<svg role="img" aria-label="&lt;"><text>id="x" style="y" url(#z)</text><use xlink:href="#f-a"/><a/></svg>'
+        '<svg role="img" overflow="visible" aria-label="&lt;"><text>id="x" style="y" url(#z)</text>'
+        '<use xlink:href="#f-a"/><a/></svg>'
     )
     assert cleaned(svg, "<", "f") == expected
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -56,9 +56,13 @@ class HtmlColumn:
 
 def text_column(header: str, texts: Sequence[str], *, name: bool = False, chosen: bool = False) -> HtmlColumn:
     """A column of text."""
-    return HtmlColumn(
-        header, [HtmlCell(shown_text(text), text) for text in texts], "name" if name else "text", chosen=chosen
-    )
+    kind = "name" if name else "short" if _are_short(texts) else "text"
+    return HtmlColumn(header, [HtmlCell(shown_text(text), text) for text in texts], kind, chosen=chosen)
+
+
+def _are_short(texts: Iterable[object]) -> bool:
+    """Can these be on one line?"""
+    return all(len(str(text)) <= ONE_LINE for text in texts)
 
 
 def number_column(
@@ -117,7 +121,7 @@ def table_columns(table: Table) -> list[HtmlColumn]:
     columns = []
     for c, column in enumerate(table.columns):
         cells = [HtmlCell(texts[c], _key(row[c])) for row, texts in zip(table.rows, shown, strict=True)]
-        short = all(len(str(cell.key)) <= ONE_LINE for cell in cells)
+        short = _are_short(cell.key for cell in cells)
         kind = "number" if column.kind != "text" else "name" if c == 0 else "short" if short else "text"
         first = "descending" if column.better == "higher" or column.kind in ("difference", "percent") else "ascending"
         columns.append(HtmlColumn(column.name, cells, kind, first))
@@ -134,10 +138,16 @@ def _key(cell: Cell) -> str | float:
 
 def table_rows(columns: Sequence[HtmlColumn]) -> str:
     """The rows of a table, as HTML. A page has tens of thousands of cells, too many for a template."""
-    begins = [f'<td class="{CLASSES[column.kind]}"' if column.kind in CLASSES else "<td" for column in columns]
+    begins = [f'<td class="{classes}"' if (classes := _classes(column)) else "<td" for column in columns]
     rows = zip(*([_cell(begin, cell) for cell in column.cells] for begin, column in zip(begins, columns, strict=True)),
                strict=True)  # fmt: skip
     return "\n".join(f"<tr>{''.join(row)}</tr>" for row in rows)
+
+
+def _classes(column: HtmlColumn) -> str:
+    classes = CLASSES.get(column.kind, "")
+    short = column.kind == "name" and _are_short(cell.key for cell in column.cells)
+    return f"{classes} nowrap" if short else classes
 
 
 def _cell(begin: str, cell: HtmlCell) -> str:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures.base import Measure
+from cranfield.report.pages.report_parts import Block, ListingBlock
 from cranfield.text import one_line
 
 ENTRIES = {
@@ -56,9 +57,33 @@ ENTRIES = {
         "inproceedings", "William Webber and Laurence A. F. Park", "Score adjustment for correction of pooling bias",
         "booktitle = {Proceedings of SIGIR 2009}", 2009, "10.1145/1571941.1572018",
     ),
+    "cohen1960": (
+        "article", "Jacob Cohen", "A coefficient of agreement for nominal scales",
+        "journal = {Educational and Psychological Measurement}, volume = {20}, number = {1}", 1960,
+        "10.1177/001316446002000104",
+    ),
+    "cohen1968": (
+        "article", "Jacob Cohen",
+        "Weighted kappa: nominal scale agreement with provision for scaled disagreement or partial credit",
+        "journal = {Psychological Bulletin}, volume = {70}, number = {4}", 1968, "10.1037/h0026256",
+    ),
+    "yilmaz2008": (
+        "inproceedings", "Emine Yilmaz and Javed A. Aslam and Stephen Robertson",
+        "A new rank correlation coefficient for information retrieval", "booktitle = {Proceedings of SIGIR 2008}",
+        2008, "10.1145/1390334.1390435",
+    ),
+    "webber2010": (
+        "article", "William Webber and Alistair Moffat and Justin Zobel",
+        "A similarity measure for indefinite rankings",
+        "journal = {ACM Transactions on Information Systems}, volume = {28}, number = {4}", 2010,
+        "10.1145/1852102.1852106",
+    ),
 }  # fmt: skip
 """{key: (type, authors, title, where, year, DOI)} of works that most reports cite."""
 
+METHODS_TEXT = (
+    "A paragraph for a paper. Check it against your experiment: it says how the numbers of this report were made."
+)
 BY_DOI = {entry[5]: key for key, entry in ENTRIES.items() if entry[5]}
 BY_TEST = {"t": "student1908", "wilcoxon": "wilcoxon1945"}
 BY_CORRECTION = {"holm": "holm1979", "bh": "benjamini1995", "benjamini-hochberg": "benjamini1995"}
@@ -131,3 +156,17 @@ def citations_of(measures: Iterable[str]) -> dict[str, tuple[str, str]]:
         if reference := reference_of(measure):
             works[name] = cited(reference, name)
     return works
+
+
+def methods_blocks(sentences: Iterable[str], keys: Iterable[str]) -> tuple[Block, ...]:
+    """A paragraph in LaTeX, and the known works that it cites, in BibTeX."""
+    return paragraph_blocks(sentences, {key: bibtex(key) for key in keys})
+
+
+def paragraph_blocks(sentences: Iterable[str], entries: Mapping[str, str]) -> tuple[Block, ...]:
+    """A paragraph in LaTeX, and the entries that it cites, in BibTeX, by key."""
+    blocks = [ListingBlock("methods", " ".join(sentences), "Paragraph (LaTeX)", "tex")]
+    if entries:
+        text = "\n\n".join(entries[key] for key in sorted(entries))
+        blocks.append(ListingBlock("references", text, "References (BibTeX)", "bib"))
+    return tuple(blocks)

@@ -114,12 +114,12 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         "--timezone ZONE", "With -m and --day day: the time zone of days; default: UTC.", group=MORE
     )
 
-    sections: str | None = report_options.sections("report.pages.ab_report:SECTIONS")
+    sections: str | None = report_options.sections("report.other_reports.ab_report:SECTIONS")
 
     def check(self) -> None:
         super().check()
         if self.report is not None:
-            from cranfield.report.pages.ab_report import SECTIONS
+            from cranfield.report.other_reports.ab_report import SECTIONS
 
             self._outline = self.read_outline(SECTIONS)
         of_log = {"--events": self.events, "--columns": self.columns, "--zone": self.zone}
@@ -151,7 +151,7 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
 
             describe_arm_effects(result).save(self.plot)
         if self.report is not None:
-            from cranfield.report.pages.ab_report import ab_report
+            from cranfield.report.other_reports.ab_report import ab_report
 
             self.write_report(ab_report(result, self._outline))
         return 1 if result.mismatch else 0
