@@ -56,7 +56,7 @@ def audit_report(
     outline: Outline | None = None,
     *,
     files: Sequence[tuple[str, str]] = (),
-    warnings: Sequence[str] = (),
+    warned: Sequence[str] = (),
 ) -> Report:
     """The report of an audit, ready for `report_page`. `files` are (what it holds, path);
     `warned` are warnings that were given.

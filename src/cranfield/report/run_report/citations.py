@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures.base import Measure
@@ -112,8 +113,18 @@ def reference_of(measure: Measure) -> str:
     >>> reference_of(as_measures("AP")[0])
     'Buckley & Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation in IR, 2005'
     """
-    text = re.search(r"References?: (.*?)(?:\n\s*\n|\Z)", type(measure).__doc__ or "", re.DOTALL)
+    return _reference(type(measure).__doc__)
+
+
+def _reference(docstring: str | None) -> str:
+    text = re.search(r"References?: (.*?)(?:\n\s*\n|\Z)", docstring or "", re.DOTALL)
     return one_line(" ".join(text[1].split())) if text else ""
+
+
+def cited_in(function: Callable[..., Any]) -> tuple[str, str] | None:
+    """The key and the entry of the first work in the docstring of a function; None if it names none."""
+    reference = _reference(function.__doc__)
+    return cited(reference, function.__name__) if reference else None
 
 
 def cited(reference: str, name: str) -> tuple[str, str]:
