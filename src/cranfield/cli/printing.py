@@ -171,11 +171,12 @@ def check_page(path: str, name: str = "--output", *, figures: bool = True) -> No
     if os.path.isdir(path):
         raise UsageError(f"{name} {path} is a folder; name a file, such as report.html")
     if figures:
-        from cranfield.report.figures.saving import converter
-        from cranfield.report.figures.theme import altair
+        from importlib.util import find_spec
 
-        altair()
-        converter()
+        from cranfield.report.figures.theme import MISSING
+
+        if find_spec("altair") is None or find_spec("vl_convert") is None:  # importing them takes longer
+            raise UsageError(MISSING)
     from cranfield.report.pages.html_page import environment
 
     environment()

@@ -10,6 +10,7 @@ from cranfield.cli.printing import check_page, emit
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
+    from cranfield.report.pages.figure_worker import Drawing
     from cranfield.report.pages.outline import Outline
     from cranfield.report.pages.report_parts import Report
 
@@ -68,8 +69,8 @@ class Reporting(Outlined):
         write_page(report, self.report)
 
 
-def write_page(report: Report, path: str) -> None:
+def write_page(report: Report, path: str, drawing: Drawing | None = None) -> None:
     """Write the page of a report; - is standard output."""
     from cranfield.report.pages.report_page import report_page
 
-    emit(report_page(report), path, format="html")
+    emit(report_page(report, drawing), path, format="html")

@@ -135,7 +135,7 @@ def test_long_tables_are_cut_on_paper_only() -> None:
     table = Table((Column("n", "count"),), tuple((n,) for n in range(50)))
     page = report_page(Report("t", (Section("a", "A", blocks=(TableBlock("numbers", table),)),)))
     assert page.count("<tr>") == 51
-    assert "The first 40 of 50 rows; the page has all." in page
+    assert "The first 40 of 50 rows; the HTML page has all." in page
 
 
 def test_text_in_a_figure_is_not_changed() -> None:

@@ -89,9 +89,12 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
         check_page(self.output, figures=figures)
 
     def run(self) -> None:
+        from cranfield.report.pages.figure_worker import DrawnBeside
         from cranfield.report.run_report.make_report import make_report
 
-        report_options.write_page(make_report(self._experiment(), self._outline), self.output)
+        with DrawnBeside() as drawing:
+            report = make_report(self._experiment(), self._outline, drawing)
+            report_options.write_page(report, self.output, drawing)
 
     def _experiment(self) -> Experiment:
         """What was read; its warnings are printed, and are in the report."""

@@ -134,9 +134,7 @@ def reproduction_figure(result: Reproduction) -> Figure:
     if "advanced" in result.runs:
         return describe_effects(result)
     if not result.orders:
-        raise UsageError(
-            "a baseline alone has a figure only if its lists are of the same collection"
-        )
+        raise UsageError("a baseline alone has a figure only if its lists are of the same collection")
     lists = result.orders[0]
     return describe_alike({"topic": lists.topics, "tau": lists.tau, "overlap": lists.overlap}, lists.role)
 

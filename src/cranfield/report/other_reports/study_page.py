@@ -68,7 +68,7 @@ def _summary(plan: Study, outcome: Outcome) -> Section:
     points = [f"{done} of {counted(len(outcome.steps), 'step')} are done; a step is a method on a collection."]
     points += [f"{_where(step)} failed: {step.error}." for step in outcome.failed]
     rows: list[tuple[Cell, ...]] = [
-        (task.label, f"{task.method.question}?", ", ".join(task.collections) or "measures alone") for task in plan.tasks
+        (task.label, task.method.question, ", ".join(task.collections) or "measures alone") for task in plan.tasks
     ]
     table = Table((Column("method"), Column("question"), Column("on")), tuple(rows))
     return Section("summary", FIRST["summary"], (), tuple(points), (TableBlock("questions", table),))
@@ -110,7 +110,7 @@ def _files(collection: Collection) -> list[tuple[str, str]]:
 
 def _method(task: Task, outcome: Outcome) -> Section:
     """The figures and tables of a method, one collection after the other."""
-    text = [f"{task.method.question[0].upper()}{task.method.question[1:]}?"]
+    text = [f"{task.method.question[0].upper()}{task.method.question[1:]}."]
     if task.options:
         text.append(f"Options: {', '.join(f'{name} = {_shown(value)}' for name, value in task.options.items())}.")
     blocks: list[Block] = []
@@ -121,12 +121,16 @@ def _method(task: Task, outcome: Outcome) -> Section:
         result = outcome.results[step.label, step.collection]
         prefix = f"{step.collection}_{task.label}" if step.collection else task.label
         several = len(task.collections) > 1
+        below = {note for table in result.tables.values() for note in table.notes}
         for number, figure in enumerate(drawn_figures(result.figures), 1):
-            titled = replace(figure, title=f"{step.collection}: {figure.title}") if several else figure
-            blocks.append(FigureBlock(f"{prefix}_figure_{number}", titled))
+            title = f"{step.collection}: {figure.title}" if several else figure.title
+            notes = tuple(note for note in figure.notes if note not in below)
+            blocks.append(FigureBlock(f"{prefix}_figure_{number}", replace(figure, title=title, notes=notes)))
         for suffix, table in result.tables.items():
             name = f"{prefix}_{suffix}" if suffix else prefix
-            blocks.append(_table_block(name, table, step.collection if several else ""))
+            notes = tuple(note for note in table.notes if note in below)
+            below -= set(notes)  # each note once
+            blocks.append(_table_block(name, replace(table, notes=notes), step.collection if several else ""))
     return Section(_key(task), _title(task), tuple(text), (), tuple(blocks))
 
 

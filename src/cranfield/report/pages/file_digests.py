@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from cranfield.collection.source import is_pipe
 from cranfield.report.pages.report_parts import TableBlock
@@ -25,10 +26,11 @@ def files_block(files: Sequence[tuple[str, str]]) -> TableBlock:
 
 def files_table(files: Sequence[tuple[str, str]]) -> Table:
     """A row per file: what it holds, its path, its size and the SHA-256 digest of its bytes."""
-    rows: list[tuple[Cell, ...]] = []
-    for what, path in files:
-        size, digest = _digest(path)
-        rows.append((path, what, size, digest))
+    with ThreadPoolExecutor() as pool:  # hashing does not hold the lock of the interpreter
+        digests = list(pool.map(_digest, [path for _, path in files]))
+    rows: list[tuple[Cell, ...]] = [
+        (path, what, size, digest) for (what, path), (size, digest) in zip(files, digests, strict=True)
+    ]
     columns = (Column("file"), Column("holds"), Column("bytes", "count"), Column("SHA-256"))
     return Table(columns, tuple(rows))
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import cache
 from html import escape
@@ -17,6 +18,7 @@ from typing import Any
 from cranfield.errors import UsageError
 from cranfield.text import control_free, printable
 
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 MISSING = "HTML pages need jinja2, which is not installed: pip install 'cranfield[plot]'"
 
 
@@ -102,5 +104,5 @@ def shown_text(text: str) -> str:
 
 def listing_text(text: str) -> str:
     """Text of several lines for a page; the parser of HTML would drop a line break at the beginning."""
-    lines = text if text.isprintable() else "\n".join(map(control_free, text.split("\n")))
+    lines = "\n".join(map(control_free, text.split("\n"))) if CONTROLS.search(text) else text
     return ("\n" if lines.startswith("\n") else "") + escape(_encodable(lines))

@@ -43,7 +43,7 @@ def _drop_tooltips(spec: dict[str, Any]) -> None:
 
 
 def _cleaned_tag(tag: str, name: str) -> str:
-    tag = re.sub(r' (?:xmlns(?::\w+)?|style|class|aria-hidden|pointer-events)="[^"]*"', "", tag)
+    tag = re.sub(r' (?:xmlns(?::\w+)?|style|class|role|aria-\w+|pointer-events)="[^"]*"', "", tag)
     tag = re.sub(r' (?:xlink:)?href="(?!#)[^"]*"', "", tag)
     tag = re.sub(r' id="([^"]*)"', rf' id="{name}-\1"', tag)
     return re.sub(r'(url\(|href=")#', rf"\1#{name}-", tag)

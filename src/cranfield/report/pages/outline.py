@@ -12,6 +12,7 @@ from cranfield.check import nearest
 from cranfield.collection.source import PathLike
 from cranfield.collection.toml_files import only_known, read_toml, typed_entry
 from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
+from cranfield.report.pages.figure_worker import Drawing
 from cranfield.report.pages.report_parts import Report, Section
 
 
@@ -88,12 +89,22 @@ class Part:
     """Is it in a report without a choice of sections? If not, there is no data for it."""
 
 
-def report_of(parts: Mapping[str, Part], title: str, lead: str, outline: Outline | None = None) -> Report:
-    """A report of these parts, ready for `report_page`. A section that cannot be made says why."""
+def report_of(
+    parts: Mapping[str, Part], title: str, lead: str, outline: Outline | None = None, drawing: Drawing | None = None
+) -> Report:
+    """A report of these parts, ready for `report_page`. A section that cannot be made says why.
+
+    `drawing` can begin with the figures of a section when it is made, before the others are.
+    """
     outline = outline or Outline()
     outline.check(parts)
     chosen = dict.fromkeys(outline.sections or (name for name, part in parts.items() if part.usual))
-    sections = [_with_note(_section(name, parts[name]), outline.notes.get(name)) for name in chosen]
+    sections = []
+    for name in chosen:
+        section = _section(name, parts[name])
+        sections.append(_with_note(section, outline.notes.get(name)))
+        if drawing is not None:
+            drawing.begin(section)
     footer = f"Made by cranfield {__version__}."
     return Report(outline.title or title, tuple(sections), lead, outline.introduction, footer)
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from cranfield.errors import UsageError
+from cranfield.report.pages.figure_worker import Drawing, DrawnHere
 from cranfield.report.pages.html_page import environment, html_page
-from cranfield.report.pages.inline_figure import inline_svg
 from cranfield.report.pages.report_parts import FigureBlock, Report
 
 STYLES = ("page.css", "report.css")
 SCRIPTS = ("tables.js", "saving.js")
 
 
-def report_page(report: Report) -> str:
-    """The whole page. It makes no request: tables, figures and the files that can be saved are inside it."""
+def report_page(report: Report, drawing: Drawing | None = None) -> str:
+    """The whole page. It makes no request: tables, figures and the files that can be saved are inside it.
+
+    `drawing` is what draws the figures; by default they are drawn here, one after the other.
+    """
     blocks = [block for section in report.sections for block in section.blocks]
     for what, names in (("blocks", [block.name for block in blocks]), ("sections", [s.key for s in report.sections])):
         name, count = Counter(names).most_common(1)[0] if names else ("", 0)
@@ -26,14 +28,12 @@ def report_page(report: Report) -> str:
     environment()
     from markupsafe import Markup
 
-    with ThreadPoolExecutor(1) as pool:  # the converter works while the tables are made
-        figures = {block.name: pool.submit(inline_svg, block.figure, block.name)
-                   for block in blocks if isinstance(block, FigureBlock)}  # fmt: skip
+    drawing = drawing or DrawnHere()
 
-        def svg(block: FigureBlock) -> Any:
-            return Markup(figures[block.name].result())
+    def svg(block: FigureBlock) -> Any:
+        return Markup(drawing.svg(block))
 
-        return html_page(
-            "report.html", report.title, lead=report.lead, footer=report.footer, styles=STYLES, scripts=SCRIPTS,
-            report=report, svg=svg,
-        )  # fmt: skip
+    return html_page(
+        "report.html", report.title, lead=report.lead, footer=report.footer, styles=STYLES, scripts=SCRIPTS,
+        report=report, svg=svg,
+    )  # fmt: skip

@@ -7,6 +7,7 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 
+from cranfield.report.pages.figure_worker import Drawing
 from cranfield.report.pages.outline import Outline, Part, report_of
 from cranfield.report.pages.report_parts import Block, FigureBlock, Report, Section, TableBlock
 from cranfield.report.run_report.experiment import Experiment
@@ -29,7 +30,7 @@ SECTIONS = {
 TITLE = "Evaluation report"
 
 
-def make_report(experiment: Experiment, outline: Outline | None = None) -> Report:
+def make_report(experiment: Experiment, outline: Outline | None = None, drawing: Drawing | None = None) -> Report:
     """The report of an experiment, ready for `report_page`.
 
     Without a choice of sections, it has all for which there is data. A section that cannot be made, for example because
@@ -45,7 +46,7 @@ def make_report(experiment: Experiment, outline: Outline | None = None) -> Repor
     lead = (
         f"{counted(len(scores.runs), 'run')} on {counted(len(scores.topics), 'topic')}, ranked by {experiment.measure}"
     )
-    report = report_of(run_parts(experiment), TITLE, lead, outline)
+    report = report_of(run_parts(experiment), TITLE, lead, outline, drawing)
     if any(section.key == "evaluated" for section in report.sections):
         # It has the notes of the evaluation, which need not be below every table.
         notes = frozenset(scores.notes)
