@@ -20,7 +20,8 @@ ENTRIES = {
     ),
     "buckley2005": (
         "incollection", "Chris Buckley and Ellen M. Voorhees", "Retrieval System Evaluation",
-        "booktitle = {TREC: Experiment and Evaluation in Information Retrieval}, pages = {53--75}, publisher = {MIT Press}", 2005, "",
+        "booktitle = {TREC: Experiment and Evaluation in Information Retrieval}, pages = {53--75}, "
+        "publisher = {MIT Press}", 2005, "",
     ),
     "moffat2008": (
         "article", "Alistair Moffat and Justin Zobel",
@@ -71,8 +72,8 @@ ENTRIES = {
     ),
     "yilmaz2008": (
         "inproceedings", "Emine Yilmaz and Javed A. Aslam and Stephen Robertson",
-        "A new rank correlation coefficient for information retrieval", "booktitle = {Proceedings of SIGIR 2008}, pages = {587--594}",
-        2008, "10.1145/1390334.1390435",
+        "A new rank correlation coefficient for information retrieval",
+        "booktitle = {Proceedings of SIGIR 2008}, pages = {587--594}", 2008, "10.1145/1390334.1390435",
     ),
     "webber2010": (
         "article", "William Webber and Alistair Moffat and Justin Zobel",
