@@ -8,6 +8,7 @@ from numbers import Integral, Real
 from typing import Any
 
 from cranfield import check
+from cranfield.assessed.memory import size_in_bytes
 from cranfield.errors import UsageError
 
 EMPTY_INTENTS = ("renormalise", "keep")
@@ -33,6 +34,9 @@ class JoinOptions:
     """Read a run for each tag of a file; else a file is one run, whatever its tags."""
     threads: int | None = None
     """Number of threads that read; None: the number of cores. The result does not depend on it."""
+    memory: int | str | None = None
+    """The most memory that the process may use while it reads runs: a number of bytes, or a text such as `1GB`; None:
+    as much as is fast. The result does not depend on it."""
 
     intent_probabilities: Any = None
     """Pr(intent | topic) for judgments with intents: {topic: {intent: p}}, a file, `uniform`, or `nonuniform` (every
@@ -76,6 +80,8 @@ class JoinOptions:
         for name, value in (("depth", self.depth), ("threads", self.threads)):
             if value is not None and (not isinstance(value, Integral) or isinstance(value, bool) or value < 1):
                 raise UsageError(f"{name} == {value!r}, must be a whole number, 1 or more")
+        if self.memory is not None:
+            size_in_bytes(self.memory)
         length = self.missing_length
         number = isinstance(length, Real) and not isinstance(length, bool) and 0 <= float(length) < inf
         if length is not None and length != "mean" and not number:

@@ -9,7 +9,7 @@ from cranfield import check
 from cranfield.cli import options, report_options
 from cranfield.cli.declare import MORE, RESULT, option
 from cranfield.cli.printing import check_page
-from cranfield.errors import UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,20 +116,26 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
         texts = [str(warning.message) for warning in caught if not issubclass(warning.category, NotedWarning)]
         return Experiment(
             **parts,
-            teams=self._teams(parts["scores"].runs),
+            teams=self._teams(parts["scores"].runs, parts["files"]),
             topics=None if self.topics is None else Topics.read(self.topics),
             settings=ReportSettings(**self.values(*names)),
             times=None if self.times is None else read_times(self.times),
             warnings=tuple(dict.fromkeys(texts)),
         )
 
-    def _teams(self, runs: Sequence[str]) -> dict[str, str] | None:
+    def _teams(self, runs: Sequence[str], files: Sequence[tuple[str, str]]) -> dict[str, str] | None:
         """{run: team} of the runs that have one; a table of other runs only is an error."""
         if self.teams is None:
             return None
+        from cranfield.collection.source import named_paths
         from cranfield.comparison.leaderboard import teams_of_runs
 
-        return {run: team for run, team in teams_of_runs(self.teams, runs).items() if team}
+        paths = [path for _, path in named_paths(path for what, path in files if what == "run")]
+        by_run = dict(zip(runs, paths, strict=True)) if len(paths) == len(runs) else {}
+        teams, notes = teams_of_runs(self.teams, runs, by_run)
+        for note in notes:
+            warn_caller(note, CranfieldWarning)
+        return {run: team for run, team in teams.items() if team}
 
     def _read(self) -> dict[str, Any]:
         """The scores and their files; from runs also the judgments and the runs, read once for all sections."""
