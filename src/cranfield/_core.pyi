@@ -219,9 +219,17 @@ def join_files(
     numbers: Judged | None = None,
     scores: bool = False,
     split_tags: bool = False,
+    chunk: int = 0,
+    window: int = 0,
+    scattered: int = 0,
+    most: int = 0,
 ) -> tuple[Joined | None, list[tuple[int, int, str]]]:
     """
-    Join run files, given as buffers, with judgments. Return the hits (None if there is a fault) and the faults.
+    Join run files with judgments. A file is a buffer, or an object with `read()`, which returns the next block,
+    `rewind()`, `position` and `length`. Return the hits (None if there is a fault) and the faults; a fault on line 0
+    is about the whole file. In bytes: `chunk` is what a thread reads at a time, `window` what is in memory at a time,
+    `scattered` the memory for lists whose lines are not together, `most` the memory for all that is kept.
+    0: the default; for `most`, no limit.
     """
 
 def join_tables(

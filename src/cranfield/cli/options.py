@@ -262,6 +262,13 @@ class Ranked(Files):
 class Lists(Ranked):
     """How files are read and lists are ranked, and further files that some measures need."""
 
+    memory: str | None = option(
+        "--memory SIZE",
+        "The most memory to use while runs are read, such as 500MB or 1GB; default: what is fast. The result does not "
+        "depend on it.",
+        group=READING,
+        solves="memory=",
+    )
     intent_probabilities: str | None = option(
         "--intent-probabilities FILE",
         "Probabilities of intents: a file with lines of topic, intent, probability (and perhaps the type); or uniform "
@@ -328,6 +335,7 @@ class Lists(Ranked):
             "on_duplicate": self.on_duplicate,
             "format": self.run_format,
             "split_tags": self.split_tags,
+            "memory": self.memory,
             "intent_probabilities": self.intent_probabilities,
             "intent_types": self.intent_types,
             "empty_intents": self.empty_intents,
