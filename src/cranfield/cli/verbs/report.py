@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from cranfield import check
-from cranfield.cli import options
+from cranfield.cli import options, report_options
 from cranfield.cli.declare import MORE, RESULT, option
 from cranfield.cli.printing import check_page
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cranfield.report.run_report.experiment import Experiment
-    from cranfield.report.run_report.make_report import Outline
 
 MEASURES = "nDCG@10,AP,RR,P@10"
 
 
-class ReportVerb(options.Source):
+class ReportVerb(options.Source, report_options.Outlined):
     """Write a report of an evaluation: one HTML file that makes no request, with tables that sort and figures.
 
     It says what was evaluated (digests of files, rules, warnings), ranks the runs with intervals and groups, compares
@@ -46,16 +45,7 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
     output: str = option(
         "--output, -o FILE", "The HTML file to write; - is standard output.", required=True, group=RESULT
     )
-    sections: str | None = option(
-        "--sections NAMES",
-        "The sections, in this order: {names}; default: all for which there is data.",
-        names="report.run_report.make_report:SECTIONS",
-        group=RESULT,
-    )
-    outline: str | None = option(
-        "--outline FILE", "Title, introduction, sections and notes in a TOML file.", reads=True, group=RESULT
-    )
-    title: str | None = option("--title TEXT", "The heading of the page.", group=RESULT)
+    sections: str | None = report_options.sections("report.run_report.make_report:SECTIONS")
     teams: str | None = option("--teams FILE", "The teams: lines of run, team.", reads=True)
     times: str | None = option("--times FILE", "The times: lines of run, topic, seconds.", reads=True)
     topics: str | None = options.topic_texts()
@@ -92,26 +82,19 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
             raise UsageError(f"--level == {self.level!r}, must be above 0 and below 1, such as 0.95")
         check.whole("", **{"--cutoff": self.cutoff, "--pool-depth": self.pool_depth})
         check.not_negative("", **{"--explained": self.explained})
-        self._outline = self._read_outline()
+        from cranfield.report.run_report.make_report import SECTIONS
+
+        self._outline = self.read_outline(SECTIONS)
         figures = any(name not in WITHOUT_FIGURES for name in self._outline.sections or ("topics",))
         check_page(self.output, figures=figures)
 
-    def _read_outline(self) -> Outline:
-        from dataclasses import replace
-
-        from cranfield.report.run_report.make_report import Outline, section_names
-
-        outline = Outline() if self.outline is None else Outline.read(self.outline)
-        if self.sections is not None:
-            outline = replace(outline, sections=section_names(self.sections))
-        return outline if self.title is None else replace(outline, title=self.title)
-
     def run(self) -> None:
-        from cranfield.cli.printing import emit
-        from cranfield.report.pages.report_page import report_page
+        from cranfield.report.pages.figure_worker import DrawnBeside
         from cranfield.report.run_report.make_report import make_report
 
-        emit(report_page(make_report(self._experiment(), self._outline)), self.output, format="html")
+        with DrawnBeside() as drawing:
+            report = make_report(self._experiment(), self._outline, drawing)
+            report_options.write_page(report, self.output, drawing)
 
     def _experiment(self) -> Experiment:
         """What was read; its warnings are printed, and are in the report."""
