@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield import _core, check
 from cranfield.assessed.join import PreparedJudgments, prepare
@@ -105,7 +106,7 @@ def assess_tables(
     else:
         lists = lists_by_sql(engine, tables)
         hits = hits_by_sql(engine, tables, judged_table(prepared), options.depth)
-    names = sorted(set(lists["run"].to_pylist())) if tables.names is None else list(tables.names)
+    names = sorted(lists["run"].unique().to_pylist()) if tables.names is None else list(tables.names)
     if not names:
         raise DataError(tables.origin, None, "is empty: it has no rows")
     joined = joined_from(names, documents.topics, lists, hits, options.depth)
@@ -128,26 +129,28 @@ def judged_table(prepared: PreparedJudgments) -> Any:
 
 def joined_from(names: list[str], topics: list[str], lists: Any, hits: Any, depth: int | None) -> _core.Joined:
     """The tables of an engine as the core would have joined them."""
-    run_number = {name: number for number, name in enumerate(names)}
-    topic_number = {name: number for number, name in enumerate(topics)}
+    import pyarrow
+    import pyarrow.compute as compute
+
+    def row_of(table: Any) -> NDArray[np.int64]:
+        """run × topics + topic; -1 if the topic is not judged."""
+        run = compute.index_in(table["run"], value_set=pyarrow.array(names, pyarrow.string()))
+        topic = compute.index_in(table["topic"], value_set=pyarrow.array(topics, pyarrow.string()))
+        number = compute.add(compute.multiply(run.cast("int64"), len(topics)), topic.cast("int64"))
+        return np.asarray(compute.fill_null(number, -1).to_numpy(), dtype=np.int64)
+
     size = len(names) * len(topics)
     retrieved, missing = np.zeros(size, dtype=np.int32), np.ones(size, dtype=np.uint8)
+    row = row_of(lists)
+    judged = np.flatnonzero(row >= 0)
+    lengths = np.asarray(lists["documents"].to_numpy())[judged]
+    retrieved[row[judged]] = lengths if depth is None else np.minimum(lengths, depth)
+    missing[row[judged]] = 0
     unjudged: list[list[str]] = [[] for _ in names]
-    columns = (lists[name].to_pylist() for name in ("run", "topic", "documents"))
-    for run, topic, documents in sorted(zip(*columns, strict=True)):
-        number = topic_number.get(topic)
-        if number is None:
-            unjudged[run_number[run]].append(topic)
-            continue
-        row = run_number[run] * len(topics) + number
-        retrieved[row], missing[row] = min(documents, depth or documents), 0
-    hit_rows = np.array(
-        [
-            run_number[run] * len(topics) + topic_number[topic]
-            for run, topic in zip(hits["run"].to_pylist(), hits["topic"].to_pylist(), strict=True)
-        ],
-        dtype=np.int64,
-    )
+    others = lists.take(np.flatnonzero(row < 0))
+    for run, topic in sorted(zip(others["run"].to_pylist(), others["topic"].to_pylist(), strict=True)):
+        unjudged[names.index(run)].append(topic)
+    hit_rows = row_of(hits)
     names_of_columns = ("rank", "tie_first", "tie_last", "document")
     rank, tie_first, tie_last, document = (np.asarray(hits[name].to_numpy(), np.int32) for name in names_of_columns)
     in_order = np.lexsort((rank, hit_rows))

@@ -96,7 +96,15 @@ def _quote(engine: Engine) -> str:
 
 def check_lists(lists: Any, tables: RunTables) -> None:
     """Raise an error about the first list with a wrong row; `lists` is a pyarrow table with a row for each list."""
-    for row in lists.to_pylist():
+    import pyarrow.compute as compute
+
+    wrong = compute.or_(compute.is_null(lists["run"]), compute.is_null(lists["topic"]))
+    repeated = compute.less(lists["different"], lists["documents"])
+    for also in (compute.greater(lists["no_doc"], 0), compute.greater(lists["no_key"], 0), repeated):
+        wrong = compute.or_(wrong, also)
+    if tables.order == "rank":
+        wrong = compute.or_(wrong, compute.less(lists["keys"], lists["documents"]))
+    for row in lists.filter(wrong).slice(0, 1).to_pylist():
         where = f"run {row['run']!r}, topic {row['topic']!r}"
         if row["run"] is None or row["topic"] is None or row["no_doc"]:
             what = "a run" if row["run"] is None else "a topic" if row["topic"] is None else "a document"
