@@ -6,6 +6,7 @@ import mmap
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from itertools import islice, takewhile
 from numbers import Real
@@ -19,6 +20,7 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lengths import LengthTable
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.memory import MemoryPlan, memory_plan
+from cranfield.assessed.parts import can_be_cut, join_contents, join_in_parts, join_rules
 from cranfield.assessed.segments import Judged
 from cranfield.assessed.topic_numbers import topic_numbers_of
 from cranfield.collection import formats as layouts
@@ -43,8 +45,6 @@ from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
 MOST_THREADS = 1024
-LONGEST = 2**31 - 1
-"""The largest number of documents in a list."""
 MOST_FILES = 128
 """Files open at a time: systems allow some hundreds, and there may be thousands of runs."""
 
@@ -70,7 +70,7 @@ def join_runs(
     documents: JudgedIndex, runs: Any, options: JoinOptions, progress: Progress | None, qrels: Qrels
 ) -> Assessed:
     """Lists of all runs. `qrels` are the same judgments; messages show a document of them."""
-    joiner = RunJoiner(documents.table, options, progress)
+    joiner = RunJoiner(documents.table, options, progress, qrels)
     for name, run in each_run(runs):
         joiner.add(name, run)
     lists = joiner.assessed(documents)
@@ -145,8 +145,11 @@ class _File(NamedTuple):
 class RunJoiner:
     """Joins runs one after the other. Files of the same layout, and runs in memory, are joined together."""
 
-    def __init__(self, judged: _core.Judged, options: JoinOptions, progress: Progress | None) -> None:
+    def __init__(
+        self, judged: _core.Judged, options: JoinOptions, progress: Progress | None, qrels: Qrels | None = None
+    ) -> None:
         self.judged = judged
+        self.qrels = qrels
         self.options = options
         self.progress = progress
         self.lengths = None if options.lengths is None else LengthTable.of(options.lengths)
@@ -255,20 +258,7 @@ class RunJoiner:
                     others = "'rank' or 'file'" if rule == "score" else "'score' or 'file'"
                     message = f"order == {rule!r}, but the file has no {rule}s; use {others}"
                     raise UsageError(f"{files[0].path}: {message}")
-            joined, faults = _core.join_files(
-                self.judged,
-                [file.content for file in files],
-                list(layout.columns),
-                layout.delimiter,
-                layout.header,
-                layout.expected,
-                on_duplicate=self.options.on_duplicate,
-                threads=self.threads,
-                progress=self.progress,
-                split_tags=self.options.split_tags,
-                **self.memory.sizes,
-                **self._rules(order),
-            )
+            joined, faults = self._join(files, layout, order)
             for file in files:
                 if isinstance(file.content, Blocks):
                     if faults:
@@ -296,15 +286,24 @@ class RunJoiner:
                     joined["names"][number] = file.name if one else f"{file.name}:{joined['names'][number]}"
             self._keep_files(joined, order, [files[source] for source in joined["sources"]])
 
+    def _join(
+        self, files: list[_File], layout: layouts.Layout, order: str
+    ) -> tuple[_core.Joined | None, list[tuple[int, int, str]]]:
+        """Join files of one layout, in parts if that is asked for."""
+        options = self.options if self.lengths is None else replace(self.options, lengths=self.lengths)
+        paths = [file.path for file in files]
+        if options.sharding is not None and self.qrels is not None and all(map(can_be_cut, paths)):
+            found: Any = join_in_parts(
+                self.qrels, self.judged, options, paths, layout, order, self.memory, self.progress
+            )
+            if found is not None:
+                return found, []
+        contents = [file.content for file in files]
+        return join_contents(self.judged, contents, layout, order, options, self.memory, self.progress)
+
     def _rules(self, order: str) -> dict[str, Any]:
-        numbers = None if self.lengths is None else self.lengths.numbers
-        return {
-            "order": order,
-            "single_precision": self.options.precision == 32,
-            "depth": min(self.options.depth or 0, LONGEST),
-            "numbers": numbers,
-            "scores": self.options.scores and order == "score",
-        }
+        options = self.options if self.lengths is None else replace(self.options, lengths=self.lengths)
+        return join_rules(options, order)
 
     def _keep_files(self, joined: _core.Joined, order: str, files: list[_File]) -> None:
         """Keep runs from files, one file for each run."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Executor
 from dataclasses import replace
 from functools import cached_property
 from itertools import compress
@@ -13,7 +15,7 @@ import numpy as np
 
 from cranfield import check
 from cranfield.assessed.join import TYPES_FROM, PreparedJudgments, prepare
-from cranfield.assessed.join_options import JoinOptions
+from cranfield.assessed.join_options import JoinOptions, Sharding
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import distinct
 from cranfield.collection.accepted_inputs import Content, Numbers, QrelsLike, RunsLike
@@ -48,6 +50,9 @@ def evaluate(
     split_tags: bool = False,
     threads: int | None = None,
     memory: int | str | None = None,
+    executor: Executor | None = None,
+    shards: int | None = None,
+    resume: str | os.PathLike[str] | None = None,
     intent_probabilities: Content | Numbers | None = None,
     intent_types: Content | Mapping[Any, Mapping[Any, str]] | None = None,
     lengths: Content | Mapping[Any, float] | None = None,
@@ -66,6 +71,8 @@ def evaluate(
     runs: one or several of: path, glob, dict of dicts, frame, `Run`; or a mapping {name: run}.
     measures: measures or their names; None: a default set.
     missing: a judged topic that a run lacks scores as an empty list (`"zero"`), or is left out (`"skip"`).
+    executor, shards, resume: join run files in parts, by an executor of concurrent.futures; about so many parts; and
+    keep their hits in a folder, so that a job that was stopped goes on where it was. The scores are the same.
     The other arguments are those of `JoinOptions`.
 
     >>> qrels = {"q1": {"d1": 2, "d2": 0, "d3": 1}}
@@ -82,6 +89,7 @@ def evaluate(
         split_tags=split_tags,
         threads=threads,
         memory=memory,
+        sharding=None if (executor, shards, resume) == (None, None, None) else Sharding(shards, resume, executor),
         intent_probabilities=intent_probabilities,
         intent_types=intent_types,
         lengths=lengths,

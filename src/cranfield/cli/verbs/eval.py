@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cranfield.cli import options
 from cranfield.cli.by_class import ByClass, joined
 from cranfield.cli.collection_options import SeveralCollections
-from cranfield.cli.declare import RESULT, flag, option
+from cranfield.cli.declare import READING, RESULT, flag, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Printing, format_option, warn_of_notes
 from cranfield.errors import UsageError
@@ -58,6 +58,8 @@ cranfield eval qrels.txt runs/*.run -m AP --by classes.txt  # for each class of 
 cranfield eval qrels.txt runs/*.run -m AP@10 --interval-scale  # ranks of lists instead of scores
 cranfield eval --collection covid=covid.qrels:covid/*.run --collection nq=nq.qrels:nq/ -m nDCG@10
 cranfield eval --collections beir.toml -m nDCG@10 --sort nDCG@10 --format latex
+cranfield eval qrels.txt huge.run.zst -m nDCG@10 --memory 1GB
+cranfield eval qrels.txt runs/*.run -m AP --shards 20 --resume parts  # may be stopped and started again
 cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
 """
 
@@ -88,6 +90,17 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
     )
     depth: int | None = options.depth()
     threads: int | None = options.threads()
+    shards: int | None = option(
+        "--shards N",
+        "Read the runs in about N parts: groups of files, and ranges of topics of large files; default with --resume: "
+        "parts of 256 MB.",
+        group=READING,
+    )
+    resume: str | None = option(
+        "--resume DIR",
+        "Keep the result of every part in this folder; if the job is stopped, the same command goes on where it was.",
+        group=READING,
+    )
 
     def check(self) -> None:
         super().check()
@@ -107,10 +120,13 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
         self._check_risk([*self.measured, *self.sorted_by])
         others = {
             "--residual": self.residual, "--sort": self.sorted_by, "--depth": self.depth, "--collection": self.several,
+            "--shards": self.shards, "--resume": self.resume,
         }  # fmt: skip
         conflict = next((name for name, value in others.items() if value), None)
         if self.interval_scale and conflict:
             raise UsageError(f"--interval-scale and {conflict} do not go together; leave out one of them")
+        if self.several and (self.shards or self.resume):
+            raise UsageError("--shards and --resume are of one collection; leave out --collection")
         if self.several and self.statistic in (*RISKS, "area"):
             raise UsageError(f"--statistic {self.statistic} is of one collection; leave out --collection, or use mean")
         if self.several and self.level and self.statistic != "mean":
@@ -146,7 +162,8 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
         if self.interval_scale:
             scores = self.interval_scores(every, self.missing)
         else:
-            scores = self.evaluate(every, missing=self.missing, depth=self.depth, threads=self.threads)
+            parts = self.values("shards", "resume")
+            scores = self.evaluate(every, missing=self.missing, depth=self.depth, threads=self.threads, **parts)
         alpha = 1.0 if self.alpha is None else self.alpha
         risks = (lambda some: some.risk(self.statistic, self.baseline, alpha)) if self.statistic in RISKS else None
         if self.sorted_by:
