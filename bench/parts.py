@@ -302,6 +302,18 @@ def inputs(folder: Path, repeats: int) -> Part:
     return Part("what people bring, ours and other tools", rows, targets)
 
 
+def service(folder: Path, repeats: int) -> Part:
+    from bench.service import CONTESTANTS, DOCUMENTS, EVALUATIONS, MATRIX, OURS, PEER, TOPICS
+
+    rows = in_turns("bench.service", CONTESTANTS, repeats)
+    targets = [
+        Target(f"evaluations a second, {name}", quotient(EVALUATIONS, rows[name].get("seconds")), at_least=1000)
+        for name in (OURS, MATRIX)
+    ]
+    targets.append(Target(f"times faster than {PEER}", ratio(rows, PEER, OURS), at_least=2))
+    return Part(f"{EVALUATIONS:,} evaluations of {TOPICS} x {DOCUMENTS} documents, nDCG@10", rows, targets)
+
+
 def commands(folder: Path, repeats: int) -> Part:
     judgments, files = data.ad_hoc(folder)
     qrels, runs = str(judgments), [str(file) for file in files]
@@ -369,6 +381,7 @@ PARTS: dict[str, Callable[[Path, int], Part]] = {
     "inputs": inputs,
     "commands": commands,
     "report": report,
+    "service": service,
 }
 
 
