@@ -1,51 +1,115 @@
-"""The command lines of pages in docs/ print what the pages show, in one folder and in their order.
+"""The examples of pages in docs/ and its folders run, and print what the pages show.
 
-The folder has the sample collection as `sample/`, and the files that the page itself shows (blocks such as
-`json answers.jsonl`). Python examples of pages are run by `test_doctests.py`.
+The blocks of a page run in their order and in one folder, which has the sample collection as `sample/` and the files
+that the page itself shows (blocks such as `json answers.jsonl`):
+
+- `console`: lines that start with `$ ` are commands; what they print follows. A command goes on in the next line, which
+  starts with `> `, after a backslash.
+- `python`: a session with `>>> `. Names are kept until the end of the page.
+
+Commands in other blocks show only how a command is written. They are parsed, but not run.
 """
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import pytest
 
 import cranfield
+from cranfield.cli import GROUPS, STAND_INS, find
+from cranfield.cli.parser import parsed
+from tests.test_doctests import OPTIONS
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGES = {
-    "answers": 8, "building": 5, "calibration": 5, "clicks": 4, "compare": 5, "experiments": 7, "fusion": 1,
-    "gate": 3, "interleaving": 4, "online": 4, "organisers": 2, "sessions": 5, "several_collections": 2,
-}  # fmt: skip
-"""The pages, with the least number of blocks of command lines: a page whose blocks are not found must not pass."""
+PAGES = [str(page.relative_to(DOCS)) for page in sorted(DOCS.rglob("*.md"))]
+FENCE = re.compile(r"^( *)```([^\n`]*)\n(.*?)^\1```$", re.DOTALL | re.MULTILINE)
+WRITTEN_ONCE = (
+    "calibration.md", "coming_from/beir.md", "coming_from/ir_measures.md", "coming_from/pyterrier.md", "compare.md",
+)  # fmt: skip
+"""Pages with Python that does not run here: it needs other packages, or names that the page leaves out."""
 
 
-def shown_and_printed(block: str, folder: Path) -> tuple[list[str], list[str]]:
-    """The lines of a block, and the commands of the block with the lines that they print."""
-    printed = []
-    for command in (line[2:] for line in block.split("\n") if line.startswith("$ ")):
-        program = f'cranfield() {{ {sys.executable} -m cranfield "$@"; }}; {command}'
+class Block(NamedTuple):
+    """A block of code."""
+
+    language: str
+    path: str
+    """The name of the file that the block shows, or nothing."""
+    content: str
+    line: int
+
+
+def blocks(page: str) -> list[Block]:
+    """All blocks of a page."""
+    text = (DOCS / page).read_text("utf-8")
+    found = []
+    for fence in FENCE.finditer(text):
+        language, _, path = fence[2].partition(" ")
+        found.append(Block(language, path, fence[3], text[: fence.start(3)].count("\n")))
+    assert 2 * len(found) == len(re.findall(r"^ *```", text, re.MULTILINE))  # a block that is not closed must not pass
+    return found
+
+
+def test_all_folders_have_pages() -> None:
+    assert {"answers.md", "compare.md", "measures.md"} < {*PAGES}
+    assert {page.parent for page in DOCS.rglob("*.md")} == {DOCS / Path(page).parent for page in PAGES}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_examples_of_a_page_print_what_it_shows(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.copytree(Path(cranfield.__file__).parent / "samples", tmp_path / "sample")
+    monkeypatch.chdir(tmp_path)
+    for block in blocks(page):
+        if block.path:
+            (tmp_path / block.path).write_text(block.content, encoding="utf-8")
+    names: dict[str, Any] = {}
+    for block in blocks(page):
+        if block.language == "console":
+            assert [*printed(block.content, tmp_path)] == block.content.splitlines()
+        elif ">>> " in block.content:
+            assert block.language in ("python", "pycon")
+            session = doctest.DocTestParser().get_doctest(block.content, names, page, page, block.line)
+            session.globs = names
+            runner = doctest.DocTestRunner(optionflags=OPTIONS)
+            runner.run(session, clear_globs=False)
+            assert runner.summarize(verbose=False).failed == 0
+        elif block.language == "python" and not block.path:
+            assert page in WRITTEN_ONCE, f"line {block.line}: a Python block without >>> is never run"
+
+
+def printed(block: str, folder: Path) -> Iterator[str]:
+    """The commands of a block, and the lines that they print."""
+    for command in re.findall(r"^\$ (.*(?:\\\n> .*)*)", block, re.MULTILINE):
+        program = f'cranfield() {{ {sys.executable} -m cranfield "$@"; }}; ' + command.replace("\\\n> ", "\\\n")
         done = subprocess.run(
             ["bash", "-c", program], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, "PYTHONIOENCODING": "utf-8"}, timeout=120,
         )  # fmt: skip
-        printed += [f"$ {command}", *done.stdout.splitlines()]
-    return block.split("\n"), printed
+        yield from f"$ {command}".split("\n")
+        yield from done.stdout.splitlines()
 
 
-@pytest.mark.parametrize("name", PAGES)
-def test_the_command_lines_of_a_page_print_what_it_shows(name: str, tmp_path: Path) -> None:
-    text = (DOCS / f"{name}.md").read_text("utf-8")
-    shutil.copytree(Path(cranfield.__file__).parent / "samples", tmp_path / "sample")
-    for path, content in re.findall(r"^```(?:json|tsv|toml) (\S+)\n(.*?\n)```$", text, re.DOTALL | re.MULTILINE):
-        (tmp_path / path).write_text(content, encoding="utf-8")
-    blocks = re.findall(r"^```console\n(.*?)\n```$", text, re.DOTALL | re.MULTILINE)
-    assert len(blocks) >= PAGES[name]
-    for block in blocks:
-        shown, printed = shown_and_printed(block, tmp_path)
-        assert printed == shown
+@pytest.mark.parametrize("page", PAGES)
+def test_commands_that_are_not_run_can_be_parsed(page: str) -> None:
+    """Verbs and options of all commands exist."""
+    for block in blocks(page):
+        if block.language == "console" or block.path or ">>> " in block.content:
+            continue
+        for command in re.findall(r"^(?:\$ )?cranfield (.*?)(?:  .*| #.*| [|>&].*)?$", block.content, re.MULTILINE):
+            word, *words = shlex.split(command)
+            if word in STAND_INS:
+                continue
+            if word in GROUPS:
+                named = bool(words) and words[0] in GROUPS[word].verbs
+                word = f"{word} {words.pop(0) if named else GROUPS[word].default}"
+            parsed(find(word), f"cranfield {word}", words)

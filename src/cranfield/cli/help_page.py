@@ -35,14 +35,14 @@ def print_help(verb: type[Verb], prog: str, *, everything: bool = False) -> None
 
 def usage(verb: type[Verb], prog: str) -> str:
     """How the verb is called, in a line, and examples."""
-    lines = [_usage(verb, prog), "", *(f"  {line}" for line in verb.examples.strip().splitlines()[:FEW])]
+    lines = [call_line(verb, prog), "", *(f"  {line}" for line in verb.examples.strip().splitlines()[:FEW])]
     return "\n".join([*lines, "", f"{prog} --help shows the options"])
 
 
 def page(verb: type[Verb], prog: str, width: int = WIDEST, *, everything: bool = False) -> Iterator[Line]:
     """The lines of the help."""
     first, *paragraphs = (verb.__doc__ or "").strip().split("\n\n")
-    yield [(_usage(verb, prog), HEADING)]
+    yield [(call_line(verb, prog), HEADING)]
     for paragraph in [first, *(paragraphs if everything else ())]:
         yield []
         yield from ([(line, "")] for line in textwrap.wrap(" ".join(paragraph.split()), width, break_on_hyphens=False))
@@ -50,7 +50,7 @@ def page(verb: type[Verb], prog: str, width: int = WIDEST, *, everything: bool =
     sections = {"Arguments": [one for one in parameters if not one.spellings]}
     groups = (OPTIONS, RESULT, *(RARE if everything else ()))
     sections |= {group: [one for one in parameters if one.spellings and one.group == group] for group in groups}
-    margin = min(max((len(_spelled(one)) for part in sections.values() for one in part), default=0), MARGIN)
+    margin = min(max((len(spelled(one)) for part in sections.values() for one in part), default=0), MARGIN)
     for title, part in sections.items():
         if part:
             yield []
@@ -68,7 +68,7 @@ def page(verb: type[Verb], prog: str, width: int = WIDEST, *, everything: bool =
         yield [(f"{prog} --help-all also shows: {', '.join(hidden)}", DIM)]
 
 
-def _usage(verb: type[Verb], prog: str) -> str:
+def call_line(verb: type[Verb], prog: str) -> str:
     words = []
     for one in declared(verb):
         if not one.spellings:
@@ -76,13 +76,13 @@ def _usage(verb: type[Verb], prog: str) -> str:
     return " ".join(["usage:", prog, *words, "[options]"])
 
 
-def _spelled(parameter: Parameter) -> str:
+def spelled(parameter: Parameter) -> str:
     spellings = sorted(parameter.spellings, key=len)
     return ", ".join(spellings) + f" {parameter.metavar}" if spellings else parameter.metavar
 
 
 def _entry(parameter: Parameter, margin: int, width: int) -> Iterator[Line]:
-    name, text = _spelled(parameter).rstrip(), parameter.described()
+    name, text = spelled(parameter).rstrip(), parameter.described()
     if parameter.default not in (None, False):
         text += f" [default: {parameter.default}]"
     lines: Sequence[str] = textwrap.wrap(text, max(width - margin - 4, 30), break_on_hyphens=False)

@@ -4,7 +4,7 @@
 computed term by term in the order of ndeval, since the sixth decimal can depend on the last bit; otherwise the values
 are those of `cranfield.measures`.
 
-docs/trec_eval.md lists the differences.
+docs/coming_from/trec_eval.md lists the differences.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The command line of NTCIREVAL: the same options, the same lines on standard output.
 
 The output is that of version 190111. Lists are in the order of the file; scores in it are ignored. `eval` scores whole
-files, in any format that cranfield reads. docs/trec_eval.md describes the commands and lists the differences.
+files, in any format that cranfield reads. The commands and the differences are in
+docs/coming_from/trec_eval.md.
 """
 
 from __future__ import annotations

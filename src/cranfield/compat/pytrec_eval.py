@@ -5,8 +5,8 @@
     evaluator = pytrec_eval.RelevanceEvaluator(qrel, {"map", "ndcg_cut.10"})
     results = evaluator.evaluate(run)   # {topic: {measure: value}}
 
-Names, keys and values are the same (trec_eval 9.0.8 on dicts); it is several times faster. docs/pytrec_eval.md
-lists the differences.
+Names, keys and values are the same (trec_eval 9.0.8 on dicts); it is several times faster. The differences are
+listed in docs/coming_from/pytrec_eval.md.
 """
 
 from __future__ import annotations

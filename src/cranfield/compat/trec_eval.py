@@ -3,7 +3,7 @@
 `main(["-q", "-m", "map", "qrels", "run"])` prints the output of `trec_eval -q -m map qrels run`, version 9.0.8, or
 version 10.0 with `--dialect 10`.
 
-docs/trec_eval.md lists the differences.
+docs/coming_from/trec_eval.md lists the differences.
 """
 
 from __future__ import annotations

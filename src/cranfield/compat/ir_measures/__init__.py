@@ -12,7 +12,8 @@ named tuples with these fields. Measures are the objects of this module, those o
 
 As in ir_measures, a judged topic that the run lacks scores 0, also in counts; and, unlike elsewhere in cranfield, so
 does a topic on which a measure is undefined. Scores are compared as 32-bit numbers, as in trec_eval 9. Measures of
-diversity use the column `iteration` of the judgments as the intent. docs/ir_measures.md lists the differences.
+diversity use the column `iteration` of the judgments as the intent. The differences are
+listed in docs/coming_from/ir_measures.md.
 
 >>> calc_aggregate([nDCG @ 10, AP], {"q1": {"d1": 1}, "q2": {"d1": 1}}, {"q1": {"d1": 2.0}})
 {nDCG@10: 0.5, AP: 0.5}

@@ -1,0 +1,228 @@
+"""The gallery: every figure, drawn by a command on the sample collection, files made from it or a simulated log."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import shlex
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from cranfield.report import figures
+from cranfield.report.figures.result_figures import FIGURES
+from cranfield.report.figures.saving import rendered
+from website import text
+from website.gallery_files import label_queries, write_files
+from website.staging import write
+
+LOG = "cranfield log demo log --users 300 --days 7 --seed 1"
+GATE = "cranfield gate sample/qrels.txt sample/{0}.run --at-least nDCG@10=0.1 --history builds.jsonl --build {1}"
+SHOWN = {
+    "Scores": {
+        "describe_boxes": ("cranfield plot boxes --sample -m AP -o {}",),
+        "describe_curves": ("cranfield plot curves --sample -o {}",),
+        "describe_precision_recall": ("cranfield plot curves --sample --topic 101 -o {}",),
+        "describe_topics": ("cranfield topics --sample -m AP --run bm25 --plot {}",),
+        "describe_diversity": ("cranfield plot diversity intents.qrels sample/*.run -o {}",),
+        "describe_efficiency": ("cranfield efficiency --sample -m AP --times times.tsv --plot {}",),
+    },
+    "Comparisons": {
+        "describe_intervals": ("cranfield compare --sample -m AP --test tukey --plot {}",),
+        "describe_differences": (
+            "cranfield plot differences sample/qrels.txt sample/bm25.run sample/dense.run -m AP -o {}",
+        ),
+        "describe_interaction": ("cranfield anova --sample -m AP --factors parts.csv --means words:vectors --plot {}",),
+        "describe_power": ("cranfield power --sample -m AP --difference 0.05 --plot {}",),
+        "describe_gate_history": (
+            *(GATE.format(run, day) for run, day in (("coord", "monday"), ("bm25", "tuesday"), ("fusion", "friday"))),
+            "cranfield gate history builds.jsonl --plot {}",
+        ),
+    },
+    "Measures under test": {
+        "describe_asl": ("cranfield meta power --sample -m AP,nDCG@10,P@10,RR --plot {}",),
+        "describe_swap_rates": ("cranfield meta swap --sample -m AP,nDCG@10,RR --plot {}",),
+        "describe_correlations": ("cranfield meta correlate --sample -m AP,nDCG@10,P@10,RR --plot {}",),
+        "describe_concordance": ("cranfield meta concord --sample -m AP,nDCG@10,RR --gold P@5 --plot {}",),
+        "describe_agreement": (
+            "cranfield meta concord --sample -m AP,nDCG@10,RR --preferences preferences.tsv --plot {}",
+        ),
+        "describe_robustness": ("cranfield meta robust --sample -m AP,nDCG@10,bpref --plot {}",),
+        "describe_rank_changes": ("cranfield meta loo --sample -m AP --plot {}",),
+        "describe_spacing": ("cranfield meta scale -m AP,P,DCG --length 4 --plot {}",),
+        "describe_axioms": ("cranfield meta axioms -m AP,nDCG,RR,RBP --plot {}",),
+        "describe_components": ("cranfield meta gtheory --sample -m AP,nDCG@10,RR --plot {}",),
+        "describe_informativeness": ("cranfield meta inform --sample -m AP,nDCG@10,RR --plot {}",),
+        "describe_effects": (
+            "cranfield meta reproduce sample/qrels.txt sample/bm25.run bm25-again.run --advanced sample/dense.run "
+            "--advanced-again dense-again.run -m AP,nDCG@10,RR --plot {}",
+        ),
+        "describe_alike": ("cranfield meta reproduce sample/qrels.txt sample/bm25.run bm25-again.run --plot {}",),
+    },
+    "Building a collection": {
+        "describe_discovery": ("cranfield pool simulate --sample --methods depth,rrf,max-mean --plot {}",),
+        "describe_assessor_agreement": ("cranfield agree labels.csv --pairs --plot {}",),
+        "describe_worker_accuracy": ("cranfield workers labels.csv --gold sample/qrels.txt --plot {}",),
+        "describe_worker_confusion": (
+            "cranfield merge labels.csv --method dawid-skene --figure confusion --plot {} -o merged.qrels",
+        ),
+        "describe_posterior_entropy": ("cranfield merge labels.csv --method dawid-skene --plot {} -o merged.qrels",),
+        "describe_method_ranks": ("cranfield merge-effect labels.csv sample/*.run -m AP --plot {}",),
+        "describe_judge_ranks": (
+            "cranfield audit sample/qrels.txt careful.qrels lenient.qrels sample/*.run --plot {}",
+        ),
+        "describe_judge_confusion": ("cranfield audit sample/qrels.txt lenient.qrels --figure confusion --plot {}",),
+        "describe_topic_leniency": (
+            "cranfield audit sample/qrels.txt careful.qrels lenient.qrels --figure topics --plot {}",
+        ),
+        "describe_powered": ("cranfield ppi human.qrels careful.qrels sample/*.run -m nDCG@10 --plot {}",),
+    },
+    "Live traffic": {
+        "describe_log_measure": (LOG, "cranfield log measures log -m abandonment --by day --plot {}"),
+        "describe_sessions": (LOG, "cranfield log sessions log --plot {}"),
+        "describe_reliability": (LOG, "cranfield log satisfaction log --labels satisfied.csv --plot {}"),
+        "describe_arm_effects": (
+            "cranfield ab analyse users.csv --metric revenue --metric clicks/impressions --plot {}",
+        ),
+        "describe_detectable": ("cranfield ab power users.csv --metric revenue --users 5000,20000,80000 --plot {}",),
+        "describe_aa_p_values": ("cranfield ab aa users.csv --unit user --metric revenue --splits 500 --plot {}",),
+        "describe_preferences": (
+            "cranfield interleave simulate sample/qrels.txt sample/bm25.run sample/coord.run --methods team-draft "
+            "--impressions 400 --users 60 --log lists.jsonl",
+            "cranfield interleave analyse lists.jsonl --plot {}",
+        ),
+        "describe_interleaving_power": (
+            "cranfield interleave power --delta 0.02,0.05 --ties 0.4 --impressions 2000 --plot {}",
+        ),
+        "describe_click_parameters": (LOG, "cranfield clicks fit log --model PBM --plot {}"),
+        "describe_click_perplexity": (LOG, "cranfield clicks evaluate log --fit RCM,DCTR,PBM --plot {}"),
+        "describe_online_agreement": (
+            "cranfield meta online --sample -m AP,nDCG@10,RR --simulate --queries 500 --plot {}",
+        ),
+    },
+    "Sessions": {
+        "describe_trailtext": (
+            "cranfield sessions none sessions.jsonl --gains clicks -m sU --lengths lengths.txt --explain s1 --plot {}",
+        ),
+    },
+}
+"""The commands that draw each figure, by part of the gallery; the last one draws it."""
+WITHOUT_COMMAND = {
+    "describe_heat": """\
+>>> import cranfield as cf
+>>> from cranfield.report.figures import describe_heat
+>>> sample = cf.sample()
+>>> scores = cf.evaluate(sample.qrels, sample.runs, ["nDCG@10"])
+>>> topics_by_runs = scores.values[0].T
+>>> figure = describe_heat(topics_by_runs, scores.topics, scores.runs, what="nDCG@10", title="nDCG@10 by topic")
+""",
+}
+"""Figures that no command draws, and the Python that draws them."""
+# ruff: noqa: E501
+INTRODUCTION = """\
+# Gallery
+
+Every figure that cranfield draws. The commands below were run to draw them. `sample/` is the [bundled sample collection](sample.md) and `log` a simulated log;
+`labels.csv`, `careful.qrels`, `times.tsv` and the other files are made up from the sample, only for this page. The suffix of the file chooses the format: `.html` (a page with
+tooltips and zoom), `.svg`, `.pdf`, `.png`, `.json` (Vega-Lite) or `.csv` (the data). [Figures](plots.md) explains the rest.
+
+The examples in Python have as little data as possible, to show what the functions take. `figure.save("name.svg")` writes a figure.
+"""
+
+
+class Example(NamedTuple):
+    """A figure of the gallery."""
+
+    part: str
+    commands: tuple[str, ...]
+    svg: str
+
+
+def examples() -> dict[str, Example]:
+    """{name of a function: its figure}; all commands are run."""
+    drawn: dict[str, Example] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_files(folder)
+        run(LOG, folder)
+        label_queries(folder)
+        done = {LOG}
+        for part, entries in SHOWN.items():
+            for function, commands in entries.items():
+                file = f"{function.removeprefix('describe_')}.svg"
+                shown = tuple(command.format(file) for command in commands)
+                for command in shown:
+                    if command not in done:
+                        run(command, folder)
+                        done.add(command)
+                drawn[function] = Example(part, shown, (folder / file).read_text("utf-8"))
+    for function, session in WITHOUT_COMMAND.items():
+        names: dict[str, Any] = {}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # as in the commands, which show them below their tables
+            exec(session.replace(">>> ", ""), names)
+        drawn[function] = Example("Scores", (), rendered(names["figure"], "svg").decode("utf-8"))
+    missing = {name for name in figures.__all__ if name.startswith("describe_")} - drawn.keys()
+    if missing:
+        raise SystemExit(f"add these figures to the gallery: {', '.join(sorted(missing))}")
+    return drawn
+
+
+def run(command: str, folder: Path) -> None:
+    """Run a command in a folder; an error stops the build."""
+    words = [word for given in shlex.split(command) for word in _expanded(given, folder)]
+    status, printed = text.run(words, folder)
+    if status != 0:
+        raise SystemExit(f"this command of the gallery fails: {command}\n{printed}")
+
+
+def _expanded(word: str, folder: Path) -> list[str]:
+    """The files that a pattern stands for, as a shell has it."""
+    return sorted(path.relative_to(folder).as_posix() for path in folder.glob(word)) if "*" in word else [word]
+
+
+def write_page(folder: Path) -> None:
+    """Write the gallery and its pictures."""
+    drawn = examples()
+    parts = [INTRODUCTION]
+    for part in SHOWN:
+        parts.append(f"## {part}")
+        for function, example in drawn.items():
+            if example.part == part:
+                parts += entry(function, example)
+                write(folder / "pictures" / "gallery" / f"{function}.svg", with_room(example.svg))
+    write(folder / "gallery.md", text.page(*parts))
+
+
+def entry(function: str, example: Example) -> list[str]:
+    """A figure with the ways to draw it."""
+    doc = inspect.getdoc(getattr(figures, function)) or ""
+    caption, _, rest = doc.partition("\n\n")
+    caption = " ".join(caption.split())
+    title = function.removeprefix("describe_").replace("_", " ")
+    session = WITHOUT_COMMAND.get(function) or "\n".join(re.findall(r"^(?:>>> |\.\.\. ).*$", rest, re.MULTILINE))
+    imported = f">>> from cranfield.report.figures import {function}\n"
+    results = [name for name, figure in FIGURES.items() if figure == function]
+    return [
+        f"### {title[:1].upper()}{title[1:]}",
+        text.plain(caption),
+        f"![{text.plain(caption)}](pictures/gallery/{function}.svg){{ .figure loading=lazy }}",
+        text.code("\n".join(example.commands), "sh"),
+        f"In Python, `{function}`" + (f", or `result.plot()` of a `{results[0]}`" if results else "") + ":",
+        text.code(session if function in WITHOUT_COMMAND else imported + session, "python") if session else "",
+    ]
+
+
+def with_room(svg: str) -> str:
+    """A picture with some room at the right: the letters of a reader's fonts can be wider than ours.
+
+    >>> with_room('<svg width="100" height="50" viewBox="0 0 100 50">')
+    '<svg width="112" height="50" viewBox="0 0 112 50">'
+    """
+    found = re.search(r'width="([\d.]+)" height="([\d.]+)" viewBox="0 0 \1 \2"', svg)
+    if found is None:
+        return svg
+    wide = f"{float(found[1]) * 1.12:g}"
+    wider = svg.replace(found[0], f'width="{wide}" height="{found[2]}" viewBox="0 0 {wide} {found[2]}"', 1)
+    return wider.replace(f'<rect width="{found[1]}"', f'<rect width="{wide}"', 1)

@@ -1,0 +1,204 @@
+"""Pages for tests, merging methods, online measures and click models, from their registries."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+
+from cranfield import comparison
+from cranfield.building.merging import MergingMethod, known_merging_methods
+from cranfield.comparison.registry import PairTest, known_tests
+from cranfield.online.clicks.click_kinds import ClickKind, known_click_models
+from cranfield.online.log_measures import REGISTRY as ONLINE
+from cranfield.online.log_measures import OnlineMeasure, known_online
+from website import text
+from website.staging import write
+
+
+def write_pages(folder: Path) -> dict[str, dict[str, str]]:
+    """Write a page for each entry, and a page that lists them; return {folder: {name: path}}."""
+    tests, merging = known_tests(), known_merging_methods()
+    online = {name: ONLINE[name] for name in known_online()}
+    clicks = known_click_models()
+    written = {}
+    for place, entries, about, index in (
+        ("reference/tests", tests, test_text, tests_index),
+        ("reference/merging", merging, merging_text, merging_index),
+        ("reference/online", online, online_text, online_index),
+        ("reference/clicks", clicks, click_text, clicks_index),
+    ):
+        paths = {name: f"{place}/{slug}.md" for name, slug in text.slugs(entries).items()}
+        for name, entry in entries.items():
+            write(folder / paths[name], about(entry))
+        links = {name: f"[{text.plain(name)}]({Path(path).name})" for name, path in paths.items()}
+        write(folder / place / "index.md", index(entries, links))
+        written[place] = paths
+    return written
+
+
+def yes(answer: bool) -> str:
+    return "yes" if answer else "no"
+
+
+# -- significance tests
+
+
+def test_text(test: PairTest) -> str:
+    function = test.function or test.engine
+    return text.page(
+        f"# {text.plain(test.name)}",
+        text.from_docstring(inspect.getdoc(test.engine) or ""),
+        text.facts({
+            "Also written": ", ".join(f"`{alias}`" for alias in test.aliases),
+            "Statistic": text.plain(test.statistic),
+            "Holds for": "all pairs of systems together; no correction is needed"
+            if test.simultaneous else "each pair; correct for the number of pairs",
+            "Resamples": yes(test.resampling),
+            "Compares means": f"{yes(test.interval_scale)}; means assume scores on an interval scale"
+            if test.interval_scale else "no",
+            "Computed by": "[`cranfield compare`](../commands/compare.md), [`cranfield test`](../commands/test.md)",
+            "Paper": text.with_links(test.source),
+        }),
+        "## Example",
+        text.console(f"cranfield compare --sample -m AP --test {test.name} --quiet"),
+        *python_part(function),
+    )  # fmt: skip
+
+
+def python_part(function: Callable[..., object]) -> list[str]:
+    """The public function of a test, if it has one."""
+    name = getattr(function, "__name__", "")
+    if name not in comparison.__all__:
+        return []
+    doc = inspect.getdoc(function) or ""
+    shown = doc.replace(">>> ", f">>> from cranfield.comparison import {name}\n>>> ", 1)
+    return ["## In Python", text.code(f"{name}{inspect.signature(function)}", "python"), text.from_docstring(shown)]
+
+
+def tests_index(entries: dict[str, PairTest], links: dict[str, str]) -> str:
+    rows = [
+        (links[name], text.plain(summary(test.engine)), "all pairs together" if test.simultaneous else "each pair")
+        for name, test in entries.items()
+    ]
+    return text.page(
+        "# Significance tests",
+        "`cranfield compare --test NAME` and `cf.compare(scores, measure, test=NAME)` take these names. "
+        "[Comparing systems](../../compare.md) explains which test to use, and [all tests](../../tests.md) has "
+        "everything on one page, also tests of one sample and of samples that are not matched, equivalence tests, "
+        "Bayesian tests, effect sizes and corrections.",
+        text.table(["test", "what it does", "holds for"], rows),
+    )
+
+
+def summary(thing: object) -> str:
+    """The first paragraph of a docstring."""
+    return " ".join((inspect.getdoc(thing) or "").partition("\n\n")[0].split())
+
+
+# -- methods that merge labels
+
+
+def merging_text(method: MergingMethod) -> str:
+    return text.page(
+        f"# {text.plain(method.name)}",
+        text.from_docstring(inspect.getdoc(method.fit) or ""),
+        text.facts({
+            "Also written": ", ".join(f"`{alias}`" for alias in method.aliases),
+            "Needs labels with an order": yes(method.ordered),
+            "Takes steps": yes(method.iterative),
+            "Settings": ", ".join(f"`{name}`" for name in method.settings),
+            "Computed by": "[`cranfield merge`](../commands/merge.md)",
+            "Paper": text.with_links(method.source),
+        }),
+    )  # fmt: skip
+
+
+def merging_index(entries: dict[str, MergingMethod], links: dict[str, str]) -> str:
+    rows = [(links[name], text.plain(summary(method.fit)), yes(method.ordered)) for name, method in entries.items()]
+    return text.page(
+        "# Methods that merge labels",
+        "`cranfield merge --method NAME` and `merge(labels, method=NAME)` take these names. "
+        "[Building a test collection](../../building.md) explains how to choose, and "
+        "[all methods](../../merging.md) has them on one page.",
+        text.table(["method", "what it does", "needs an order"], rows),
+    )
+
+
+# -- online measures
+
+
+def online_text(measure: type[OnlineMeasure]) -> str:
+    defaults = ", ".join(f"`{field.name}={field.default}`" for field in dataclasses.fields(measure))
+    return text.page(
+        f"# {text.plain(measure.name)}",
+        text.from_docstring(inspect.getdoc(measure) or ""),
+        text.facts({
+            "Level": measure.level,
+            "Unit": measure.unit,
+            "Better": measure.better,
+            "Parameters": defaults,
+            "Computed by": "[`cranfield log measures`](../commands/log-measures.md)",
+        }),
+        "## Example",
+        text.code(f"cranfield log measures log/ -m {measure.name}", "sh"),
+    )  # fmt: skip
+
+
+def online_index(entries: dict[str, type[OnlineMeasure]], links: dict[str, str]) -> str:
+    levels = dict.fromkeys(measure.level for measure in entries.values())
+    parts = []
+    for level in levels:
+        rows = [
+            (links[name], text.plain(measure.summary()), measure.unit, measure.better)
+            for name, measure in entries.items()
+            if measure.level == level
+        ]
+        parts += [f"## {level[:1].upper()}{level[1:]}", text.table(["measure", "meaning", "unit", "better"], rows)]
+    return text.page(
+        "# Online measures",
+        "Measures of logs of live traffic: `cranfield log measures LOG -m NAME` and `measure_log(log, [NAME])` take "
+        "these names. [Live traffic](../../online.md) explains how to use them, and "
+        "[all online measures](../../online_measures.md) has them on one page.",
+        *parts,
+    )
+
+
+# -- click models
+
+
+def click_text(kind: ClickKind) -> str:
+    belongs = {"pair": "a query and a document", "rank": "a rank", "single": "the whole model"}
+    belongs["browsing"] = "a rank and the rank of the last click above it"
+    rows = [(name, belongs[place]) for name, place in kind.parameters.items()]
+    return text.page(
+        f"# {text.plain(kind.name)}",
+        f"The {text.plain(kind.title)}." if not kind.title.startswith("the ") else f"{text.plain(kind.title)}.",
+        text.from_docstring(inspect.getdoc(type(kind)) or ""),
+        text.facts({
+            "Fitted from": "whole pages" if kind.from_pages else "counts by query, document and rank",
+            "Takes steps": yes(kind.takes_steps),
+            "Several clicks on a page": yes(not kind.one_click),
+            "Computed by": "[`cranfield clicks fit`](../commands/clicks-fit.md), "
+            "[`evaluate`](../commands/clicks-evaluate.md), [`simulate`](../commands/clicks-simulate.md)",
+            "Paper": text.with_links(kind.reference),
+        }),
+        "## Parameters",
+        text.table(["parameter", "one for each of"], rows),
+        "## Example",
+        text.code(f"cranfield clicks fit log/ --model {kind.name} --held-out 0.2", "sh"),
+    )  # fmt: skip
+
+
+def clicks_index(entries: dict[str, ClickKind], links: dict[str, str]) -> str:
+    rows = [
+        (links[name], text.plain(kind.title), ", ".join(kind.parameters), text.with_links(kind.reference))
+        for name, kind in entries.items()
+    ]
+    return text.page(
+        "# Click models",
+        "`cranfield clicks fit LOG --model NAME` takes these names. [Clicks](../../clicks.md) explains how to use "
+        "them.",
+        text.table(["model", "name", "parameters", "paper"], rows),
+    )
