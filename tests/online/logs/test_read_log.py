@@ -80,9 +80,7 @@ def test_numbers_tell_users_apart_as_their_digests_do(tmp_path: Path, files: str
         assert len(pairs[salt]) == len({name for name, _ in pairs[salt]}) == len({number for _, number in pairs[salt]})
         users = {row["user"] for row in log.engine.fetch(numbered.events.select("user")).to_pylist()}
         assert users <= {number for _, number in pairs[salt]}
-    assert not {number for _, number in pairs["s"]} & {
-        number for _, number in pairs["t"]
-    }  # another salt, other numbers
+    assert not {number for _, number in pairs["s"]} & {number for _, number in pairs["t"]}
 
 
 @pytest.mark.xdist_group("spark")
