@@ -213,7 +213,7 @@ def summarise_sessions(
         "minutes": minutes / arrays["sessions"],
     }
     distribution, hidden = hide_small(distribution, distribution["sessions"], least, "session")
-    within = tuple(int(arrays[name].sum()) for name in ("queries", "events"))
+    within = (int(arrays["queries"].sum()), int(arrays["events"].sum()))
     notes = (*hidden, *_notes(log, by, within), *log.notes)
     return SessionSummary(
         by, silence, total, int(users), float(arrays["queries"].sum() / total), float(minutes.sum() / total),
