@@ -180,7 +180,8 @@ class LogRows:
         text = bool(needs & (TEXTUAL | {"similarity"}))
         groups = [name for name in self._carried if name != "text"]
         rows = self.passed.with_sessions(self._signals_of(measures), groups, users)
-        rows = self._with_groups(self.passed.texts_of(rows) if text else rows, keep=False)
+        rows = self.passed.texts_of(self.log.engine.keep(rows)) if text else rows
+        rows = self._with_groups(rows, keep=False)
         if not self.passed.named:
             marked = mark_sessions(rows, self.passed.micros, self.log.engine)
             parts = parts_of_sessions(marked, self.log.engine)

@@ -14,7 +14,17 @@ from functools import cached_property
 from typing import Any
 
 from cranfield.online.log_measures.expressions import col, indicator, lit
-from cranfield.online.log_measures.log_signals import END, FROM_RANKED, QUERY, SECOND, START, UNRANKED_CLICKS, Signal
+from cranfield.online.log_measures.log_signals import (
+    ASKED,
+    END,
+    FROM_RANKED,
+    QUERIES,
+    QUERY,
+    SECOND,
+    START,
+    UNRANKED_CLICKS,
+    Signal,
+)
 from cranfield.online.log_measures.query_texts import TEXT_NUMBER, normal_text
 from cranfield.online.logs.log import PAGE_SIZE, Log, number_users
 from cranfield.online.logs.sessions import SILENCE
@@ -91,8 +101,10 @@ class Stretches:
         of_events = [getattr(col("session"), way)().alias(name + TWICE) for name, way in ends.items()]
         of_events += [signal.counted().alias(signal.name + TWICE) for signal in counted if signal.of == "both"]
         keys = ["user", "query_id"]
-        asked = [signal for signal in counted if signal.of != "events"]
+        asked = [signal for signal in counted if signal.of != "events" and not (signal == START and ASKED in counted)]
         queries = self._grouped(self._queries(self.carried, number=bool(texts)), keys, asked, self.carried, *of_queries)
+        if ASKED in counted:  # a query begins when it is asked
+            queries = queries.with_columns(col(ASKED.name).alias(START.name))
         done = [signal for signal in counted if signal.of == "events"]
         events = self._grouped(self._events(), keys, done, (), *of_events)
         rows = self.log.engine.full_join(queries, events, keys)
@@ -104,7 +116,7 @@ class Stretches:
     def with_sessions(self, signals: Sequence[Signal], carried: Sequence[str], users: Any = None) -> Any:
         """A row per user, query and stretch with some signals; `torn` marks queries that are cut.
 
-        If the log names sessions, a row has its `session`. Rows have the numbers of texts, except those of cut queries.
+        If the log names sessions, a row has its `session`.
 
         users: only the rows of these users, a frame.
         """
@@ -115,10 +127,9 @@ class Stretches:
         rows = rows.select(*names, *(("session", "last session") if self.named else ()))
         torn = self.torn()
         unbroken = rows.filter(~torn).with_columns(torn=lit(False))
-        parts = rows.filter(torn).select("user", "query_id")
         if self._fetched(rows.select(torn=indicator(torn).sum()))["torn"]:
             columns = unbroken.collect_schema().names()
-            unbroken = below([unbroken, self._cut(parts, columns, signals, carried, users)])
+            unbroken = below([unbroken, self._cut(columns, signals, carried, users)])
         return unbroken.drop("last session") if self.named else unbroken
 
     def torn(self) -> Any:
@@ -127,7 +138,12 @@ class Stretches:
         return several | col("query_id").is_null()
 
     def texts_of(self, rows: Any) -> Any:
-        """Rows of stretches with the text of their query."""
+        """Rows of stretches with the text of their query; kept rows."""
+        import narwhals as nw
+
+        if self.text_numbers and not self._fetched(self.whole.filter(col(QUERIES.name) > 1).select(n=nw.len()))["n"]:
+            return rows.join(self.numbered_texts, on=TEXT_NUMBER, how="left")
+        # A query that was logged twice has the last text in the order of the alphabet
         asked = self._few(self._queries(("text",)), rows)
         texts = self._grouped(asked, ["user", "query_id"], (), ("text",))
         return self.log.engine.full_join(rows, texts, ["user", "query_id"]).filter(~col("torn").is_null())
@@ -159,7 +175,7 @@ class Stretches:
         wanted = col("query_id").is_null()
         return activity.filter(wanted | col("query_id").is_in(ids) if ids else wanted)
 
-    @property
+    @cached_property
     def numbered_texts(self) -> Any:
         """The numbers of all texts of queries, and the texts, made comparable; kept."""
         rows = self._queries(("text",), number=True).select(TEXT_NUMBER, "text").filter(~col("text").is_null())
@@ -204,28 +220,30 @@ class Stretches:
 
         numbers = {"position": nw.Int64(), "value": nw.Float64(), "dwell": nw.Float64()}
         lacking = {name: nw.String() for name in carried} | {name: nw.Int64() for name in self._sizes}
-        queries = self._few(self._queries(carried), parts).with_columns(*_nulls(numbers))
+        queries = self._few(self._queries(carried, number=self.text_numbers), parts).with_columns(*_nulls(numbers))
+        lacking |= {name: queries.collect_schema()[name] for name in queries.columns if name in ("text", TEXT_NUMBER)}
         events = self._few(self._events(), parts)
         events = events.select(*events.columns, *_nulls(lacking))
         return below([queries, events.select(*queries.columns)])
 
-    def _cut(
-        self, parts: Any, columns: Sequence[str], signals: Sequence[Signal], carried: Sequence[str], users: Any
-    ) -> Any:
-        """Events without a query, and those of torn queries, by stretch or by session."""
-        activity = self._activity(carried, parts)
+    @cached_property
+    def _torn_activity(self) -> Any:
+        """Events without a query, and the activity of torn queries; kept."""
+        parts = self.whole.filter(self.torn()).select("user", "query_id")
+        activity = self._activity([name for name in self.carried if name != "text"], parts)
         of_parts = self.of_users(activity, parts.filter(~col("query_id").is_null()), ["user", "query_id"])
-        loose = activity.filter(col("query_id").is_null())
-        chosen = below([loose if users is None else self.of_users(loose, users), of_parts])
+        return self.log.engine.keep(below([activity.filter(col("query_id").is_null()), of_parts]))
+
+    def _cut(self, columns: Sequence[str], signals: Sequence[Signal], carried: Sequence[str], users: Any) -> Any:
+        """Events without a query, and those of torn queries, by stretch or by session."""
+        chosen = self._torn_activity if users is None else self.of_users(self._torn_activity, users)
+        texts = [col(TEXT_NUMBER).max()] if self.text_numbers else []
         if self.named:
-            rows = self._grouped(chosen, ["user", "query_id", "session"], signals, carried)
+            rows = self._grouped(chosen, ["user", "query_id", "session"], signals, carried, *texts)
             rows = rows.with_columns(col("session").alias("last session"))
         else:
             chosen = chosen.with_columns(stretch=col("time") // self.micros)
-            rows = self._grouped(chosen, ["user", "query_id", "stretch"], signals, carried)
-        if TEXT_NUMBER in columns:
-            number = self.whole.collect_schema()[TEXT_NUMBER]
-            rows = rows.with_columns(*_nulls({TEXT_NUMBER: number}))
+            rows = self._grouped(chosen, ["user", "query_id", "stretch"], signals, carried, *texts)
         return rows.with_columns(torn=lit(True)).select(*columns)
 
     @staticmethod
