@@ -9,7 +9,7 @@ import pytest
 import cranfield
 
 ROOMS = [
-    "errors", "types", "text", "check", "frames", "table", "record", "_core",
+    "_fork", "errors", "types", "text", "check", "frames", "table", "record", "_core",
     "collection",
     "assessed",
     "views",
@@ -22,11 +22,12 @@ ROOMS = [
     "meta",
     "building",
     "online",
+    "cluster",
     "answers",
     "report",
     "compat",
     "cli",
-    "__main__", "_fork", "_moved",
+    "__main__", "_moved",
 ]  # fmt: skip
 """Every folder and loose module of the package, in the order of the flow of data."""
 

@@ -113,6 +113,11 @@ public:
     }
 
     std::size_t hits() const { return row.size(); }
+    // About the memory that is used.
+    std::size_t bytes() const {
+        return row.size() * (sizeof(std::int64_t) + 4 * sizeof(std::int32_t)) + numbers.size() * sizeof(std::int32_t) +
+               scores.size() * sizeof(double) + retrieved.size() * (sizeof(std::int32_t) + 1) + unknown.size() * 128;
+    }
     void reserve(std::size_t hits) {
         row.reserve(hits), rank.reserve(hits), tie_first.reserve(hits), tie_last.reserve(hits), document.reserve(hits);
     }

@@ -31,6 +31,7 @@ public:
     std::size_t size() const { return 0; }
     const std::string& path() const { return path_; }
     bool cut_short() const { return false; }
+    void release(const char*, std::size_t) const {}
 
 private:
     std::string path_;
@@ -144,6 +145,14 @@ public:
     const char* data() const { return data_; }
     std::size_t size() const { return static_cast<std::size_t>(opened_.st_size); }
     const std::string& path() const { return path_; }
+
+    // Takes the pages within these bytes out of the memory of the process. They are read again if they are needed again.
+    void release(const char* begin, std::size_t size) const {
+        const auto page = static_cast<std::uintptr_t>(sysconf(_SC_PAGESIZE));
+        const std::uintptr_t from = reinterpret_cast<std::uintptr_t>(begin) / page * page;
+        const std::uintptr_t to = (reinterpret_cast<std::uintptr_t>(begin) + size) / page * page;
+        if (to > from) madvise(reinterpret_cast<void*>(from), to - from, MADV_DONTNEED);
+    }
 
     // Whether the file has become shorter. Then the bytes after its end are zeros.
     bool cut_short() const {

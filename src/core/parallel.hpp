@@ -17,13 +17,15 @@ namespace cranfield {
 // then it is not called again.
 using Watch = std::function<bool(std::size_t done)>;
 
-// Runs work(piece, thread) for every piece. Pieces run in any order, so results must not depend on it.
-// Returns false if the watch stopped it.
+// Runs work(piece, thread) for every piece. Pieces run in any order, so results must not depend on it. The calling thread does
+// something else `meanwhile`. Returns false if the watch stopped it.
 inline bool parallel_for(std::size_t pieces, unsigned threads, const Watch& watch,
-                         const std::function<void(std::size_t piece, unsigned thread)>& work) {
+                         const std::function<void(std::size_t piece, unsigned thread)>& work,
+                         const std::function<void()>& meanwhile = {}) {
     threads = static_cast<unsigned>(std::min<std::size_t>(std::max(1u, threads), pieces));
     if (threads <= 1 && pieces <= 1) {
         for (std::size_t piece = 0; piece < pieces; ++piece) work(piece, 0);
+        if (meanwhile) meanwhile();
         return true;
     }
     std::atomic<std::size_t> next{0}, done{0};
@@ -61,6 +63,13 @@ inline bool parallel_for(std::size_t pieces, unsigned threads, const Watch& watc
     if (started == 0) {
         running = 1;
         loop(0);
+    }
+    try {
+        if (meanwhile) meanwhile();
+    } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!failure) failure = std::current_exception();
+        stop = true;
     }
     {
         std::unique_lock lock(mutex);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -161,10 +162,16 @@ public:
     void run(const char* base, const JudgedIndex& judged, std::int32_t topic) {
         look_up(base, &judged, topic);
         if (has_duplicate) return;
-        order(base);
         retrieved = options_.depth ? std::min(options_.depth, documents.size()) : documents.size();
         hits.clear();
-        collect();
+        if (in_order()) {
+            collect();
+        } else if (few_hits()) {
+            count(base);
+        } else {
+            sort(base);
+            collect();
+        }
         if (options_.documents) number(base);
         scores.clear();
         if (options_.scores)
@@ -174,7 +181,7 @@ public:
     // Sorts the list and drops or reports duplicates, without judgments.
     void rank_only(const char* base) {
         look_up(base, nullptr, 0);
-        if (!has_duplicate) order(base);
+        if (!has_duplicate && !in_order()) sort(base);
     }
 
 private:
@@ -216,9 +223,10 @@ private:
         documents.resize(kept);
     }
 
-    void order(const char* base) {
+    // Whether the list needs no sorting.
+    bool in_order() {
         tied_ = rises = falls = false;
-        if (options_.order == Order::file) return;
+        if (options_.order == Order::file) return true;
         bool sorted = true;
         for (std::size_t i = 1; i < documents.size(); ++i) {
             if (documents[i - 1].key > documents[i].key) {
@@ -229,7 +237,44 @@ private:
                 sorted = false;
             }
         }
-        if (sorted) return;
+        return sorted;
+    }
+
+    // Whether it is faster to count the documents above each hit than to sort the list. Nobody may ask for the other documents.
+    bool few_hits() {
+        if (options_.order != Order::score || options_.documents || options_.scores) return false;
+        hits_at_.clear();
+        for (std::size_t i = 0; i < documents.size(); ++i)
+            if (documents[i].number >= 0) hits_at_.push_back(i);
+        constexpr std::size_t kHitsPerStepOfSorting = 4;  // sorting takes about log2(n) steps
+        return hits_at_.size() <= kHitsPerStepOfSorting * static_cast<std::size_t>(std::bit_width(documents.size()));
+    }
+
+    // Finds the hits of a list that is not sorted: the rank of a document is 1 + the number of documents above it.
+    void count(const char* base) {
+        keys_.clear();
+        for (const Document& document : documents) keys_.push_back(document.key);
+        for (const std::size_t at : hits_at_) {
+            const double key = keys_[at];
+            std::int64_t above = 0, level = 0;
+            for (const double other : keys_) {
+                above += other > key;
+                level += other == key;
+            }
+            const auto first = static_cast<std::size_t>(above + 1), last = static_cast<std::size_t>(above + level);
+            std::size_t rank = first;
+            if (level > 1) {  // equal scores: from the last id to the first
+                const std::string_view id = documents[at].doc.in(base);
+                for (std::size_t i = 0; i < keys_.size(); ++i) rank += keys_[i] == key && documents[i].doc.in(base) > id;
+            }
+            if (rank <= retrieved)
+                hits.push_back({static_cast<std::int32_t>(rank), static_cast<std::int32_t>(first),
+                                static_cast<std::int32_t>(std::min(last, retrieved)), documents[at].number});
+        }
+        std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) { return a.rank < b.rank; });
+    }
+
+    void sort(const char* base) {
         if (options_.order == Order::rank) {  // equal ranks stay in file order
             tied_ = false;
             std::stable_sort(documents.begin(), documents.end(),
@@ -291,6 +336,8 @@ private:
 
     IdTable seen_;
     bool tied_ = false;
+    std::vector<std::size_t> hits_at_;  // the places of the judged documents
+    std::vector<double> keys_;
     std::string copied_;
     std::vector<TiedDocument> tied_documents_;
 };

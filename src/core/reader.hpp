@@ -12,6 +12,7 @@
 #include "memory.hpp"
 #include "parallel.hpp"
 #include "text.hpp"
+#include "windows.hpp"
 
 namespace cranfield {
 
@@ -30,16 +31,20 @@ struct Entry {
     Id doc;
 };
 
+constexpr std::size_t kNoHeader = ~std::size_t{0};
+
 // Consecutive lines of the same list within a chunk.
 struct Block {
     std::string_view name, topic;
     std::uint32_t first = 0, count = 0;
 };
 
-// A piece of one source, cut at line ends.
+// A part of one piece, cut at line ends.
 struct Chunk {
     std::size_t source = 0;
-    std::size_t begin = 0, end = 0;
+    std::size_t piece = 0;           // its number in the window
+    std::size_t begin = 0, end = 0;  // in the bytes of the piece
+    std::size_t header = kNoHeader;  // where the header begins, if it is in this chunk
     LongColumn<Entry> entries;
     LongColumn<double> ranks;              // if kept
     LongColumn<std::int32_t> label;        // if kept: which of `labels`
@@ -47,9 +52,9 @@ struct Chunk {
     std::vector<Block> blocks;
     std::vector<Fault> faults;
 
-    // Makes this another piece, in the same memory.
-    void reuse(std::size_t of_source, std::size_t from, std::size_t to) {
-        source = of_source, begin = from, end = to;
+    // Makes this another part, in the same memory.
+    void reuse(std::size_t of_source, std::size_t of_piece, std::size_t from, std::size_t to) {
+        source = of_source, piece = of_piece, begin = from, end = to, header = kNoHeader;
         entries.clear(), ranks.clear(), label.clear(), labels.clear(), blocks.clear(), faults.clear();
     }
 };
@@ -62,10 +67,12 @@ struct ReadOptions {
     bool keep_columns = false;  // keep the rank and label columns
     unsigned threads = 1;
     std::size_t most_faults = 1;
+    std::size_t chunk_bytes = std::size_t{4} << 20;  // what a thread reads at a time
     Watch watch;
 };
 
 struct Lines {
+    Window window;
     std::vector<Chunk> chunks;
     bool stopped = false;
 };
@@ -98,20 +105,32 @@ private:
     std::size_t last_ = 0;
 };
 
+// Where the text begins, after byte order marks; there may be two, if two tools added one.
+inline std::size_t marks_of(std::string_view bytes) {
+    std::size_t at = 0;
+    while (bytes.substr(at, 3) == "\xef\xbb\xbf") at += 3;
+    return at;
+}
+
+// A line without blanks around it; with the delimiter tab, only its end is removed, unless the line is blank.
+inline std::string_view trimmed(std::string_view line, const Layout& layout) {
+    if (layout.delimiter == ' ') return trim_line(line);
+    while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
+    return trim_line(line).empty() ? std::string_view{} : line;
+}
+
 inline std::string count_of(std::size_t n, const char* one) {
     return std::to_string(n) + " " + one + (n == 1 ? "" : "s");
 }
 
 class ChunkReader {
 public:
-    ChunkReader(const ReadOptions& options, std::string_view bytes, Chunk& chunk)
-        : options_(options), layout_(options.layout), bytes_(bytes), chunk_(chunk), labels_(chunk.labels) {}
+    ChunkReader(const ReadOptions& options, const Piece& piece, Chunk& chunk)
+        : options_(options), layout_(options.layout), bytes_(piece.bytes), offset_(piece.offset), base_(piece.base()), chunk_(chunk),
+          labels_(chunk.labels) {}
 
     void read() {
-        std::size_t at = chunk_.begin;
-        bool skip_header = layout_.header && chunk_.begin == 0;
-        if (at == 0)  // byte order marks; there may be two, if two tools added one
-            while (bytes_.substr(at, 3) == "\xef\xbb\xbf") at += 3;
+        std::size_t at = chunk_.begin + (offset_ + chunk_.begin == 0 ? marks_of(bytes_) : 0);
         reserve(at);
         Columns column;
         std::size_t nul = next_nul(at);
@@ -119,7 +138,7 @@ public:
             const char* begin = bytes_.data() + at;
 #if defined(CRANFIELD_SSE2)
             std::size_t columns = 0, short_length = 0;
-            if (layout_.delimiter == ' ' && bytes_.size() - at >= kShortLine && nul - at >= kShortLine && !skip_header &&
+            if (layout_.delimiter == ' ' && bytes_.size() - at >= kShortLine && nul - at >= kShortLine && at != chunk_.header &&
                 split_short_line(begin, column, columns, short_length)) {
                 if (columns > 0 && column[0].front() != '#') take(column, columns, at);
                 at += short_length + 1;
@@ -129,16 +148,12 @@ public:
             const char* stop = static_cast<const char*>(std::memchr(begin, '\n', chunk_.end - at));
             const std::size_t length = stop ? static_cast<std::size_t>(stop - begin) : chunk_.end - at;
             std::string_view line{begin, length};
-            line = layout_.delimiter == ' ' ? trim_line(line) : trim_end(line);
+            line = trimmed(line, layout_);
             if (nul < at + length) {
                 fault(at, "a NUL byte: binary data, expected text");
                 nul = next_nul(at + length);
-            } else if (!line.empty() && line.front() != '#') {
-                if (skip_header) {
-                    skip_header = false;
-                } else {
-                    take(column, split(line, layout_.delimiter, column), at);
-                }
+            } else if (!line.empty() && line.front() != '#' && at != chunk_.header) {
+                take(column, split(line, layout_.delimiter, column), at);
             }
             at += length + 1;
         }
@@ -151,11 +166,6 @@ private:
         return nul ? static_cast<std::size_t>(static_cast<const char*>(nul) - bytes_.data()) : chunk_.end + kShortLine;
     }
 
-    static std::string_view trim_end(std::string_view line) {
-        while (!line.empty() && (line.back() == '\r' || line.back() == '\n')) line.remove_suffix(1);
-        return trim_line(line).empty() ? std::string_view{} : line;
-    }
-
     void reserve(std::size_t at) {
         const std::size_t probe = std::min(chunk_.end, at + 4096);
         const auto lines = std::count(bytes_.data() + at, bytes_.data() + probe, '\n') + 1;
@@ -166,7 +176,7 @@ private:
         if (options_.keep_columns && layout_.label >= 0) chunk_.label.reserve(likely);
     }
 
-    void fault(std::size_t at, std::string what) { chunk_.faults.push_back({chunk_.source, at, std::move(what)}); }
+    void fault(std::size_t at, std::string what) { chunk_.faults.push_back({chunk_.source, offset_ + at, std::move(what)}); }
 
     bool number(std::string_view text, std::size_t at, const char* what, double& into) {
         const auto parsed = parse_number(text);
@@ -216,7 +226,7 @@ private:
         if (chunk_.blocks.empty() || !same_text(chunk_.blocks.back().topic, topic) || !same_text(chunk_.blocks.back().name, name))
             chunk_.blocks.push_back({name, topic, static_cast<std::uint32_t>(chunk_.entries.size()), 0});
         ++chunk_.blocks.back().count;
-        chunk_.entries.push_back({value, Id::at(bytes_.data(), doc)});
+        chunk_.entries.push_back({value, Id::at(base_, doc)});
     }
 
     const char* value_name() const { return layout_.name >= 0 || layout_.rank >= 0 ? "the score" : "the grade"; }
@@ -224,40 +234,66 @@ private:
     const ReadOptions& options_;
     const Layout& layout_;
     std::string_view bytes_;
+    std::size_t offset_;
+    const char* base_;
     Chunk& chunk_;
     Numbering labels_;
 };
 
-inline void cut(const std::vector<Source>& sources, std::size_t chunk_bytes, std::vector<Chunk>& chunks) {
-    std::size_t pieces = 0;
-    for (std::size_t s = 0; s < sources.size(); ++s) {
-        const std::string_view bytes = sources[s];
-        for (std::size_t begin = 0; begin < bytes.size();) {
-            std::size_t end = std::min(bytes.size(), begin + chunk_bytes);
-            if (end < bytes.size()) {
-                const std::size_t newline = bytes.find('\n', end);
-                end = newline == std::string_view::npos ? bytes.size() : newline + 1;
+// Finds the header in a piece, if the pieces before it had none: the first line of data.
+inline std::size_t find_header(const Piece& piece, const Layout& layout, bool& wanted) {
+    for (std::size_t at = piece.offset == 0 ? marks_of(piece.bytes) : 0; wanted && at < piece.bytes.size();) {
+        const std::size_t end = std::min(piece.bytes.find('\n', at), piece.bytes.size());
+        const std::string_view whole = piece.bytes.substr(at, end - at), line = trimmed(whole, layout);
+        wanted = line.empty() || line.front() == '#' || whole.find('\0') != std::string_view::npos;
+        if (!wanted) return at;
+        at = end + 1;
+    }
+    return kNoHeader;
+}
+
+// Cuts the pieces of a window into chunks, in the memory of earlier chunks. `header_wanted`: the header of the first piece's
+// source has not been found yet; afterwards, that of the last piece's source.
+inline void cut(const Window& window, const ReadOptions& options, bool& header_wanted, std::vector<Chunk>& chunks) {
+    std::size_t count = 0;
+    for (std::size_t p = 0; p < window.size(); ++p) {
+        const Piece& piece = window[p];
+        if (piece.offset == 0) header_wanted = options.layout.header;
+        const std::size_t header = find_header(piece, options.layout, header_wanted);
+        for (std::size_t begin = 0; begin < piece.bytes.size();) {
+            std::size_t end = std::min(piece.bytes.size(), begin + options.chunk_bytes);
+            if (end < piece.bytes.size()) {
+                const std::size_t newline = piece.bytes.find('\n', end - 1);
+                end = newline == std::string_view::npos ? piece.bytes.size() : newline + 1;
             }
-            if (pieces == chunks.size()) chunks.emplace_back();
-            chunks[pieces++].reuse(s, begin, end);
+            if (count == chunks.size()) chunks.emplace_back();
+            chunks[count].reuse(piece.source, p, begin, end);
+            if (header >= begin && header < end) chunks[count].header = header;
+            ++count;
             begin = end;
         }
     }
-    chunks.resize(pieces);
+    chunks.resize(count);
 }
 
-constexpr std::size_t kChunkBytes = std::size_t{4} << 20;
+// Reads the lines of a window; the calling thread does something else `meanwhile`.
+inline void read_window(Lines& lines, const ReadOptions& options, bool& header_wanted, const std::function<void()>& meanwhile = {}) {
+    cut(lines.window, options, header_wanted, lines.chunks);
+    lines.stopped = !parallel_for(
+        lines.chunks.size(), options.threads, options.watch,
+        [&](std::size_t number, unsigned) {
+            Chunk& chunk = lines.chunks[number];
+            ChunkReader(options, lines.window[chunk.piece], chunk).read();
+        },
+        meanwhile);
+}
 
-// The largest number of pieces that a source is cut into.
-inline std::size_t pieces_of(Source source) { return (source.size() + kChunkBytes - 1) / kChunkBytes; }
-
-// Reads the lines of all sources, into the memory of lines that are no longer needed.
-inline Lines read_lines(const std::vector<Source>& sources, const ReadOptions& options, Lines lines = {}) {
-    cut(sources, kChunkBytes, lines.chunks);
-    lines.stopped = !parallel_for(lines.chunks.size(), options.threads, options.watch, [&](std::size_t piece, unsigned) {
-        Chunk& chunk = lines.chunks[piece];
-        ChunkReader(options, sources[chunk.source], chunk).read();
-    });
+// Reads the lines of all sources at once.
+inline Lines read_lines(const std::vector<Source>& sources, const ReadOptions& options) {
+    Lines lines;
+    for (std::size_t s = 0; s < sources.size(); ++s) lines.window.push_back({s, sources[s], 0, true});
+    bool header_wanted = false;
+    read_window(lines, options, header_wanted);
     return lines;
 }
 

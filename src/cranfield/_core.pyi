@@ -219,9 +219,17 @@ def join_files(
     numbers: Judged | None = None,
     scores: bool = False,
     split_tags: bool = False,
+    chunk: int = 0,
+    window: int = 0,
+    scattered: int = 0,
+    most: int = 0,
 ) -> tuple[Joined | None, list[tuple[int, int, str]]]:
     """
-    Join run files, given as buffers, with judgments. Return the hits (None if there is a fault) and the faults.
+    Join run files with judgments. A file is a buffer, or an object with `read()`, which returns the next block,
+    `rewind()`, `position` and `length`. Return the hits (None if there is a fault) and the faults; a fault on line 0
+    is about the whole file. In bytes: `chunk` is what a thread reads at a time, `window` what is in memory at a time,
+    `scattered` the memory for lists whose lines are not together, `most` the memory for all that is kept.
+    0: the default; for `most`, no limit.
     """
 
 def join_tables(
@@ -587,4 +595,22 @@ def largest_of_rows(
 ) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
     """
     The largest values of each row, largest first, from `least` on: their number in each row, and all of them.
+    """
+
+def max_entropy(
+    list_start: NDArray[numpy.int64],
+    target: NDArray[numpy.float64],
+    found: NDArray[numpy.float64],
+    length: NDArray[numpy.int64],
+    tables: NDArray[numpy.float64],
+    used: NDArray[numpy.int64],
+    table_of: NDArray[numpy.int32],
+    scale: NDArray[numpy.float64],
+    alpha: NDArray[numpy.float64],
+    ranks: int,
+    parts: int,
+    threads: int,
+) -> tuple[NDArray[numpy.float64], NDArray[numpy.float64]]:
+    """
+    The most random lists with given scores: probabilities of relevance (rows × ranks, flat), and expected scores.
     """

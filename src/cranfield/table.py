@@ -88,8 +88,10 @@ class Table:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "columns", tuple(self.columns))
-        plain = (tuple(x.item() if isinstance(x, np.generic) else x for x in row) for row in self.rows)
-        object.__setattr__(self, "rows", tuple(plain))
+        rows = tuple(map(tuple, self.rows))
+        if any(issubclass(kind, np.generic) for kind in {kind for row in rows for kind in map(type, row)}):
+            rows = tuple(tuple(x.item() if isinstance(x, np.generic) else x for x in row) for row in rows)
+        object.__setattr__(self, "rows", rows)
         object.__setattr__(self, "notes", tuple(self.notes))
         if self.digits is not None:
             check.not_negative("table", digits=self.digits)
@@ -337,9 +339,31 @@ class Table:
 
         Control characters are escaped.
         """
-        names, rows = self._data()
-        lines: list[list[str | float | None]] = [[*names], *rows]
-        return "\n".join(sep.join(_quoted(self._csv_cell(x), sep) for x in line) for line in lines)
+        columns = list(zip(*self.rows, strict=True)) if self.rows else [()] * len(self.columns)
+        names: list[str] = []
+        texts: list[list[str]] = []
+        for column, cells in zip(self.columns, columns, strict=True):
+            if any(isinstance(cell, Estimate) for cell in cells):
+                ends = zip(*map(_with_ends, cells), strict=True)
+                names += [column.name, f"{column.name} low", f"{column.name} high"]
+                texts += [self._csv_cells(end, sep) for end in ends]
+            else:
+                names.append(column.name)
+                texts.append(self._csv_cells([one for one in cells if not isinstance(one, Estimate)], sep))
+        header = sep.join(self._csv_cells(names, sep))
+        return "\n".join([header, *map(sep.join, zip(*texts, strict=True))])
+
+    def _csv_cells(self, cells: Sequence[str | float | None], sep: str) -> list[str]:
+        """The cells of a column. The same text is escaped once, because the names of runs appear hundreds of times."""
+        if set(map(type, cells)) <= {str}:
+            escaped = {text: _quoted(self._csv_cell(text), sep) for text in set(cells)}
+            return [escaped[text] for text in cells]
+        return [
+            ("" if x != x else str(x if self.digits is None else round(x, self.digits)))
+            if type(x) is float
+            else _quoted(self._csv_cell(self._datum(x)), sep)
+            for x in cells
+        ]
 
     def _csv_cell(self, cell: str | float | None) -> str:
         if not isinstance(cell, str):
@@ -352,6 +376,11 @@ class Table:
 
 
 # -- cells
+
+
+def _with_ends(cell: Cell) -> tuple[str | float | None, ...]:
+    """The value of a cell and the ends of its interval."""
+    return (cell.value, cell.low, cell.high) if isinstance(cell, Estimate) else (cell, None, None)
 
 
 def number(cell: Cell) -> float | None:

@@ -7,8 +7,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cranfield.cli import main
 from cranfield.comparison.compare import compare
-from cranfield.comparison.leaderboard import Leaderboard, leaderboard, leaderboard_of, rank_intervals
+from cranfield.comparison.leaderboard import Leaderboard, leaderboard, leaderboard_of, rank_intervals, teams_of_runs
 from cranfield.comparison.letters import letters
 from cranfield.errors import UsageError
 from cranfield.evaluation.same_rankings import SameRankings
@@ -71,6 +72,37 @@ def test_teams_come_from_a_table_and_runs_without_one_are_named(tmp_path: Path) 
     board = leaderboard_of(SCORES, teams=tmp_path / "teams.csv")
     assert board.team == ("blue", "red", "", "blue")
     assert "1 run without a team: z" in board.notes
+
+
+def test_teams_are_also_found_by_the_files_of_runs() -> None:
+    files = {"x": "runs/sub1.run.gz", "y": "runs/sub2.txt", "z": "z.run", "w": "w.run"}
+    board = leaderboard_of(SCORES, teams={"sub1": "red", "sub2.txt": "blue", "z": "green", "w": "green"}, files=files)
+    assert dict(zip(board.run, board.team, strict=True)) == {"x": "red", "y": "blue", "z": "green", "w": "green"}
+
+
+def test_the_name_of_a_run_wins_over_the_name_of_a_file_with_a_note() -> None:
+    """Tags and files of two runs are exchanged: file y.run has tag x."""
+    teams, notes = teams_of_runs({"x": "red", "y": "blue"}, ["x", "y"], {"x": "y.run", "y": "x.run"})
+    assert teams == {"x": "red", "y": "blue"}
+    assert notes == [
+        "the file of run 'x' is 'y', of team 'blue'; used 'red'",
+        "the file of run 'y' is 'x', of team 'red'; used 'blue'",
+    ]
+    teams, notes = teams_of_runs({"x": "red"}, ["x", "z"], {"x": "sub1.run", "z": "x.run"})
+    assert teams == {"x": "red", "z": ""}
+    assert notes == ["run 'z' has no team: its file 'x' is also the name of another run"]
+
+
+def test_the_command_finds_teams_by_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "qrels").write_text("1 0 a 1\n2 0 b 1\n")
+    for file, tag, first in (("sub1.run", "alpha", "a"), ("sub2.run", "beta", "c")):
+        lines = [f"1 Q0 {first} 1 2 {tag}", f"1 Q0 d 2 1 {tag}", f"2 Q0 b 1 1 {tag}"]
+        (tmp_path / file).write_text("\n".join(lines) + "\n")
+    (tmp_path / "teams.csv").write_text("sub1,red\nsub2.run,blue\n")
+    files = [str(tmp_path / name) for name in ("qrels", "sub1.run", "sub2.run")]
+    assert main(["leaderboard", *files, "-m", "AP", "--teams", str(tmp_path / "teams.csv"), "--format", "csv"]) == 0
+    rows = [line.split(",")[1:3] for line in capsys.readouterr().out.splitlines()[:3]]
+    assert rows == [["run", "team"], ["alpha", "red"], ["beta", "blue"]]
 
 
 def test_a_table_of_other_runs_is_an_error() -> None:

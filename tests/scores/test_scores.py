@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.frames import need
 from cranfield.scores import summary as aggregate
 from cranfield.scores.scores import Scores
 
@@ -777,7 +778,7 @@ def test_a_package_that_is_not_installed_is_named() -> None:
     with pytest.raises(
         UsageError, match="to_x needs no_such_package, which is not installed: pip install no_such_pack"
     ):
-        aggregate.need("no_such_package.part", "to_x")
+        need("no_such_package.part", "to_x")
 
 
 def test_an_integer_too_large_for_a_number_is_an_error(tmp_path: Path) -> None:

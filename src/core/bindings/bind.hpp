@@ -15,5 +15,6 @@ void bind_interleaving(nanobind::module_& m);
 void bind_sums(nanobind::module_& m);
 void bind_words(nanobind::module_& m);
 void bind_matrix(nanobind::module_& m);
+void bind_entropy(nanobind::module_& m);
 
 }  // namespace cranfield

@@ -84,24 +84,32 @@ std::tuple<std::optional<JoinedDict>, Faults> join_files(const Judged& judged, c
                                                          bool header, const nb::str& expected, const std::string& order,
                                                          bool single_precision, const std::string& on_duplicate,
                                                          std::size_t depth, unsigned threads, const std::optional<Progress>& progress,
-                                                         const Judged* numbers, bool scores, bool split_tags) {
-    const Buffers buffers(sources);
+                                                         const Judged* numbers, bool scores, bool split_tags, std::size_t chunk,
+                                                         std::size_t window, std::size_t scattered, std::size_t most) {
+    const Sources opened(sources);
     ReadOptions reading;
     reading.layout = make_layout(columns, delimiter, header, expected);
     reading.threads = threads;
+    if (chunk > 0) reading.chunk_bytes = chunk;
     const JoinOptions options = join_options(order, single_precision, on_duplicate, depth, numbers, scores);
     reading.order = options.order;
-    std::size_t pieces = 0;
-    for (const Source& source : buffers.sources) pieces += pieces_of(source);
+    JoinMemory memory;
+    memory.window = window;
+    if (scattered > 0) memory.scattered = scattered;
+    memory.most = most;
+    std::size_t length = 0;
+    for (const auto& feed : opened.feeds) length += feed->length();
     const nb::object callback = progress ? nb::object(*progress) : nb::none();
-    FileJoin files(judged, options, reading, split_tags, make_watch(callback, pieces), make_watch());
+    FileJoin files(judged, options, reading, memory, split_tags, make_watch(callback, length), make_watch());
     {
         const Unlocked unlocked;
-        files.add_all(buffers.sources);
+        files.add_all(opened.feeds);
     }
     if (PyErr_Occurred()) throw nb::python_error();
-    if (!files.faults.empty()) return {std::nullopt, fault_list(files.faults, buffers.sources)};
-    return {to_python(std::move(files.joined)), Faults()};
+    if (files.faults.empty()) return {to_python(std::move(files.joined)), Faults()};
+    Faults faults;
+    faults.append(nb::make_tuple(files.faults[0].source, files.lines[0], to_str(files.faults[0].what)));
+    return {std::nullopt, faults};
 }
 
 using AnyDict = nb::typed<nb::dict, nb::any, nb::any>;
@@ -282,8 +290,12 @@ void bind_joins(nb::module_& m) {
           "table"_a, "on_duplicate"_a, "Prepare judgments for joins. Labels are ignored: one grade per topic and document.");
     m.def("join_files", &join_files, "judged"_a, "sources"_a, "columns"_a, "delimiter"_a, "header"_a, "expected"_a, "order"_a,
           "single_precision"_a, "on_duplicate"_a, "depth"_a, "threads"_a, "progress"_a.none(), "numbers"_a = nb::none(),
-          "scores"_a = false, "split_tags"_a = false,
-          "Join run files, given as buffers, with judgments. Return the hits (None if there is a fault) and the faults.");
+          "scores"_a = false, "split_tags"_a = false, "chunk"_a = 0, "window"_a = 0, "scattered"_a = 0, "most"_a = 0,
+          "Join run files with judgments. A file is a buffer, or an object with `read()`, which returns the next block,\n"
+          "`rewind()`, `position` and `length`. Return the hits (None if there is a fault) and the faults; a fault on line 0\n"
+          "is about the whole file. In bytes: `chunk` is what a thread reads at a time, `window` what is in memory at a time,\n"
+          "`scattered` the memory for lists whose lines are not together, `most` the memory for all that is kept.\n"
+          "0: the default; for `most`, no limit.");
     m.def("join_tables", &join_tables_in_memory, "judged"_a, "tables"_a, "order"_a, "single_precision"_a, "depth"_a, "threads"_a = 1,
           "numbers"_a = nb::none(), "scores"_a = false, "Join runs in memory with judgments.");
     m.def("join_dicts", &join_dicts, "judged"_a, "runs"_a, "order"_a, "single_precision"_a, "depth"_a, "numbers"_a = nb::none(),

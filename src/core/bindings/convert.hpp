@@ -18,8 +18,10 @@
 #include <vector>
 
 #include "bindings/unlock.hpp"
+#include "mapping.hpp"
 #include "ranker.hpp"
 #include "reader.hpp"
+#include "windows.hpp"
 
 namespace cranfield {
 
@@ -165,6 +167,80 @@ private:
         views_.clear();
     }
     std::vector<Py_buffer> views_;
+};
+
+// The sources of a join: buffers; or objects with `read()`, which returns the next block or nothing at the end, `rewind()`,
+// `position` and `length`.
+class Sources {
+public:
+    explicit Sources(const Objects& objects) {
+        feeds.reserve(objects.size());
+        for (const nb::handle object : objects) {
+            if (!PyObject_CheckBuffer(object.ptr())) {
+                feeds.push_back(blocks_of(nb::borrow(object)));
+                continue;
+            }
+            nb::list one;
+            one.append(object);
+            buffers_.push_back(std::make_unique<Buffers>(nb::cast<Objects>(one)));
+            const Mapping* mapping = nullptr;
+            if (PyMemoryView_Check(object.ptr()))
+                if (PyObject* base = PyMemoryView_GET_BASE(object.ptr())) nb::try_cast(nb::handle(base), mapping);
+            std::function<void(const char*, std::size_t)> release;
+            if (mapping) release = [mapping](const char* begin, std::size_t size) { mapping->release(begin, size); };
+            feeds.push_back(std::make_unique<MemoryFeed>(buffers_.back()->sources[0], std::move(release)));
+        }
+    }
+
+    Feeds feeds;
+
+private:
+    // Runs Python code; an exception stays set, and false is returned.
+    template <typename Code>
+    static bool in_python(const Code& code) {
+        const nb::gil_scoped_acquire gil;
+        if (python_is_ending) {
+            PyErr_SetNone(PyExc_SystemExit);
+            return false;
+        }
+        try {
+            code();
+        } catch (nb::python_error& error) {
+            error.restore();
+            return false;
+        }
+        return true;
+    }
+
+    static std::unique_ptr<Feed> blocks_of(const nb::object& stream) {
+        const auto read = [stream](std::vector<char>& buffer, bool& ended, std::size_t& position) {
+            nb::object block;
+            Py_buffer view{};
+            if (!in_python([&] {
+                    block = stream.attr("read")();
+                    if (PyObject_GetBuffer(block.ptr(), &view, PyBUF_SIMPLE) != 0) throw nb::python_error();
+                    position = nb::cast<std::size_t>(stream.attr("position"));
+                }))
+                return false;
+            const char* const bytes = static_cast<const char*>(view.buf);
+            ended = view.len == 0;
+            std::exception_ptr failure;
+            try {
+                buffer.insert(buffer.end(), bytes, bytes + view.len);
+            } catch (...) {
+                failure = std::current_exception();
+            }
+            const nb::gil_scoped_acquire gil;
+            PyBuffer_Release(&view);
+            block = nb::object();
+            if (failure) std::rethrow_exception(failure);
+            return true;
+        };
+        return std::make_unique<BlockFeed>(read, [stream] { return in_python([&] { stream.attr("rewind")(); }); },
+                                           nb::cast<std::size_t>(stream.attr("length")));
+    }
+
+    std::vector<std::unique_ptr<Buffers>> buffers_;
 };
 
 inline Layout make_layout(const Strings& columns, const std::string& delimiter, bool header, const nb::str& expected) {

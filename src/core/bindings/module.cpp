@@ -16,4 +16,5 @@ NB_MODULE(_core, m) {
     cranfield::bind_sums(m);
     cranfield::bind_words(m);
     cranfield::bind_matrix(m);
+    cranfield::bind_entropy(m);
 }

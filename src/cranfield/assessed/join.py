@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from cranfield.assessed.dimensions import judged_in_dimensions
 from cranfield.assessed.intent_files import DISTRIBUTIONS, descriptions
 from cranfield.assessed.intents import judged_by_intent
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.joined_runs import join_runs
+from cranfield.assessed.joined_runs import JudgedIndex, join_runs
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.matrix_lists import assess_arrays as assess_arrays
 from cranfield.assessed.sampling import AS_STRATA, has_strata, sample_of
@@ -47,24 +48,7 @@ def join(
     """
     options = options or JoinOptions()
     judgments = qrels if isinstance(qrels, Qrels) else Qrels.of(qrels, on_duplicate=options.on_duplicate)
-    prepared = _prepared(judgments, options)
-    grade = prepared.judged.grade if prepared.grade is None else prepared.grade
-    lists = join_runs(prepared.judged, grade, runs, options, progress, judgments)
-    for message in _odd_grades(judgments, grade):
-        warn_caller(message, CranfieldWarning)
-    notes = (*judgments.notes, *prepared.notes)
-    if options.together is not None:
-        if prepared.attachments:
-            raise UsageError(f"together cannot be combined with {' and '.join(prepared.attachments)}")
-        lists = sets_together(options.together, judgments, prepared.judged).read(lists)
-    if not notes and not prepared.attachments:
-        return lists
-    attachments = {name: attachment.joined(lists) for name, attachment in prepared.attachments.items()}
-    lists = lists.replace(notes=lists.notes + notes, **attachments)
-    if prepared.grade is None:
-        return lists
-    hits = np.flatnonzero(~np.isnan(lists.grade))
-    return lists.take_hits(slice(None), hits, lists.row[hits])
+    return prepare(judgments, options).join(runs, progress)
 
 
 def _odd_grades(qrels: Qrels, grade: Array) -> Iterator[str]:
@@ -84,8 +68,59 @@ def _odd_grades(qrels: Qrels, grade: Array) -> Iterator[str]:
         )
 
 
+@dataclass(frozen=True)
+class PreparedJudgments:
+    """Judgments ready to be joined, with attachments, notes and the options of joins; used for any number of joins."""
+
+    qrels: Qrels
+    options: JoinOptions
+    documents: JudgedIndex
+    attachments: Mapping[str, Attachment]
+    notes: tuple[str, ...]
+    odd_grades: tuple[str, ...]
+    """Messages about judgments from which no useful score can be computed."""
+    other_dimensions: bool
+    """Whether some documents are judged only in other dimensions, and have no grade."""
+
+    def join(self, runs: RunsLike, progress: Progress | None = None) -> Assessed:
+        """Assessed lists of every run on every judged topic."""
+        return self.attach(join_runs(self.documents, runs, self.options, progress, self.qrels))
+
+    def attach(self, lists: Assessed) -> Assessed:
+        """Lists that are already joined, with the attachments and notes of the judgments."""
+        for message in self.odd_grades:
+            warn_caller(message, CranfieldWarning)
+        if self.options.together is not None:
+            if self.attachments:
+                raise UsageError(f"together cannot be combined with {' and '.join(self.attachments)}")
+            lists = sets_together(self.options.together, self.qrels, self.documents.table).read(lists)
+        if not self.notes and not self.attachments:
+            return lists
+        attachments = {name: attachment.joined(lists) for name, attachment in self.attachments.items()}
+        lists = lists.replace(notes=lists.notes + self.notes, **attachments)
+        if not self.other_dimensions:
+            return lists
+        hits = np.flatnonzero(~np.isnan(lists.grade))
+        return lists.take_hits(slice(None), hits, lists.row[hits])
+
+
+def prepare(qrels: Qrels, options: JoinOptions) -> PreparedJudgments:
+    """Judgments ready to be joined."""
+    prepared = _prepared(qrels, options)
+    grade = prepared.judged.grade if prepared.grade is None else prepared.grade
+    return PreparedJudgments(
+        qrels,
+        options,
+        JudgedIndex.of(prepared.judged, grade),
+        prepared.attachments,
+        (*qrels.notes, *prepared.notes),
+        tuple(_odd_grades(qrels, grade)),
+        prepared.grade is not None,
+    )
+
+
 class _Prepared(NamedTuple):
-    """Judgments ready to be joined, with attachments and notes."""
+    """Judgments in the form that the core joins, with attachments and notes."""
 
     judged: _core.Judged
     attachments: Mapping[str, Attachment] = {}

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+import os
+from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from math import inf
 from numbers import Integral, Real
 from typing import Any
 
 from cranfield import check
+from cranfield.assessed.memory import size_in_bytes
 from cranfield.errors import UsageError
 
 EMPTY_INTENTS = ("renormalise", "keep")
+
+
+@dataclass(frozen=True)
+class Sharding:
+    """How run files are joined in parts: groups of files, and ranges of topics of a large file."""
+
+    shards: int | None = None
+    """About how many parts; None: parts of 256 MB."""
+    resume: str | os.PathLike[str] | None = None
+    """A folder that keeps the hits of parts; those that are there already are not read again."""
+    executor: Executor | None = None
+    """What joins the parts, such as a `ProcessPoolExecutor`; None: one after the other in this process."""
+
+    def __post_init__(self) -> None:
+        if self.shards is not None:
+            check.whole("", shards=self.shards)
+        if self.executor is not None and not callable(getattr(self.executor, "submit", None)):
+            raise UsageError(f"executor == {self.executor!r}, must be an executor of concurrent.futures")
 
 
 @dataclass(frozen=True)
@@ -33,6 +54,11 @@ class JoinOptions:
     """Read a run for each tag of a file; else a file is one run, whatever its tags."""
     threads: int | None = None
     """Number of threads that read; None: the number of cores. The result does not depend on it."""
+    memory: int | str | None = None
+    """The most memory that the process may use while it reads runs: a number of bytes, or a text such as `1GB`; None:
+    as much as is fast. The result does not depend on it."""
+    sharding: Sharding | None = None
+    """Join run files in parts, in other processes or with a folder that keeps them; None: in one go."""
 
     intent_probabilities: Any = None
     """Pr(intent | topic) for judgments with intents: {topic: {intent: p}}, a file, `uniform`, or `nonuniform` (every
@@ -76,6 +102,8 @@ class JoinOptions:
         for name, value in (("depth", self.depth), ("threads", self.threads)):
             if value is not None and (not isinstance(value, Integral) or isinstance(value, bool) or value < 1):
                 raise UsageError(f"{name} == {value!r}, must be a whole number, 1 or more")
+        if self.memory is not None:
+            size_in_bytes(self.memory)
         length = self.missing_length
         number = isinstance(length, Real) and not isinstance(length, bool) and 0 <= float(length) < inf
         if length is not None and length != "mean" and not number:

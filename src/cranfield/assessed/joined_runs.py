@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
 from itertools import islice, takewhile
 from numbers import Real
 from typing import Any, NamedTuple
@@ -16,9 +19,12 @@ from cranfield.assessed.by_rank import ByRank
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lengths import LengthTable
 from cranfield.assessed.lists import Assessed
+from cranfield.assessed.memory import MemoryPlan, memory_plan
+from cranfield.assessed.parts import can_be_cut, join_contents, join_in_parts, join_rules
 from cranfield.assessed.segments import Judged
 from cranfield.assessed.topic_numbers import topic_numbers_of
 from cranfield.collection import formats as layouts
+from cranfield.collection.blocks import Blocks, load_or_open
 from cranfield.collection.columns import with_way_out
 from cranfield.collection.list_shapes import plain_lists, wrong_depth
 from cranfield.collection.qrels import Qrels
@@ -29,7 +35,6 @@ from cranfield.collection.source import (
     Buffer,
     check_complete,
     check_content,
-    load,
     named_paths,
     shown_path,
     stem,
@@ -40,27 +45,48 @@ from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
 MOST_THREADS = 1024
-LONGEST = 2**31 - 1
-"""The largest number of documents in a list."""
 MOST_FILES = 128
 """Files open at a time: systems allow some hundreds, and there may be thousands of runs."""
 
 
-def join_runs(
-    judged: _core.Judged, grade: Array, runs: Any, options: JoinOptions, progress: Progress | None, qrels: Qrels
-) -> Assessed:
-    """Lists of all runs; `grade` is that of each judged document, NaN if it does not count as judged.
+class JudgedIndex(NamedTuple):
+    """The judged documents of every topic, for joins."""
 
-    `qrels` are the same judgments; messages show a document of them.
-    """
-    joiner = RunJoiner(judged, options, progress)
+    table: _core.Judged
+    grade: Array
+    """The grade of each document, NaN if it does not count as judged."""
+    by_topic: Judged
+    """The grades of each topic, best first."""
+
+    @staticmethod
+    def of(table: _core.Judged, grade: Array) -> JudgedIndex:
+        topics = len(table.topics)
+        topic = np.repeat(np.arange(topics), np.diff(table.start))
+        known = slice(None) if not np.isnan(grade).any() else ~np.isnan(grade)
+        return JudgedIndex(table, grade, Judged.of(topic[known], grade[known], topics))
+
+
+def join_runs(
+    documents: JudgedIndex, runs: Any, options: JoinOptions, progress: Progress | None, qrels: Qrels
+) -> Assessed:
+    """Lists of all runs. `qrels` are the same judgments; messages show a document of them."""
+    joiner = RunJoiner(documents.table, options, progress, qrels)
     for name, run in each_run(runs):
         joiner.add(name, run)
-    lists = joiner.assessed(grade)
+    lists = joiner.assessed(documents)
     joiner.warn_of_odd_runs(lists, qrels)
     if options.topic_numbers is None:
         return lists
     return lists.replace(topic_numbers=topic_numbers_of(options.topic_numbers, lists))
+
+
+def lists_of(documents: JudgedIndex, joined: _core.Joined, order: str, options: JoinOptions, qrels: Qrels) -> Assessed:
+    """Lists of runs that another engine joined."""
+    joiner = RunJoiner(documents.table, options, None)
+    joiner._keep(joined, order, None)
+    lists = joiner.assessed(documents)
+    joiner.warn_of_odd_runs(lists, qrels)
+    return lists
 
 
 def each_run(runs: Any) -> list[tuple[str | None, Any]]:
@@ -116,18 +142,25 @@ class _File(NamedTuple):
 
     name: str | None
     path: str
-    buffer: Buffer
+    content: Buffer | Blocks
     layout: layouts.Layout
+
+    @property
+    def head(self) -> bytes:
+        """The first lines."""
+        return bytes((self.content.head if isinstance(self.content, Blocks) else self.content)[:HEAD])
 
 
 class RunJoiner:
     """Joins runs one after the other. Files of the same layout, and runs in memory, are joined together."""
 
-    def __init__(self, judged: _core.Judged, options: JoinOptions, progress: Progress | None) -> None:
+    def __init__(
+        self, judged: _core.Judged, options: JoinOptions, progress: Progress | None, qrels: Qrels | None = None
+    ) -> None:
         self.judged = judged
+        self.qrels = qrels
         self.options = options
         self.progress = progress
-        self.threads = min(options.threads or os.cpu_count() or 1, MOST_THREADS)
         self.lengths = None if options.lengths is None else LengthTable.of(options.lengths)
         self.joined: list[_core.Joined] = []
         self.paths: list[str] = []
@@ -136,11 +169,26 @@ class RunJoiner:
         self.orders: set[str] = set()
         self.unjudged_documents: dict[int, str] = {}
         self.reversed: list[int] = []
+        if options.memory is not None:
+            assert self.memory  # an error if it is too little, whatever the runs are
+
+    @cached_property
+    def memory(self) -> MemoryPlan:
+        return memory_plan(self.options.memory, min(self.options.threads or os.cpu_count() or 1, MOST_THREADS))
+
+    @property
+    def threads(self) -> int:
+        return self.memory.threads
 
     def add(self, name: str | None, run: Any) -> None:
         if isinstance(run, str | os.PathLike) and not str(run).startswith(("irds:", "ir_datasets:")):
             path = shown_path(os.fspath(run))
-            buffer = load(os.fspath(run), lambda head: layouts.check_block(head, "run", self.options.format, path))
+            content = load_or_open(
+                os.fspath(run),
+                lambda head: layouts.check_block(head, "run", self.options.format, path),
+                self.memory.whole,
+            )
+            buffer = content.head if isinstance(content, Blocks) else content
             if self.options.format:
                 check_content(bytes(buffer[:HEAD]), path)
                 kind = layouts.named(self.options.format, "run")
@@ -148,10 +196,15 @@ class RunJoiner:
                 kind = layouts.detect(buffer, "run", path)
             if isinstance(kind, layouts.Layout):
                 self._join_tables()
-                self.pending.append(_File(name, path, buffer, kind))
-                if len(self.pending) >= MOST_FILES:
+                self.pending.append(_File(name, path, content, kind))
+                if isinstance(content, Blocks):
+                    content.head, buffer = content.head[:HEAD], b""
+                    self._join_files()
+                elif len(self.pending) >= MOST_FILES or self._in_memory() > self.memory.whole:
                     self._join_files()
                 return
+            if isinstance(content, Blocks):
+                buffer = content.whole()
         self._join_files()
         if isinstance(run, Run):
             self.tables.extend(runs_of(run, name))
@@ -166,6 +219,12 @@ class RunJoiner:
         rules: dict[str, Any] = {"on_duplicate": options.on_duplicate, "split_tags": options.split_tags}
         self.tables = runs_of(run, name, format=options.format, **rules)
         self._join_tables()
+
+    def _in_memory(self) -> int:
+        """The size of pending files that are not mapped."""
+        return sum(
+            len(file.content) for file in self.pending if not isinstance(file.content, Blocks | memoryview | mmap.mmap)
+        )
 
     def _join_tables(self) -> None:
         runs, self.tables = self.tables, []
@@ -208,24 +267,19 @@ class RunJoiner:
                     others = "'rank' or 'file'" if rule == "score" else "'score' or 'file'"
                     message = f"order == {rule!r}, but the file has no {rule}s; use {others}"
                     raise UsageError(f"{files[0].path}: {message}")
-            joined, faults = _core.join_files(
-                self.judged,
-                [file.buffer for file in files],
-                list(layout.columns),
-                layout.delimiter,
-                layout.header,
-                layout.expected,
-                on_duplicate=self.options.on_duplicate,
-                threads=self.threads,
-                progress=self.progress,
-                split_tags=self.options.split_tags,
-                **self._rules(order),
-            )
+            joined, faults = self._join(files, layout, order)
             for file in files:
-                check_complete(file.buffer)
+                if isinstance(file.content, Blocks):
+                    if faults:
+                        file.content.drain()
+                    file.content.close()
+                else:
+                    check_complete(file.content)
             for source, line, message in faults:
-                message = with_way_out(layouts.explained(message, files[source].buffer, line))
-                raise DataError(files[source].path, line, message)
+                if "the memory that is allowed" in message:
+                    message += "; to allow more: memory="
+                message = with_way_out(layouts.explained(message, files[source].head, line))
+                raise DataError(files[source].path, line or None, message)
             assert joined is not None
             for source, file in enumerate(files):
                 if source not in joined["sources"]:
@@ -241,21 +295,30 @@ class RunJoiner:
                     joined["names"][number] = file.name if one else f"{file.name}:{joined['names'][number]}"
             self._keep_files(joined, order, [files[source] for source in joined["sources"]])
 
+    def _join(
+        self, files: list[_File], layout: layouts.Layout, order: str
+    ) -> tuple[_core.Joined | None, list[tuple[int, int, str]]]:
+        """Join files of one layout, in parts if that is asked for."""
+        options = self.options if self.lengths is None else replace(self.options, lengths=self.lengths)
+        paths = [file.path for file in files]
+        if options.sharding is not None and self.qrels is not None and all(map(can_be_cut, paths)):
+            found: Any = join_in_parts(
+                self.qrels, self.judged, options, paths, layout, order, self.memory, self.progress
+            )
+            if found is not None:
+                return found, []
+        contents = [file.content for file in files]
+        return join_contents(self.judged, contents, layout, order, options, self.memory, self.progress)
+
     def _rules(self, order: str) -> dict[str, Any]:
-        numbers = None if self.lengths is None else self.lengths.numbers
-        return {
-            "order": order,
-            "single_precision": self.options.precision == 32,
-            "depth": min(self.options.depth or 0, LONGEST),
-            "numbers": numbers,
-            "scores": self.options.scores and order == "score",
-        }
+        options = self.options if self.lengths is None else replace(self.options, lengths=self.lengths)
+        return join_rules(options, order)
 
     def _keep_files(self, joined: _core.Joined, order: str, files: list[_File]) -> None:
         """Keep runs from files, one file for each run."""
 
         def first_lines(number: int) -> list[dict[str, str]]:
-            return _first_columns(files[number].buffer, files[number].layout)
+            return _first_columns(files[number].head, files[number].layout)
 
         self._keep(
             joined, order, [file.path for file in files],
@@ -284,16 +347,14 @@ class RunJoiner:
         self.paths += paths or [""] * len(joined["names"])
         self.orders.add(order)
 
-    def assessed(self, grade: Array) -> Assessed:
-        """The lists of all runs; `grade` is that of each judged document."""
+    def assessed(self, documents: JudgedIndex) -> Assessed:
+        """The lists of all runs."""
         self._join_files()
         self._join_tables()
         topics = self.judged.topics
-        topic = np.repeat(np.arange(len(topics)), np.diff(self.judged.start))
         names = distinct_names([name for part in self.joined for name in part["names"]], self.paths)
         first_row = np.cumsum([0] + [len(part["names"]) * len(topics) for part in self.joined])
         document = self._column("document")
-        known = slice(None) if not np.isnan(grade).any() else ~np.isnan(grade)
         lists = Assessed.grid(
             names,
             topics,
@@ -305,11 +366,11 @@ class RunJoiner:
                 else [part["row"] for part in self.joined]
             ),
             rank=self._column("rank"),
-            grade=grade.take(document),
+            grade=documents.grade.take(document),
             tie_first=self._column("tie_first"),
             tie_last=self._column("tie_last"),
             document=document,
-            judged=Judged.of(topic[known], grade[known], len(topics)),
+            judged=documents.by_topic,
             notes=(f"order: {', '.join(sorted(self.orders))}",),
         )
         self._warn(lists)
@@ -417,9 +478,9 @@ def _spelled_differently(extra: Sequence[str], known: Sequence[str]) -> str:
     return ""
 
 
-def _first_columns(buffer: Buffer, layout: layouts.Layout) -> list[dict[str, str]]:
+def _first_columns(head: bytes, layout: layouts.Layout) -> list[dict[str, str]]:
     """The first two lines of a file that are neither blank nor comments, as columns by role."""
-    lines = islice(DATA_LINE.finditer(unmarked(bytes(buffer[:HEAD]))), layout.header, 2 + layout.header)
+    lines = islice(DATA_LINE.finditer(unmarked(head)), layout.header, 2 + layout.header)
     words = [line[0].decode("utf-8", "surrogateescape").split() for line in lines]
     return [dict(zip(layout.columns, row, strict=False)) for row in words]
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cranfield import _core
 from cranfield.assessed.join import is_sample, join
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.joined_runs import join_runs
+from cranfield.assessed.joined_runs import JudgedIndex, join_runs
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Judged, ranges, segment_starts
 from cranfield.collection.qrels import Qrels
@@ -69,7 +69,7 @@ class JudgedDocuments:
         if judgments.has_intents or options.described_intents:
             lists = join(judgments, runs, options, progress)
         else:
-            lists = join_runs(judged, grade, runs, options, progress, judgments)
+            lists = join_runs(JudgedIndex.of(judged, grade), runs, options, progress, judgments)
             lists = lists.replace(notes=(*lists.notes, *judgments.notes))
         return JudgedDocuments(judgments, lists, topic, grade, document)
 

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.assessed.attachment import Attachment
-from cranfield.assessed.ideal_of_sets import Units
 from cranfield.assessed.segments import (
     Gains,
     Hits,
@@ -25,7 +24,6 @@ from cranfield.assessed.segments import (
     Judged,
     position_in_segment,
     ranges,
-    segment_starts,
     starts_of,
 )
 from cranfield.errors import UsageError
@@ -277,20 +275,7 @@ class Assessed:
     def ideal(self, gain: Gains) -> Ideal:
         """The ideal list of each topic when a grade is worth `gain(grade)`."""
 
-        def make() -> Ideal:
-            gains = gain(self.judged.grade)
-            worth = gains > 0
-            topic, gains = self.judged.topic[worth], gains[worth]
-            if self.judged.size is not None:
-                start = segment_starts(topic, len(self.judged.start) - 1)
-                units = Units(start, gains, self.judged.size[worth].astype(np.int64))
-                return Ideal(*units.ideal(), self.set_of_row, units)
-            start = segment_starts(topic, len(self.judged.start) - 1)
-            if ((gains[1:] > gains[:-1]) & (topic[1:] == topic[:-1])).any():  # a higher grade may gain less
-                gains = gains[np.lexsort((-gains, topic))]
-            return Ideal(start, gains, self.set_of_row)
-
-        return self._once(("ideal", gain), make)
+        return self._once(("ideal", gain), lambda: self.judged.ideal(gain).for_rows(self.set_of_row))
 
     def ideal_down_to(self, gain: Gains, cutoff: int | None) -> Ideal:
         """The ideal list of each topic, at least down to rank `cutoff`."""

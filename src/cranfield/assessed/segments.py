@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from types import FunctionType, MethodType
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +15,8 @@ from cranfield.types import Array, Index
 
 if TYPE_CHECKING:
     from cranfield.assessed.ideal_of_sets import Reward, Units
+
+T = TypeVar("T")
 
 LONG = 256
 """Lists with more hits than this are accumulated one at a time, shorter lists side by side."""
@@ -207,7 +210,7 @@ class Judged:
     grade: Array
     size: Array | None = None
     """How many ranks each takes in an ideal list, for sets of documents; None: each takes one."""
-    _counts: dict[Any, Array] = field(default_factory=dict, repr=False)
+    _cache: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @staticmethod
     def of(topic: Index, grade: ArrayLike, topics: int, size: Array | None = None) -> Judged:
@@ -228,9 +231,37 @@ class Judged:
 
     def count_once(self, key: Any, keep: Callable[[Array], NDArray[np.bool_]]) -> Array:
         """How many judged documents of each topic have a grade that satisfies `keep`; cached under `key`."""
-        if key not in self._counts:
-            self._counts[key] = self.count(keep(self.grade))
-        return self._counts[key]
+        return self.once(("count", key), lambda: self.count(keep(self.grade)))
+
+    def ideal(self, gain: Gains) -> Ideal:
+        """The ideal list of each topic when a grade is worth `gain(grade)`."""
+
+        def make() -> Ideal:
+            gains = gain(self.grade)
+            worth = gains > 0
+            topic, gains = self.topic[worth], gains[worth]
+            topics = len(self.start) - 1
+            start = segment_starts(topic, topics)
+            if self.size is not None:
+                from cranfield.assessed.ideal_of_sets import Units
+
+                units = Units(start, gains, self.size[worth].astype(np.int64))
+                return Ideal(*units.ideal(), np.arange(topics), units)
+            if ((gains[1:] > gains[:-1]) & (topic[1:] == topic[:-1])).any():  # a higher grade may gain less
+                gains = gains[np.lexsort((-gains, topic))]
+            return Ideal(start, gains, np.arange(topics))
+
+        if isinstance(
+            gain, FunctionType | MethodType | partial
+        ):  # a function: the next one may look the same and be another
+            return make()
+        return self.once(("ideal", gain), make)
+
+    def once(self, key: Any, make: Callable[[], T]) -> T:
+        """What `make` computes from the judgments alone; computed once for all runs, and cached under `key`."""
+        if key not in self._cache:
+            self._cache[key] = make()  # two threads may both compute it, with the same result
+        return cast(T, self._cache[key])
 
 
 Gains = Callable[[Array], Array]
@@ -248,6 +279,7 @@ class Ideal:
     gain: Array
     set_of_row: Index
     units: Units | None = None
+    _known: dict[Any, Array] = field(default_factory=dict, repr=False)
 
     @cached_property
     def hits(self) -> Hits:
@@ -282,6 +314,18 @@ class Ideal:
         """Per row: the sum of `values` (one per ideal entry) over its topic's ideal list, down to `cutoff`."""
         return np.asarray(self._sums(values, cutoff)[self.set_of_row])
 
+    def for_rows(self, set_of_row: Index) -> Ideal:
+        """The same ideal lists, for other rows; what is already computed is kept."""
+        ideal = Ideal(self.start, self.gain, set_of_row, self.units, self._known)
+        ideal.__dict__["hits"] = self.hits
+        return ideal
+
+    def once(self, key: Any, make: Callable[[], Array]) -> Array:
+        """Per row: what `make` computes for each topic; computed once for all runs, and cached under `key`."""
+        if key not in self._known:
+            self._known[key] = make()
+        return np.asarray(self._known[key][self.set_of_row])
+
     def _sums(self, values: ArrayLike, cutoff: int | None) -> Array:
         values = np.asarray(values, dtype=np.float64)
         if cutoff is not None:
@@ -292,10 +336,14 @@ class Ideal:
         self, values: ArrayLike, cutoff: int | None, reward: Reward, change: Callable[[Array], Array] = np.asarray
     ) -> Array:
         """As `sum`; with sets of documents, the largest sum of rewards that an order of them can reach."""
+        return np.asarray(self.best_sums(values, cutoff, reward, change)[self.set_of_row])
+
+    def best_sums(
+        self, values: ArrayLike, cutoff: int | None, reward: Reward, change: Callable[[Array], Array] = np.asarray
+    ) -> Array:
+        """As `best_sum`, but per topic."""
         sums = self._sums(values, cutoff)
-        if self.units is not None:
-            sums = self.units.best(reward, sums, cutoff, change)
-        return np.asarray(sums[self.set_of_row])
+        return sums if self.units is None else self.units.best(reward, sums, cutoff, change)
 
     def largest(self, empty: float) -> Array:
         """Per row: the largest gain of its topic; `empty` if nothing gains."""

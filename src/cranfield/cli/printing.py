@@ -159,7 +159,7 @@ def check_plot(path: str | None) -> None:
 
 
 def check_page(path: str, name: str = "--output", *, figures: bool = True) -> None:
-    """Raise an error for a page that cannot be written: there is no such folder, or packages for figures are missing.
+    """Raise an error for a page that cannot be written: there is no such folder, or packages are missing.
 
     `name` is the option that holds the path.
     """
@@ -171,11 +171,15 @@ def check_page(path: str, name: str = "--output", *, figures: bool = True) -> No
     if os.path.isdir(path):
         raise UsageError(f"{name} {path} is a folder; name a file, such as report.html")
     if figures:
-        from cranfield.report.figures.saving import converter
-        from cranfield.report.figures.theme import altair
+        from importlib.util import find_spec
 
-        altair()
-        converter()
+        from cranfield.report.figures.theme import MISSING
+
+        if find_spec("altair") is None or find_spec("vl_convert") is None:  # importing them takes longer
+            raise UsageError(MISSING)
+    from cranfield.report.pages.html_page import environment
+
+    environment()
 
 
 def emit(text: str, output: str | None = None, *, format: str = "table") -> None:

@@ -11,6 +11,7 @@ from cranfield.collection.source import Readable
 if TYPE_CHECKING:
     from cranfield.collection.qrels import Qrels
     from cranfield.collection.run import Run
+    from cranfield.collection.topics import Topics
 
 
 class Frame(Protocol):
@@ -27,6 +28,7 @@ class ArrowStream(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
+FrameLike: TypeAlias = Frame | ArrowStream
 Content: TypeAlias = str | os.PathLike[str] | bytes | bytearray | memoryview | Readable | Frame | ArrowStream
 """A path, the bytes of a file, an open file, or a frame."""
 Numbers: TypeAlias = Mapping[Any, Mapping[Any, float]]
@@ -42,3 +44,5 @@ RunLike: TypeAlias = Union["Run", Content, Numbers, Documents, Records]
 """Anything that `Run.of` reads."""
 RunsLike: TypeAlias = Union[RunLike, Mapping[str, RunLike], Sequence[RunLike]]  # noqa: UP007
 """One run, a list of runs, or {name: run}."""
+TopicsLike: TypeAlias = Union["Topics", str, os.PathLike[str], bytes, Mapping[str, str]]
+"""`Topics`, a file of topics or its bytes, or {topic: query}."""

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cranfield import _core
-from cranfield.collection.accepted_inputs import QrelsLike
+from cranfield.collection.accepted_inputs import FrameLike, QrelsLike
+from cranfield.collection.accepted_inputs import Records as GivenRecords
 from cranfield.collection.column_names import named_columns
 from cranfield.collection.records import PLAIN, Reading, Records, are_whole, from_mapping, matrix_columns, table_of
 from cranfield.collection.source import PathLike, stem
@@ -104,22 +105,28 @@ class Qrels(Records):
         return cls(from_mapping(lists, "qrels"), name)
 
     @classmethod
-    def from_frame(cls, frame: Any, *, on_duplicate: str = "error", name: str = "qrels") -> Qrels:
+    def from_frame(cls, frame: FrameLike, *, on_duplicate: str = "error", name: str = "qrels") -> Qrels:
         """Qrels from a pandas, polars or Arrow frame; columns are found by their usual names."""
         return cls.of(frame, on_duplicate=on_duplicate, name=name)
 
     @classmethod
-    def from_tuples(cls, records: Iterable[Any], *, on_duplicate: str = "error", name: str = "qrels") -> Qrels:
+    def from_tuples(cls, records: GivenRecords, *, on_duplicate: str = "error", name: str = "qrels") -> Qrels:
         """Qrels from tuples (topic, doc, grade[, iteration]), named tuples or dicts with such fields.
 
         >>> len(Qrels.from_tuples([("q1", "d1", 1), ("q1", "d2", 0)]))
         2
         """
-        return cls.of(iter(records), on_duplicate=on_duplicate, name=name)
+        given: GivenRecords = iter(records)  # type: ignore[assignment]  # of one of the two kinds
+        return cls.of(given, on_duplicate=on_duplicate, name=name)
 
     @classmethod
     def from_arrays(
-        cls, grades: Any, mask: Any = None, topics: Iterable[Any] | None = None, docs: Any = None, name: str = "qrels"
+        cls,
+        grades: ArrayLike,
+        mask: ArrayLike | None = None,
+        topics: Iterable[object] | None = None,
+        docs: ArrayLike | Sequence[Sequence[str]] | None = None,
+        name: str = "qrels",
     ) -> Qrels:
         """Qrels from a matrix (queries × documents). A document is unjudged if `mask` is false or its grade is NaN.
 
@@ -195,7 +202,7 @@ class Qrels(Records):
     def _whole(self) -> bool:
         return are_whole(self.values)
 
-    def grades(self, topic: Any, intent: str | None = None) -> dict[str, Any]:
+    def grades(self, topic: object, intent: str | None = None) -> dict[str, Any]:
         """{doc: grade} of one topic, or of one intent of it.
 
         Without `intent`, a document with several grades (one per intent) is an error.
@@ -211,7 +218,7 @@ class Qrels(Records):
             raise DataError(self.path or self.name, None, message)
         return grades
 
-    def highest_grades(self, topic: Any) -> dict[str, Any]:
+    def highest_grades(self, topic: object) -> dict[str, Any]:
         """{doc: grade} of one topic; of a document with several grades (one per intent), the highest.
 
         >>> Qrels.from_dict({"q1": {"d1": 2, "d2": 0}}).highest_grades("q1")

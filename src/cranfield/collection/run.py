@@ -7,10 +7,11 @@ from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from cranfield import check
-from cranfield.collection.accepted_inputs import RunLike
+from cranfield.collection.accepted_inputs import FrameLike, RunLike
+from cranfield.collection.accepted_inputs import Records as GivenRecords
 from cranfield.collection.column_names import named_columns
 from cranfield.collection.columns import Columns
 from cranfield.collection.records import Reading, Records, are_whole, from_mapping, matrix_columns, table_of
@@ -89,22 +90,28 @@ class Run(Records):
         return cls(from_mapping(lists, "run", name), name)
 
     @classmethod
-    def from_frame(cls, frame: Any, name: str | None = None, *, on_duplicate: str = "error") -> Run:
+    def from_frame(cls, frame: FrameLike, name: str | None = None, *, on_duplicate: str = "error") -> Run:
         """A run from a pandas, polars or Arrow frame; columns are found by their usual names."""
         return cls.of(frame, name, on_duplicate=on_duplicate)
 
     @classmethod
-    def from_tuples(cls, records: Iterable[Any], name: str | None = None, *, on_duplicate: str = "error") -> Run:
+    def from_tuples(cls, records: GivenRecords, name: str | None = None, *, on_duplicate: str = "error") -> Run:
         """A run from tuples (topic, doc, score), named tuples or dicts with such fields.
 
         >>> len(Run.from_tuples([("q1", "d1", 0.5), ("q1", "d2", 0.2)]))
         2
         """
-        return cls.of(iter(records), name, on_duplicate=on_duplicate)
+        given: GivenRecords = iter(records)  # type: ignore[assignment]  # of one of the two kinds
+        return cls.of(given, name, on_duplicate=on_duplicate)
 
     @classmethod
     def from_arrays(
-        cls, scores: Any, mask: Any = None, topics: Iterable[Any] | None = None, docs: Any = None, name: str = "run"
+        cls,
+        scores: ArrayLike,
+        mask: ArrayLike | None = None,
+        topics: Iterable[object] | None = None,
+        docs: ArrayLike | Sequence[Sequence[str]] | None = None,
+        name: str = "run",
     ) -> Run:
         """A run from a matrix of scores (queries × documents). Documents whose `mask` is false are left out.
 
@@ -147,21 +154,21 @@ class Run(Records):
         with np.errstate(divide="ignore"):
             return bool((self.values == 1.0 / ranks).all())
 
-    def ranking(self, topic: Any, order: str = "score", precision: int = 64) -> list[Ranked]:
+    def ranking(self, topic: object, order: str = "score", precision: int = 64) -> list[Ranked]:
         """The list of one topic, best first, by `score` (compared in 64 or 32 bits), `rank` or as in the `file`."""
         self._check_order("ranking", order)
         return self._ranked(self._positions(topic, order, precision))
 
-    def ordered_docs(self, topic: Any, order: str = "score") -> list[str]:
+    def ordered_docs(self, topic: object, order: str = "score") -> list[str]:
         """The documents of one topic, best first; as `ranking`, without ranks and scores."""
         rows = self._positions(topic, order, 64)
         return self.table.take(rows, self.name).docs(0, len(rows))
 
-    def ranked_at(self, topic: Any, places: Index64, order: str = "score", precision: int = 64) -> list[Ranked]:
+    def ranked_at(self, topic: object, places: Index64, order: str = "score", precision: int = 64) -> list[Ranked]:
         """The documents at these places of `ranking`, counted from 0; the rest of the list is not converted."""
         return self._ranked(self._positions(topic, order, precision)[places], places + 1)
 
-    def _positions(self, topic: Any, order: str, precision: int) -> Index64:
+    def _positions(self, topic: object, order: str, precision: int) -> Index64:
         self._slice(topic)  # an unknown topic is an error
         return self.table.order(self._place[str(topic)], order, precision == 32)[0]
 

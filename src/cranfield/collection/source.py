@@ -63,15 +63,21 @@ def load(path: PathLike, check: Check | None = None) -> Buffer:
         if sys.stdin is None or not hasattr(sys.stdin, "buffer"):
             raise DataError(STDIN, None, "is closed")
         return _drained(sys.stdin.buffer, STDIN, check)
+    with open_errors(name), open(name, "rb") as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            return _drained(file, name, check)
+        head = file.read(MAGIC_LENGTH)
+        if compression(head):
+            file.seek(0)
+            return unpacked(file.read(), name, check)
+        return _mapped(file, name) if os.fstat(file.fileno()).st_size else head + file.read()
+
+
+@contextmanager
+def open_errors(name: str) -> Iterator[None]:
+    """Errors of the system that occur while a file is opened and read become errors that name the file."""
     try:
-        with open(name, "rb") as file:
-            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                return _drained(file, name, check)
-            head = file.read(MAGIC_LENGTH)
-            if compression(head):
-                file.seek(0)
-                return unpacked(file.read(), name, check)
-            return _mapped(file, name) if os.fstat(file.fileno()).st_size else head + file.read()
+        yield
     except OSError as error:
         raise DataError(
             name, None, _OPEN_ERRORS.get(type(error)) or f"cannot be read: {error.strerror or error}"
@@ -108,21 +114,27 @@ def _drained(stream: IO[bytes], name: str, check: Check | None) -> Buffer:
         data = bytearray(stream.read(HEAD))
         head = bytes(data)
         packed = compression(head) is not None
-        if b"\0" in head and not packed and not head.startswith(BINARY):
-            check_content(head, name)
-            line = head[: head.index(b"\0")].count(b"\n") + 1
-            raise DataError(name, line, "contains a NUL byte, so it is binary; expected text, JSON, CSV or Parquet")
+        if not packed:
+            check_text(head, name)
         if check and not packed:
             check(head)
         while block := stream.read(BLOCK):
             data += block
-            _check_size(len(data), name)
+            check_size(len(data), name)
             if packed and check:
                 check(_first_unpacked(bytes(data), name))
                 check = None
     except OSError as error:
         raise DataError(name, None, f"cannot be read: {error.strerror or error}") from None
     return unpacked(bytes(data), name, check) if packed else data
+
+
+def check_text(head: bytes, name: str) -> None:
+    """Raise an error if the first block of a pipe is binary data that no reader knows."""
+    if b"\0" in head and not head.startswith(BINARY):
+        check_content(head, name)
+        line = head[: head.index(b"\0")].count(b"\n") + 1
+        raise DataError(name, line, "contains a NUL byte, so it is binary; expected text, JSON, CSV or Parquet")
 
 
 def read_bytes(path: PathLike, check: Check | None = None) -> bytes:
@@ -208,7 +220,8 @@ def set_size_limit(size: int) -> None:
     _limit.set(size)
 
 
-def _check_size(size: int, name: str) -> None:
+def check_size(size: int, name: str) -> None:
+    """Raise an error if this is more than `size_limit` allows."""
     if size > _limit.get():
         raise DataError(name, None, f"more than {_limit.get():,} bytes; to read more: size_limit=")
 
@@ -224,7 +237,7 @@ def unpacked(data: bytes, name: str, check: Check | None = None) -> bytes:
     if check:
         check(_first_unpacked(data, name))
     content = _unpacked(data, kind, name, _limit.get() + 1)
-    _check_size(len(content), name)
+    check_size(len(content), name)
     return content
 
 
@@ -233,14 +246,23 @@ def _first_unpacked(data: bytes, name: str) -> bytes:
     kind = compression(data[:MAGIC_LENGTH])
     assert kind is not None
     try:
-        return bytes(_decompressor(kind)().decompress(data[:BLOCK], HEAD))
+        return bytes(decompressor(kind)().decompress(data[:BLOCK], HEAD))
     except Exception:
         return b""
 
 
 def _unpacked(data: bytes, kind: str, name: str, most: int) -> bytes:
-    try:
+    with unpack_errors(kind, name):
         return unpack(data, kind, most)
+
+
+@contextmanager
+def unpack_errors(kind: str, name: str) -> Iterator[None]:
+    """Errors of the libraries that unpack become errors that name the file."""
+    try:
+        yield
+    except DataError:
+        raise
     except MemoryError:
         raise DataError(name, None, f"the {kind} data is too large for this machine's memory once unpacked") from None
     except Exception as error:  # each library has its own errors; only gzip's error for a missing end has a type
@@ -254,10 +276,10 @@ def unpack(data: bytes, kind: str, most: int) -> bytes:
 
     The libraries' own functions ignore a damaged second stream.
     """
-    decompressor = _decompressor(kind)
+    new_stream = decompressor(kind)
     pieces: list[bytes] = []
     while data and most > 0:
-        stream = decompressor()
+        stream = new_stream()
         pieces.append(stream.decompress(data, most))
         most -= len(pieces[-1])
         if not stream.eof and most > 0:
@@ -266,7 +288,7 @@ def unpack(data: bytes, kind: str, most: int) -> bytes:
     return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
 
-def _decompressor(kind: str) -> Callable[[], Any]:
+def decompressor(kind: str) -> Callable[[], Any]:
     """The library's decompressor of one stream; they have the same methods."""
     if kind == "zstd":
         return _zstd().ZstdDecompressor  # type: ignore[no-any-return]

@@ -20,6 +20,7 @@ from typing import Any, TypeAlias
 
 from cranfield import check
 from cranfield.collection import topic_markup, topic_tables
+from cranfield.collection.accepted_inputs import TopicsLike
 from cranfield.collection.first_block import check_json
 from cranfield.collection.source import HEAD, read_bytes, shown_path, unpacked, without_compression, write_bytes
 from cranfield.collection.topic_record import SPELLINGS, TEXTS, Found, Record, shortened
@@ -267,7 +268,7 @@ class Topics(Mapping[str, Topic]):
         return f"Topics({len(ids)} topic{'' if len(ids) == 1 else 's'}{span})"
 
 
-def topics_of(topics: Any) -> Topics:
+def topics_of(topics: TopicsLike) -> Topics:
     """Topics from `Topics`, {topic: query} or a file.
 
     >>> topics_of({"301": "organized crime"})["301"].title
@@ -275,10 +276,10 @@ def topics_of(topics: Any) -> Topics:
     """
     if isinstance(topics, Topics):
         return topics
-    return Topics.from_dict(topics) if isinstance(topics, Mapping) else Topics.read(topics)
+    return Topics.read(topics) if isinstance(topics, str | os.PathLike | bytes) else Topics.from_dict(topics)
 
 
-def topic_of(topics: Any, id: str) -> Topic:
+def topic_of(topics: TopicsLike, id: str) -> Topic:
     """One topic, from anything that `topics_of` takes; an error names the topics there are."""
     known = topics_of(topics)
     if id not in known:

@@ -20,6 +20,7 @@ from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.several_collections import CollectionScores, sample_variance, stratified_error
 from cranfield.record import Record, table_of
 from cranfield.scores.scores import Scores
+from cranfield.scores.t_and_normal import t_quantile, t_tail
 from cranfield.table import Estimate, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
@@ -198,8 +199,6 @@ def _blocked(
     scores: CollectionScores, measure: str, runs: Sequence[str], first: Index64, second: Index64, level: float
 ) -> dict[str, NDArray[Any]]:
     """Means and differences over collections, with the stratified t test of every pair."""
-    from scipy.special import stdtr, stdtrit
-
     size = (len(first), len(scores.parts))
     mean, other, difference, variance, n = (np.empty(size) for _ in range(5))
     for column, part in enumerate(scores.parts.values()):
@@ -217,14 +216,14 @@ def _blocked(
     with np.errstate(invalid="ignore", divide="ignore"):
         t = np.where(error > 0, total / error, np.where(total == 0, 0.0, np.copysign(np.inf, total)))
     t = np.where(np.isnan(error), np.nan, t)
-    half = stdtrit(degrees, (1 + level) / 2) * error
+    half = t_quantile((1 - level) / 2, degrees) * error
     return {
         "mean": mean.mean(axis=1),
         "other_mean": other.mean(axis=1),
         "difference": total,
         "low": total - half,
         "high": total + half,
-        "p": 2 * stdtr(degrees, -np.abs(t)),
+        "p": 2 * t_tail(np.abs(t), degrees),
         "win": (difference > 0).sum(axis=1).astype(np.int64),
         "loss": (difference < 0).sum(axis=1).astype(np.int64),
     }

@@ -11,6 +11,7 @@ import numpy as np
 
 from cranfield.comparison.differences import noise
 from cranfield.comparison.distributions.rank_distributions import mean_ranks
+from cranfield.scores.t_and_normal import normal_quantile
 from cranfield.types import Array
 
 
@@ -60,9 +61,7 @@ def _dominance(x: Array, y: Array, close: float) -> tuple[Array, int]:
 
 
 def _interval(value: Array, variance: Array, n: Array, level: float) -> tuple[Array, Array]:
-    from scipy.special import ndtri
-
-    z2 = float(ndtri((1 + level) / 2)) ** 2
+    z2 = float(normal_quantile((1 - level) / 2)) ** 2
     apart = 1 - value**2
     with np.errstate(invalid="ignore", divide="ignore"):
         centre = value * apart

@@ -12,9 +12,9 @@ from cranfield import check
 from cranfield.check import nearest
 from cranfield.comparison.assumptions import check_matrices
 from cranfield.comparison.corrections import adjust, find_correction, interval_alpha
-from cranfield.comparison.data import NAN_RULES, Matrix, all_pairs
+from cranfield.comparison.data import NAN_RULES, Matrix, ScoresLike, all_pairs
 from cranfield.comparison.differences import difference_blocks, zeros_for_nan
-from cranfield.comparison.effects import PAIRED_EFFECTS, paired_effects
+from cranfield.comparison.effects import PAIRED_EFFECTS
 from cranfield.comparison.methods.wilcoxon_and_sign import widened
 from cranfield.comparison.registry import PairTest, TestSettings, find_test, own_settings
 from cranfield.comparison.resampling import check_resampling
@@ -33,7 +33,7 @@ DIRECTIONS = ("better", "given")
 
 
 def compare(
-    data: Any,
+    data: ScoresLike | Mapping[str, Scores],
     measure: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     test: str = "t",
@@ -191,7 +191,6 @@ def _family(
         win, loss = by_topic["win"], by_topic["loss"]
         by_topic |= {"win": np.where(swap, loss, win), "loss": np.where(swap, win, loss)}
     tests = test.run(matrix, first, second, settings)
-    value, low, high = paired_effects(matrix, first, second, effect, settings.level)
     return Family(
         collection=collection,
         matrix=matrix,
@@ -199,9 +198,8 @@ def _family(
         second=second,
         tests=tests,
         adjusted=tests.p,
-        effect=value,
-        effect_low=low,
-        effect_high=high,
+        effect_kind=effect,
+        effect_level=settings.level,
         **by_topic,
     )
 

@@ -9,16 +9,24 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Any
+from typing import Any, TypeAlias, Union
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield.check import nearest
+from cranfield.collection.accepted_inputs import FrameLike
 from cranfield.errors import UsageError
 from cranfield.scores.labels import label
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
+
+ScoresLike: TypeAlias = Union[
+    "Matrix", Scores, str, os.PathLike[str], FrameLike, Mapping[str, Mapping[Any, float]],
+    Mapping[str, Sequence[float]], NDArray[Any], Sequence[Sequence[float]],
+]  # fmt: skip
+"""Anything that `Matrix.of` reads: scores, a file of scores, a frame, {system: scores}, or topics × systems."""
 
 NAN_RULES = ("listwise", "pairwise")
 """Topics that some system has no score on are left out of everything, or only of the pairs with that system."""
@@ -40,7 +48,7 @@ class Matrix:
     """What a reader of the result must know, such as how many topics were left out."""
 
     @staticmethod
-    def of(data: Any, measure: Any = None) -> Matrix:
+    def of(data: ScoresLike, measure: Any = None) -> Matrix:
         """Accept `Scores`, a file of scores, {system: {topic: score}}, {system: [score, ...]}, a frame or an array.
 
         A frame has a row per score (columns run, topic, value, ...), or a row per topic and a column per system. A

@@ -21,6 +21,7 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.shard_scores import runs_in_memory
 from cranfield.measures import Measure, parse
 from cranfield.record import Record, table_of
+from cranfield.scores.t_and_normal import normal_tail, t_tail
 from cranfield.table import Column, Table
 from cranfield.types import Array, Index64, Progress
 from cranfield.views.ties import Ties
@@ -72,14 +73,12 @@ class DocumentTests(Record):
     @property
     def over_topics(self) -> Array:
         """The p-value of each mean difference over samples of topics, by the paired t test, not corrected."""
-        from scipy.stats import t
-
         defined = ~np.isnan(self.difference)
         n = defined.sum(axis=1)
         error = self._topic_spread() / np.sqrt(np.maximum(n, 1))
         with np.errstate(divide="ignore", invalid="ignore"):
             statistic = np.abs(_mean(self.difference)) / error
-        return np.where(n > 1, np.where(np.isnan(statistic), 1.0, 2 * t.sf(statistic, np.maximum(n - 1, 1))), np.nan)
+        return np.where(n > 1, np.where(np.isnan(statistic), 1.0, 2 * t_tail(statistic, np.maximum(n - 1, 1))), np.nan)
 
     def _topic_spread(self) -> Array:
         """pairs: the standard deviation of the differences over topics."""
@@ -142,11 +141,9 @@ def _mean(values: Array) -> Array:
 
 def _two_sided(difference: Array, error: Array) -> Array:
     """The p-value of a difference with this standard error; 1 if there is neither."""
-    from scipy.special import ndtr
-
     with np.errstate(divide="ignore", invalid="ignore"):
         z = np.abs(difference) / error
-    p = np.where(np.isnan(z) & (difference == 0), 1.0, 2 * ndtr(-z))
+    p = np.where(np.isnan(z) & (difference == 0), 1.0, 2 * normal_tail(z))
     return np.where(np.isnan(difference), np.nan, p)
 
 

@@ -32,6 +32,7 @@ from cranfield.comparison.differences import difference_blocks, gap, noise, nois
 from cranfield.comparison.distributions.noncentral import noncentrality
 from cranfield.comparison.resampling import one_pair
 from cranfield.comparison.test_result import Effect, check_alpha
+from cranfield.scores.t_and_normal import normal_quantile
 from cranfield.types import Array, Index64
 
 PAIRED_EFFECTS = ("d_z", "d_av", "hedges", "smd", "glass", "cliff")
@@ -242,12 +243,10 @@ def _standardised(mean: Array, s_d: Array, unit: Array, n: Array, level: float) 
 
 
 def _bonett(value: float, x: tuple[float, int], y: tuple[float, int], level: float) -> tuple[float, float]:
-    from scipy.special import ndtri
-
     unit2 = (x[0] ** 2 + y[0] ** 2) / 2
     of_unit = value**2 * sum(s**4 / df for s, df in (x, y)) / (8 * unit2**2)
     of_means = sum(s**2 / df for s, df in (x, y)) / unit2
-    half = float(ndtri((1 + level) / 2)) * math.sqrt(of_unit + of_means)
+    half = float(normal_quantile((1 - level) / 2)) * math.sqrt(of_unit + of_means)
     return value - half, value + half
 
 

@@ -6,19 +6,22 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.assessed.joined_runs import each_run
 from cranfield.check import nearest
+from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.collection.run_table import Belongs, belongs
+from cranfield.collection.source import stem
 from cranfield.comparison.compare import compare, default_correction
 from cranfield.comparison.registry import find_test
 from cranfield.comparison.result import Comparison
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import CranfieldError, SameRunWarning, UsageError
+from cranfield.evaluation.evaluate_options import EvaluateOptions
 from cranfield.evaluation.evaluator import MeasureLike, evaluate
 from cranfield.evaluation.same_rankings import SameRankings, same_rankings
 from cranfield.measures.property_tables import better_of, lower_is_better
@@ -222,6 +225,7 @@ def leaderboard_of(
     measure: MeasureLike | None = None,
     *,
     teams: Belongs | None = None,
+    files: Mapping[str, object] | None = None,
     same: SameRankings | None = None,
     level: float = LEVEL,
     test: str = "t",
@@ -232,7 +236,8 @@ def leaderboard_of(
 ) -> Leaderboard:
     """The leaderboard of scores by one of their measures, by default the first.
 
-    `teams` is {run: team} or a file with lines of run and team. Groups are from `compare` with `test`, `correction` and
+    `teams` is {run: team} or a file with lines of run and team; it may also name a run's file, if `files` are
+    {run: file}. Groups are from `compare` with `test`, `correction` and
     `alpha`; `resampling` holds its options for tests that resample. If the runs cannot be compared, a note says why.
     `comparison` is that of all pairs by this measure, if it was already made; these settings are then not used.
 
@@ -245,8 +250,8 @@ def leaderboard_of(
     default_correction(correction, find_test(test))
     check_alpha("leaderboard", alpha)
     name = scores.measures[0] if measure is None else scores[label(measure)].measures[0]
-    of_run = None if teams is None else teams_of_runs(teams, scores.runs)
-    notes = [*all_notes(scores)]
+    of_run, notes = (None, []) if teams is None else teams_of_runs(teams, scores.runs, files)
+    notes += all_notes(scores)
     if of_run is not None and (without := [run for run, team in of_run.items() if not team]):
         notes.append(f"{counted(len(without), 'run')} without a team: {listed(without)}")
     if same is not None:
@@ -261,18 +266,40 @@ def leaderboard_of(
     return replace(board, notes=(*board.notes, *notes))
 
 
-def teams_of_runs(teams: Belongs, runs: Sequence[str]) -> dict[str, str]:
-    """{run: team} for these runs, with "" for one that is not in the table. A table of other runs only is an error."""
+def teams_of_runs(
+    teams: Belongs, runs: Sequence[str], files: Mapping[str, object] | None = None
+) -> tuple[dict[str, str], list[str]]:
+    """{run: team} for these runs, with "" for one that is not in the table, and notes. No run in the table is an error.
+
+    The table may name a run, or its file (`files`), with or without its suffix. A run's name wins: it may be the tag in
+    the file, and so also the name of another run's file.
+
+    >>> teams_of_runs({"a": "red", "b.run": "blue"}, ["a", "tag"], {"a": "runs/a.run", "tag": "runs/b.run"})
+    ({'a': 'red', 'tag': 'blue'}, [])
+    """
     table = belongs(teams, "team")
-    if table and not any(run in table for run in runs):
+    of_run, notes = {}, []
+    for run in runs:
+        path = (files or {}).get(run)
+        spellings = [os.path.basename(path), stem(path)] if isinstance(path, str) else []
+        by_file = {name: table[name] for name in spellings if name in table and name != run}
+        others = {name: team for name, team in by_file.items() if name in runs}
+        usable = {name: team for name, team in by_file.items() if name not in runs}
+        of_run[run] = table.get(run) or next(iter(usable.values()), "")
+        for name, team in by_file.items():
+            if of_run[run] and team != of_run[run]:
+                notes.append(f"the file of run {run!r} is {name!r}, of team {team!r}; used {of_run[run]!r}")
+            elif not of_run[run] and name in others:
+                notes.append(f"run {run!r} has no team: its file {name!r} is also the name of another run")
+    if table and not any(of_run.values()):
         where = os.fspath(teams) if isinstance(teams, str | os.PathLike) else "teams"
         raise UsageError(f"{where}: {nearest(next(iter(table)), list(runs), 'run')}")
-    return {run: table.get(run, "") for run in runs}
+    return of_run, list(dict.fromkeys(notes))
 
 
 def leaderboard(
-    qrels: Any,
-    runs: Any,
+    qrels: QrelsLike,
+    runs: RunsLike,
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     teams: Belongs | None = None,
@@ -280,7 +307,7 @@ def leaderboard(
     test: str = "t",
     correction: str | None = None,
     alpha: float = 0.05,
-    **options: Any,
+    **options: Unpack[EvaluateOptions],
 ) -> Leaderboard:
     """Rank runs by the first of the measures, with intervals, groups of runs that do not differ, teams and ties.
 
@@ -296,11 +323,15 @@ def leaderboard(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SameRunWarning)  # a note says which runs are the same
         scores = evaluate(qrels, runs, measures, **options)
-    same = same_rankings(scores, runs_by_name(scores, runs), options.get("order"), **_reading(options))
-    return leaderboard_of(scores, teams=teams, same=same, level=level, test=test, correction=correction, alpha=alpha)
+    by_name = runs_by_name(scores, runs)
+    same = same_rankings(scores, by_name, options.get("order"), **_reading(options))
+    files = {name: os.fspath(run) for name, run in by_name.items() if isinstance(run, str | os.PathLike)}
+    return leaderboard_of(
+        scores, teams=teams, files=files, same=same, level=level, test=test, correction=correction, alpha=alpha
+    )
 
 
-def runs_by_name(scores: Scores, runs: Any) -> dict[str, Any]:
+def runs_by_name(scores: Scores, runs: RunsLike) -> dict[str, Any]:
     """{name: run or file} of the runs that were scored; empty if one file holds several runs."""
     things = [run for _, run in each_run(runs)]
     return dict(zip(scores.runs, things, strict=True)) if len(things) == len(scores.runs) else {}

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from cranfield.scores.t_and_normal import normal_quantile, normal_tail
 from cranfield.types import Array
 
 FEWEST, MOST = 3, 5000
@@ -41,11 +42,9 @@ def shapiro_wilk(rows: Array) -> tuple[Array, Array]:
 
 def _weights(n: int) -> Array:
     """The weight of each order statistic; antisymmetric, with norm 1."""
-    from scipy.special import ndtri
-
     if n == 3:
         return np.array([-math.sqrt(0.5), 0.0, math.sqrt(0.5)])
-    m = ndtri((np.arange(1, n + 1) - 0.375) / (n + 0.25))
+    m = -normal_quantile((np.arange(1, n + 1) - 0.375) / (n + 0.25))
     square = float(m @ m)
     u = 1 / math.sqrt(n)
     last = np.polyval([-2.706056, 4.434685, -2.071190, -0.147981, 0.221157, m[-1] / math.sqrt(square)], u)
@@ -62,8 +61,6 @@ def _weights(n: int) -> Array:
 
 
 def _p(w: Array, n: int) -> Array:
-    from scipy.special import ndtr
-
     if n == 3:
         exact = 6 / math.pi * (np.arcsin(np.sqrt(w)) - math.asin(math.sqrt(0.75)))
         return np.clip(exact, 0.0, 1.0)
@@ -75,8 +72,8 @@ def _p(w: Array, n: int) -> Array:
         y = -np.log(gamma - np.where(beyond, gamma - 1, y))
         mean = np.polyval([-0.0006714, 0.025054, -0.39978, 0.5440], n)
         spread = math.exp(np.polyval([-0.0020322, 0.062767, -0.77857, 1.3822], n))
-        return np.where(beyond, 1e-19, ndtr((mean - y) / spread))
+        return np.where(beyond, 1e-19, normal_tail((y - mean) / spread))
     log_n = math.log(n)
     mean = np.polyval([0.0038915, -0.083751, -0.31082, -1.5861], log_n)
     spread = math.exp(np.polyval([0.0030302, -0.082676, -0.4803], log_n))
-    return np.asarray(ndtr((mean - y) / spread))
+    return np.asarray(normal_tail((y - mean) / spread))

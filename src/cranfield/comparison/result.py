@@ -15,6 +15,7 @@ from cranfield.check import nearest
 from cranfield.comparison.corrections import family_wise_error, out_of_reach
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.differences import difference_blocks
+from cranfield.comparison.effects import paired_effects
 from cranfield.comparison.letters import letters
 from cranfield.comparison.registry import PairTests
 from cranfield.comparison.test_result import Assumption, pairs_differ
@@ -50,9 +51,9 @@ class Family:
     tests: PairTests
     adjusted: Array
     """p-values after the correction for all comparisons of the call."""
-    effect: Array
-    effect_low: Array
-    effect_high: Array
+    effect_kind: str
+    effect_level: float
+    """The level of the intervals of effects."""
     win: NDArray[np.int64]
     tie: NDArray[np.int64]
     loss: NDArray[np.int64]
@@ -60,6 +61,11 @@ class Family:
     @cached_property
     def means(self) -> Array:
         return np.asarray(np.nanmean(self.matrix.values, axis=0))
+
+    @cached_property
+    def effects(self) -> tuple[Array, Array, Array]:
+        """The effect sizes and both ends of their intervals; on first use, because intervals take time."""
+        return paired_effects(self.matrix, self.first, self.second, self.effect_kind, self.effect_level)
 
     @cached_property
     def lower_is_better(self) -> bool:
@@ -168,9 +174,9 @@ class Comparison(Record):
             "p": family.tests.p,
             "p adjusted": family.adjusted,
             "significant": family.adjusted <= self.alpha,
-            self.effect: family.effect,
-            "effect low": family.effect_low,
-            "effect high": family.effect_high,
+            self.effect: family.effects[0],
+            "effect low": family.effects[1],
+            "effect high": family.effects[2],
             "win": family.win,
             "tie": family.tie,
             "loss": family.loss,

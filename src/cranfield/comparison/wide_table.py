@@ -128,7 +128,7 @@ def _against_baseline(comparison: Comparison, family: Family) -> dict[str, Entry
     marks = dict(zip((names[i] for i in family.ranking.tolist()), comparison.marks(family), strict=True))
     base = int(family.second[0])
     entries = {names[base]: Entry(float(means[base]))}
-    columns = (family.difference, family.tests.low, family.tests.high, family.adjusted, family.effect)
+    columns = (family.difference, family.tests.low, family.tests.high, family.adjusted, family.effects[0])
     counts = zip(family.win.tolist(), family.tie.tolist(), family.loss.tolist(), strict=True)
     numbers = zip(*(column.tolist() for column in columns), strict=True)
     for i, (difference, low, high, p, effect), won in zip(family.first.tolist(), numbers, counts, strict=True):

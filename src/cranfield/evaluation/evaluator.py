@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Executor
 from dataclasses import replace
+from functools import cached_property
 from itertools import compress
 from typing import Any
 
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed.join import TYPES_FROM, join
-from cranfield.assessed.join_options import JoinOptions
+from cranfield.assessed.join import TYPES_FROM, PreparedJudgments, prepare
+from cranfield.assessed.join_options import JoinOptions, Sharding
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import distinct
 from cranfield.collection.accepted_inputs import Content, Numbers, QrelsLike, RunsLike
@@ -46,6 +49,10 @@ def evaluate(
     format: str | None = None,
     split_tags: bool = False,
     threads: int | None = None,
+    memory: int | str | None = None,
+    executor: Executor | None = None,
+    shards: int | None = None,
+    resume: str | os.PathLike[str] | None = None,
     intent_probabilities: Content | Numbers | None = None,
     intent_types: Content | Mapping[Any, Mapping[Any, str]] | None = None,
     lengths: Content | Mapping[Any, float] | None = None,
@@ -64,6 +71,8 @@ def evaluate(
     runs: one or several of: path, glob, dict of dicts, frame, `Run`; or a mapping {name: run}.
     measures: measures or their names; None: a default set.
     missing: a judged topic that a run lacks scores as an empty list (`"zero"`), or is left out (`"skip"`).
+    executor, shards, resume: join run files in parts, by an executor of concurrent.futures; about so many parts; and
+    keep their hits in a folder, so that a job that was stopped goes on where it was. The scores are the same.
     The other arguments are those of `JoinOptions`.
 
     >>> qrels = {"q1": {"d1": 2, "d2": 0, "d3": 1}}
@@ -79,6 +88,8 @@ def evaluate(
         format=format,
         split_tags=split_tags,
         threads=threads,
+        memory=memory,
+        sharding=None if (executor, shards, resume) == (None, None, None) else Sharding(shards, resume, executor),
         intent_probabilities=intent_probabilities,
         intent_types=intent_types,
         lengths=lengths,
@@ -95,6 +106,9 @@ def evaluate(
 
 class Evaluator:
     """Judgments that are read once to score many runs, for training loops and services.
+
+    Any number of threads may use one evaluator at the same time. What depends only on the judgments, such as ideal
+    lists, is computed once.
 
     >>> evaluator = Evaluator({"q1": {"d1": 1}}, ["RR"])
     >>> [evaluator.evaluate({"q1": {"d1": s, "d2": 0.5}}).means().item() for s in (0.1, 0.9)]
@@ -118,13 +132,21 @@ class Evaluator:
         on_duplicate = self.options.on_duplicate
         self.qrels = qrels if isinstance(qrels, Qrels) else Qrels.of(qrels, on_duplicate=on_duplicate)
 
+    @cached_property
+    def _prepared(self) -> PreparedJudgments:
+        return prepare(self.qrels, self.options)
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        return tuple(map(str, self.measures))
+
     def assess(self, runs: RunsLike, progress: Progress | None = None) -> Assessed:
         """The runs joined with the judgments."""
-        return join(self.qrels, runs, self.options, progress)
+        return self._prepared.join(runs, progress)
 
     def evaluate(self, runs: RunsLike, progress: Progress | None = None) -> Scores:
         """The scores of one or several runs."""
-        return _score(self.assess(runs, progress), self.measures, self.missing)
+        return _score(self.assess(runs, progress), self.measures, self.missing, self._names)
 
 
 def with_scores(options: JoinOptions, measures: Iterable[Measure]) -> JoinOptions:
@@ -183,7 +205,7 @@ def score(
     return _score(lists, as_measures(measures), missing)
 
 
-def _score(lists: Assessed, chosen: list[Measure], missing: str) -> Scores:
+def _score(lists: Assessed, chosen: list[Measure], missing: str, names: tuple[str, ...] | None = None) -> Scores:
     warn_of_gains(chosen, lists)
     shape = (len(lists.runs), len(lists.topics))
     absent = lists.missing.reshape(shape)
@@ -192,8 +214,10 @@ def _score(lists: Assessed, chosen: list[Measure], missing: str) -> Scores:
         values[number] = values_of(measure, lists).reshape(shape)
     if missing == "skip":
         values[:, absent] = np.nan
-    names = tuple(map(str, chosen))
-    _warn_undefined(lists, dict(zip(names, chosen, strict=True)), np.isnan(values) & ~absent)
+    names = names or tuple(map(str, chosen))
+    undefined = np.isnan(values)
+    if undefined.any():
+        _warn_undefined(lists, dict(zip(names, chosen, strict=True)), undefined & ~absent)
     return Scores(
         measures=names,
         runs=lists.runs,

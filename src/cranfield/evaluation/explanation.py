@@ -13,7 +13,7 @@ from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
-from cranfield.collection.accepted_inputs import QrelsLike, RunLike
+from cranfield.collection.accepted_inputs import QrelsLike, RunLike, TopicsLike
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.topic_record import TEXTS
@@ -240,7 +240,7 @@ def explain(
     *,
     options: JoinOptions | None = None,
     depth: int | None = None,
-    topics: Any = None,
+    topics: TopicsLike | None = None,
     name: str | None = None,
 ) -> Explanation:
     """How the score of one run on one topic comes about, and which relevant documents it missed.

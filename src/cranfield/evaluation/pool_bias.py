@@ -8,14 +8,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments
-from cranfield.collection.accepted_inputs import QrelsLike
+from cranfield.collection.accepted_inputs import QrelsLike, RunLike
 from cranfield.collection.run import Run
 from cranfield.collection.run_table import Belongs, belongs
 from cranfield.collection.source import shown_path
@@ -96,7 +95,7 @@ class PoolBias:
 
 def pool_bias_of(
     qrels: QrelsLike,
-    pooled: Mapping[str, Any],
+    pooled: Mapping[str, RunLike],
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     depth: int,

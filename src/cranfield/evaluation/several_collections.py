@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,11 +20,13 @@ from cranfield.collection.collection_files import CollectionFiles, read_collecti
 from cranfield.collection.source import PathLike
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.collection_names import matched_names
+from cranfield.evaluation.evaluate_options import EvaluateOptions
 from cranfield.evaluation.evaluator import MeasureLike, evaluate
 from cranfield.measures.property_tables import better_of
 from cranfield.record import Record
 from cranfield.scores.score_text import all_notes
 from cranfield.scores.scores import Scores
+from cranfield.scores.t_and_normal import t_quantile
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
@@ -124,8 +126,6 @@ class CollectionScores(Record):
         With n_c topics and variance s_c² on each of C collections, the standard error of the mean is √(Σ s_c²/n_c) / C;
         t has the degrees of freedom of Welch and Satterthwaite. NaN if a run lacks a collection.
         """
-        from scipy.special import stdtrit
-
         shape = (len(self.measures), len(self.runs), len(self.parts))
         variance, n = np.full(shape, np.nan), np.ones(shape)
         place = {run: at for at, run in enumerate(self.runs)}
@@ -136,7 +136,7 @@ class CollectionScores(Record):
             variance[:, rows, column] = sample_variance(scores.values) / np.maximum(count, 1)
         error, degrees = stratified_error(variance, n)
         mean = self.by_collection().mean(axis=-1)
-        half = stdtrit(degrees, (1 + level) / 2) * error
+        half = t_quantile((1 - level) / 2, degrees) * error
         return mean - half, mean + half
 
     def as_units(self) -> Scores:
@@ -289,7 +289,7 @@ def evaluate_collections(
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     missing_collections: str = "undefined",
-    **options: Any,
+    **options: Unpack[EvaluateOptions],
 ) -> CollectionScores:
     """Score the same systems on several collections.
 

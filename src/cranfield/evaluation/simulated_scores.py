@@ -14,6 +14,7 @@ from cranfield.evaluation.simulated_time import check_simulation, simulated_user
 from cranfield.measures.time import TBG
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
+from cranfield.scores.t_and_normal import normal_quantile
 from cranfield.types import Array, Progress
 
 PREFIX = "simulated "
@@ -89,12 +90,10 @@ def simulated_scores(
     >>> result.columns()["gain"].round(1).tolist()  # 0.64 · 0.77, and less after the time for x
     [0.5, 0.5]
     """
-    from scipy.special import ndtri
-
     model = TBG() if measure is None else measure
     check_simulation(model, users, spread, confidence, "simulated_scores")
     expected = score(lists, [model], missing=missing)
-    z = float(ndtri(0.5 + confidence / 2))
+    z = float(normal_quantile(0.5 - confidence / 2))
     every = lists.every(model.k)
     relevant = lists.counts(every.grade, model.rel)
     reading = model.per_word * model.text(lists, every) + model.overhead

@@ -14,6 +14,7 @@ from cranfield.errors import UsageError
 from cranfield.measures import Measure
 from cranfield.measures.time import TBG
 from cranfield.record import OneRow, one_row
+from cranfield.scores.t_and_normal import normal_quantile
 from cranfield.types import Array
 
 BLOCK = 2_000_000
@@ -85,10 +86,8 @@ def simulated_tbg(
     relevant = np.array([grade is not None and grade >= model.rel for grade in list(grades)[: model.k]], dtype=bool)
     reading = model.per_word * np.array(list(lengths)[: model.k], dtype=np.float64) + model.overhead
     gains, seconds = simulated_users(model, relevant, reading, users, spread, np.random.default_rng(seed))
-    from scipy.special import ndtri
-
     mean, deviation = float(gains.mean()), float(gains.std(ddof=1))
-    half = float(ndtri(0.5 + confidence / 2)) * deviation / np.sqrt(users)
+    half = float(normal_quantile(0.5 - confidence / 2)) * deviation / np.sqrt(users)
     return SimulatedGain(
         mean, max(0.0, mean - half), mean + half, deviation, float(seconds.mean()), users, confidence, seed
     )

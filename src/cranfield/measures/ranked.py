@@ -132,7 +132,10 @@ def ideal_dcg(lists: Assessed, gain: Gain, discount: Discount, cutoff: int | Non
 
     return lists._once(
         ("ideal dcg", gain, discount, cutoff),
-        lambda: ideal.best_sum(ideal.gain / discount(ideal.hits.rank), cutoff, discounted_gain),
+        lambda: ideal.once(
+            ("dcg", discount, cutoff),
+            lambda: ideal.best_sums(ideal.gain / discount(ideal.hits.rank), cutoff, discounted_gain),
+        ),
     )
 
 

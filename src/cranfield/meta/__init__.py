@@ -28,13 +28,14 @@ from cranfield.meta.stability.accuracy_of_tests import accuracy_of_tests
 from cranfield.meta.stability.discrimination import discriminative_power
 from cranfield.meta.stability.generalisability import g_studies, g_study
 from cranfield.meta.stability.informativeness import informativeness
+from cranfield.meta.stability.max_entropy import max_entropy
 from cranfield.meta.stability.swap import swap_rates
 from cranfield.meta.study.study import run_study
 
 __all__ = [
     "UserRatings", "accuracy_of_tests", "axioms", "change_gains", "conclusions", "concord", "correlate",
     "discriminative_power", "g_studies", "g_study", "informativeness", "interval_scores", "leave_one_out",
-    "meaningfulness", "prediction_quality", "predictive_power", "preferred_ranks", "rank_correlation",
+    "max_entropy", "meaningfulness", "prediction_quality", "predictive_power", "preferred_ranks", "rank_correlation",
     "rank_distances", "rank_scores", "rating_model", "rbo", "read_metadata", "read_predictors", "read_preferences",
     "read_user_ratings", "reproduce", "reproduce_scores", "robustness", "run_study", "scale", "scale_tests", "scales",
     "swap_rates", "topic_subsets", "user_agreement", "users_needed", "write_metadata",

@@ -15,6 +15,7 @@ from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.record import Shown
 from cranfield.scores.summary import mean, statistic
+from cranfield.scores.t_and_normal import normal_tail
 from cranfield.types import Array
 
 
@@ -98,8 +99,6 @@ def georisk(scores: Array, alpha: float = 1.0) -> Array:
     [0.5, 0.5]
     """
     check.not_negative("GeoRisk", alpha=alpha)
-    from scipy.special import ndtr
-
     values = scores[:, ~np.isnan(scores).any(axis=0)]
     if (values < 0).any():
         raise UsageError("GeoRisk: a score is below 0, all must be 0 or more")
@@ -109,4 +108,4 @@ def georisk(scores: Array, alpha: float = 1.0) -> Array:
     expected = np.outer(values.sum(axis=1), values.sum(axis=0)) / values.sum()
     z = np.divide(values - expected, np.sqrt(expected), out=np.zeros_like(values), where=expected > 0)
     total = np.where(z < 0, (1 + alpha) * z, z).sum(axis=1)
-    return np.asarray(np.sqrt(values.mean(axis=1) * ndtr(total / topics)))
+    return np.asarray(np.sqrt(values.mean(axis=1) * normal_tail(-total / topics)))

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield import check
+from cranfield.collection.accepted_inputs import FrameLike
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import need
@@ -436,7 +437,7 @@ class Scores(Shown):
 
     @staticmethod
     def from_frame(
-        frame: Any, *, measure: MeasureLike | None = None, run: str | None = None, missing: str | None = None
+        frame: FrameLike, *, measure: MeasureLike | None = None, run: str | None = None, missing: str | None = None
     ) -> Scores:
         """From a table with a row per score: pandas, polars, Arrow, or a mapping from column names to columns.
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.frames import need
 from cranfield.scores.summary import mean, statistic
+from cranfield.scores.t_and_normal import normal_tail
 from cranfield.types import Array
 
 STANDARDISATIONS = ("z", "linear", "empirical")
@@ -48,7 +48,7 @@ def standardise(
         z = (values - centre[..., None, :]) / np.where(same, np.nan, spread)[..., None, :]
     if method == "linear":
         return np.clip(a * z + b, 0.0, 1.0)
-    return np.asarray(need("scipy.special", "cdf=True").ndtr(z)) if cdf else np.asarray(z)
+    return normal_tail(-z) if cdf else np.asarray(z)
 
 
 def arcsine(values: Array) -> Array:

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.frames import need
 from cranfield.record import Shown
+from cranfield.scores.t_and_normal import t_quantile
 from cranfield.table import Estimate
 from cranfield.types import Array
 
@@ -172,7 +172,7 @@ def t_interval(values: Array, name: str, level: float) -> tuple[Array, Array]:
         low, high = t_interval(np.log(np.maximum(values, GMEAN_FLOOR)), "mean", level)
         return np.exp(low), np.exp(high)
     n = (~np.isnan(values)).sum(axis=-1)
-    quantile = need("scipy.special", "a t interval").stdtrit(np.maximum(n - 1, 1), (1 + level) / 2)
+    quantile = t_quantile((1 - level) / 2, np.maximum(n - 1, 1))
     half = quantile * statistic(values, "std") / np.sqrt(np.maximum(n, 1))
     centre = mean(values)
     return centre - half, centre + half

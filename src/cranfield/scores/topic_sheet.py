@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.check import nearest
+from cranfield.collection.accepted_inputs import TopicsLike
 from cranfield.errors import UsageError
 from cranfield.record import Record, table_of
 from cranfield.table import Column, Table
@@ -88,7 +89,7 @@ def topic_sheet(
     *,
     run: str | None = None,
     sort: str | None = None,
-    topics: Any = None,
+    topics: TopicsLike | None = None,
 ) -> TopicSheet:
     """The best, median and worst score of every topic, as in TREC's sheets of results, hardest topics first.
 
@@ -169,7 +170,7 @@ def deciding_topics(
     second: str,
     measure: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
-    topics: Any = None,
+    topics: TopicsLike | None = None,
 ) -> DecidingTopics:
     """The topics that decide between two runs: the largest differences first, and the mean difference without each.
 
@@ -253,7 +254,7 @@ def _labels(topics: Iterable[str], titles: NDArray[Any] | None) -> Mapping[str, 
     return {"topic": np.array(tuple(topics), dtype=object), **({} if titles is None else {"title": titles})}
 
 
-def _titles(topics: Any, wanted: Iterable[str]) -> tuple[NDArray[Any] | None, list[str]]:
+def _titles(topics: TopicsLike | None, wanted: Iterable[str]) -> tuple[NDArray[Any] | None, list[str]]:
     """The title of each topic, and a note on topics without one."""
     if topics is None:
         return None, []

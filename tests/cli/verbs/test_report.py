@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import shutil
 from pathlib import Path
 
 import pytest
 
-from cranfield.errors import UsageError
-from cranfield.report.figures import saving, theme
 from cranfield.report.run_report.make_report import SECTIONS
 from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield
@@ -117,10 +116,8 @@ def test_teams_of_other_runs_are_an_error(cranfield: Cranfield) -> None:
 def test_without_the_packages_for_figures_the_error_says_what_to_install(
     cranfield: Cranfield, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def missing() -> None:
-        raise UsageError(theme.MISSING)
-
-    monkeypatch.setattr(saving, "converter", missing)
+    find_spec = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "vl_convert" else find_spec(name))
     done = cranfield("report", "qrels.txt", "bm25.run", "-o", "r.html")
     assert done.code == 2
     assert "pip install 'cranfield[plot]'" in done.err

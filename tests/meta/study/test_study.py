@@ -135,6 +135,8 @@ def test_every_method_runs_in_a_study(folder: Path) -> None:
         "concord": {"gold": ["P@1"]},
         "predict": {"preferences": "prefer.txt"},
         "gains": {"gains": ["1", "3"], "measures": ["nDCG@3"]},
+        "reproduce": {"baseline": ["run0", "run1"], "advanced": ["run2", "run3"]},
+        "tests": {"simulations": 20, "resamples": 20},
     }
     plan = plan_of(
         {

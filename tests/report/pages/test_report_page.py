@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,7 @@ def test_nothing_is_requested_and_names_are_escaped(text: str) -> None:
 def test_the_policy_allows_exactly_the_style_and_the_script_of_the_page(text: str) -> None:
     (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
     (script,) = re.findall(r"<script>(.*?)</script>", text, re.DOTALL)
-    policy = re.findall(r'Content-Security-Policy" content="([^"]*)"', text)[0].replace("&#x27;", "'")
+    policy = unescape(re.findall(r'Content-Security-Policy" content="([^"]*)"', text)[0])
     assert policy.startswith("default-src 'none'; ")
     assert f"style-src {source_digest(style)};" in policy
     assert f"script-src {source_digest(script)};" in policy
@@ -134,13 +135,14 @@ def test_long_tables_are_cut_on_paper_only() -> None:
     table = Table((Column("n", "count"),), tuple((n,) for n in range(50)))
     page = report_page(Report("t", (Section("a", "A", blocks=(TableBlock("numbers", table),)),)))
     assert page.count("<tr>") == 51
-    assert "The first 40 of 50 rows; the page has all." in page
+    assert "The first 40 of 50 rows; the HTML page has all." in page
 
 
 def test_text_in_a_figure_is_not_changed() -> None:
     svg = '<svg class="m"><text>id="x" style="y" url(#z)</text><use xlink:href="#a"/><a href="http://x.org"/></svg>'
     expected = (
-        '<svg role="img" aria-label="&lt;"><text>id="x" style="y" url(#z)</text><use xlink:href="#f-a"/><a/></svg>'
+        '<svg role="img" overflow="visible" aria-label="&lt;"><text>id="x" style="y" url(#z)</text>'
+        '<use xlink:href="#f-a"/><a/></svg>'
     )
     assert cleaned(svg, "<", "f") == expected
 

@@ -15,10 +15,11 @@ from cranfield.collection.run import Run
 from cranfield.comparison import compare
 from cranfield.errors import DataError, UsageError
 from cranfield.evaluation.evaluator import evaluate
+from cranfield.report.pages.outline import Outline
 from cranfield.report.pages.report_parts import FigureBlock, ListingBlock, Section, TableBlock
 from cranfield.report.run_report.citations import cited
 from cranfield.report.run_report.experiment import Experiment, ReportSettings
-from cranfield.report.run_report.make_report import SECTIONS, Outline, make_report
+from cranfield.report.run_report.make_report import SECTIONS, make_report
 from cranfield.scores.scores import Scores
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 2, "d": 1}, "3": {"b": 1, "c": 1}}
@@ -164,7 +165,7 @@ def test_sections_and_texts_come_from_a_file(tmp_path: Path) -> None:
         'title = "Track"\nintroduction = "One.\\n\\nTwo."\nsections = ["pairs", "summary"]\n'
         '[notes]\npairs = "Look here."\n'
     )
-    report = make_report(experiment(), Outline.read(path))
+    report = make_report(experiment(), Outline.read(path, SECTIONS))
     assert (report.title, report.introduction) == ("Track", ("One.", "Two."))
     assert [made.key for made in report.sections] == ["pairs", "summary"]
     assert report.sections[0].text[0] == "Look here."
@@ -185,7 +186,7 @@ def test_mistakes_in_the_file_are_named(tmp_path: Path, text: str, message: str)
     path = tmp_path / "report.toml"
     path.write_text(text)
     with pytest.raises(DataError) as error:
-        Outline.read(path)
+        Outline.read(path, SECTIONS)
     assert message in str(error.value)
     assert "report.toml" in str(error.value)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.building.fusion.fusion_methods import fusion_method
 from cranfield.building.fusion.normalisation import normalised
 from cranfield.building.fusion.retrieved_lists import RetrievedLists
+from cranfield.collection.accepted_inputs import RunsLike
 from cranfield.collection.run import Run
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.text import counted, listed
@@ -23,7 +23,7 @@ USUAL = "min-max"
 
 
 def fuse(
-    runs: Any,
+    runs: RunsLike,
     method: str = "rrf",
     *,
     norm: str | None = None,

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from cranfield import check
-from cranfield.cli import options
+from cranfield.cli import options, report_options
 from cranfield.cli.declare import MORE, argument, option
 from cranfield.cli.file_kind import kind_of_file
 from cranfield.cli.measure_names import chosen
@@ -25,7 +25,7 @@ MOST_CHANGES = 10
 SAY = "--machine FILE or --run FILE"
 
 
-class AuditVerb(options.Lists, Plotting):
+class AuditVerb(options.Lists, Plotting, report_options.Reporting):
     """Compare machine judgments with human judgments of the same documents, and the rankings of runs under both.
 
     FILE is any number of machine judgments (qrels, or the log of cranfield label) and of runs; which is which is
@@ -46,6 +46,7 @@ cranfield audit human.qrels machine.qrels runs/*.run
 cranfield audit human.qrels model-a.qrels model-b.qrels runs/*.run -m nDCG@10 --plot ranks.svg
 cranfield audit human.qrels labels.jsonl --lengths lengths.tsv  # the log of cranfield label
 cranfield audit human.qrels machine.qrels runs/*.run --families families.tsv --show families
+cranfield audit human.qrels machine.qrels runs/*.run --report audit.html
 """
 
     qrels: str = argument("HUMAN", "The human judgments.", required=True, reads=True)
@@ -87,8 +88,14 @@ cranfield audit human.qrels machine.qrels runs/*.run --families families.tsv --s
         group=MORE,
     )
 
+    sections: str | None = report_options.sections("report.other_reports.audit_report:SECTIONS")
+
     def check(self) -> None:
         super().check()
+        if self.report is not None:
+            from cranfield.report.other_reports.audit_report import SECTIONS
+
+            self._outline = self.read_outline(SECTIONS)
         check.whole("", **{"--resamples": self.resamples})
         if self.figure and not self.plot:
             raise UsageError("--figure needs a file to draw to; add --plot FILE")
@@ -120,6 +127,12 @@ cranfield audit human.qrels machine.qrels runs/*.run --families families.tsv --s
         self.print_parts(result)
         if self.plot:
             self.drawn(result).save(self.plot)
+        if self.report is not None:
+            from cranfield.report.other_reports.audit_report import audit_report
+
+            side = [(what, path) for what, path in self.values("families").items() if path]
+            named = [("human judgments", self.qrels), *(("machine judgments", path) for path in machines.values())]
+            self.write_report(audit_report(result, self._outline, files=[*named, *(("run", p) for p in runs), *side]))
 
     def sorted_files(self) -> tuple[dict[str, str], list[str]]:
         """The machine files by name, and the runs."""

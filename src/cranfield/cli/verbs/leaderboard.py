@@ -37,7 +37,7 @@ cranfield leaderboard qrels.txt runs/*.run -m AP --test randomised-tukey --forma
 cranfield leaderboard --scores scores.csv --format csv
 """
 
-    teams: str | None = option("--teams FILE", "The teams: lines of run, team.", reads=True)
+    teams: str | None = option("--teams FILE", "The teams: lines of run or file, team.", reads=True)
     test: str = options.significance_test("t", "The test that makes the groups: {names}.")
     correction: str | None = option(
         "--correction NAME",
@@ -76,7 +76,9 @@ cranfield leaderboard --scores scores.csv --format csv
             warnings.simplefilter("ignore", SameRunWarning)  # the leaderboard names these runs
             scores = self.read_scores()
         comparing = self.values("test", "correction", "alpha", "resamples", "seed")
-        board = leaderboard_of(scores, teams=self.teams, same=self._same(scores), level=self.level, **comparing)
+        files = self._files(scores)
+        same = self._same(scores, files)
+        board = leaderboard_of(scores, teams=self.teams, files=files, same=same, level=self.level, **comparing)
         if self.format == "html":
             from cranfield.report.pages.leaderboard_page import leaderboard_page
 
@@ -84,16 +86,19 @@ cranfield leaderboard --scores scores.csv --format csv
         else:
             self.show_record(board)
 
-    def _same(self, scores: Scores) -> SameRankings:
+    def _files(self, scores: Scores) -> dict[str, str]:
+        """{run: file}; empty if a file holds several runs."""
+        from cranfield.collection.source import named_paths
+
+        paths = [] if self.scores else [path for _, path in named_paths(self.files()[1])]
+        return dict(zip(scores.runs, paths, strict=True)) if len(paths) == len(scores.runs) else {}
+
+    def _same(self, scores: Scores, files: dict[str, str]) -> SameRankings:
         """The runs that are the same; only those with equal scores are read again."""
         from cranfield.collection.source import expand
         from cranfield.evaluation.same_rankings import same_rankings
 
-        runs: dict[str, object] = {}
-        if not self.scores:
-            paths = expand(self.files()[1])
-            if len(paths) == len(scores.runs):
-                runs = dict(zip(scores.runs, paths, strict=True))
-            elif "-" not in paths:
-                runs = {**self.read_runs(paths)}
+        runs: dict[str, object] = {**files}
+        if not files and not self.scores and "-" not in (paths := expand(self.files()[1])):
+            runs = {**self.read_runs(paths)}
         return same_rankings(scores, runs, self.order, format=self.run_format, on_duplicate=self.on_duplicate)

@@ -6,21 +6,20 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from cranfield import check
-from cranfield.cli import options
+from cranfield.cli import options, report_options
 from cranfield.cli.declare import MORE, RESULT, option
 from cranfield.cli.printing import check_page
-from cranfield.errors import UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cranfield.report.run_report.experiment import Experiment
-    from cranfield.report.run_report.make_report import Outline
 
 MEASURES = "nDCG@10,AP,RR,P@10"
 
 
-class ReportVerb(options.Source):
+class ReportVerb(options.Source, report_options.Outlined):
     """Write a report of an evaluation: one HTML file that makes no request, with tables that sort and figures.
 
     It says what was evaluated (digests of files, rules, warnings), ranks the runs with intervals and groups, compares
@@ -46,16 +45,7 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
     output: str = option(
         "--output, -o FILE", "The HTML file to write; - is standard output.", required=True, group=RESULT
     )
-    sections: str | None = option(
-        "--sections NAMES",
-        "The sections, in this order: {names}; default: all for which there is data.",
-        names="report.run_report.make_report:SECTIONS",
-        group=RESULT,
-    )
-    outline: str | None = option(
-        "--outline FILE", "Title, introduction, sections and notes in a TOML file.", reads=True, group=RESULT
-    )
-    title: str | None = option("--title TEXT", "The heading of the page.", group=RESULT)
+    sections: str | None = report_options.sections("report.run_report.make_report:SECTIONS")
     teams: str | None = option("--teams FILE", "The teams: lines of run, team.", reads=True)
     times: str | None = option("--times FILE", "The times: lines of run, topic, seconds.", reads=True)
     topics: str | None = options.topic_texts()
@@ -92,26 +82,19 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
             raise UsageError(f"--level == {self.level!r}, must be above 0 and below 1, such as 0.95")
         check.whole("", **{"--cutoff": self.cutoff, "--pool-depth": self.pool_depth})
         check.not_negative("", **{"--explained": self.explained})
-        self._outline = self._read_outline()
+        from cranfield.report.run_report.make_report import SECTIONS
+
+        self._outline = self.read_outline(SECTIONS)
         figures = any(name not in WITHOUT_FIGURES for name in self._outline.sections or ("topics",))
         check_page(self.output, figures=figures)
 
-    def _read_outline(self) -> Outline:
-        from dataclasses import replace
-
-        from cranfield.report.run_report.make_report import Outline, section_names
-
-        outline = Outline() if self.outline is None else Outline.read(self.outline)
-        if self.sections is not None:
-            outline = replace(outline, sections=section_names(self.sections))
-        return outline if self.title is None else replace(outline, title=self.title)
-
     def run(self) -> None:
-        from cranfield.cli.printing import emit
-        from cranfield.report.pages.report_page import report_page
+        from cranfield.report.pages.figure_worker import DrawnBeside
         from cranfield.report.run_report.make_report import make_report
 
-        emit(report_page(make_report(self._experiment(), self._outline)), self.output, format="html")
+        with DrawnBeside() as drawing:
+            report = make_report(self._experiment(), self._outline, drawing)
+            report_options.write_page(report, self.output, drawing)
 
     def _experiment(self) -> Experiment:
         """What was read; its warnings are printed, and are in the report."""
@@ -133,20 +116,26 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
         texts = [str(warning.message) for warning in caught if not issubclass(warning.category, NotedWarning)]
         return Experiment(
             **parts,
-            teams=self._teams(parts["scores"].runs),
+            teams=self._teams(parts["scores"].runs, parts["files"]),
             topics=None if self.topics is None else Topics.read(self.topics),
             settings=ReportSettings(**self.values(*names)),
             times=None if self.times is None else read_times(self.times),
             warnings=tuple(dict.fromkeys(texts)),
         )
 
-    def _teams(self, runs: Sequence[str]) -> dict[str, str] | None:
+    def _teams(self, runs: Sequence[str], files: Sequence[tuple[str, str]]) -> dict[str, str] | None:
         """{run: team} of the runs that have one; a table of other runs only is an error."""
         if self.teams is None:
             return None
+        from cranfield.collection.source import named_paths
         from cranfield.comparison.leaderboard import teams_of_runs
 
-        return {run: team for run, team in teams_of_runs(self.teams, runs).items() if team}
+        paths = [path for _, path in named_paths(path for what, path in files if what == "run")]
+        by_run = dict(zip(runs, paths, strict=True)) if len(paths) == len(runs) else {}
+        teams, notes = teams_of_runs(self.teams, runs, by_run)
+        for note in notes:
+            warn_caller(note, CranfieldWarning)
+        return {run: team for run, team in teams.items() if team}
 
     def _read(self) -> dict[str, Any]:
         """The scores and their files; from runs also the judgments and the runs, read once for all sections."""

@@ -7,6 +7,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.scores.t_and_normal import normal_tail
 from cranfield.types import Array
 
 
@@ -75,10 +76,9 @@ def extremeness(distance: Array | float, alternative: str) -> Array:
 
 def normal_p(distance: Array, spread: Array, alternative: str, continuity: float) -> Array:
     """The p-value of a sum at this distance from its mean, by the normal approximation; 1 without variance."""
-    from scipy.special import ndtr
-
     with np.errstate(divide="ignore", invalid="ignore"):
-        p = ndtr(-(extremeness(distance, alternative) - continuity) / spread) * (2 if alternative == "two-sided" else 1)
+        p = normal_tail((extremeness(distance, alternative) - continuity) / spread)
+        p *= 2 if alternative == "two-sided" else 1
     return np.where(spread == 0, 1.0, np.minimum(p, 1.0))
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
 
 from cranfield import check
+from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.collection.qrels import Qrels
 from cranfield.comparison.gate.gate_checks import (
     Compared,
@@ -21,6 +22,7 @@ from cranfield.comparison.gate.limits import Limit, limits_by_measure, margins
 from cranfield.comparison.registry import PairTest, TestSettings, find_test, known_tests
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
+from cranfield.evaluation.evaluate_options import EvaluateOptions
 from cranfield.evaluation.evaluator import as_measures, evaluate
 from cranfield.scores.scores import Scores
 from cranfield.text import listed
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
     from cranfield.measures import Measure
     from cranfield.scores.labels import MeasureLike
 
+Limits: TypeAlias = Mapping[Any, float]
+"""{measure: limit}; the keys are measures or their names."""
 RULES = ("non-inferior", "observed")
 """When a candidate fails its margin: a larger loss is not ruled out by the test, or was observed."""
 MARGIN = 0.01
@@ -39,14 +43,14 @@ USUAL = "nDCG@10"
 class Conditions:
     """What a candidate must satisfy; see `gate`."""
 
-    margin: Any = MARGIN
+    margin: Limit | Mapping[Any, Limit] = MARGIN
     rule: str = "non-inferior"
     test: str = "t"
     alpha: float = 0.05
-    at_least: Mapping[Any, float] | None = None
-    at_most: Mapping[Any, float] | None = None
-    no_topic_below: Mapping[Any, float] | None = None
-    no_topic_drop: Mapping[Any, float] | None = None
+    at_least: Limits | None = None
+    at_most: Limits | None = None
+    no_topic_below: Limits | None = None
+    no_topic_drop: Limits | None = None
     resamples: int = 10_000
     seed: int = 0
 
@@ -78,23 +82,23 @@ def gate_tests() -> tuple[str, ...]:
 
 
 def gate(
-    qrels: Any,
-    candidates: Any,
+    qrels: QrelsLike,
+    candidates: RunsLike,
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
-    baseline: Any = None,
+    baseline: RunsLike | None = None,
     against: Scores | None = None,
     margin: Limit | Mapping[Any, Limit] = MARGIN,
     rule: str = "non-inferior",
     test: str = "t",
     alpha: float = 0.05,
-    at_least: Mapping[Any, float] | None = None,
-    at_most: Mapping[Any, float] | None = None,
-    no_topic_below: Mapping[Any, float] | None = None,
-    no_topic_drop: Mapping[Any, float] | None = None,
+    at_least: Limits | None = None,
+    at_most: Limits | None = None,
+    no_topic_below: Limits | None = None,
+    no_topic_drop: Limits | None = None,
     resamples: int = 10_000,
     seed: int = 0,
-    **options: Any,
+    **options: Unpack[EvaluateOptions],
 ) -> GateResult:
     r"""Check one or more candidates before they are released.
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
-from xml.sax.saxutils import quoteattr
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,6 +156,8 @@ class GateResult(Record):
 
 def _attribute(text: str) -> str:
     """A value of an XML attribute; characters that XML does not allow are replaced."""
+    from xml.sax.saxutils import quoteattr  # loads urllib, so only for those who ask for XML
+
     return quoteattr("".join(c if c in "\t\n" or (c >= " " and not "\ud800" <= c <= "\udfff") else "�" for c in text))
 
 

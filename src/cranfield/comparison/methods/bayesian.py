@@ -19,6 +19,7 @@ from cranfield.comparison.data import Pair, check_topics, paired
 from cranfield.comparison.differences import differences
 from cranfield.comparison.test_result import Interval, check_alpha
 from cranfield.record import OneRow, one_row
+from cranfield.scores.t_and_normal import t_quantile, t_tail
 from cranfield.types import Array
 
 _BLOCK = 4_000_000
@@ -85,8 +86,6 @@ def bayesian_t(
     x better 0.9407, within ±0.01 0.0146, y better 0.0447
     mean difference = 0.1500 [-0.0554, 0.3554] (95% credible)
     """
-    from scipy.special import stdtr, stdtrit
-
     pair, d = _pair_and_differences("bayesian_t", x, y, rope, systems, measure, level)
     check.finite("bayesian_t", correlation=correlation)
     check.between("bayesian_t", low=0, high=0.999, correlation=correlation)
@@ -98,8 +97,8 @@ def bayesian_t(
         less, greater = float(mean < -rope), float(mean > rope)
         half, notes = 0.0, ["the difference is the same on every topic: the posterior is a point"]
     else:
-        less, greater = (float(stdtr(n - 1, (-rope - centre) / scale)) for centre in (mean, -mean))
-        half, notes = float(stdtrit(n - 1, (1 + level) / 2)) * scale, []
+        less, greater = (float(t_tail((rope + centre) / scale, n - 1)) for centre in (mean, -mean))
+        half, notes = float(t_quantile((1 - level) / 2, n - 1)) * scale, []
     return Posterior(
         method="correlated Bayesian t" if correlation else "Bayesian t",
         less=less,

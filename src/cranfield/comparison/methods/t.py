@@ -21,6 +21,7 @@ from cranfield.comparison.effects import effect_of_samples, paired_effect, sprea
 from cranfield.comparison.registry import PairTests, TestSettings, pair_test
 from cranfield.comparison.resampling import interval_ends
 from cranfield.comparison.test_result import Interval, TestResult, check_settings
+from cranfield.scores.t_and_normal import t_quantile, t_tail
 from cranfield.text import counted
 from cranfield.types import Array, Index64
 
@@ -231,15 +232,13 @@ def welch_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: Te
 
 def t_of(mean: Array, se: Array, df: Array, alternative: str, alpha: float) -> tuple[Array, Array, Array, Array]:
     """t, p, and the interval of a mean from its standard error; one-sided intervals have one infinite end."""
-    from scipy.special import stdtr, stdtrit
-
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where((mean == 0) & (se == 0), 0.0, mean / se)
     tail = -extremeness(t, alternative)
-    p = np.asarray(stdtr(df, tail)) * (2 if alternative == "two-sided" else 1)
+    p = t_tail(-tail, df) * (2 if alternative == "two-sided" else 1)
     p = np.where(np.isinf(t), np.where(tail < 0, 0.0, 1.0), p)
     p = np.where((mean == 0) & (se == 0), 1.0, p)
-    half = np.asarray(stdtrit(df, 1 - (alpha / 2 if alternative == "two-sided" else alpha))) * se
+    half = t_quantile(alpha / 2 if alternative == "two-sided" else alpha, df) * se
     low, high = interval_ends(mean, half, alternative)
     return t, p, np.where(np.isnan(t), np.nan, low), np.where(np.isnan(t), np.nan, high)
 

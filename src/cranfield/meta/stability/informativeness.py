@@ -1,31 +1,42 @@
-"""How much does a score say about the list? Infer the list from it, and compare precision–recall curves.
+"""How much does a score say about the list? Infer the list from it, and compare it with the true list.
 
-A measure is informative if the most random list with its value looks like the list it was computed from.
+A measure is informative if the most random list with its value looks like the list it was computed from: if its
+precision–recall curve is close to the true one (of each intent, for diversity measures), and its expected scores by
+other measures are close to the true ones.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cranfield import check
+from cranfield.assessed.hits_by_intent import intents_of
 from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import row_blocks
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
+from cranfield.measures import Measure
 from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels, report
-from cranfield.meta.stability.max_entropy import NOT_A_SUM, check_informative, is_informative, solve
+from cranfield.meta.stability.expected_by_intent import IntentRows, expected_over_intents
+from cranfield.meta.stability.expected_scores import ExpectedScore, expected_of_lists
+from cranfield.meta.stability.max_entropy import NOT_A_SUM, check_informative, solve
 from cranfield.table import Column, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
+from cranfield.views.by_intent import ByIntent
 
-BLOCK = 64_000
+BLOCK = 1_000_000
 """Number of ranks computed at a time, to bound memory."""
 SLACK = 1e-3
 """A document counts as retrieved when the expected number is short of it by this: tiny probabilities do not count."""
 MISSED = 1e-3
-"""A note counts the lists whose score is missed by more than this (times R for AP)."""
+"""A note counts the lists whose score is missed by more than this."""
+PLAIN = "measures without intents; give them in a call without diversity measures"
+SAME = 1e-6
+"""The expected score of the true list must be its score, to within this."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,6 +53,8 @@ class Informativeness(MetaRecord):
     """measures × lists: the root mean squared error of precision at the recall of each retrieved relevant document."""
     mae: Array
     """measures × lists: the mean absolute error."""
+    values: Array | None = None
+    """measures × measures: the root mean squared error of the column's expected score, inferred from the row's."""
     notes: tuple[str, ...] = ()
 
     def columns(self) -> Columns:
@@ -61,19 +74,41 @@ class Informativeness(MetaRecord):
         errors = headings("number", "RMS error", "mean absolute error", better="lower")
         return Table((Column("measure"), *errors, Column("lists", "count")), rows, notes=self.notes)
 
+    def value_table(self) -> Table:
+        """A row per measure that is known, and a column with the RMS error of each measure that is inferred from it."""
+        if self.values is None:
+            raise UsageError("the errors of inferred scores were not computed: informativeness(..., values=True)")
+        columns = headings("number", *self.measures, better="lower")
+        rows = tuple((name, *errors) for name, errors in zip(self.measures, self.values.tolist(), strict=True))
+        what = "RMS error of the score in the column, inferred from the score in the row"
+        return Table((Column("measure"), *columns), rows, notes=(what, *self.notes))
+
 
 def informativeness(
-    lists: Assessed, measures: Any, *, depth: int = 1000, rel: float = 1, progress: Progress | None = None
+    lists: Assessed,
+    measures: Any,
+    *,
+    depth: int = 1000,
+    rel: float = 1,
+    values: bool = False,
+    progress: Progress | None = None,
+    threads: int | None = None,
 ) -> Informativeness:
-    r"""Infer every list from its score by each measure, and compare precision–recall curves.
+    r"""Infer every list from its score by each measure, and compare it with the true list.
 
     Given a score, R and the number of retrieved relevant documents, `max_entropy` gives the probability of relevance at
-    each rank. With :math:`S_i = \sum_{j \le i} p_j`, expected precision at rank i is :math:`S_i / i` and recall is
-    :math:`S_i / R`; the curve is compared with the true one at the recall of every retrieved relevant document. `lists`
-    are runs joined with judgments (`cranfield.join`), cut at `depth`; relevance is binary, from grade `rel`. Measures
-    whose expected value is neither AP's nor a weighted sum, such as RR, are left out, and a note names them.
+    each rank. With :math:`S_r = \sum_{j \le r} p_j`, expected precision at rank r is :math:`S_r / r` and recall is
+    :math:`S_r / R`; the curve is compared with the true one at the recall of every retrieved relevant document. `lists`
+    are runs joined with judgments (`cranfield.join`), cut at `depth`; relevance is binary, from grade `rel`.
 
-    Reference: Aslam, Yilmaz & Pavlu, SIGIR 2005, 27-34; Sakai 2014 §5.5
+    Diversity measures (alpha-nDCG, ERR-IA, NRBP, I-rec, M-IA, D-nDCG, D#-nDCG, ...) know intents. Then every intent has
+    its own probabilities, its own number of retrieved relevant documents and its own curve; the error of a list is the
+    mean over the intents that it serves, by their probability. Measures of plain lists are then left out.
+
+    Measures whose expected value is not known, such as bpref, are left out, and a note names them. `values` also
+    compares the expected scores of the inferred list, by each of the measures, with the true scores.
+
+    Reference: Aslam, Yilmaz & Pavlu, SIGIR 2005, 27-34; Ashkan & Clarke, WWW 2011, 407-416; Sakai 2014 §5.5
 
     >>> from cranfield.assessed.join import join
     >>> qrels = {"1": dict.fromkeys("abdh", 1)}
@@ -83,60 +118,186 @@ def informativeness(
     """
     check.whole("informativeness", depth=depth)
     named = as_measures(measures)
-    chosen = [measure for measure in named if is_informative(measure)]
-    if not chosen:
-        check_informative(named[0])
-    binary = _binary(lists, rel, depth)
-    hits, relevant = binary.hits(), binary.num_rel(1)
-    rows = np.flatnonzero((hits.count > 0) & (relevant > 0))
-    if not len(rows):
+    by_intent = any(measure.uses_intents() for measure in named)
+    binary = _binary(lists, rel, depth, by_intent=by_intent)
+    served = (binary.hits().count > 0) & (binary.num_rel(1) > 0)
+    chosen = np.flatnonzero(served)
+    if not len(chosen):
         raise UsageError(f"no list has a relevant document (grade {rel:g} or better) in its top {depth:,}")
-    values = [measure.evaluate(binary)[rows] for measure in chosen]
-    found = hits.count[rows]
-    length = np.minimum(binary.retrieved[rows], depth)
-    deepest = int(length.max())
-    errors = np.empty((2, len(chosen), len(rows)))
-    inexact = np.zeros(len(chosen), dtype=np.int64)
-    step = max(1, BLOCK // deepest)
-    for begin in range(0, len(rows), step):
-        block = slice(begin, min(begin + step, len(rows)))
-        mask = (np.arange(deepest) < length[block][:, None]).astype(np.float64)
-        for number, measure in enumerate(chosen):
-            p, error = solve(measure, values[number][block], relevant[rows[block]], found[block], mask)
+    problem = _problem_by_intent(binary, chosen, depth) if by_intent else _plain_problem(binary, chosen, depth)
+    known: list[_Known] = []
+    unknown: dict[str, list[str]] = {}
+    for measure in named:
+        if by_intent and not measure.uses_intents():
+            unknown.setdefault(PLAIN, []).append(str(measure))
+            continue
+        expected = problem.expected(measure)
+        score = measure.evaluate(binary)[chosen] if expected else np.zeros(0)
+        if expected is None or not problem.explains(expected, score):
+            unknown.setdefault(NOT_A_SUM, []).append(str(measure))
+        else:
+            known.append(_Known(measure, expected, score))
+    if not known:
+        _refuse(named, by_intent=by_intent)
+    notes = _notes_of_lists(binary, len(chosen), depth, rel, by_intent=by_intent)
+    notes += [f"left out: {listed(names)}; {reason}" for reason, names in unknown.items()]
+    return _compare(lists, problem, known, notes, values, progress, threads)
+
+
+class _Known(NamedTuple):
+    """A measure whose expected value is known, and the scores of the lists."""
+
+    measure: Measure
+    expected: ExpectedScore
+    score: Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """The lists to infer. A row is a list, or an intent of a list."""
+
+    rows: Assessed
+    """The rows, with their hits."""
+    place: Index64
+    """Which of `rows` each row is."""
+    chosen: Index64
+    """The lists."""
+    start: Index64
+    """Where the rows of each list begin."""
+    share: Array
+    """How much the error of each row counts."""
+    by_intent: IntentRows | None
+    ranks: int
+
+    @property
+    def found(self) -> Array:
+        """The number of retrieved relevant documents of each row."""
+        return np.asarray(self.rows.hits().count[self.place], dtype=np.float64)
+
+    @property
+    def length(self) -> Index64:
+        return np.minimum(self.rows.retrieved[self.place], self.ranks).astype(np.int64)
+
+    def expected(self, measure: Measure) -> ExpectedScore | None:
+        if self.by_intent is not None:
+            return expected_over_intents(measure, self.by_intent)
+        return expected_of_lists(measure, self.rows, self.place, self.ranks)
+
+    def blocks(self) -> list[slice]:
+        """Blocks of lists with about `BLOCK` ranks each."""
+        size = np.diff(self.start).astype(np.float64) * self.ranks
+        return [slice(begin, end) for begin, end in row_blocks(size, BLOCK)]
+
+    def truth(self, block: slice) -> Array:
+        """1 at the ranks of relevant documents, rows × ranks."""
+        number = np.full(self.rows.rows, -1)
+        rows = slice(int(self.start[block.start]), int(self.start[block.stop]))
+        number[self.place[rows]] = np.arange(rows.stop - rows.start)
+        hits = self.rows.hits()
+        mine = number[hits.row] >= 0
+        p = np.zeros((rows.stop - rows.start, self.ranks))
+        p[number[hits.row[mine]], hits.rank[mine] - 1] = 1.0
+        return p
+
+    def explains(self, expected: ExpectedScore, score: Array) -> bool:
+        """Whether the expected scores of the true lists are their scores."""
+        scores = (expected.of(self.truth(block), self.start, block.start, block.stop) for block in self.blocks())
+        return bool(np.abs(np.concatenate(list(scores)) - score).max() < SAME)
+
+
+def _plain_problem(binary: Assessed, chosen: Index64, depth: int) -> _Problem:
+    ranks = int(np.minimum(binary.retrieved[chosen], depth).max())
+    return _Problem(binary, chosen, chosen, np.arange(len(chosen) + 1), np.ones(len(chosen)), None, ranks)
+
+
+def _problem_by_intent(binary: Assessed, chosen: Index64, depth: int) -> _Problem:
+    """A row for each intent of each list; intents that a list does not serve do not count in its error."""
+    ranks = int(np.minimum(binary.retrieved[chosen], depth).max())
+    view = ByIntent()
+    rows, parents = view.apply(binary), view.parents(binary)
+    by_intent = IntentRows(binary, chosen, ranks)
+    is_chosen = np.zeros(binary.rows, dtype=bool)
+    is_chosen[chosen] = True
+    place = np.flatnonzero(is_chosen[parents])
+    weight = by_intent.probability * (rows.hits().count[place] > 0)
+    total = np.bincount(by_intent.list_of_row, weight, len(chosen))
+    share = weight / total[by_intent.list_of_row]
+    return _Problem(rows, place, chosen, by_intent.start, share, by_intent, ranks)
+
+
+def _compare(
+    lists: Assessed,
+    problem: _Problem,
+    known: list[_Known],
+    notes: list[str],
+    values: bool,
+    progress: Progress | None,
+    threads: int | None,
+) -> Informativeness:
+    """Infer every list from each score; the errors of curves and, with `values`, of scores."""
+    n, found, length = len(problem.chosen), problem.found, problem.length
+    errors = np.empty((2, len(known), n))
+    squares = np.zeros((len(known), len(known)))
+    inexact = np.zeros(len(known), dtype=np.int64)
+    for block in problem.blocks():
+        rows = slice(int(problem.start[block.start]), int(problem.start[block.stop]))
+        size = block.stop - block.start
+        list_of_row = np.repeat(np.arange(size), np.diff(problem.start[block.start : block.stop + 1]))
+        for number, (_, expected, score) in enumerate(known):
+            p, error = solve(expected, score, found, length, problem.start, block, threads)
             inexact[number] += int((error > MISSED).sum())
-            errors[:, number, block] = _errors(p, binary, rows[block], found[block])
-            done = begin * len(chosen) + (number + 1) * (block.stop - begin)
-            report(progress, done, len(chosen) * len(rows))
-    used = f"{counted(len(rows), 'list')} with a relevant document in the top {depth:,}"
-    notes = [f"{used}; relevance is binary, from grade {rel:g}"]
-    without = binary.rows - len(rows)
-    if without:
-        notes.append(f"{counted(without, 'list')} without a relevant document left out")
-    left_out = [str(measure) for measure in named if measure not in chosen]
-    if left_out:
-        reason = "their expected values are not sums over ranks" if len(left_out) > 1 else NOT_A_SUM
-        notes.append(f"left out: {listed(left_out)}; {reason}")
+            of_rows = _errors(p, problem.rows, problem.place[rows], found[rows]) * problem.share[rows]
+            errors[:, number, block] = [np.bincount(list_of_row, column, size) for column in of_rows]
+            for other, (_, wanted, true) in enumerate(known if values else ()):
+                inferred = wanted.of(p, problem.start, block.start, block.stop)
+                squares[number, other] += float(((inferred - true[block]) ** 2).sum())
+            report(progress, block.start * len(known) + (number + 1) * size, n * len(known))
     notes += [
         f"{measure}: the inferred list has another score for {counted(count, 'list')} with an extreme score"
-        for measure, count in zip(chosen, inexact.tolist(), strict=True)
+        for (measure, *_), count in zip(known, inexact.tolist(), strict=True)
         if count
     ]
-    run, topic = (index[rows].astype(np.int64) for index in (lists.run, lists.topic))
-    names = tuple(map(str, chosen))
-    return Informativeness(names, lists.runs, lists.topics, run, topic, errors[0], errors[1], tuple(notes))
+    run, topic = (index[problem.chosen].astype(np.int64) for index in (lists.run, lists.topic))
+    names = tuple(str(measure) for measure, *_ in known)
+    of_values = np.sqrt(squares / n) if values else None
+    return Informativeness(names, lists.runs, lists.topics, run, topic, errors[0], errors[1], of_values, tuple(notes))
 
 
-def _binary(lists: Assessed, rel: float, depth: int) -> Assessed:
+def _notes_of_lists(binary: Assessed, used: int, depth: int, rel: float, *, by_intent: bool) -> list[str]:
+    lists = f"{counted(used, 'list')} with a relevant document in the top {depth:,}"
+    notes = [f"{lists}; relevance is binary, from grade {rel:g}"]
+    if by_intent:
+        notes.append("errors are means over the intents that a list serves, by their probability")
+    without = binary.rows - used
+    if without:
+        notes.append(f"{counted(without, 'list')} without a relevant document left out")
+    return notes
+
+
+def _refuse(named: list[Measure], *, by_intent: bool) -> None:
+    if not by_intent:
+        check_informative(named[0])
+    first = next((measure for measure in named if measure.uses_intents()), named[0])
+    way_out = "give a diversity measure such as alpha-nDCG@10, ERR-IA@20, NRBP, I-rec@10, D#-nDCG@10 or AP-IA"
+    raise UsageError(f"{first}: {NOT_A_SUM}; {way_out}")
+
+
+def _binary(lists: Assessed, rel: float, depth: int, *, by_intent: bool) -> Assessed:
     """The lists with only the relevant documents in the top `depth`, all of grade 1."""
     keep = (lists.grade >= rel) & (lists.rank <= depth)
     judged = lists.judged
+    dropped: dict[str, Any] = dict.fromkeys(("tie_first", "tie_last", "weight", "place", "document"))
+    if by_intent:
+        relevant = intents_of(lists).above(rel)
+        dropped["intents"] = replace(relevant, grade=np.ones(len(relevant.grade)), _cache={})
+        dropped["document"] = None if lists.document is None else lists.document[keep]
     return lists.replace(
         row=lists.row[keep],
         rank=lists.rank[keep],
         grade=np.ones(int(keep.sum())),
         judged=type(judged)(judged.start, (judged.grade >= rel).astype(np.float64)),
         retrieved=np.minimum(lists.retrieved, depth),
-        **dict.fromkeys(("tie_first", "tie_last", "weight", "place", "document")),
+        **dropped,
     )
 
 
@@ -154,5 +315,6 @@ def _errors(p: Array, lists: Assessed, rows: Index64, found: Array) -> Array:
     target = nth - SLACK
     reached = np.interp(target + shift[row], expected.ravel(), place.ravel())
     error = target / np.maximum(reached, target) - nth / rank
+    found = np.maximum(found, 1.0)
     squared = np.bincount(row, error**2, minlength=len(rows)) / found
     return np.stack([np.sqrt(squared), np.bincount(row, np.abs(error), minlength=len(rows)) / found])

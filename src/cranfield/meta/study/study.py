@@ -8,9 +8,9 @@ import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from cranfield.collection.source import PathLike, write_bytes
@@ -27,6 +27,8 @@ from cranfield.table import Column, Table
 from cranfield.text import cut
 from cranfield.types import Progress
 
+Figures = Callable[[str, Any], list[dict[str, Any]]]
+"""Takes the name of a method and its result, and describes figures as plain values."""
 PARTS = 1000
 """The number of progress units per step."""
 SUFFIXES = {"csv": "csv", "json": "json", "latex": "tex"}
@@ -50,6 +52,25 @@ class Step:
     error: str = ""
 
 
+@dataclass(frozen=True)
+class Result:
+    """The tables of one step, its tidy data as CSV, and descriptions of its figures as plain values, if asked for."""
+
+    tables: dict[str, Table]
+    data: str
+    figures: list[dict[str, Any]] | None = None
+
+    def to_bytes(self) -> bytes:
+        tables = {suffix: table_to_plain(table) for suffix, table in self.tables.items()}
+        return json.dumps({"tables": tables, "data": self.data, "figures": self.figures}).encode("ascii")
+
+    @staticmethod
+    def from_bytes(content: bytes) -> Result:
+        plain = json.loads(content)
+        tables = {suffix: table_from_plain(table) for suffix, table in plain["tables"].items()}
+        return Result(tables, plain["data"], plain["figures"])
+
+
 @dataclass(frozen=True, repr=False)
 class Outcome(MetaRecord):
     """The state of every step of a study."""
@@ -60,6 +81,8 @@ class Outcome(MetaRecord):
     output: str
     report: str
     steps: tuple[Step, ...]
+    results: Mapping[tuple[str, str], Result] = field(default_factory=dict)
+    """{(label of a method, collection): its tables and figures}, of the steps that did not fail."""
 
     @property
     def failed(self) -> tuple[Step, ...]:
@@ -85,37 +108,27 @@ class Outcome(MetaRecord):
         return Table(heads, tuple(rows), self.title, self.notes, digits=2)
 
 
-@dataclass(frozen=True)
-class Result:
-    """The tables of one step, and its tidy data as CSV."""
-
-    tables: dict[str, Table]
-    data: str
-
-    def to_bytes(self) -> bytes:
-        tables = {suffix: table_to_plain(table) for suffix, table in self.tables.items()}
-        return json.dumps({"tables": tables, "data": self.data}).encode("ascii")
-
-    @staticmethod
-    def from_bytes(content: bytes) -> Result:
-        plain = json.loads(content)
-        return Result({suffix: table_from_plain(table) for suffix, table in plain["tables"].items()}, plain["data"])
-
-
-def run_study(study: Study | PathLike, *, modules: Iterable[str] = (), progress: Progress | None = None) -> Outcome:
+def run_study(
+    study: Study | PathLike,
+    *,
+    modules: Iterable[str] = (),
+    figures: Figures | None = None,
+    progress: Progress | None = None,
+) -> Outcome:
     """Run every method of a study file on every collection; write tables and a report to its output folder.
 
     Scores and results are cached under a hash of the files, the measures, the options and the code, so that a second
     run of a study, or of one that was stopped, computes only what is new. A step that fails is listed in the outcome
     and in the report, and the other steps still run. `modules` names the modules that the study may import for measures
-    `module:name`.
+    `module:name`. `figures` describes the figures of a result (see `cranfield.report.other_reports.study_figures`);
+    they are cached with it.
     """
     plan = study if isinstance(study, Study) else read_study(study, modules)
     with importing_only(plan.modules):
-        return _run(plan, progress)
+        return _run(plan, figures, progress)
 
 
-def _run(plan: Study, progress: Progress | None) -> Outcome:
+def _run(plan: Study, figures: Figures | None, progress: Progress | None) -> Outcome:
     make_folder(plan.output)
     inputs = Inputs(plan, Cache(plan.cache))
     pairs: list[tuple[Task, Collection | None]] = [(task, None) for task in plan.tasks if task.method.takes == MEASURES]
@@ -123,6 +136,7 @@ def _run(plan: Study, progress: Progress | None) -> Outcome:
         pairs += [(task, collection) for task in plan.tasks if collection.name in task.collections]
     steps: list[Step] = []
     sections: list[str] = []
+    results: dict[tuple[str, str], Result] = {}
     with _interrupts() as interrupted:
         for number, (task, source) in enumerate(pairs):
 
@@ -131,19 +145,26 @@ def _run(plan: Study, progress: Progress | None) -> Outcome:
 
             step_progress(0, 1)
             began = time.monotonic()
-            result, state, error = _result(inputs, task, source, step_progress, interrupted)
+            result, state, error = _result(inputs, task, source, figures, step_progress, interrupted)
             name = source.name if source else ""
             files = _write_files(plan, task.label, name, result) if result else ()
+            if result is not None:
+                results[task.label, name] = result
             steps.append(Step(task.label, task.method.name, name, state, time.monotonic() - began, files, error))
             sections.append(section(plan, task.label, name, result.tables if result else {}, error))
     report(progress, len(pairs) * PARTS, len(pairs) * PARTS)
     path = os.path.join(plan.output, plan.report)
     write_bytes(path, page(plan, sections).encode("utf-8", "backslashreplace"))
-    return Outcome(plan.title, plan.output, path, tuple(steps))
+    return Outcome(plan.title, plan.output, path, tuple(steps), results)
 
 
 def _result(
-    inputs: Inputs, task: Task, collection: Collection | None, progress: Progress, interrupted: list[int]
+    inputs: Inputs,
+    task: Task,
+    collection: Collection | None,
+    figures: Figures | None,
+    progress: Progress,
+    interrupted: list[int],
 ) -> tuple[Result | None, str, str]:
     """The result of a step, from the cache or computed; its state; and its error, if it failed."""
     try:
@@ -154,11 +175,14 @@ def _result(
         )
         content = inputs.cache.get(key)
         if content is not None:
-            return Result.from_bytes(content), "cached", ""
+            known = Result.from_bytes(content)
+            if figures is None or known.figures is not None:
+                return known, "cached", ""
         record = _compute(inputs, task, collection, progress)
         if interrupted:  # the method returned an incomplete result
             raise KeyboardInterrupt
-        result = Result(task.method.tables_of(record), _tidy(record))
+        drawn = None if figures is None else figures(task.method.name, record)
+        result = Result(task.method.tables_of(record), _tidy(record), drawn)
         inputs.cache.put(key, result.to_bytes())
     except CranfieldError as error:
         return None, "failed", cut(str(error))

@@ -27,6 +27,8 @@ TABLES = {
     "loo": {"": "table", "contributions": "contribution_table", "runs": "run_table"},
     "axioms": {"": "table", "examples": "examples"},
     "ranks": {"": "table", "runs": "by_run"},
+    "reproduce": {"": "table", "topics": "topics"},
+    "meaningful": {"": "table", "correlations": "correlations"},
 }
 """{method: {suffix of the table's file name: method of the record that returns the table}}."""
 
@@ -90,6 +92,21 @@ METHODS = {
         Method(
             "ranks", "where the preferred rank and the first relevant document are", "meta:preferred_ranks", COLLECTION
         ),
+        Method(
+            "inform",
+            "how much a score says about its list",
+            "meta.study.collection_methods:inform_of_collection",
+            COLLECTION,
+        ),
+        Method(
+            "reproduce",
+            "does a repeated run reproduce the original",
+            "meta.study.collection_methods:reproduce_in_collection",
+            COLLECTION,
+            files=("other_qrels",),
+        ),
+        Method("tests", "which significance test to trust", "meta:accuracy_of_tests"),
+        Method("meaningful", "which conclusions survive a change of scale", "meta:meaningfulness"),
     )
 }
 

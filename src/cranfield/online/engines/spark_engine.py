@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import socket
+import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
@@ -245,6 +246,8 @@ def start_session(master: str, megabytes: int | None, threads: int | None, folde
     if master.startswith("spark://"):
         check_reachable(master)
     find_java()
+    if master.startswith("local"):
+        os.environ.setdefault("PYSPARK_PYTHON", sys.executable)  # the workers need our packages
     with tempfile.NamedTemporaryFile("w", suffix=".properties", prefix="cranfield-", delete=False) as logging:
         logging.write(QUIET)
     settings = {

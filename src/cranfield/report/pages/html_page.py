@@ -1,18 +1,25 @@
-"""A whole page as one file: its style and script are inside it, and its policy forbids everything else.
+"""A whole page as one file, from a template: style and script are inside it, and its policy forbids all else.
 
 The Content-Security-Policy of a page allows exactly its own style and script, by their digests, and no request. So it
-can be opened from a disk, sent by mail, or put on a server with a strict policy.
+can be opened from a disk, sent by mail, or put on a server with a strict policy. The templates escape all text.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import re
+from collections.abc import Sequence
 from functools import cache
 from html import escape
 from importlib.resources import files
+from typing import Any
 
-from cranfield.text import printable
+from cranfield.errors import UsageError
+from cranfield.text import control_free, printable
+
+CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+MISSING = "HTML pages need jinja2, which is not installed: pip install 'cranfield[plot]'"
 
 
 @cache
@@ -31,15 +38,16 @@ def source_digest(text: str) -> str:
 
 
 def html_page(
+    template: str,
     title: str,
-    body: str,
     *,
     lead: str = "",
     footer: str = "",
-    styles: tuple[str, ...] = ("page.css",),
-    scripts: tuple[str, ...] = ("tables.js",),
+    styles: Sequence[str] = ("page.css",),
+    scripts: Sequence[str] = ("tables.js",),
+    **parts: Any,
 ) -> str:
-    """A page: a heading, a line below it, the body (HTML), and a last line. Text is escaped; the body is not.
+    """A page from a file in `templates/`: a heading, a line below it, what the template makes of `parts`, a last line.
 
     `styles` and `scripts` are names of files in `static/`.
     """
@@ -48,30 +56,41 @@ def html_page(
         f"default-src 'none'; style-src {source_digest(style)}; script-src {source_digest(script)}; base-uri 'none'; "
         "form-action 'none'"
     )
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            "<head>",
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{escape(policy)}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            f"<title>{shown_text(title)}</title>",
-            f"<style>{style}</style>",
-            "</head>",
-            "<body>",
-            "<main>",
-            f"<h1>{shown_text(title)}</h1>",
-            *([f'<p class="lead">{shown_text(lead)}</p>'] if lead else []),
-            body,
-            *([f"<footer>{shown_text(footer)}</footer>"] if footer else []),
-            "</main>",
-            f"<script>{script}</script>",
-            "</body>",
-            "</html>",
-        ]
+    frame = {"title": title, "lead": lead, "footer": footer, "style": style, "script": script, "policy": policy}
+    return str(environment().get_template(template).render(**frame, **parts))
+
+
+@cache
+def environment() -> Any:
+    """Where templates are; the error says how to install jinja2."""
+    try:
+        from jinja2 import Environment, PackageLoader, StrictUndefined
+    except ImportError:
+        raise UsageError(MISSING) from None
+    from markupsafe import Markup
+
+    from cranfield.report.pages.sortable_table import table_rows
+
+    made = Environment(
+        loader=PackageLoader("cranfield.report.pages", "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_without_controls,
     )
+    made.filters["listing"] = lambda text: Markup(listing_text(text))
+    made.globals["table_rows"] = lambda columns: Markup(table_rows(columns))
+    return made
+
+
+def _without_controls(value: Any) -> Any:
+    """Text that a template shows, with control characters escaped; markup comes out of `shown_text` or a template."""
+    return _encodable(printable(value)) if type(value) is str else value
+
+
+def _encodable(text: str) -> str:
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 def shown_text(text: str) -> str:
@@ -80,9 +99,10 @@ def shown_text(text: str) -> str:
     >>> shown_text("<b> & \\x1b")
     '&lt;b&gt; &amp; \\\\x1b'
     """
-    return escape(printable(text)).encode("utf-8", "backslashreplace").decode()
+    return escape(_encodable(printable(text)))
 
 
-def notes_list(notes: tuple[str, ...]) -> str:
-    """Notes below a table."""
-    return f'<ul class="notes">{"".join(f"<li>{shown_text(note)}</li>" for note in notes)}</ul>' if notes else ""
+def listing_text(text: str) -> str:
+    """Text of several lines for a page; the parser of HTML would drop a line break at the beginning."""
+    lines = "\n".join(map(control_free, text.split("\n"))) if CONTROLS.search(text) else text
+    return ("\n" if lines.startswith("\n") else "") + escape(_encodable(lines))

@@ -27,10 +27,11 @@ def cleaned(svg: str, label: str, name: str) -> str:
     """SVG for a page with other SVG: ids are unique, there are no styles and no links, and a label for all of it.
 
     >>> cleaned('<svg xmlns="http://www.w3.org/2000/svg"><g id="a" style="x" fill="url(#a)"/></svg>', "L", "f")
-    '<svg role="img" aria-label="L"><g id="f-a" fill="url(#f-a)"/></svg>'
+    '<svg role="img" overflow="visible" aria-label="L"><g id="f-a" fill="url(#f-a)"/></svg>'
     """
     svg = re.sub(r"<[^<>]*>", lambda tag: _cleaned_tag(tag[0], name), svg)
-    return svg.replace("<svg", f'<svg role="img" aria-label="{shown_text(label)}"', 1)
+    # Text may be wider than was measured, if the reader has other fonts.
+    return svg.replace("<svg", f'<svg role="img" overflow="visible" aria-label="{shown_text(label)}"', 1)
 
 
 def _drop_tooltips(spec: dict[str, Any]) -> None:
@@ -42,7 +43,7 @@ def _drop_tooltips(spec: dict[str, Any]) -> None:
 
 
 def _cleaned_tag(tag: str, name: str) -> str:
-    tag = re.sub(r' (?:xmlns(?::\w+)?|style|class|aria-hidden|pointer-events)="[^"]*"', "", tag)
+    tag = re.sub(r' (?:xmlns(?::\w+)?|style|class|role|aria-\w+|pointer-events)="[^"]*"', "", tag)
     tag = re.sub(r' (?:xlink:)?href="(?!#)[^"]*"', "", tag)
     tag = re.sub(r' id="([^"]*)"', rf' id="{name}-\1"', tag)
     return re.sub(r'(url\(|href=")#', rf"\1#{name}-", tag)

@@ -5,12 +5,11 @@ from __future__ import annotations
 from cranfield import __version__
 from cranfield.comparison.leaderboard import Leaderboard
 from cranfield.measures.property_tables import better_of
-from cranfield.report.pages.html_page import html_page, notes_list
+from cranfield.report.pages.html_page import html_page
 from cranfield.report.pages.sortable_table import (
     HtmlColumn,
     interval_column,
     number_column,
-    sortable_table,
     text_column,
 )
 from cranfield.table import DIGITS
@@ -22,8 +21,9 @@ def leaderboard_page(board: Leaderboard, title: str = "Leaderboard", digits: int
     teams = len({team for team in board.team if team})
     runs = counted(len(board.run), "run") + (f" of {counted(teams, 'team')}" if teams else "")
     lead = f"{runs} on {counted(board.topics, 'topic')}, ranked by {board.measure}"
-    body = sortable_table(leaderboard_columns(board, DIGITS if digits is None else digits), title)
-    return html_page(title, f"{body}\n{notes_list(board.notes)}", lead=lead, footer=f"Made by cranfield {__version__}.")
+    columns = leaderboard_columns(board, DIGITS if digits is None else digits)
+    footer = f"Made by cranfield {__version__}."
+    return html_page("leaderboard.html", title, lead=lead, footer=footer, columns=columns, notes=board.notes)
 
 
 def leaderboard_columns(board: Leaderboard, digits: int = DIGITS) -> list[HtmlColumn]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 from cranfield.report.figures.figure import Figure
-from cranfield.report.pages.sortable_table import HtmlColumn
+from cranfield.report.pages.sortable_table import HtmlColumn, table_columns
 from cranfield.table import Table
 
 
@@ -26,6 +27,22 @@ class TableBlock:
     printed: int | None = 40
     """The most rows on paper; None: all."""
 
+    kind: ClassVar = "table"
+
+    @property
+    def heading(self) -> str:
+        """The title, or the caption of the table."""
+        return self.title or self.table.caption
+
+    @property
+    def cut(self) -> bool:
+        """Are there rows that are not on paper?"""
+        return self.printed is not None and len(self.table.rows) > self.printed
+
+    def shown_columns(self) -> Sequence[HtmlColumn]:
+        """The columns that the page shows."""
+        return table_columns(self.table) if self.columns is None else self.columns
+
     def csv(self) -> str:
         """The content of the CSV file."""
         return (self.table if self.data is None else self.data).csv()
@@ -39,6 +56,8 @@ class FigureBlock:
     figure: Figure
     data: Table | None = None
 
+    kind: ClassVar = "figure"
+
 
 @dataclass(frozen=True)
 class ListingBlock:
@@ -48,6 +67,8 @@ class ListingBlock:
     text: str
     title: str = ""
     suffix: str = "txt"
+
+    kind: ClassVar = "listing"
 
 
 Block = TableBlock | FigureBlock | ListingBlock

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from cranfield.report.pages.html_page import shown_text
-from cranfield.table import DIGITS
+from cranfield.table import DIGITS, Cell, Estimate, Table, number
 
+CLASSES = {"number": "number", "name": "name strong", "short": "nowrap"}
+"""The classes of cells, by the kind of their column."""
+ONE_LINE = 24
+"""A column of texts that are no longer than this is not broken into lines."""
 BAR_WIDTH = 160
 MARGIN = 6
 
@@ -35,12 +39,30 @@ class HtmlColumn:
     chosen: bool = False
     """Can rows be chosen by a value of this column?"""
 
+    @property
+    def sort(self) -> str:
+        """Are the keys numbers or texts?"""
+        return "number" if self.kind == "number" else "text"
+
+    @property
+    def style(self) -> str:
+        """The class of the heading."""
+        return self.kind if self.kind in ("number", "name") else ""
+
+    def choices(self) -> list[str]:
+        """The values by which rows can be chosen."""
+        return sorted({str(cell.key) for cell in self.cells if cell.key != ""}, key=str.casefold)
+
 
 def text_column(header: str, texts: Sequence[str], *, name: bool = False, chosen: bool = False) -> HtmlColumn:
     """A column of text."""
-    return HtmlColumn(
-        header, [HtmlCell(shown_text(text), text) for text in texts], "name" if name else "text", chosen=chosen
-    )
+    kind = "name" if name else "short" if _are_short(texts) else "text"
+    return HtmlColumn(header, [HtmlCell(shown_text(text), text) for text in texts], kind, chosen=chosen)
+
+
+def _are_short(texts: Iterable[object]) -> bool:
+    """Can these be on one line?"""
+    return all(len(str(text)) <= ONE_LINE for text in texts)
 
 
 def number_column(
@@ -87,46 +109,48 @@ def interval_column(header: str, low: Sequence[float], value: Sequence[float], h
     return HtmlColumn(header, cells, "picture")
 
 
-def sortable_table(columns: Sequence[HtmlColumn], label: str, *, tools: bool = True) -> str:
-    """The table with its tools, as HTML. `label` says what it holds, for those who do not see it."""
-    head = "".join(_head(column) for column in columns)
-    rows = zip(*(column.cells for column in columns), strict=True)
-    body = "\n".join(f"<tr>{''.join(map(_cell, row, columns))}</tr>" for row in rows)
-    parts = [
-        f'<section class="card" data-table aria-label="{shown_text(label)}">',
-        *([_tools(columns)] if tools else []),
-        f'<div class="scroll" role="group" tabindex="0" aria-label="{shown_text(label)}">',
-        f"<table><thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>",
-        "</div>",
-        "</section>",
-    ]
-    return "\n".join(parts)
+def table_columns(table: Table) -> list[HtmlColumn]:
+    """The columns of any table, as a page shows them. The first one stays in sight on a narrow screen.
+
+    >>> from cranfield.table import Column
+    >>> table = Table((Column("run"), Column("AP", "number", "higher")), (("bm25", 0.25), ("dense", 0.3)))
+    >>> [cell.html for cell in table_columns(table)[1].cells]
+    ['0.2500', '<span class="best">0.3000</span>']
+    """
+    shown = table.marked(shown_text, '<span class="best">', "</span>")
+    columns = []
+    for c, column in enumerate(table.columns):
+        cells = [HtmlCell(texts[c], _key(row[c])) for row, texts in zip(table.rows, shown, strict=True)]
+        short = _are_short(cell.key for cell in cells)
+        kind = "number" if column.kind != "text" else "name" if c == 0 else "short" if short else "text"
+        first = "descending" if column.better == "higher" or column.kind in ("difference", "percent") else "ascending"
+        columns.append(HtmlColumn(column.name, cells, kind, first))
+    return columns
 
 
-def _head(column: HtmlColumn) -> str:
-    text = shown_text(column.header)
-    if column.kind == "picture":
-        return f'<th scope="col"><span class="unseen">{text}</span></th>'
-    sort = "number" if column.kind == "number" else "text"
-    style = {"number": ' class="number"', "name": ' class="name"'}.get(column.kind, "")
-    return f'<th scope="col"{style} data-sort="{sort}" data-first="{column.best_first}">{text}</th>'
+def _key(cell: Cell) -> str | float:
+    """What a cell is sorted by: a number, or its text; undefined is empty."""
+    value = cell.value if isinstance(cell, Estimate) else number(cell)
+    if value is None or value != value:
+        return cell if isinstance(cell, str) else ""
+    return float(value)
 
 
-def _cell(cell: HtmlCell, column: HtmlColumn) -> str:
-    classes = {"number": "number", "name": "name strong", "short": "nowrap"}
-    style = f' class="{classes[column.kind]}"' if column.kind in classes else ""
-    key = repr(cell.key) if isinstance(cell.key, float) else str(cell.key)
-    return f'<td{style} data-key="{shown_text(key)}">{cell.html}</td>'
+def table_rows(columns: Sequence[HtmlColumn]) -> str:
+    """The rows of a table, as HTML. A page has tens of thousands of cells, too many for a template."""
+    begins = [f'<td class="{classes}"' if (classes := _classes(column)) else "<td" for column in columns]
+    rows = zip(*([_cell(begin, cell) for cell in column.cells] for begin, column in zip(begins, columns, strict=True)),
+               strict=True)  # fmt: skip
+    return "\n".join(f"<tr>{''.join(row)}</tr>" for row in rows)
 
 
-def _tools(columns: Sequence[HtmlColumn]) -> str:
-    """The controls, which a script shows: without it they would do nothing."""
-    parts = ['<div class="tools" hidden><label>Filter<input type="search" placeholder="words in a row"></label>']
-    for at, column in enumerate(columns):
-        if column.chosen:
-            values = sorted({str(cell.key) for cell in column.cells if cell.key != ""}, key=str.casefold)
-            choices = "".join(f'<option value="{shown_text(value)}">{shown_text(value)}</option>' for value in values)
-            every = f'<option value="">all</option>{choices}'
-            parts.append(f'<label>{shown_text(column.header)}<select data-column="{at}">{every}</select></label>')
-    parts.append('<button type="button">Reset</button><span class="count" role="status"></span></div>')
-    return "".join(parts)
+def _classes(column: HtmlColumn) -> str:
+    classes = CLASSES.get(column.kind, "")
+    short = column.kind == "name" and _are_short(cell.key for cell in column.cells)
+    return f"{classes} nowrap" if short else classes
+
+
+def _cell(begin: str, cell: HtmlCell) -> str:
+    """A cell. What it is sorted by is written only if that is not what it shows."""
+    key = repr(cell.key) if isinstance(cell.key, float) else shown_text(str(cell.key))
+    return f"{begin}>{cell.html}</td>" if key == cell.html else f'{begin} data-key="{key}">{cell.html}</td>'

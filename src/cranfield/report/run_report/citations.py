@@ -3,62 +3,94 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures.base import Measure
+from cranfield.report.pages.report_parts import Block, ListingBlock
 from cranfield.text import one_line
 
 ENTRIES = {
     "jarvelin2002": (
         "article", "Kalervo J{\\\"a}rvelin and Jaana Kek{\\\"a}l{\\\"a}inen",
         "Cumulated gain-based evaluation of {IR} techniques",
-        "journal = {ACM Transactions on Information Systems}, volume = {20}, number = {4}", 2002,
+        "journal = {ACM Transactions on Information Systems}, volume = {20}, number = {4}, pages = {422--446}", 2002,
         "10.1145/582415.582418",
     ),
     "buckley2005": (
         "incollection", "Chris Buckley and Ellen M. Voorhees", "Retrieval System Evaluation",
-        "booktitle = {TREC: Experiment and Evaluation in Information Retrieval}, publisher = {MIT Press}", 2005, "",
+        "booktitle = {TREC: Experiment and Evaluation in Information Retrieval}, pages = {53--75}, "
+        "publisher = {MIT Press}", 2005, "",
     ),
     "moffat2008": (
         "article", "Alistair Moffat and Justin Zobel",
         "Rank-biased precision for measurement of retrieval effectiveness",
-        "journal = {ACM Transactions on Information Systems}, volume = {27}, number = {1}", 2008,
+        "journal = {ACM Transactions on Information Systems}, volume = {27}, number = {1}, pages = {2:1--2:27}", 2008,
         "10.1145/1416950.1416952",
     ),
     "student1908": (
         "article", "Student", "The probable error of a mean",
-        "journal = {Biometrika}, volume = {6}, number = {1}", 1908, "10.1093/biomet/6.1.1",
+        "journal = {Biometrika}, volume = {6}, number = {1}, pages = {1--25}", 1908, "10.1093/biomet/6.1.1",
     ),
     "wilcoxon1945": (
         "article", "Frank Wilcoxon", "Individual comparisons by ranking methods",
-        "journal = {Biometrics Bulletin}, volume = {1}, number = {6}", 1945, "10.2307/3001968",
+        "journal = {Biometrics Bulletin}, volume = {1}, number = {6}, pages = {80--83}", 1945, "10.2307/3001968",
     ),
     "holm1979": (
         "article", "Sture Holm", "A simple sequentially rejective multiple test procedure",
-        "journal = {Scandinavian Journal of Statistics}, volume = {6}, number = {2}", 1979, "",
+        "journal = {Scandinavian Journal of Statistics}, volume = {6}, number = {2}, pages = {65--70}", 1979, "",
     ),
     "benjamini1995": (
         "article", "Yoav Benjamini and Yosef Hochberg",
         "Controlling the false discovery rate: a practical and powerful approach to multiple testing",
-        "journal = {Journal of the Royal Statistical Society: Series B}, volume = {57}, number = {1}", 1995,
+        "journal = {Journal of the Royal Statistical Society: Series B (Methodological)}, volume = {57}, number = {1}, "
+        "pages = {289--300}", 1995,
         "10.1111/j.2517-6161.1995.tb02031.x",
     ),
     "kendall1945": (
         "article", "Maurice G. Kendall", "The treatment of ties in ranking problems",
-        "journal = {Biometrika}, volume = {33}, number = {3}", 1945, "10.1093/biomet/33.3.239",
+        "journal = {Biometrika}, volume = {33}, number = {3}, pages = {239--251}", 1945, "10.1093/biomet/33.3.239",
     ),
     "sakai2006": (
         "inproceedings", "Tetsuya Sakai", "Evaluating evaluation metrics based on the bootstrap",
-        "booktitle = {Proceedings of SIGIR 2006}", 2006, "10.1145/1148170.1148261",
+        "booktitle = {Proceedings of SIGIR 2006}, pages = {525--532}", 2006, "10.1145/1148170.1148261",
     ),
     "webber2009": (
         "inproceedings", "William Webber and Laurence A. F. Park", "Score adjustment for correction of pooling bias",
-        "booktitle = {Proceedings of SIGIR 2009}", 2009, "10.1145/1571941.1572018",
+        "booktitle = {Proceedings of SIGIR 2009}, pages = {444--451}", 2009, "10.1145/1571941.1572018",
+    ),
+    "cohen1960": (
+        "article", "Jacob Cohen", "A coefficient of agreement for nominal scales",
+        "journal = {Educational and Psychological Measurement}, volume = {20}, number = {1}, pages = {37--46}", 1960,
+        "10.1177/001316446002000104",
+    ),
+    "cohen1968": (
+        "article", "Jacob Cohen",
+        "Weighted kappa: nominal scale agreement with provision for scaled disagreement or partial credit",
+        "journal = {Psychological Bulletin}, volume = {70}, number = {4}, pages = {213--220}", 1968, "10.1037/h0026256",
+    ),
+    "yilmaz2008": (
+        "inproceedings", "Emine Yilmaz and Javed A. Aslam and Stephen Robertson",
+        "A new rank correlation coefficient for information retrieval",
+        "booktitle = {Proceedings of SIGIR 2008}, pages = {587--594}", 2008, "10.1145/1390334.1390435",
+    ),
+    "webber2010": (
+        "article", "William Webber and Alistair Moffat and Justin Zobel",
+        "A similarity measure for indefinite rankings",
+        "journal = {ACM Transactions on Information Systems}, volume = {28}, number = {4}, pages = {20:1--20:38}", 2010,
+        "10.1145/1852102.1852106",
     ),
 }  # fmt: skip
-"""{key: (type, authors, title, where, year, DOI)} of works that most reports cite."""
+"""{key: (type, authors, title, where, year, DOI)} of works that most reports cite.
 
+Authors, titles, pages and years are those of the bibliographies of Sakai 2007 and 2014 and of Ferro & Maistro 2024
+where these have them; Holm, Kendall and Cohen, and all DOIs, those of other published bibliographies.
+"""
+
+METHODS_TEXT = (
+    "A paragraph for a paper. Check it against your experiment: it says how the numbers of this report were made."
+)
 BY_DOI = {entry[5]: key for key, entry in ENTRIES.items() if entry[5]}
 BY_TEST = {"t": "student1908", "wilcoxon": "wilcoxon1945"}
 BY_CORRECTION = {"holm": "holm1979", "bh": "benjamini1995", "benjamini-hochberg": "benjamini1995"}
@@ -87,8 +119,18 @@ def reference_of(measure: Measure) -> str:
     >>> reference_of(as_measures("AP")[0])
     'Buckley & Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation in IR, 2005'
     """
-    text = re.search(r"References?: (.*?)(?:\n\s*\n|\Z)", type(measure).__doc__ or "", re.DOTALL)
+    return _reference(type(measure).__doc__)
+
+
+def _reference(docstring: str | None) -> str:
+    text = re.search(r"References?: (.*?)(?:\n\s*\n|\Z)", docstring or "", re.DOTALL)
     return one_line(" ".join(text[1].split())) if text else ""
+
+
+def cited_in(function: Callable[..., Any]) -> tuple[str, str] | None:
+    """The key and the entry of the first work in the docstring of a function; None if it names none."""
+    reference = _reference(function.__doc__)
+    return cited(reference, function.__name__) if reference else None
 
 
 def cited(reference: str, name: str) -> tuple[str, str]:
@@ -131,3 +173,17 @@ def citations_of(measures: Iterable[str]) -> dict[str, tuple[str, str]]:
         if reference := reference_of(measure):
             works[name] = cited(reference, name)
     return works
+
+
+def methods_blocks(sentences: Iterable[str], keys: Iterable[str]) -> tuple[Block, ...]:
+    """A paragraph in LaTeX, and the known works that it cites, in BibTeX."""
+    return paragraph_blocks(sentences, {key: bibtex(key) for key in keys})
+
+
+def paragraph_blocks(sentences: Iterable[str], entries: Mapping[str, str]) -> tuple[Block, ...]:
+    """A paragraph in LaTeX, and the entries that it cites, in BibTeX, by key."""
+    blocks = [ListingBlock("methods", " ".join(sentences), "Paragraph (LaTeX)", "tex")]
+    if entries:
+        text = "\n\n".join(entries[key] for key in sorted(entries))
+        blocks.append(ListingBlock("references", text, "References (BibTeX)", "bib"))
+    return tuple(blocks)

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from importlib import import_module
-from typing import Any
 
-from cranfield import __version__
-from cranfield.check import nearest
-from cranfield.collection.source import PathLike
-from cranfield.collection.toml_files import only_known, read_toml, typed_entry
-from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
+from cranfield.report.pages.figure_worker import Drawing
+from cranfield.report.pages.outline import Outline, Part, report_of
 from cranfield.report.pages.report_parts import Block, FigureBlock, Report, Section, TableBlock
 from cranfield.report.run_report.experiment import Experiment
 from cranfield.text import counted
@@ -34,55 +30,7 @@ SECTIONS = {
 TITLE = "Evaluation report"
 
 
-@dataclass(frozen=True)
-class Outline:
-    """What a report has: its title, the text before the first section, its sections, and text for some of them."""
-
-    title: str = TITLE
-    introduction: tuple[str, ...] = ()
-    sections: tuple[str, ...] = ()
-    """Empty: all that can be made."""
-    notes: Mapping[str, str] = field(default_factory=dict)
-    """{section: text at its beginning}."""
-
-    def __post_init__(self) -> None:
-        for name in (*self.sections, *self.notes):
-            known_section(name)
-
-    @staticmethod
-    def read(path: PathLike) -> Outline:
-        """Read a TOML file with `title`, `introduction`, `sections` and a table `notes`; all are optional."""
-        return read_toml(path, _outline)
-
-
-def known_section(name: str) -> None:
-    """Raise an error for a section that is not known; it suggests the most similar one.
-
-    >>> known_section("pears")
-    Traceback (most recent call last):
-    cranfield.errors.UsageError: no section 'pears'; did you mean 'pairs'?
-    """
-    if name not in SECTIONS:
-        raise nearest(name, list(SECTIONS), "section")
-
-
-def _outline(table: Mapping[str, Any]) -> Outline:
-    only_known(table, ("title", "introduction", "sections", "notes"))
-    sections = typed_entry(table, "sections", list, default=[])
-    notes = typed_entry(table, "notes", dict, default={})
-    for name, value in [*(("sections", one) for one in sections), *((f"notes.{k}", v) for k, v in notes.items())]:
-        if not isinstance(value, str):
-            raise UsageError(f"{name} == {value!r}, must be text")
-    text = typed_entry(table, "introduction", str, default="")
-    return Outline(
-        typed_entry(table, "title", str, default=TITLE),
-        tuple(" ".join(part.split()) for part in text.split("\n\n") if part.strip()),
-        tuple(sections),
-        notes,
-    )
-
-
-def make_report(experiment: Experiment, outline: Outline | None = None) -> Report:
+def make_report(experiment: Experiment, outline: Outline | None = None, drawing: Drawing | None = None) -> Report:
     """The report of an experiment, ready for `report_page`.
 
     Without a choice of sections, it has all for which there is data. A section that cannot be made, for example because
@@ -94,16 +42,24 @@ def make_report(experiment: Experiment, outline: Outline | None = None) -> Repor
     >>> report.sections[0].points[0]
     'y is the best of 2 runs by AP: 0.8333 (95% interval 0.6899 to 0.9768) on 3 topics.'
     """
-    outline = outline or Outline()
     scores = experiment.scores
-    chosen = outline.sections or tuple(name for name in SECTIONS if _has_data(name, experiment))
-    sections = [_with_note(_section(name, experiment), outline.notes.get(name)) for name in dict.fromkeys(chosen)]
-    if "evaluated" in chosen:  # it has the notes of the evaluation, which need not be below every table
-        sections = [_without_notes(section, frozenset(scores.notes)) for section in sections]
     lead = (
         f"{counted(len(scores.runs), 'run')} on {counted(len(scores.topics), 'topic')}, ranked by {experiment.measure}"
     )
-    return Report(outline.title, tuple(sections), lead, outline.introduction, f"Made by cranfield {__version__}.")
+    report = report_of(run_parts(experiment), TITLE, lead, outline, drawing)
+    if any(section.key == "evaluated" for section in report.sections):
+        # It has the notes of the evaluation, which need not be below every table.
+        notes = frozenset(scores.notes)
+        report = replace(report, sections=tuple(_without_notes(section, notes) for section in report.sections))
+    return report
+
+
+def run_parts(experiment: Experiment) -> dict[str, Part]:
+    """The sections that can be made of an experiment."""
+    return {
+        name: Part(title, partial(_section, where, experiment), _has_data(name, experiment))
+        for name, (title, where) in SECTIONS.items()
+    }
 
 
 def _has_data(name: str, experiment: Experiment) -> bool:
@@ -112,20 +68,10 @@ def _has_data(name: str, experiment: Experiment) -> bool:
     return bool(experiment.runs) or name not in ("explain", "curves", "judgments")
 
 
-def _section(name: str, experiment: Experiment) -> Section:
-    title, where = SECTIONS[name]
+def _section(where: str, experiment: Experiment) -> Section:
     module, _, function = where.partition(":")
     make: Callable[[Experiment], Section] = getattr(import_module(f"cranfield.report.run_report.{module}"), function)
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", CranfieldWarning)  # they were given when the runs were evaluated
-            return make(experiment)
-    except CranfieldError as error:
-        return Section(name, title, (f"Not computed: {error}.",))
-
-
-def _with_note(section: Section, note: str | None) -> Section:
-    return section if note is None else replace(section, text=(note, *section.text))
+    return make(experiment)
 
 
 def _without_notes(section: Section, notes: frozenset[str]) -> Section:
@@ -140,17 +86,3 @@ def _without_notes(section: Section, notes: frozenset[str]) -> Section:
             block = replace(block, figure=replace(block.figure, notes=kept))
         blocks.append(block)
     return replace(section, blocks=tuple(blocks))
-
-
-def section_names(text: str | Iterable[str]) -> tuple[str, ...]:
-    """Names of sections between commas or blanks; unknown ones are errors.
-
-    >>> section_names("leaderboard, pairs")
-    ('leaderboard', 'pairs')
-    """
-    names: Sequence[str] = text.replace(",", " ").split() if isinstance(text, str) else tuple(text)
-    for name in names:
-        known_section(name)
-    if not names:
-        raise UsageError(f"no section given; there are {', '.join(SECTIONS)}")
-    return tuple(names)

@@ -7,8 +7,16 @@ from collections.abc import Callable
 from cranfield import __version__
 from cranfield.comparison.registry import find_test
 from cranfield.errors import CranfieldError
-from cranfield.report.pages.report_parts import ListingBlock, Section
-from cranfield.report.run_report.citations import BY_CORRECTION, BY_TEST, bibtex, citations_of, cited
+from cranfield.report.pages.report_parts import Section
+from cranfield.report.run_report.citations import (
+    BY_CORRECTION,
+    BY_TEST,
+    METHODS_TEXT,
+    bibtex,
+    citations_of,
+    cited,
+    paragraph_blocks,
+)
 from cranfield.report.run_report.experiment import Experiment
 from cranfield.table import escape_latex
 from cranfield.text import counted
@@ -27,15 +35,8 @@ def methods_section(experiment: Experiment) -> Section:
         works[work[0]] = work[1]
         return f"~\\cite{{{work[0]}}}"
 
-    paragraph = " ".join(_sentences(experiment, cite))
-    entries = "\n\n".join(works[key] for key in sorted(works))
-    blocks = [ListingBlock("methods", paragraph, "Paragraph (LaTeX)", "tex")]
-    if entries:
-        blocks.append(ListingBlock("references", entries, "References (BibTeX)", "bib"))
-    text = (
-        "A paragraph for a paper. Check it against your experiment: it says how the numbers of this report were made."
-    )
-    return Section("methods", "Methods", (text,), (), tuple(blocks))
+    sentences = _sentences(experiment, cite)
+    return Section("methods", "Methods", (METHODS_TEXT,), (), paragraph_blocks(sentences, works))
 
 
 def _sentences(experiment: Experiment, cite: Cite) -> list[str]:

@@ -86,5 +86,25 @@ def test_inform_without_arguments_prints_a_usage(capsys: pytest.CaptureFixture[s
 
 
 def test_inform_names_the_measures_it_accepts(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["meta", "inform", *ALL, "-m", "RR"]) == 2
-    assert "RR: its expected value is not a sum over ranks" in capsys.readouterr().err
+    assert main(["meta", "inform", *ALL, "-m", "bpref"]) == 2
+    assert "bpref: expected values of independent documents are not known; give AP, Q, RR" in capsys.readouterr().err
+
+
+def test_inform_prints_inferred_scores(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["meta", "inform", *ALL, "-m", "AP,P@1", "--values", "-f", "csv", "--quiet"]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [row["measure"] for row in rows] == ["AP", "P@1"]
+    assert float(rows[0]["AP"]) == pytest.approx(0, abs=1e-5)  # the score that is known
+    assert float(rows[1]["AP"]) > 0.01
+    assert main(["meta", "inform", *ALL, "-m", "AP", "--values", "--lists"]) == 2
+    assert "--lists and --values are two tables" in capsys.readouterr().err
+
+
+def test_inform_takes_diversity_measures(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    # P@1 of each of two intents of equal probability: the document at rank 1 serves both, so nothing is unknown.
+    (folder / "intents").write_text("1 a d1 1\n1 b d1 1\n1 a d2 0\n")
+    (folder / "one.run").write_text("1 Q0 d1 1 3 one\n1 Q0 d2 2 2 one\n1 Q0 d3 3 1 one\n")
+    words = ["intents", "one.run", "-m", "P-IA@1,alpha-nDCG@2,AP", "-f", "csv", "--quiet"]
+    assert main(["meta", "inform", *words]) == 0
+    rows = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [(row["measure"], round(float(row["RMS error"]), 2)) for row in rows] == [("P-IA@1", 0), ("alpha-nDCG@2", 0)]

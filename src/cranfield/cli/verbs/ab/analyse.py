@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli import ab_options, options
-from cranfield.cli.declare import MORE, RESULT, argument, option
+from cranfield.cli import ab_options, options, report_options
+from cranfield.cli.declare import MORE, argument, option
 from cranfield.cli.engine_options import OnEngine
-from cranfield.cli.printing import Plotting, check_page, emit
+from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cranfield.online.experiments.ab_record import Analysis
 
 
-class AnalyseVerb(OnEngine, Plotting):
+class AnalyseVerb(OnEngine, Plotting, report_options.Reporting):
     """Compare the arms of an experiment with the control, metric by metric.
 
     First, the numbers of users are compared with the design. If they disagree (sample-ratio mismatch), the result is
@@ -114,12 +114,14 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         "--timezone ZONE", "With -m and --day day: the time zone of days; default: UTC.", group=MORE
     )
 
-    report: str | None = option("--report FILE", "Also write a report, an HTML page in one file.", group=RESULT)
+    sections: str | None = report_options.sections("report.other_reports.ab_report:SECTIONS")
 
     def check(self) -> None:
         super().check()
         if self.report is not None:
-            check_page(self.report, "--report")
+            from cranfield.report.other_reports.ab_report import SECTIONS
+
+            self._outline = self.read_outline(SECTIONS)
         of_log = {"--events": self.events, "--columns": self.columns, "--zone": self.zone}
         of_table = {"--metric": self.metric, "--unit": self.unit, "--covariate": self.covariate, "--cap": self.cap}
         wrong = [name for name, value in (of_table if self.measures else of_log).items() if value]
@@ -149,10 +151,9 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
 
             describe_arm_effects(result).save(self.plot)
         if self.report is not None:
-            from cranfield.report.pages.ab_report import ab_report
-            from cranfield.report.pages.report_page import report_page
+            from cranfield.report.other_reports.ab_report import ab_report
 
-            emit(report_page(ab_report(result)), self.report, format="html")
+            self.write_report(ab_report(result, self._outline))
         return 1 if result.mismatch else 0
 
     def settings(self) -> dict[str, Any]:

@@ -79,7 +79,6 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
 
     def run(self) -> int:
         from cranfield.comparison.gate.gate import Conditions, gate_scores
-        from cranfield.comparison.gate.gate_history import add_build
 
         if self.baseline and self.against:
             raise UsageError("--baseline and --against are two baselines; give one of them")
@@ -100,6 +99,8 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
 
             write_bytes(self.junit, result.to_junit().encode("utf-8", "backslashreplace"))
         if self.history:
+            from cranfield.comparison.gate.gate_history import add_build
+
             add_build(self.history, scores, result, self.build)
         if self.format == "table":
             self.emit(result.text())
@@ -151,7 +152,7 @@ def limits(label: str, texts: Sequence[str] | None) -> dict[str, float]:
     return found
 
 
-def margins(texts: Sequence[str] | None) -> object:
+def margins(texts: Sequence[str] | None) -> float | str | dict[str, float | str]:
     """The value of `--margin`: one for all measures, or one by measure.
 
     >>> margins(["2%"]), margins(["nDCG@10=0.01", "R@100=2%"])

@@ -61,11 +61,9 @@ cranfield meta gtheory --scores shard1.csv --scores shard2.csv --facet shard
             result = g_studies(self.read_scores(), drop=self.drop, level=self.level, target=self.target)
         self.show(self._table(result))
         if self.plot:
-            from cranfield.report.figures import describe_components
-            from cranfield.text import counted
+            from cranfield.report.figures.method_figures import components_figure
 
-            sizes = ", ".join(counted(size, facet) for facet, size in result.studies[0].sizes.items())
-            describe_components(result.columns(), component="source", subtitle=sizes).save(self.plot)
+            components_figure(result).save(self.plot)
 
     def _table(self, result: GStudies) -> Table:
         from cranfield.meta.meta_record import table_of

@@ -16,7 +16,6 @@ from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.meta.judgments.leave_out import LeftOut
-    from cranfield.report.figures import Figure
 
 
 class LooVerb(ByClass, Plotting):
@@ -83,7 +82,9 @@ cranfield meta loo qrels.txt runs/*.run --teams teams.txt --write without/
                 print(f"{len(paths)} files written to {self.write}", file=sys.stderr)
         self.emit(self._text(result))
         if self.plot:
-            figure(result).save(self.plot)
+            from cranfield.report.figures.method_figures import left_out_figure
+
+            left_out_figure(result).save(self.plot)
 
     def _text(self, result: LeftOut) -> str:
         """One table, or several below one another; in JSON several are one object."""
@@ -96,19 +97,3 @@ cranfield meta loo qrels.txt runs/*.run --teams teams.txt --write without/
         if self.format == "json" and len(texts) > 1:
             return "{\n" + ",\n".join(f'"{name}": {text}' for name, text in texts.items()) + "\n}"
         return "\n\n".join(texts.values())
-
-
-def figure(result: LeftOut) -> Figure:
-    """How ranks by the first measure change."""
-    from cranfield.report.figures import describe_rank_changes
-
-    columns = result.columns()
-    first = columns["measure"] == result.measures[0]
-    return describe_rank_changes(
-        {name: columns[name][first] for name in ("run", "rank", "rank_without")},
-        system="run",
-        before="rank",
-        after="rank_without",
-        measure=result.measures[0],
-        after_label="left out of the pool" if result.by == "run" else "its team left out of the pool",
-    )

@@ -9,11 +9,9 @@ from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
-from cranfield.text import counted
 
 if TYPE_CHECKING:
     from cranfield.meta.stability.discrimination import DiscriminativePower
-    from cranfield.report.figures import Figure
     from cranfield.table import Table
 
 
@@ -104,7 +102,9 @@ cranfield meta power qrels.txt runs/*.run -m AP,Q --statistic gmean  # by the ge
             )
         self.show(self._table(result))
         if self.plot:
-            figure(result, self.zoom).save(self.plot)
+            from cranfield.report.figures.method_figures import power_figure
+
+            power_figure(result, self.zoom).save(self.plot)
 
     def _table(self, result: DiscriminativePower) -> Table:
         if self.what == "power":
@@ -114,17 +114,3 @@ cranfield meta power qrels.txt runs/*.run -m AP,Q --statistic gmean  # by the ge
                 raise UsageError("--show overlap compares measures; give two or more with -m")
             return result.overlap_data() if self.for_programs else result.overlap()
         return result.asl_table() if self.what == "asl" else result.pair_table()
-
-
-def figure(result: DiscriminativePower, zoom: float | None = None) -> Figure:
-    """The ASL curves of the measures, up to the p-value `zoom`."""
-    import math
-
-    from cranfield.report.figures import describe_asl
-
-    curves = {name: result.p_of(name) for name in result.measures}
-    # By the rule `share` p < α is significant, so a p-value of exactly α must not count as below the line.
-    limit = result.alpha if result.asl_rule == "plus-one" else math.nextafter(result.alpha, 0)
-    return describe_asl(
-        curves, alpha=limit, highest=zoom, test=f"{result.test} test, {counted(result.topics, 'topic')}"
-    )

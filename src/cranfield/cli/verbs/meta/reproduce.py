@@ -125,15 +125,12 @@ def experiment(qrels: str, runs: list[str]) -> Experiment:
 
 
 def figure(result: Reproduction) -> Figure:
-    """The effect, if there is an advanced run; else how alike the lists are by topic."""
-    from cranfield.report.figures import describe_alike, describe_effects
+    """The figure of the result; the error says which options are missing."""
+    from cranfield.report.figures.method_figures import reproduction_figure
 
-    if "advanced" in result.runs:
-        return describe_effects(result)
-    if not result.orders:
+    if "advanced" not in result.runs and not result.orders:
         raise UsageError("--plot: scores of a baseline alone have no figure; give --advanced and --advanced-again too")
-    lists = result.orders[0]
-    return describe_alike({"topic": lists.topics, "tau": lists.tau, "overlap": lists.overlap}, lists.role)
+    return reproduction_figure(result)
 
 
 def changes(first: str, second: str) -> list[str]:

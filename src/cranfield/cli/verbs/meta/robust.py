@@ -10,20 +10,9 @@ from cranfield.cli.declare import option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import DataError, UsageError
-from cranfield.text import counted
 
 if TYPE_CHECKING:
-    from cranfield.meta.judgments.robustness import Robustness
-    from cranfield.report.figures import Figure
-
-AXES = {
-    "random": ("judgments kept", True),
-    "depth": ("ranks pooled", False),
-    "flips": ("judgments unchanged", True),
-    "confusion": ("judgments unchanged", True),
-    "topics": ("topics", False),
-}
-"""The label of the axis for each method, and whether it is a share."""
+    pass
 
 
 class RobustVerb(ByClass, options.Source, Plotting):
@@ -117,22 +106,9 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
         else:
             self.show(*result.tables(self.what))
         if self.plot:
-            figure(result, self.what if self.what in VALUES else "tau").save(self.plot)
+            from cranfield.report.figures.method_figures import robustness_figure
 
-
-def figure(result: Robustness, value: str) -> Figure:
-    """How the first method changes the ranking or the scores."""
-    from cranfield.report.figures import describe_robustness
-
-    method = result.methods[0]
-    columns = result.curve(method, value)
-    if method in ("flips", "confusion"):
-        columns["level"] = 1 - columns["level"]
-    label, share = AXES[method]
-    repeats = max(map(len, result.levels(method).values()))
-    subtitle = f"{counted(len(result.runs), 'system')}, {counted(result.topics, 'topic')}"
-    subtitle += f"; bars: minimum and maximum of {repeats} repeats" if repeats > 1 else ""
-    return describe_robustness(columns, kept="level", value=value, kept_label=label, as_share=share, subtitle=subtitle)
+            robustness_figure(result, self.what if self.what in VALUES else "tau").save(self.plot)
 
 
 def read_confusion(path: str) -> dict[float, dict[float, float]]:

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from cranfield.table import Table
 
 CONCLUSIONS = ("conclusions", "changed")
-MOST_DRAWN = 100_000
-"""A figure of more lists shows nothing."""
 
 
 class ScaleVerb(ByClass, options.Source, Plotting):
@@ -111,10 +109,18 @@ cranfield meta scale --show theory
             measures = chosen(self.measures)
             settings = {**self.values("relative_to", "seed"), "recall_base": base, "sample": self.draw}
             result = scales(measures, self.length, self.grades, **settings)
-            drawn = figure(result) if self.plot else None
+            drawn = self._drawn(result) if self.plot else None
             self.show(*self._tables(result))
             if drawn is not None and self.plot:
                 drawn.save(self.plot)
+
+    def _drawn(self, result: Scales) -> Figure:
+        from cranfield.report.figures.method_figures import spacing_figure
+
+        try:
+            return spacing_figure(result)
+        except UsageError as error:
+            raise UsageError(f"--plot: {error}") from None
 
     def _conclusions(self) -> Conclusions:
         from cranfield.meta.scale.conclusions import conclusions
@@ -149,18 +155,3 @@ def recall_base(text: str | None) -> int | list[int] | None:
     except ValueError:
         raise UsageError(f"--recall-base {text}: expected a number, or some separated by commas") from None
     return counts[0] if len(counts) == 1 else counts
-
-
-def figure(result: Scales) -> Figure:
-    """The score of each list by each measure."""
-    from cranfield.report.figures import describe_spacing
-
-    columns = result.columns()
-    names = sorted(text.replace(" ", "") for text in result.scales[0].columns()["list"].tolist())
-    if len(names) > MOST_DRAWN:
-        raise UsageError(f"--plot: {len(names):,} lists are too many to draw; use shorter ones")
-    scores: dict[str, dict[str, float]] = {}
-    for measure, text, score in zip(columns["measure"], columns["list"], columns["score"].tolist(), strict=True):
-        scores.setdefault(measure, {})[text.replace(" ", "")] = score
-    by_measure = {measure: [by_list.get(name, float("nan")) for name in names] for measure, by_list in scores.items()}
-    return describe_spacing(by_measure, names)

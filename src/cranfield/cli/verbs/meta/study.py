@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from cranfield.cli.declare import argument, flag, option
-from cranfield.cli.printing import Printing
+from cranfield.cli.declare import RESULT, argument, flag, option
+from cranfield.cli.printing import Printing, check_page, emit
+from cranfield.cli.report_options import Reporting
+from cranfield.errors import UsageError
+
+if TYPE_CHECKING:
+    from cranfield.meta.study.study import Outcome
+    from cranfield.meta.study.study_file import Study
+    from cranfield.report.pages.outline import Outline
 
 
-class StudyVerb(Printing):
+class StudyVerb(Printing, Reporting):
     """Run a study file: every method on every collection; tables and a report go to its output folder.
 
     Scores and results are cached by content (files, measures, options, code), so nothing is computed twice: a study can
     be interrupted and resumed, and a new measure costs only its own work. If a step fails, its error is printed, the
     other steps still run, and the exit code is 1.
+
+    --report writes a page with all tables and a figure of every method; `report = "report.html"` in the study file
+    writes the same page to the output folder. Its sections are summary, studied, the names of the methods in the file,
+    and methods.
     """
 
     summary = "run a whole study from one file"
@@ -21,6 +34,7 @@ class StudyVerb(Printing):
 cranfield meta study study.toml
 cranfield meta study --example > study.toml  # a file to begin with
 cranfield meta study --methods  # what a file may contain
+cranfield meta study study.toml --report study.html  # one page with all tables and figures
 cranfield meta study study.yaml --format json
 cranfield meta study study.toml --import mine  # the study has measures from mine.py, such as mine:Depth
 """
@@ -34,6 +48,12 @@ cranfield meta study study.toml --import mine  # the study has measures from min
     example: bool = flag("--example", "Print a study file to begin with.")
     methods: bool = flag("--methods", "List the methods and their options.")
 
+    sections: str | None = option(
+        "--sections NAMES",
+        "The sections of the report, in this order: summary, studied, names of methods in FILE, methods; default: all.",
+        group=RESULT,
+    )
+
     def given(self) -> bool:
         return self.file is not None or self.example or self.methods
 
@@ -45,9 +65,35 @@ cranfield meta study study.toml --import mine  # the study has measures from min
             self.emit(EXAMPLE if self.example else self.rendered(methods_table()))
             return 0
         from cranfield.meta.study.study import run_study
+        from cranfield.meta.study.study_file import read_study
+        from cranfield.report.other_reports.study_figures import plain_figures
 
+        plan = read_study(self.file, self.modules or ())
+        outline = self._outline(plan)
         with self.progress("study") as progress:
-            result = run_study(self.file, modules=self.modules or (), progress=progress)
+            # Figures are described without a report too: they are cached with the results.
+            result = run_study(plan, figures=plain_figures, progress=progress)
+        self._write_pages(plan, result, outline)
         table = result.table()
         self.emit(self.rendered(table if self.digits is None else replace(table, digits=self.digits)))
         return 1 if result.failed else 0
+
+    def _outline(self, plan: Study) -> Outline:
+        from cranfield.report.other_reports.study_page import study_sections
+
+        return self.read_outline(study_sections(plan))
+
+    def _write_pages(self, plan: Study, result: Outcome, outline: Outline) -> None:
+        """Write the page of --report, and that of the study file, which without the extra `plot` has no figures."""
+        paths = [] if self.report is None else [self.report]
+        if plan.report.endswith(".html"):
+            with suppress(UsageError):
+                check_page(result.report)
+                paths.append(result.report)
+        if paths:
+            from cranfield.report.other_reports.study_page import study_report
+            from cranfield.report.pages.report_page import report_page
+
+            page = report_page(study_report(plan, result, outline))
+            for path in paths:
+                emit(page, path, format="html")

@@ -10,8 +10,7 @@ from cranfield.cli.declare import MORE, flag, option
 from cranfield.cli.printing import Plotting
 
 if TYPE_CHECKING:
-    from cranfield.meta.stability.swap import SwapRates
-    from cranfield.report.figures import Figure
+    pass
 
 
 class SwapVerb(ByClass, options.Source, Plotting):
@@ -65,17 +64,6 @@ cranfield meta swap --scores scores.csv --show curves -f csv -o curves.csv
         else:
             self.show(result.data() if self.for_programs else result.table(self.digits))
         if self.plot:
-            figure(result).save(self.plot)
+            from cranfield.report.figures.method_figures import swap_figure
 
-
-def figure(result: SwapRates) -> Figure:
-    """A line per measure; with several sizes, a line per measure and size."""
-    import numpy as np
-
-    from cranfield.report.figures import describe_swap_rates
-
-    columns = result.columns()
-    if len(result.sizes) > 1:
-        pairs = zip(columns["measure"].tolist(), columns["size"].tolist(), strict=True)
-        columns["measure"] = np.array([f"{measure}, {size} topics" for measure, size in pairs], dtype=object)
-    return describe_swap_rates(columns, wanted=result.rate, open_end=True, subtitle=result.notes[0])
+            swap_figure(result).save(self.plot)

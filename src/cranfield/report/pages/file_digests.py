@@ -1,0 +1,47 @@
+"""The files that a report is made of, with their sizes and digests."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from cranfield.collection.source import is_pipe
+from cranfield.report.pages.report_parts import TableBlock
+from cranfield.table import Cell, Column, Table
+
+SHOWN_DIGITS = 16
+LARGEST_TABLE = 20
+"""Longer tables can be filtered."""
+
+
+def files_block(files: Sequence[tuple[str, str]]) -> TableBlock:
+    """A table of files, given as (what it holds, path); the page shows the first digits of each digest."""
+    data = files_table(files)
+    shown = tuple((*row[:-1], str(row[-1])[:SHOWN_DIGITS]) for row in data.rows)
+    note = (f"the first {SHOWN_DIGITS} hexadecimal digits of digests; the CSV file has all 64",)
+    table = Table(data.columns, shown, notes=note)
+    return TableBlock("files", table, "Files", data=data, tools=len(shown) > LARGEST_TABLE)
+
+
+def files_table(files: Sequence[tuple[str, str]]) -> Table:
+    """A row per file: what it holds, its path, its size and the SHA-256 digest of its bytes."""
+    with ThreadPoolExecutor() as pool:  # hashing does not hold the lock of the interpreter
+        digests = list(pool.map(_digest, [path for _, path in files]))
+    rows: list[tuple[Cell, ...]] = [
+        (path, what, size, digest) for (what, path), (size, digest) in zip(files, digests, strict=True)
+    ]
+    columns = (Column("file"), Column("holds"), Column("bytes", "count"), Column("SHA-256"))
+    return Table(columns, tuple(rows))
+
+
+def _digest(path: str) -> tuple[int | None, str]:
+    """The size and digest of a file; nothing for standard input, which cannot be read again."""
+    if path == "-" or is_pipe(path):
+        return None, ""
+    try:
+        with open(path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            return file.tell(), digest
+    except OSError:
+        return None, ""
