@@ -14,6 +14,7 @@ from cranfield.online.clicks.click_kinds import ClickKind, known_click_models
 from cranfield.online.log_measures import REGISTRY as ONLINE
 from cranfield.online.log_measures import OnlineMeasure, known_online
 from website import text
+from website.python_pages import signature
 from website.staging import write
 
 
@@ -74,7 +75,7 @@ def python_part(function: Callable[..., object]) -> list[str]:
         return []
     doc = inspect.getdoc(function) or ""
     shown = doc.replace(">>> ", f">>> from cranfield.comparison import {name}\n>>> ", 1)
-    return ["## In Python", text.code(f"{name}{inspect.signature(function)}", "python"), text.from_docstring(shown)]
+    return ["## In Python", text.code(signature(name, function), "python"), text.from_docstring(shown)]
 
 
 def tests_index(entries: dict[str, PairTest], links: dict[str, str]) -> str:
