@@ -142,9 +142,11 @@ class PredictionQuality(MetaRecord):
             "topic": np.concatenate([errors["topic"] for *_, errors in parts]),
             "predictor": np.concatenate([errors["run"] for *_, errors in parts]),
         }
-        for place, (factor, levels) in enumerate((("measure", measures), ("system", runs))):
-            if len(levels) > 1:
-                table[factor] = np.concatenate([np.repeat(part[place], len(part[2]["value"])) for part in parts])
+        sizes = [len(errors["value"]) for *_, errors in parts]
+        if len(measures) > 1:
+            table["measure"] = np.repeat([name for name, *_ in parts], sizes)
+        if len(runs) > 1:
+            table["system"] = np.repeat([system for _, system, _ in parts], sizes)
         more = [f"predictor:{factor}" for factor in ("system", "measure") if factor in table]
         return anova(table, value="sARE", interactions=more)
 
