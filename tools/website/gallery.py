@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import os
 import re
 import shlex
 import tempfile
@@ -15,6 +16,7 @@ from cranfield.report.figures.result_figures import FIGURES
 from cranfield.report.figures.saving import rendered
 from website import text
 from website.gallery_files import label_queries, write_files
+from website.gallery_python import PYTHON, START
 from website.staging import write
 
 LOG = "cranfield log demo log --users 300 --days 7 --seed 1"
@@ -26,6 +28,7 @@ SHOWN = {
         "describe_precision_recall": ("cranfield plot curves --sample --topic 101 -o {}",),
         "describe_topics": ("cranfield topics --sample -m AP --run bm25 --plot {}",),
         "describe_diversity": ("cranfield plot diversity intents.qrels sample/*.run -o {}",),
+        "describe_heat": (),
         "describe_efficiency": ("cranfield efficiency --sample -m AP --times times.tsv --plot {}",),
     },
     "Comparisons": {
@@ -108,26 +111,14 @@ SHOWN = {
     },
 }
 """The commands that draw each figure, by part of the gallery; the last one draws it."""
-WITHOUT_COMMAND = {
-    "describe_heat": """\
->>> import cranfield as cf
->>> from cranfield.report.figures import describe_heat
->>> sample = cf.sample()
->>> scores = cf.evaluate(sample.qrels, sample.runs, ["nDCG@10"])
->>> topics_by_runs = scores.values[0].T
->>> figure = describe_heat(topics_by_runs, scores.topics, scores.runs, what="nDCG@10", title="nDCG@10 by topic")
-""",
-}
-"""Figures that no command draws, and the Python that draws them."""
 # ruff: noqa: E501
 INTRODUCTION = """\
 # Gallery
 
-Every figure that cranfield draws. The commands below were run to draw them. `sample/` is the [bundled sample collection](sample.md) and `log` a simulated log;
-`labels.csv`, `careful.qrels`, `times.tsv` and the other files are made up from the sample, only for this page. The suffix of the file chooses the format: `.html` (a page with
-tooltips and zoom), `.svg`, `.pdf`, `.png`, `.json` (Vega-Lite) or `.csv` (the data). [Figures](plots.md) explains the rest.
-
-The examples in Python have as little data as possible, to show what the functions take. `figure.save("name.svg")` writes a figure.
+Every figure that cranfield draws, with the command that draws it and the same in Python. All commands and all Python below ran when this page was made. `sample/` is the
+[bundled sample collection](sample.md) and `log` a simulated log; `labels.csv`, `careful.qrels`, `times.tsv` and the other files are made up from the sample, only for this page.
+The suffix of the file chooses the format: `.html` (a page with tooltips and zoom), `.svg`, `.pdf`, `.png`, `.json` (Vega-Lite) or `.csv` (the data). [Figures](plots.md)
+explains the rest. All Python examples begin with these lines, and `figure.save("name.svg")` writes a figure:
 """
 
 
@@ -156,17 +147,32 @@ def examples() -> dict[str, Example]:
                     if command not in done:
                         run(command, folder)
                         done.add(command)
-                drawn[function] = Example(part, shown, (folder / file).read_text("utf-8"))
-    for function, session in WITHOUT_COMMAND.items():
-        names: dict[str, Any] = {}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # as in the commands, which show them below their tables
-            exec(session.replace(">>> ", ""), names)
-        drawn[function] = Example("Scores", (), rendered(names["figure"], "svg").decode("utf-8"))
-    missing = {name for name in figures.__all__ if name.startswith("describe_")} - drawn.keys()
+                drawn[function] = Example(part, shown, (folder / file).read_text("utf-8") if shown else "")
+        made = figures_in_python(folder)
+    for function, example in drawn.items():
+        if not example.svg:
+            drawn[function] = example._replace(svg=rendered(made[function], "svg").decode("utf-8"))
+    missing = {name for name in figures.__all__ if name.startswith("describe_")} - drawn.keys() & PYTHON.keys()
     if missing:
         raise SystemExit(f"add these figures to the gallery: {', '.join(sorted(missing))}")
     return drawn
+
+
+def figures_in_python(folder: Path) -> dict[str, figures.Figure]:
+    """Run the Python of all entries, in their order and in the folder."""
+    names: dict[str, Any] = {}
+    made, before = {}, Path.cwd()
+    os.chdir(folder)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the same as in the commands, whose output the page leaves out
+            exec(START, names)
+            for function, lines in PYTHON.items():
+                exec(lines, names)
+                made[function] = names.pop("figure")
+    finally:
+        os.chdir(before)
+    return made
 
 
 def run(command: str, folder: Path) -> None:
@@ -185,7 +191,7 @@ def _expanded(word: str, folder: Path) -> list[str]:
 def write_page(folder: Path) -> None:
     """Write the gallery and its pictures."""
     drawn = examples()
-    parts = [INTRODUCTION]
+    parts = [INTRODUCTION, text.code(START, "python")]
     for part in SHOWN:
         parts.append(f"## {part}")
         for function, example in drawn.items():
@@ -198,19 +204,16 @@ def write_page(folder: Path) -> None:
 def entry(function: str, example: Example) -> list[str]:
     """A figure with the ways to draw it."""
     doc = inspect.getdoc(getattr(figures, function)) or ""
-    caption, _, rest = doc.partition("\n\n")
-    caption = " ".join(caption.split())
+    caption = text.plain(" ".join(doc.partition("\n\n")[0].split()))
     title = function.removeprefix("describe_").replace("_", " ")
-    session = WITHOUT_COMMAND.get(function) or "\n".join(re.findall(r"^(?:>>> |\.\.\. ).*$", rest, re.MULTILINE))
-    imported = f">>> from cranfield.report.figures import {function}\n"
     results = [name for name, figure in FIGURES.items() if figure == function]
     return [
         f"### {title[:1].upper()}{title[1:]}",
-        text.plain(caption),
-        f"![{text.plain(caption)}](pictures/gallery/{function}.svg){{ .figure loading=lazy }}",
+        caption,
+        f"![{caption}](pictures/gallery/{function}.svg){{ .figure }}",
         text.code("\n".join(example.commands), "sh"),
-        f"In Python, `{function}`" + (f", or `result.plot()` of a `{results[0]}`" if results else "") + ":",
-        text.code(session if function in WITHOUT_COMMAND else imported + session, "python") if session else "",
+        text.code(PYTHON[function], "python"),
+        f"The method `plot` of a `{results[0]}` draws the same figure." if results else "",
     ]
 
 

@@ -25,5 +25,6 @@ def mathml(latex: str, *, block: bool = False) -> str:
     """A formula as MathML. A search for its letters would find every page, so it is left out of the index."""
     from latex2mathml.converter import convert
 
+    latex = latex.replace(r"\arg", r"\text{arg}\,")  # which the converter does not know
     drawn = convert(latex, display="block" if block else "inline")
     return drawn.replace("<math ", "<math data-search-exclude ", 1)

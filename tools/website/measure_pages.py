@@ -51,7 +51,10 @@ def write_pages(folder: Path, pictures: Mapping[str, str]) -> list[Entry]:
     for page, entry in zip(pages, entries, strict=True):
         siblings = [other for other in entries if other.family == entry.family and other != entry]
         picture = pictures.get(page.name) if page.verb == "eval" else None
-        write(folder / entry.path, measure_text(page, picture, siblings))
+        # A search for nDCG finds alpha-nDCG as well; the page with the shorter name comes first.
+        shorter = any(page.name.lower() in other.name.lower() and page.name != other.name for other in entries)
+        head = "---\nsearch:\n  boost: 4\n---\n\n" if shorter else ""
+        write(folder / entry.path, head + measure_text(page, picture, siblings))
     write(folder / FOLDER / "index.md", index(pages, entries))
     return entries
 
@@ -75,7 +78,7 @@ def measure_text(page: Page, picture: str | None, siblings: list[Entry]) -> str:
         *(["## What a rank is worth", *shown_picture(page, picture)] if page.verb == "eval" else []),
         "## Example" if page.example or page.verb == "eval" else "",
         example(page),
-        "## See also" if related else "",
+        "## See also { data-search-exclude }" if related else "",
         f"{text.plain(page.family)}: {related}" if related else "",
     )
 
@@ -108,7 +111,7 @@ def shown_picture(page: Page, picture: str | None) -> list[str]:
     if picture is None:
         return [WITHOUT[page.name]]
     caption = f"The score of {text.plain(page.name)}, for relevant documents at different ranks"
-    return [f"![{caption}](../../{picture}){{ .figure loading=lazy }}"]
+    return [f"![{caption}](../../{picture}){{ .figure }}"]
 
 
 def example(page: Page) -> str:

@@ -61,9 +61,12 @@ def title_of(path: Path) -> str:
 
 
 def part_pages(folder: Path, part: str) -> Nav:
-    """The pages in a folder of docs/; an index or README comes first."""
+    """The pages in a folder of docs/: the index first, then the others in the order in which it links to them."""
     pages = sorted((folder / part).rglob("*.md"))
-    pages.sort(key=lambda page: page.stem not in ("index", "README"))
+    index = [page for page in pages if page.stem in ("index", "README")]
+    linked = re.findall(r"\]\(([\w/]+\.md)", index[0].read_text("utf-8")) if index else []
+    place = {folder / part / path: at for at, path in reversed([*enumerate(linked)])}
+    pages.sort(key=lambda page: (page not in index, place.get(page, len(linked))))
     named: Nav = []
     for page in pages:
         path = page.relative_to(folder).as_posix()

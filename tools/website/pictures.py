@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from cranfield.measures.base import Measure
 from cranfield.measures.families import by_family
 from cranfield.report.figures import Axis, Figure
+from cranfield.report.figures.saving import converter, specification
 
 LENGTH = 24
 RANKS = range(1, 21)
@@ -210,3 +212,12 @@ def pictures() -> dict[str, Figure]:
     """{name of a measure: its picture}."""
     figures = {kind.name: picture_of(kind) for kinds in by_family().values() for kind in kinds}
     return {name: figure for name, figure in figures.items() if figure is not None}
+
+
+def draw(figure: Figure, path: Path) -> None:
+    """Write a picture as SVG, with the legend below it: pages are narrow."""
+    spec = specification(figure, validate=False)
+    spec["config"]["legend"] |= {"orient": "bottom", "direction": "vertical", "columns": 1}
+    if "params" in spec:  # a picture cannot be zoomed
+        spec["params"] = [param for param in spec["params"] if param.get("bind") != "scales"]
+    path.write_text(converter().vegalite_to_svg(spec, allowed_base_urls=[]), "utf-8")

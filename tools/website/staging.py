@@ -19,6 +19,8 @@ ELSEWHERE = {
     "fuzz/README.md": "fuzzing.md",
 }
 """Pages that are not in docs/, or have another name there: {path in the repository: path on the site}."""
+REPEATED = ("measures.md", "merging.md", "online_measures.md")
+"""Pages whose entries all have pages of their own, which a search finds."""
 LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
 FENCE = re.compile(r"^( *)```", re.MULTILINE)
 
@@ -36,7 +38,8 @@ def stage(folder: Path) -> None:
     """Write all these pages, and the pictures in docs/, below a folder."""
     pages = sources()
     for path, target in pages.items():
-        write(folder / target, for_site((ROOT / path).read_text("utf-8"), path, pages))
+        head = "---\nsearch:\n  exclude: true\n---\n\n" if target in REPEATED else ""
+        write(folder / target, head + for_site((ROOT / path).read_text("utf-8"), path, pages))
     for path in DOCS.rglob("*"):
         if path.suffix in (".svg", ".png", ".css"):
             target = folder / path.relative_to(DOCS)

@@ -71,7 +71,7 @@ def plain(text: str) -> str:
     parts = re.split(r"(`[^`]*`)", text)
     for number in range(0, len(parts), 2):
         escaped = parts[number].replace("\\", "\\\\").replace("<", "&lt;")
-        parts[number] = re.sub(r"([*_\[\]#])", r"\\\1", escaped).replace("$", "&#36;")
+        parts[number] = re.sub(r"([*_\[\]#])", r"\\\1", escaped).replace("$", "&#36;").replace("{", "&#123;")
     return "".join(parts)
 
 

@@ -41,6 +41,8 @@ class Group(NamedTuple):
     verbs: tuple[str, ...]
     default: str = ""
     """The verb that is run if the next word is none of them; empty: that is an error."""
+    other_names: tuple[tuple[str, str], ...] = ()
+    """Other names that are accepted, each with the verb."""
 
 
 GROUPS = {
@@ -52,6 +54,7 @@ GROUPS = {
             "power", "swap", "correlate", "concord", "ranks", "loo", "robust", "scale", "meaningful", "axioms",
             "gtheory", "inform", "predict", "users", "tests", "reproduce", "study", "online",
         ),
+        other_names=(("test-tests", "tests"),),
     ),
     "gate": Group(
         "may this build be released?",
@@ -149,6 +152,7 @@ def run(words: list[str]) -> int:
 def run_group(word: str, words: list[str]) -> int:
     """Run a verb of a group. Without one, a group that has a default runs that."""
     group = GROUPS[word]
+    words = [dict(group.other_names).get(words[0], words[0]), *words[1:]] if words else words
     if not words or not group.default or words[0] in ("help", *group.verbs):
         return run_verb(words, group.verbs, f"{word} ")
     import os

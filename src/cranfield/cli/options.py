@@ -1,358 +1,66 @@
-"""The options that several verbs share: one declaration each, and `Source`, all options that say what is read."""
+"""The options that several verbs share: `Source` has all that say what is read; other files declare the rest."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.declare import MORE, OPTIONS, RANKING, READING, RESULT, SIDE, Verb, argument, declared, flag, option
+from cranfield.cli.declare import MORE, argument, flag, option
 from cranfield.cli.measure_names import chosen, score_names
+from cranfield.cli.option_values import (
+    assumed_length,
+    baseline_file,
+    bytes_of,
+    columns_of,
+    named_files,
+    numbers,
+    whole_numbers,
+)
 from cranfield.cli.printing import Quiet
+from cranfield.cli.reading_options import QRELS_FORMATS, RUN_FORMATS, Detected, Files, Lists, Ranked, Sized
+from cranfield.cli.single_options import (
+    TESTS,
+    alpha,
+    condensed,
+    depth,
+    intent_types,
+    level,
+    measures,
+    missing,
+    nan,
+    order,
+    per_topic,
+    pool_depth,
+    rel,
+    resamples,
+    scores,
+    seed,
+    show,
+    significance_test,
+    split_tags,
+    threads,
+    topic_texts,
+)
 from cranfield.errors import UsageError
 from cranfield.text import listed
 
 if TYPE_CHECKING:
-    from cranfield.assessed.join_options import JoinOptions
     from cranfield.assessed.lists import Assessed
     from cranfield.collection.qrels import Qrels
-    from cranfield.collection.run import Run
     from cranfield.scores.scores import Scores
+
+__all__ = [
+    "QRELS", "QRELS_FORMATS", "RUNS", "RUN_FORMATS", "TESTS", "USUAL", "Collection", "Detected", "Files",
+    "Lists", "Ranked", "Rescaled", "Sized", "Source", "alpha", "assumed_length", "baseline_file", "bytes_of",
+    "columns_of", "condensed", "depth", "intent_types", "level", "measures", "missing", "named_files", "nan",
+    "numbers", "order", "per_topic", "pool_depth", "read_score_files", "rel", "resamples", "scores", "seed",
+    "shared_measures", "show", "significance_test", "split_tags", "threads", "topic_texts", "whole_numbers",
+]  # fmt: skip
 
 USUAL = "nDCG@10"
 """The measure of verbs that need one, if none is given."""
 QRELS = "The judgments (qrels): which documents are relevant. - is standard input."
 RUNS = "Runs, one per system: files, NAME=FILE, patterns as 'runs/*.run', or -."
-
-TESTS = "comparison.registry:known_tests"
-RUN_FORMATS = "collection.formats:RUNS collection.formats:STRUCTURED"
-QRELS_FORMATS = "collection.formats:QRELS collection.formats:STRUCTURED"
-
-# -- options that recur, with the default and the purpose of the verb
-
-
-def measures() -> Any:
-    return option(
-        "--measure, -m MEASURE",
-        "A measure, or several: nDCG@10,AP. May be repeated. cranfield measures lists all.",
-    )
-
-
-def scores() -> Any:
-    return option(
-        "--scores, -s FILE",
-        "Read scores instead of runs: the output of eval -q or trec_eval -q, or a table of topics by runs. May be "
-        "repeated.",
-        reads=True,
-    )
-
-
-def missing() -> Any:
-    return option(
-        "--missing RULE",
-        "Judged topics that a run does not contain: {names} (score them as an empty list, or leave them out).",
-        default="zero",
-        names="scores.score_files:MISSING_RULES",
-        solves="missing='skip'",
-        group=READING,
-    )
-
-
-def significance_test(default: str | None, help: str = "The significance test: {names}.", names: str = TESTS) -> Any:
-    return option("--test, -t TEST", help, default=default, names=names)
-
-
-def alpha(default: float | None = 0.05, help: str = "Significance level.") -> Any:
-    return option("--alpha A", help, default=default)
-
-
-def topic_texts() -> Any:
-    return option("--topics FILE", "Show the text of topics: a file of topics (XML, SGML, TSV, JSON).", reads=True)
-
-
-def level() -> Any:
-    return option("--level L", "Confidence level of the intervals.", default=0.95, group=MORE)
-
-
-def resamples(default: int | None, help: str) -> Any:
-    return option("--resamples, -B N", help, default=default)
-
-
-def seed() -> Any:
-    return option("--seed N", "Seed of the random numbers.", default=0)
-
-
-def nan(default: str) -> Any:
-    return option(
-        "--nan RULE",
-        "Topics on which a run has no score: {names} (left out for all runs, or only for this run).",
-        default=default,
-        names="comparison.data:NAN_RULES",
-        group=MORE,
-    )
-
-
-def threads() -> Any:
-    return option("--threads N", "Number of threads; the result does not depend on it.", group=READING)
-
-
-def depth() -> Any:
-    return option("--depth N", "Use only the first N documents of each list.", group=RANKING)
-
-
-def rel(group: str = OPTIONS) -> Any:
-    return option("--rel GRADE", "The lowest grade that counts as relevant.", default=1.0, group=group)
-
-
-def pool_depth(help: str, *, required: bool = False) -> Any:
-    return option("--pool-depth N", help, required=required)
-
-
-def condensed() -> Any:
-    return flag("--condensed", "Also score each measure without unjudged documents, as AP' for AP.")
-
-
-def per_topic(help: str) -> Any:
-    return flag("--per-topic, -q", help, group=RESULT)
-
-
-def show(*choices: str, help: str) -> Any:
-    """`--show`; the first choice is the default."""
-    return option("--show WHAT", help, default=choices[0], choices=choices, group=RESULT)
-
-
-class Sized(Verb):
-    """How much is read."""
-
-    max_size: str | None = option(
-        "--max-size SIZE",
-        "The most to read from a pipe or to unpack from a compressed file, such as 500M or 20G; default: 4G.",
-        group=READING,
-        solves="size_limit=",
-    )
-
-    def check(self) -> None:
-        super().check()
-        from cranfield.collection.source import MOST_BYTES, set_size_limit
-
-        set_size_limit(MOST_BYTES if self.max_size is None else bytes_of(self.max_size))
-
-
-def bytes_of(text: str) -> int:
-    """The value of `--max-size`.
-
-    >>> bytes_of("20G"), bytes_of("1.5k"), bytes_of("100")
-    (21474836480, 1536, 100)
-    """
-    size = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", text.strip().upper())
-    if size is None:
-        raise UsageError(f"--max-size {text}: expected a number of bytes, such as 500M or 20G")
-    return int(float(size[1]) * 1024 ** (" KMGT".index(size[2]) if size[2] else 0))
-
-
-def split_tags() -> Any:
-    return flag(
-        "--split-tags",
-        "Read a run for each tag (last column) of a file of runs; without this, a file is one run.",
-        group=READING,
-        solves="split_tags=",
-    )
-
-
-# -- what is read
-
-
-class Files(Sized):
-    """How files of judgments and runs are read."""
-
-    run_format: str | None = option(
-        "--input-format, --run-format FORMAT",
-        "Format of the runs: {names}; default: detected.",
-        group=READING,
-        names=RUN_FORMATS,
-    )
-    qrels_format: str | None = option(
-        "--qrels-format FORMAT",
-        "Format of the judgments: {names}; default: detected. With diversity, column 2 is always the intent; with "
-        "trec, it never has a meaning.",
-        group=READING,
-        names=QRELS_FORMATS,
-        solves="'(diversity|trec)'",
-    )
-    split_tags: bool = split_tags()
-    columns: str | None = option(
-        "--columns ROLE=NAME,...",
-        "Columns of tables that have unusual names: topic=search_term,doc=sku,grade=stars. Roles: topic, doc, grade, "
-        "score, rank, name and label.",
-        group=READING,
-        solves="columns=",
-    )
-    on_duplicate: str = option(
-        "--on-duplicate RULE",
-        "A document that appears twice in a list: {names} (stop with an error, keep the first, or keep the highest "
-        "score or grade).",
-        default="error",
-        choices=("error", "first", "max"),
-        group=READING,
-        solves="on_duplicate=",
-    )
-
-    def check(self) -> None:
-        super().check()
-        columns_of(self.columns)
-        for parameter in declared(type(self)):
-            value = getattr(self, parameter.name)
-            if parameter.name in ("run_format", "qrels_format") and value not in (None, *parameter.values()):
-                formats = ", ".join(parameter.values())
-                raise UsageError(f"{parameter.spellings[-1]} == {value!r}, must be one of {formats}")
-
-    def perform(self) -> int | None:
-        from cranfield.collection.column_names import named_columns
-
-        with named_columns(columns_of(self.columns)):
-            return super().perform()
-
-    def read_qrels(self, path: str) -> Qrels:
-        """The judgments in a file."""
-        from cranfield.collection.qrels import Qrels
-
-        return Qrels.read(path, format=self.qrels_format, on_duplicate=self.on_duplicate)
-
-    def read_runs(self, paths: Sequence[str]) -> dict[str, Run]:
-        """The runs in files, each under a name of its own."""
-        from cranfield.assessed.joined_runs import distinct_names
-        from cranfield.collection.run import read_runs
-
-        runs = read_runs(paths, format=self.run_format, **self.values("on_duplicate", "split_tags"))
-        names = distinct_names([run.name for run in runs], [run.path or "" for run in runs])
-        return dict(zip(names, runs, strict=True))
-
-
-def order() -> Any:
-    return option(
-        "--order RULE",
-        "Rank documents by {names}: by score (ties by document id, descending, as in trec_eval), by the rank column, "
-        "or in the order of the file; default: score if there are scores, else rank.",
-        choices=("score", "rank", "file"),
-        group=RANKING,
-        solves="order=",
-    )
-
-
-def intent_types() -> Any:
-    return option(
-        "--intent-types FILE",
-        "Types of intents: lines of topic, intent, and inf (informational) or nav (navigational); default: all inf.",
-        group=SIDE,
-    )
-
-
-class Ranked(Files):
-    """How files are read and lists are ranked."""
-
-    order: str | None = order()
-    precision: int = option(
-        "--precision BITS",
-        "Compare scores as 64-bit numbers, or as 32-bit numbers like trec_eval 9.",
-        default=64,
-        group=RANKING,
-    )
-
-
-class Lists(Ranked):
-    """How files are read and lists are ranked, and further files that some measures need."""
-
-    memory: str | None = option(
-        "--memory SIZE",
-        "The most memory to use while runs are read, such as 500MB or 1GB; default: what is fast. The result does not "
-        "depend on it.",
-        group=READING,
-        solves="memory=",
-    )
-    intent_probabilities: str | None = option(
-        "--intent-probabilities FILE",
-        "Probabilities of intents: a file with lines of topic, intent, probability (and perhaps the type); or uniform "
-        "(the default); or nonuniform (each intent is half as likely as the one before).",
-        group=SIDE,
-    )
-    intent_types: str | None = intent_types()
-    empty_intents: str = option(
-        "--empty-intents RULE",
-        "Intents without relevant documents, {names}: the other intents share their probability, or they keep it, as "
-        "in NTCIREVAL.",
-        default="renormalise",
-        names="assessed.join_options:EMPTY_INTENTS",
-        group=SIDE,
-    )
-    topic_numbers: str | None = option(
-        "--topic-numbers FILE",
-        "Parameters by topic: topic and N, the documents to read or in the collection, for WSS, LastRel, ESL, "
-        "Accuracy and others; or a header line topic,N,alpha "
-        '(alpha for alpha-nDCG(alpha="topic")).',
-        group=SIDE,
-    )
-    lengths: str | None = option(
-        "--lengths FILE",
-        "Document lengths for TBG (words) and U (characters): lines of doc, length and optionally length of the "
-        'snippet; or a table with the header doc, words, characters, snippet, cost (for C/W/L with cost="cost").',
-        group=SIDE,
-    )
-    missing_length: str | None = option(
-        "--missing-length N",
-        "Length of documents that are not in the file of lengths: a number, or mean; default: stop with an error.",
-        group=SIDE,
-    )
-    strata: bool = flag(
-        "--strata",
-        "Column 2 of the judgments is the stratum a document was drawn from, for xinfAP and infNDCG; grade -1: it was "
-        "not drawn. Without this, it is if most grades are -1 or such a measure is asked for.",
-        group=RANKING,
-    )
-    inclusion: str | None = option(
-        "--inclusion FILE",
-        "Sampling probabilities of judged documents, for statAP: lines of topic, doc, probability; or files of TREC's "
-        "Legal (.probs) and Million Query (prels) tracks.",
-        group=SIDE,
-    )
-    together: str | None = option(
-        "--together FILE",
-        "Documents that are relevant only together: lines of topic, set and doc. A set counts once, at the rank of its "
-        "last document.",
-        group=SIDE,
-    )
-    dimensions: list[str] | None = option(
-        "--dimension NAME=FILE",
-        "Judgments of another dimension of relevance, for uRBP (understandability), cRBP (credibility), CAM, "
-        "MM and TOMA. May be repeated.",
-        group=SIDE,
-    )
-
-    def join_options(self) -> dict[str, Any]:
-        """The options under the names that `evaluate` and `JoinOptions` use."""
-        return {
-            "order": self.order,
-            "precision": self.precision,
-            "on_duplicate": self.on_duplicate,
-            "format": self.run_format,
-            "split_tags": self.split_tags,
-            "memory": self.memory,
-            "intent_probabilities": self.intent_probabilities,
-            "intent_types": self.intent_types,
-            "empty_intents": self.empty_intents,
-            "topic_numbers": self.topic_numbers,
-            "together": self.together,
-            "lengths": self.lengths,
-            "strata": self.strata,
-            "inclusion": self.inclusion,
-            "missing_length": assumed_length(self.missing_length),
-            "dimensions": named_files(self.dimensions),
-        }
-
-    def joining(self) -> JoinOptions:
-        """The options as one record."""
-        from cranfield.assessed.join_options import JoinOptions
-
-        return JoinOptions(**self.join_options())
 
 
 class Collection(Lists, Quiet):
@@ -533,95 +241,3 @@ def shared_measures(parts: Mapping[str, Scores]) -> list[str]:
     if not names:
         raise UsageError(f"no measure is in all {len(parts)} files of scores; name the one to read: -m")
     return names
-
-
-# -- values
-
-
-def assumed_length(text: str | None) -> float | str | None:
-    """The value of `--missing-length`.
-
-    >>> assumed_length("500"), assumed_length("mean")
-    (500.0, 'mean')
-    """
-    return float(text) if text is not None and re.fullmatch(r"\d+(\.\d*)?", text) else text
-
-
-def columns_of(text: str | None) -> dict[str, str]:
-    """The value of `--columns`.
-
-    >>> columns_of("topic=search term, doc=sku")
-    {'topic': 'search term', 'doc': 'sku'}
-    """
-    columns: dict[str, str] = {}
-    for pair in (text or "").split(",") if text else ():
-        role, sign, name = (part.strip() for part in pair.partition("="))
-        if not (role and sign and name):
-            raise UsageError(f"--columns {text}: expected roles and columns, such as topic=search_term,doc=sku")
-        if role in columns:
-            raise UsageError(f"--columns {text}: {role} is given twice")
-        columns[role] = name
-    return columns
-
-
-def baseline_file(runs: list[str] | None, baseline: str | None) -> tuple[list[str] | None, str | None]:
-    """The runs and the name of the baseline, if `--baseline` is a file or NAME=FILE instead of a name.
-
-    >>> baseline_file(["a.run", "b.run"], "a")
-    (['a.run', 'b.run'], 'a')
-    """
-    import os
-
-    from cranfield.collection.source import named_paths, stem
-
-    if baseline is None or runs is None:
-        return runs, baseline
-    is_file = os.path.isfile(baseline)
-    if not is_file and not ("=" in baseline and os.path.isfile(baseline.partition("=")[2])):
-        return runs, baseline
-    (name, path), *_ = named_paths([baseline])
-    name = name or stem(path)
-    others = [run for run in runs if not (os.path.exists(run) and os.path.samefile(run, path))]
-    return [*others, f"{name}={path}"], name
-
-
-def named_files(texts: Iterable[str] | None) -> dict[str, str] | None:
-    """The values of `--dimension`.
-
-    >>> named_files(["credibility=cred.qrels"])
-    {'credibility': 'cred.qrels'}
-    """
-    files: dict[str, str] = {}
-    for text in texts or ():
-        name, sign, path = text.partition("=")
-        if not (name and sign and path):
-            raise UsageError(f"--dimension {text}: expected a name and a file, such as credibility=FILE")
-        if name in files:
-            raise UsageError(f"--dimension {name}: given twice, as {files[name]} and {path}")
-        files[name] = path
-    return files or None
-
-
-def numbers(label: str, text: str | None) -> list[float] | None:
-    """Numbers separated by commas or blanks; None if the option was not given.
-
-    >>> numbers("--rates", "0.5,0.1")
-    [0.5, 0.1]
-    """
-    if text is None:
-        return None
-    try:
-        values = [float(word) for word in text.replace(",", " ").split()]
-    except ValueError:
-        values = []
-    if not values:
-        raise UsageError(f"{label} {text}: expected numbers separated by commas")
-    return values
-
-
-def whole_numbers(label: str, text: str | None) -> list[int] | None:
-    """As `numbers`, for whole numbers from 1 on."""
-    values = numbers(label, text)
-    if any(value < 1 or value != int(value) for value in values or ()):
-        raise UsageError(f"{label} {text}: expected whole numbers from 1 on, separated by commas")
-    return None if values is None else [int(value) for value in values]

@@ -21,7 +21,7 @@ from cranfield.comparison.data import Matrix, all_pairs, check_topics
 from cranfield.comparison.methods.bayesian import Posterior, bayesian_signed_rank, bayesian_t
 from cranfield.comparison.methods.equivalence import tost
 from cranfield.comparison.methods.t import one_sample_t, unpaired_t
-from cranfield.comparison.methods.unpaired_resampling import permutation, unpaired_bootstrap
+from cranfield.comparison.methods.unpaired_resampling import SUMMARIES, permutation, unpaired_bootstrap
 from cranfield.comparison.methods.wilcoxon_and_sign import rank_sum
 from cranfield.comparison.registry import plain_name
 from cranfield.comparison.resampling import check_resampling
@@ -32,7 +32,7 @@ from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
-OWN = {"value": "mu", "margin": "margin", "rope": "rope"}
+OWN = {"value": "mu", "margin": "margin", "rope": "rope", "statistic": "summary"}
 """Settings of single tests, and the parameters of the functions that take them."""
 
 
@@ -69,8 +69,8 @@ SAMPLE_TESTS: dict[str, SampleTest] = {
         SampleTest("one-sample-t", one_sample_t, True, ("value",)),
         SampleTest("unpaired-t", unpaired_t, False),
         SampleTest("rank-sum", rank_sum, False),
-        SampleTest("unpaired-bootstrap", unpaired_bootstrap, False, resampling=True),
-        SampleTest("unpaired-permutation", permutation, False, resampling=True),
+        SampleTest("unpaired-bootstrap", unpaired_bootstrap, False, ("statistic",), resampling=True),
+        SampleTest("unpaired-permutation", permutation, False, ("statistic",), resampling=True),
         SampleTest("tost", tost, True, ("margin",), one_sided=False),
         SampleTest("unpaired-tost", tost, False, ("margin",), one_sided=False, fixed=(("matched", False),)),
         SampleTest("bayesian-t", bayesian_t, True, ("rope",), one_sided=False),
@@ -219,6 +219,7 @@ def apply_test(
     value: float | None = None,
     margin: float | None = None,
     rope: float | None = None,
+    statistic: str | None = None,
     resamples: int = 10_000,
     seed: int = 0,
     progress: Progress | None = None,
@@ -229,9 +230,10 @@ def apply_test(
     runs are equal within `margin`; "bayesian-t" and "bayesian-signed-rank" give the probability that one is higher, or
     that they are equal within `rope` (0.01). "unpaired-t", "rank-sum", "unpaired-bootstrap", "unpaired-permutation" and
     "unpaired-tost" do not match topics: if `data` is {collection: Scores} with two collections, each run of the first
-    is compared with the run of the same name in the second. Otherwise `data` is as for `compare`, and all pairs of runs
-    are compared, or all runs with the `baseline`. p-values are corrected for the number of comparisons, by default by
-    Holm's method.
+    is compared with the run of the same name in the second. `statistic` is what "unpaired-bootstrap" and
+    "unpaired-permutation" compare: mean, gmean, median or area (of the worst quarter of topics). Otherwise `data` is as
+    for `compare`, and all pairs of runs are compared, or all runs with the `baseline`. p-values are corrected for the
+    number of comparisons, by default by Holm's method.
 
     >>> scores = {"a": [0.2, 0.5, 0.4, 0.6], "b": [0.21, 0.49, 0.41, 0.6]}
     >>> applied = apply_test(scores, test="tost", margin=0.05)
@@ -242,7 +244,7 @@ def apply_test(
     check_alternative("apply_test", alternative)
     check_resampling("apply_test", resamples, seed, None)
     chosen = find_sample_test(test)
-    own = _own_settings(chosen, {"value": value, "margin": margin, "rope": rope})
+    own = _own_settings(chosen, {"value": value, "margin": margin, "rope": rope, "statistic": statistic})
     if alternative != "two-sided" and not chosen.one_sided:
         raise UsageError(f"alternative == {alternative!r} is not a setting of {chosen.name}; leave it out")
     if chosen.bayesian and correction is not None and find_correction(correction).name != "none":
@@ -270,7 +272,11 @@ def apply_test(
         alternative,
         "none" if chosen.bayesian or len(results) == 1 else find_correction(correction or "holm").name,
         tuple(results),
-        tuple(f"{name} {setting:g}" for name, setting in own.items() if name != "rope"),
+        tuple(
+            f"{name} {setting}" if isinstance(setting, str) else f"{name} {setting:g}"
+            for name, setting in own.items()
+            if name != "rope"
+        ),
         collections,
         tuple(dict.fromkeys(notes)),
         int(resamples) if resampled else None,
@@ -287,14 +293,17 @@ def find_sample_test(name: str) -> SampleTest:
     return test
 
 
-def _own_settings(test: SampleTest, given: dict[str, float | None]) -> dict[str, float]:
+def _own_settings(test: SampleTest, given: dict[str, float | str | None]) -> dict[str, float | str]:
     """The settings that this test has."""
-    own: dict[str, float] = {}
+    own: dict[str, float | str] = {}
     for name, setting in given.items():
         if setting is not None and name not in test.settings:
             others = [other.name for other in SAMPLE_TESTS.values() if name in other.settings]
             raise UsageError(f"{name} == {setting!r} is a setting of {' and '.join(others)}, not of {test.name}")
-        if setting is not None:
+        if isinstance(setting, str):
+            check.one_of("apply_test", SUMMARIES, **{name: setting})
+            own[name] = setting
+        elif setting is not None:
             check.finite("apply_test", **{name: setting})
             own[name] = float(setting)
     if "value" in test.settings and "value" not in own:

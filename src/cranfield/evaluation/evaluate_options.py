@@ -20,6 +20,7 @@ class EvaluateOptions(TypedDict, total=False):
     format: str | None
     split_tags: bool
     threads: int | None
+    memory: int | str | None
     intent_probabilities: Content | Numbers | None
     intent_types: Content | Mapping[Any, Mapping[Any, str]] | None
     lengths: Content | Mapping[Any, float] | None

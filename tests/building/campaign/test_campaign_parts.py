@@ -14,6 +14,7 @@ from cranfield.building.campaign.campaign_pool import build_pool
 from cranfield.building.campaign.campaign_results import Results, score
 from cranfield.building.campaign.campaign_setup import add_organiser
 from cranfield.building.campaign.campaign_site import campaign_app
+from cranfield.building.campaign.campaign_status import campaign_status
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.building.serve.accounts import add_account
 from cranfield.errors import CranfieldWarning, UsageError
@@ -128,6 +129,8 @@ def test_a_campaign_of_lists_side_by_side(tmp_path: Path) -> None:
         assert results.sheets("red")[0].score.tolist() == [1.0, 0.5]
         page = Person(campaign_app(campaign, hosts=("localhost",)), "olga", add_organiser(campaign, "olga"))
         assert "a tie counts half" in page.get("/leaderboard")
+        assert "<dt>Pairs of lists to compare</dt><dd>2</dd>" in page.get("/campaign")
+        assert "2 of 2 judgments of 2 pairs of lists" in campaign_status(campaign).table().notes
         files = tmp_path / "files"
         export_campaign(campaign, str(files))
     assert (files / "preferences.tsv").read_text().splitlines()[1:] == [

@@ -1,6 +1,7 @@
 """`cranfield test`, and scores that are standardised or transformed before a test."""
 
 import json
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -100,3 +101,32 @@ def test_options_of_other_tests_are_refused_for_documents(cranfield: Cranfield, 
 
 def test_per_topic_is_for_documents_only(cranfield: Cranfield) -> None:
     assert "--per-topic applies only to --test documents" in cranfield("test", "--sample", "--per-topic").err
+
+
+@pytest.mark.parametrize("name", ["mean", "gmean", "median", "area"])
+def test_unmatched_samples_are_compared_by_any_summary(cranfield: Cranfield, matrix: Path, name: str) -> None:
+    def area(x: np.ndarray) -> float:  # under the mean of the x worst of the worst quarter, 6 of 25
+        means = [np.sort(x)[:k].mean() for k in range(1, len(x) // 4 + 1)]
+        return float(sum((low + high) / 2 for low, high in pairwise(means)))
+
+    of = {"mean": np.mean, "gmean": stats.gmean, "median": np.median, "area": area}[name]
+    words = ["test", "-s", str(matrix), "--test", "unpaired-bootstrap", "--statistic", name, "-b", "a", "-f", "json"]
+    row = json.loads(cranfield(*words, "-B", "2000").out)["rows"][0]
+    b, a = VALUES[:, 1], VALUES[:, 0]
+    observed = of(b) - of(a)
+    assert row["estimate"] == pytest.approx(observed)
+    # an independent bootstrap: both samples from all scores
+    rng, pool = np.random.default_rng(99), np.concatenate([a, b])
+    drawn = np.array([of(rng.choice(pool, 25)) - of(rng.choice(pool, 25)) for _ in range(2000)])
+    assert row["p"] == pytest.approx((np.abs(drawn) >= abs(observed)).mean(), abs=0.06)
+
+
+def test_a_statistic_belongs_to_unmatched_resampling(cranfield: Cranfield, matrix: Path) -> None:
+    done = cranfield("test", "-s", str(matrix), "--test", "tost", "--margin", "0.1", "--statistic", "median")
+    assert done.code == 2
+    assert (
+        "--statistic == 'median' is a setting of unpaired-bootstrap and unpaired-permutation, not of tost" in done.err
+    )
+    done = cranfield("test", "-s", str(matrix), "--test", "unpaired-bootstrap", "--statistic", "mode")
+    assert done.code == 2
+    assert "--statistic == 'mode', must be one of 'mean', 'gmean', 'median', 'area'" in done.err

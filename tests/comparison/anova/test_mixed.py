@@ -252,6 +252,36 @@ def test_variances_that_did_not_converge_are_said(monkeypatch: pytest.MonkeyPatc
     assert any("did not converge" in note for note in mixed(scores()).notes)
 
 
+def test_topics_that_dwarf_the_error_do_not_converge() -> None:
+    # Topics vary a million times as much as the error, and scores are missing: no digits are left to tell the two
+    # apart. In most of these data the optimiser stops early, and it is said.
+    said = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        y = rng.normal(0, 1e6, (10, 1)) + rng.normal(0, 1, (10, 4)) + np.arange(4)
+        y[0, 0] = y[3, 2] = y[5, 1] = np.nan
+        said += any("did not converge" in note and "standardise" in note for note in mixed(y).notes)
+    assert said >= 5
+
+
+def test_random_factors_that_cannot_be_told_apart() -> None:
+    level = np.arange(20) % 5
+    data = {"y": np.random.default_rng(0).normal(size=20), "user": level, "topic": level + 10, "system": level % 2}
+    with pytest.raises(UsageError, match="each user has one topic, and each topic one user"):
+        mixed(data, value="y", random=["user", "topic"])
+    both = {"y": data["y"], "user": np.arange(20) // 10, "topic": level, "system": np.arange(20) // 10}
+    with pytest.raises(UsageError, match="each user has one system, and each system one user"):
+        mixed(both, value="y", random="user")
+
+
+def test_of_two_factors_that_explain_the_same_one_is_kept() -> None:
+    level = np.arange(20) % 5
+    data = {"y": np.random.default_rng(0).normal(size=20), "user": level, "topic": level, "system": np.arange(20) // 10}
+    alone = {name: column for name, column in data.items() if name != "topic"}
+    assert anova(data, value="y")["system"].f == pytest.approx(anova(alone, value="y")["system"].f)
+    assert "left out, because other terms explain the same: topic" in anova(data, value="y").notes
+
+
 def test_shards_without_a_topic_in_common() -> None:
     parts = {"1": {"a": {"x": 0.1, "y": 0.2}, "b": {"x": 0.3, "y": 0.1}}, "2": {"a": {"z": 0.1}, "b": {"z": 0.3}}}
     with pytest.raises(UsageError, match=r"no topic is in both '1' and '2': .*; use fewer shards"):

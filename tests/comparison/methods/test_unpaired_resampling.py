@@ -112,3 +112,12 @@ def test_scores_hold_both_samples_or_two_collections_hold_one_each(test):
     assert (apart.p, apart.measure, apart.systems) == (plain.p, "AP", ("a", "b"))
     with pytest.raises(UsageError, match="there are 2 systems; choose one"):
         test(old, new)
+
+
+def test_areas_of_the_worst_topics_need_a_quarter_of_two() -> None:
+    with pytest.raises(UsageError, match="8"):
+        unpaired_bootstrap([0.1, 0.2, 0.3], np.arange(12) / 12, summary="area")
+    # Systems whose worst topics differ, although their means do not.
+    even, uneven = np.full(40, 0.5), np.r_[np.zeros(10), np.full(30, 2 / 3)]
+    assert unpaired_bootstrap(even, uneven, summary="area", resamples=500).p < 0.05 < unpaired_bootstrap(even, uneven).p
+    assert permutation(even, uneven, summary="area", resamples=500).p < 0.05

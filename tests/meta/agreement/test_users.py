@@ -1,5 +1,6 @@
 """What users said against measures: peers are scipy and statsmodels, on the rows themselves."""
 
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -215,10 +216,38 @@ def test_what_a_model_cannot_be_fitted_to() -> None:
     with pytest.raises(UsageError, match="every rating is 3"):
         rating_model(UserRatings.of("uuvv", "1212", "abba", rating=[3, 3, 3, 3]))
     with pytest.raises(UsageError, match="no degrees of freedom are left for the error"):
+        rating_model(UserRatings.of("uuv", "121", "abb", rating=[1, 2, 4]))
+    with pytest.raises(UsageError, match="each user has one system, and each system one user"):
         rating_model(UserRatings.of("uv", "12", "ab", rating=[1, 2]))
     # A user with one rating is fine: the ratings of others tell the systems apart.
     ratings = UserRatings.of("uuuuvvvvw", "123412341", "ababbabaa", rating=[5, 2, 4, 3, 2, 5, 1, 3, 4])
     assert rating_model(ratings)["system"].df == 1
+
+
+def test_users_who_saw_one_system_each_are_nested_in_systems() -> None:
+    # Balanced: systems are tested against users, so F is that of an analysis of variance of the users' means.
+    rng = np.random.default_rng(4)
+    rows = [(f"u{u}", f"t{t}", "ab"[u % 2]) for u in range(8) for t in range(5)]
+    level = dict(zip([f"u{u}" for u in range(8)], rng.normal(size=8), strict=True))
+    values = [level[user] + (system == "b") + rng.normal(0, 0.3) for user, _, system in rows]
+    model = rating_model(UserRatings.of(*zip(*rows, strict=True), rating=values), interactions=())
+    means = np.array(values).reshape(8, 5).mean(axis=1)
+    peer = stats.f_oneway(means[0::2], means[1::2])
+    assert (model["system"].f, model["system"].p) == pytest.approx((peer.statistic, peer.pvalue))
+    assert "each user has one system, so user is nested in system" in model.notes
+
+
+def test_intervals_have_the_coverage_that_they_claim() -> None:
+    # tools/user_coverage.py has the whole study; here are 40 small ones.
+    script = runpy.run_path(str(Path(__file__).parents[3] / "tools" / "user_coverage.py"))
+    studies = [script["simulated_study"](np.random.default_rng(seed), users=12, topics=10) for seed in range(40)]
+    results = [user_agreement(scores, ratings, resamples=200) for scores, ratings in studies]
+    value, low, high = (np.stack([getattr(r, name)[:, 0, 0] for r in results]) for name in ("values", "low", "high"))
+    covered = ((low <= value.mean(axis=0)) & (value.mean(axis=0) <= high)).mean(axis=0)
+    assert covered.min() >= 0.82  # 95% − 3.8 standard errors of 40 studies
+    # They are not too wide either: much shorter ones would not cover.
+    half = 0.5 * (high - low) / 3
+    assert ((np.abs(value - value.mean(axis=0)) <= half).mean(axis=0) < 0.82).all()
 
 
 def test_systems_and_topics_without_scores() -> None:

@@ -6,26 +6,25 @@ if (location.protocol === "file:") {
       this.waiting = [];
       this.frame = document.createElement("iframe");
       this.frame.hidden = true;
-      window.addEventListener("message", (event) => {
-        if (event.source !== this.frame.contentWindow) return;
-        const message = new MessageEvent("message", { data: event.data });
+      this.frame.receive = (data) => {
+        const message = new MessageEvent("message", { data });
         this.dispatchEvent(message);
         if (this.onmessage) this.onmessage(message);
-      });
+      };
       this.frame.addEventListener("load", () => {
         const messages = this.waiting;
         this.waiting = null;
-        messages.forEach((message) => this.frame.contentWindow.postMessage(message, "*"));
+        messages.forEach((data) => this.postMessage(data));
       });
       const program = new URL(url, location.href).href;
       this.frame.srcdoc =
-        "<script>postMessage = (message) => parent.postMessage(message, '*')</" + "script>" +
+        "<script>postMessage = (data) => frameElement.receive(data)</" + "script>" +
         `<script src="${program}"></` + "script>";
       document.body.appendChild(this.frame);
     }
-    postMessage(message) {
-      if (this.waiting) this.waiting.push(message);
-      else this.frame.contentWindow.postMessage(message, "*");
+    postMessage(data) {
+      if (this.waiting) this.waiting.push(data);
+      else this.frame.contentWindow.dispatchEvent(new MessageEvent("message", { data }));
     }
     terminate() {
       this.frame.remove();

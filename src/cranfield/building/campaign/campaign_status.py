@@ -15,6 +15,8 @@ from cranfield.table import Table
 from cranfield.text import counted
 from cranfield.types import Index64
 
+PLURALS = {"document": "documents", "pair of lists": "pairs of lists"}
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CampaignStatus(Record):
@@ -26,7 +28,7 @@ class CampaignStatus(Record):
     phase: str
     topics: int
     pool: int
-    """Documents of the pool."""
+    """The documents of the pool; in the mode preferences, the pairs of lists to compare."""
     wanted: int
     judged: int
     """Judgments that are wanted in all, and those that are made."""
@@ -39,6 +41,8 @@ class CampaignStatus(Record):
     last: tuple[str, ...]
     """The tag of the last submission."""
     notes: tuple[str, ...] = ()
+    pooled: str = "document"
+    """What the pool holds: documents, or pairs of lists."""
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """team, state, submitted, counting, refused, last run."""
@@ -54,7 +58,8 @@ class CampaignStatus(Record):
     def table(self) -> Table:
         """A row per team, and lines about the whole."""
         table = super().table()
-        judged = f"{self.judged:,} of {counted(self.wanted, 'judgment')} of {counted(self.pool, 'document')}"
+        pool = counted(self.pool, self.pooled, PLURALS[self.pooled])
+        judged = f"{self.judged:,} of {counted(self.wanted, 'judgment')} of {pool}"
         return Table(table.columns, table.rows, self.name, (f"phase: {self.phase}", judged, *self.notes))
 
 
@@ -79,4 +84,5 @@ def campaign_status(campaign: Campaign) -> CampaignStatus:
         np.array([refused.count(team.name) for team in teams], dtype=np.int64),
         tuple(of[team.name][-1].tag if of[team.name] else "" for team in teams),
         (closed,) if closed else (),
+        "pair of lists" if campaign.config.mode == "preferences" else "document",
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,9 +12,8 @@ import numpy as np
 
 from cranfield import _core
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.joined_runs import distinct_names, each_run
-from cranfield.building.pools.pooled_lists import read_each
-from cranfield.errors import UsageError
+from cranfield.building.pools.pooled_lists import pooled_documents
+from cranfield.collection.accepted_inputs import RunsLike
 from cranfield.types import Array, Index64, Progress
 
 
@@ -42,29 +40,16 @@ class RetrievedLists:
     pooled: _core.PooledDocuments
 
     @staticmethod
-    def of(runs: Any, *, depth: int | None, options: JoinOptions, progress: Progress | None = None) -> RetrievedLists:
+    def of(
+        runs: RunsLike, *, depth: int | None, options: JoinOptions, progress: Progress | None = None
+    ) -> RetrievedLists:
         """The lists of anything that `evaluate` takes, down to `depth`."""
-        reading: dict[str, Any] = {
-            "on_duplicate": options.on_duplicate, "split_tags": options.split_tags, "format": options.format,
-        }  # fmt: skip
-        pooled = _core.PooledDocuments()
-        names, paths, threads = [], [], options.threads or os.cpu_count() or 1
-        sources = each_run(runs)
-        for number, together in enumerate(read_each(sources, reading, threads)):
-            for run in together:
-                try:
-                    pooled.add(run.table, options.order or "score", options.precision == 32, depth or 0, threads, True)
-                except ValueError as error:
-                    raise UsageError(f"{run.path or run.name}: {error}") from None
-                names.append(run.name)
-                paths.append(run.path or "")
-            if progress is not None:
-                progress(number + 1, len(sources))
+        pooled, names, paths = pooled_documents(runs, depth, options, progress, scores=True)
         documents = pooled.documents()
         start = documents.list_start.astype(np.int64)
         list_topic, list_start = pooled.list_topic.astype(np.int64), pooled.list_start.astype(np.int64)
         return RetrievedLists(
-            topics=tuple(documents.topics), runs=tuple(distinct_names(names, paths)), paths=tuple(paths),
+            topics=tuple(documents.topics), runs=names, paths=paths,
             list_run=pooled.list_run.astype(np.int64), list_topic=list_topic, list_start=list_start,
             document=pooled.document.astype(np.int64) + np.repeat(start[list_topic], np.diff(list_start)),
             score=pooled.score, start=start, pooled=pooled,

@@ -16,6 +16,7 @@ from cranfield import _core, check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.joined_runs import distinct_names, each_run
 from cranfield.assessed.segments import segment_starts, starts_of
+from cranfield.collection.accepted_inputs import RunsLike
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.errors import UsageError
@@ -51,7 +52,7 @@ class PooledLists:
 
     @staticmethod
     def of(
-        runs: Any,
+        runs: RunsLike,
         *,
         depth: int | None = 100,
         topics: Iterable[str] | None = None,
@@ -67,26 +68,10 @@ class PooledLists:
         ['a', 'c', 'b']
         """
         check.whole("", depth=depth)
-        options = options or JoinOptions()
-        reading: dict[str, Any] = {
-            "on_duplicate": options.on_duplicate, "split_tags": options.split_tags, "format": options.format,
-        }  # fmt: skip
-        pooled = _core.PooledDocuments()
-        names, paths, threads = [], [], options.threads or os.cpu_count() or 1
-        sources = each_run(runs)
-        for number, together in enumerate(read_each(sources, reading, threads)):
-            for run in together:
-                try:
-                    pooled.add(run.table, options.order or "score", options.precision == 32, depth or 0, threads)
-                except ValueError as error:
-                    raise UsageError(f"{run.path or run.name}: {error}") from None
-                names.append(run.name)
-                paths.append(run.path or "")
-            if progress is not None:
-                progress(number + 1, len(sources))
+        pooled, names, _ = pooled_documents(runs, depth, options or JoinOptions(), progress)
         if not names:
             raise UsageError("no runs given")
-        lists = _numbered(pooled, tuple(distinct_names(names, paths)))
+        lists = _numbered(pooled, names)
         if not lists.size:
             raise UsageError(f"{counted(len(names), 'run')} without any document: {listed(lists.runs)}")
         if topics is not None:
@@ -243,6 +228,29 @@ class PooledLists:
                     f"{counted(len(names), 'run')} retrieve the same documents in the same order, as deep as they are "
                     f"pooled: {listed(names)}; methods that count runs count them all"
                 )
+
+
+def pooled_documents(
+    runs: RunsLike, depth: int | None, options: JoinOptions, progress: Progress | None, *, scores: bool = False
+) -> tuple[_core.PooledDocuments, tuple[str, ...], tuple[str, ...]]:
+    """The first `depth` documents of every list, with or without `scores`, and the names and files of the runs."""
+    reading = {"on_duplicate": options.on_duplicate, "split_tags": options.split_tags, "format": options.format}
+    pooled = _core.PooledDocuments()
+    names: list[str] = []
+    paths: list[str] = []
+    threads = options.threads or os.cpu_count() or 1
+    sources = each_run(runs)
+    for number, together in enumerate(read_each(sources, reading, threads)):
+        for run in together:
+            try:
+                pooled.add(run.table, options.order or "score", options.precision == 32, depth or 0, threads, scores)
+            except ValueError as error:
+                raise UsageError(f"{run.path or run.name}: {error}") from None
+            names.append(run.name)
+            paths.append(run.path or "")
+        if progress is not None:
+            progress(number + 1, len(sources))
+    return pooled, tuple(distinct_names(names, paths)), tuple(paths)
 
 
 def read_each(

@@ -7,7 +7,7 @@ from cranfield.cli.declare import READING, argument, option
 from cranfield.cli.printing import Printing
 
 
-class ShardVerb(options.Sized, Printing):
+class ShardVerb(options.Detected, Printing):
     """Cut a collection of documents into random parts (shards), and write the part of each file to a folder.
 
     The files are qrels, runs and lists of document ids, one in each line; the kind is detected. FOLDER/shard1/bm25.run
@@ -36,14 +36,6 @@ cranfield shard docids.txt qrels.txt runs/*.run --shards 5 --repeat 10 --seed 1 
     ids: list[str] | None = option(
         "--ids FILE", "A list of document ids, if its kind is not detected. May be repeated.", group=READING, reads=True
     )
-    qrels: list[str] | None = option(
-        "--qrels FILE", "A file of judgments, if its kind is not detected. May be repeated.", group=READING, reads=True,
-        solves="kinds=",
-    )  # fmt: skip
-    runs: list[str] | None = option(
-        "--runs, --run FILE", "A run, if its kind is not detected. May be repeated.", group=READING, reads=True,
-        solves="kinds=",
-    )  # fmt: skip
 
     def given(self) -> bool:
         return bool(self.files or self.ids or self.qrels or self.runs)
@@ -52,11 +44,7 @@ cranfield shard docids.txt qrels.txt runs/*.run --shards 5 --repeat 10 --seed 1 
         from cranfield.building.shard_files import is_id_list, shard_files
         from cranfield.collection.source import expand
 
-        kinds = {
-            path: kind
-            for kind, paths in {"qrels": self.qrels, "run": self.runs}.items()
-            for path in expand(paths or [])
-        }
+        kinds = self.kinds()
         named = expand(self.files or [])
         ids = [*expand(self.ids or []), *(path for path in named if path not in kinds and is_id_list(path))]
         rest = [path for path in dict.fromkeys([*kinds, *named]) if path not in ids]

@@ -8,7 +8,7 @@ from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
 
-class SplitVerb(options.Sized, Printing):
+class SplitVerb(options.Detected, Printing):
     """Split the topics of a collection into parts, and write the part of each file to a folder of its own.
 
     The files are topics, qrels and runs. FOLDER/train/qrels.txt has the judgments of the topics of the part train, and
@@ -46,14 +46,6 @@ cranfield split new.run --folder parts --assigned parts/split.tsv
         "--topics FILE", "A file of topics, if its kind is not detected. May be repeated.", group=READING, reads=True,
         solves="kinds=",
     )  # fmt: skip
-    qrels: list[str] | None = option(
-        "--qrels FILE", "A file of judgments, if its kind is not detected. May be repeated.", group=READING, reads=True,
-        solves="kinds=",
-    )  # fmt: skip
-    runs: list[str] | None = option(
-        "--runs, --run FILE", "A run, if its kind is not detected. May be repeated.", group=READING, reads=True,
-        solves="kinds=",
-    )  # fmt: skip
 
     def given(self) -> bool:
         return bool(self.files or self.topics or self.qrels or self.runs)
@@ -62,11 +54,7 @@ cranfield split new.run --folder parts --assigned parts/split.tsv
         from cranfield.building.topic_sets.split_files import split_files
         from cranfield.collection.source import expand
 
-        kinds = {
-            path: kind
-            for kind, paths in {"topics": self.topics, "qrels": self.qrels, "run": self.runs}.items()
-            for path in expand(paths or [])
-        }
+        kinds = self.kinds(topics=self.topics)
         split = split_files(
             list(dict.fromkeys([*kinds, *expand(self.files or [])])),
             self.folder,

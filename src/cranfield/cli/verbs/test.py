@@ -30,6 +30,7 @@ cranfield test qrels.txt runs/*.run -m AP --test tost --margin 0.02
 cranfield test --sample --test bayesian-t --rope 0.02  # try it on the bundled sample collection
 cranfield test qrels.txt runs/*.run -m AP --test one-sample-t --value 0.3 --alternative greater
 cranfield test qrels.txt a.run b.run -m AP --test documents --per-topic
+cranfield test qrels.txt runs/*.run -m AP --test unpaired-bootstrap --statistic gmean  # do runs differ in GMAP?
 cranfield test --scores old.csv --scores new.csv --collections --test unpaired-t --standardise z
 """
 
@@ -38,6 +39,13 @@ cranfield test --scores old.csv --scores new.csv --collections --test unpaired-t
     value: float | None = option("--value X", "one-sample-t: the number to compare means with.", solves="value=")
     margin: float | None = option("--margin D", "tost: the largest difference that does not matter.", solves="margin=")
     rope: float | None = option("--rope D", "Bayesian: runs that differ by at most D count as equal; default: 0.01.")
+    statistic: str | None = option(
+        "--statistic NAME",
+        "unpaired-bootstrap, unpaired-permutation: what to compare, {names} (geometric mean; area under the mean of "
+        "the x worst topics, down to a quarter of them); default: mean.",
+        names="comparison.methods.unpaired_resampling:SUMMARIES",
+        group=MORE,
+    )
     collections: bool = flag(
         "--collections", "Compare each run between two files of --scores; the topics may be different."
     )
@@ -80,7 +88,12 @@ cranfield test --scores old.csv --scores new.csv --collections --test unpaired-t
     def _check_documents(self) -> None:
         if self.scores:
             raise UsageError("--test documents resamples documents; give judgments and runs, not --scores")
-        not_used = ("--value", self.value), ("--margin", self.margin), ("--rope", self.rope)
+        not_used = (
+            ("--value", self.value),
+            ("--margin", self.margin),
+            ("--rope", self.rope),
+            ("--statistic", self.statistic),
+        )
         rescaled = ("--standardise", self.standardise), ("--transform", self.transform)
         for name, value in (*not_used, *rescaled, ("--collections", self.collections or None)):
             if value is not None:
@@ -127,7 +140,7 @@ cranfield test --scores old.csv --scores new.csv --collections --test unpaired-t
             result = apply_test(
                 data,
                 **self.values("test", "baseline", "correction", "alpha", "alternative", "value", "margin", "rope"),
-                **self.values("seed"),
+                **self.values("seed", "statistic"),
                 resamples=self.resamples or 10_000,
                 progress=progress,
             )

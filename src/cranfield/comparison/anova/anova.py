@@ -292,11 +292,14 @@ def fitted(
             f"{', '.join(term.name for term in model.terms)}); leave out an interaction, or add topics"
         )
     notes = list(layout.notes)
-    confounded = [term.name for term, df in zip(model.terms, sums.df, strict=True) if df < 1]
+    confounded: list[str] = []
+    while not all(df > 0 for df in sums.df):  # one at a time, the last first: without it, another may be estimable
+        last = [term for term, df in zip(model.terms, sums.df, strict=True) if df < 1][-1]
+        confounded.insert(0, last.name)
+        model = Model(layout, tuple(term for term in model.terms if term is not last))
+        sums = model.sums(type)
     if confounded:
         notes.append(f"left out, because other terms explain the same: {', '.join(confounded)}")
-        model = Model(layout, tuple(term for term, df in zip(model.terms, sums.df, strict=True) if df > 0))
-        sums = model.sums(type)
     return model, sums, notes
 
 

@@ -233,17 +233,26 @@ def mixed(
     names = tuple(dict.fromkeys(layout.factor(name).name for name in ([random] if isinstance(random, str) else random)))
     if not names:
         raise UsageError("random == (), must name a factor, such as 'topic'")
+    own = _nested_by_design(layout, names)
+    if own:
+        layout = layout_for(data, measure, factors, across, {**(nested or {}), **own}, classes, value, nan)
     model, sums, notes = fitted(layout, interactions)
+    notes += [f"each {inner} has one {outer}, so {inner} is nested in {outer}" for inner, outer in own.items()]
     if sums.error_ss <= 1e-13 * sums.total_ss + 1e-28 * float(layout.values @ layout.values):
         raise UsageError(f"{layout.measure}: the terms explain every score, so there is no error variance to estimate")
     chosen = [term for term in model.terms if term.sampled or term.factors & set(names)]
     kept = [term for term in model.terms if term not in chosen]
+    if not chosen:
+        raise UsageError(
+            f"{layout.measure}: no random term is left, because other terms explain the same as {listed(names)}; leave "
+            "out another factor"
+        )
     reml = _Reml.of(layout, [term.factors for term in kept], {term.name: term.factors for term in chosen})
     df = dict(zip((term.name for term in model.terms), sums.df, strict=True)) | {ERROR: sums.error_df}
     if not _converged(reml.equations, layout.n, reml.deviations):
         notes.append(
             "the variances did not converge, so tests and intervals are not reliable; leave out a random factor or an "
-            "interaction, or add scores"
+            "interaction, add scores, or standardise scores whose topics differ far more than their systems"
         )
     zero = [name for name, ratio in reml.ratios.items() if ratio == 0.0]
     if zero:
@@ -255,6 +264,26 @@ def mixed(
     components = tuple(Component(name, df[name], value, value / whole) for name, value in variances.items())
     tests = tuple(_test(term, kept, reml, df, type) for term in kept)
     return MixedAnova(tests, components, layout.measure, names, model, tuple(notes), _reml=reml, _df=df)
+
+
+def _nested_by_design(layout: Layout, random: Sequence[str]) -> dict[str, str]:
+    """The random factors each of whose levels has one level of another factor, such as users who saw one system."""
+    nested: dict[str, str] = {}
+    for inner in random:
+        if layout.factor(inner).parents or any(inner in factor.parents for factor in layout.factors.values()):
+            continue
+        size = layout.cells(frozenset({inner}))[1]
+        for outer, factor in layout.factors.items():
+            if outer == inner or factor.parents or layout.cells(frozenset({inner, outer}))[1] > size:
+                continue
+            if layout.cells(frozenset({outer}))[1] == size:
+                raise UsageError(
+                    f"{layout.measure}: each {inner} has one {outer}, and each {outer} one {inner}, so their effects "
+                    "cannot be told apart; leave out one of them"
+                )
+            nested[inner] = outer
+            break
+    return nested
 
 
 def _test(term: Term, kept: Sequence[Term], reml: _Reml, df: Mapping[str, int], type: str) -> FixedTest:

@@ -19,10 +19,14 @@ from cranfield.comparison.effects import effect_of_samples
 from cranfield.comparison.methods.t import welch_interval
 from cranfield.comparison.resampling import TIE, Resampling, check_resampling, p_of, resample, threads_of
 from cranfield.comparison.test_result import Interval, TestResult, check_settings
-from cranfield.scores.summary import GMEAN_FLOOR
+from cranfield.scores.summary import GMEAN_FLOOR, area_of_worst
 from cranfield.types import Array, Progress
 
-SUMMARIES = ("mean", "gmean", "median")
+SUMMARIES = ("mean", "gmean", "median", "area")
+SOURCES = ("pool", "own", "deal")
+"""Where resamples come from: all scores, those of each sample, or all scores dealt out to two samples."""
+LEAST_FOR_AREA = 8
+"""A quarter of fewer scores is less than 2."""
 MOST_EXACT = 2**20
 """Up to this many ways to divide the scores into two samples are all counted."""
 _BLOCK = 2_000_000
@@ -44,13 +48,14 @@ def unpaired_bootstrap(
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> TestResult:
-    r"""Do two independent samples differ in their mean, geometric mean or median?
+    r"""Do two independent samples differ in their mean, geometric mean, median, or area of the worst?
 
     .. math:: \hat d = M(x) - M(y) \qquad p = \frac{1 + |\{b : |M(x^{*b}) - M(y^{*b})| \ge |\hat d|\}|}{1 + B}
 
     Under the null hypothesis both samples come from one distribution, so x* and y* are drawn with replacement from all
     scores together. The interval of the difference is the percentile bootstrap, with x* drawn from x and y* from y. The
-    geometric mean replaces scores below 0.00001 by 0.00001, as trec_eval does.
+    geometric mean replaces scores below 0.00001 by 0.00001, as trec_eval does; `area` is the area under the mean of the
+    x worst topics, down to a quarter of them (`cranfield.scores.summary.area_of_worst`).
 
     References: Efron & Tibshirani, An Introduction to the Bootstrap, 1993; Sakai, SIGIR 2006 (Sakai 2014 Fig. 13-14)
 
@@ -147,6 +152,8 @@ class _Samples:
     def of(who: str, pair: Pair, summary: str, alternative: str, level: float) -> _Samples:
         check.one_of(who, SUMMARIES, summary=summary)
         check_settings(who, alternative, level)
+        if summary == "area":
+            check_topics(min(len(pair.x), len(pair.y)), LEAST_FOR_AREA, f"{who} of areas")
         check_topics(len(pair.x) + len(pair.y), 3, f"{who} of both samples together")
         scores = np.concatenate([pair.x, pair.y])
         entries = np.log(np.maximum(scores, GMEAN_FLOOR)) if summary == "gmean" else scores
@@ -166,10 +173,23 @@ class _Samples:
         return min(8192, max(64, 20_000_000 // len(self.entries)))
 
     def draw(self, source: str, seed: int, begin: int, end: int, threads: int | None) -> Array:
-        """The differences of resamples begin to end."""
+        """The differences of resamples begin to end; blocks of resamples always begin at the same numbers."""
+        if self.summary == "area":
+            return self._draw_areas(np.random.default_rng((seed, SOURCES.index(source), begin)), source, end - begin)
         return _core.two_sample_differences(
             self.entries, self.n, source, self.summary, seed, begin, end, threads_of(threads)
         )
+
+    def _draw_areas(self, rng: np.random.Generator, source: str, count: int) -> Array:
+        total, n = len(self.entries), self.n
+        if source == "deal":
+            drawn = rng.permuted(np.tile(np.arange(total), (count, 1)), axis=1)
+        elif source == "pool":
+            drawn = rng.integers(total, size=(count, total))
+        else:
+            drawn = np.hstack([rng.integers(n, size=(count, n)), rng.integers(n, total, size=(count, total - n))])
+        scores = self.entries[drawn]
+        return np.asarray(_summary(scores[:, :n], "area") - _summary(scores[:, n:], "area"))
 
     def hits(self, differences: Array) -> int:
         """The number of differences that are at least as extreme as the observed one."""
@@ -201,7 +221,7 @@ class _Samples:
         if np.ptp(np.concatenate([x, y])) == 0:
             notes = (*notes, "all scores are the same: the effect is 0 and p = 1")
         name = f"difference of {self.summary}s"
-        needs = None if self.summary == "median" else MEANS
+        needs = None if self.summary == "median" else MEANS  # an area is a sum of means
         return TestResult(
             test=test,
             statistic_name=name,
@@ -223,6 +243,8 @@ class _Samples:
 
 def _summary(entries: Array, summary: str) -> Array:
     """The summary along the last axis; for the geometric mean, entries are logarithms."""
+    if summary == "area":
+        return area_of_worst(entries)
     if summary == "median":
         return np.asarray(np.median(entries, axis=-1))
     mean = entries.mean(axis=-1)

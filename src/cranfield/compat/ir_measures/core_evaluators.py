@@ -176,7 +176,7 @@ def _run_of(run: Any) -> Run | dict[Any, Any]:
 
 
 def _joined_rows(judged: _core.Judged, run: Any) -> tuple[_core.Joined, Index] | None:
-    """The join of named tuples or of a pandas frame, without a table of the run in between.
+    """The join of named tuples or of a frame of pandas or polars, without a table of the run in between.
 
     None: another kind of run, or something is unusual, and the longer way explains it or accepts it.
     """
@@ -186,8 +186,13 @@ def _joined_rows(judged: _core.Judged, run: Any) -> tuple[_core.Joined, Index] |
     if isinstance(run, list):
         topic, doc, score = map(names.index, ScoredDoc._fields)
         return _core.join_tuples(judged, run, topic, doc, score, single_precision=True)
-    if not hasattr(run, "itertuples") or len(set(names)) < len(names) or run["score"].dtype.kind not in "fiu":
+    if hasattr(run, "iter_rows"):  # polars; a lazy frame has no rows yet
+        if not run["score"].dtype.is_numeric() or run["score"].dtype.is_decimal():
+            return None
+        scores = run["score"].cast(float).fill_null(np.nan).to_numpy()
+    elif hasattr(run, "itertuples") and len(set(names)) == len(names) and run["score"].dtype.kind in "fiu":
+        scores = run["score"].to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
         return None
-    scores = run["score"].to_numpy(dtype=np.float64, na_value=np.nan)
-    topics, docs = run["query_id"].tolist(), run["doc_id"].tolist()
+    topics, docs = (run[name].to_list() for name in ("query_id", "doc_id"))
     return _core.join_columns(judged, topics, docs, np.ascontiguousarray(scores), single_precision=True)

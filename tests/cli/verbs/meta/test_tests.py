@@ -48,3 +48,10 @@ def test_several_sizes_and_the_best_test_of_each(cranfield: Cranfield) -> None:
     assert [row.split(",")[:2] for row in rows[1:5]] == [["AP", "8"], ["AP", "16"], ["RR", "8"], ["RR", "16"]]
     rows = cranfield(*command, "--show", "agreement", "-f", "csv").out.splitlines()
     assert rows[1].startswith("AP,23,t,sign,")
+
+
+def test_test_tests_is_another_name(cranfield: Cranfield) -> None:
+    words = ["--sample", "-m", "AP", "--test", "t", "--simulations", "50", "-f", "csv"]
+    named = cranfield("meta", "test-tests", *words)
+    assert named.out == cranfield("meta", "tests", *words).out
+    assert named.out.count("\n") >= 2

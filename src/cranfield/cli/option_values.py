@@ -1,0 +1,109 @@
+"""The values of options: what a word of the command line stands for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from cranfield.errors import UsageError
+
+
+def bytes_of(text: str) -> int:
+    """The value of `--max-size`.
+
+    >>> bytes_of("20G"), bytes_of("1.5k"), bytes_of("100")
+    (21474836480, 1536, 100)
+    """
+    size = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)B?", text.strip().upper())
+    if size is None:
+        raise UsageError(f"--max-size {text}: expected a number of bytes, such as 500M or 20G")
+    return int(float(size[1]) * 1024 ** (" KMGT".index(size[2]) if size[2] else 0))
+
+
+def assumed_length(text: str | None) -> float | str | None:
+    """The value of `--missing-length`.
+
+    >>> assumed_length("500"), assumed_length("mean")
+    (500.0, 'mean')
+    """
+    return float(text) if text is not None and re.fullmatch(r"\d+(\.\d*)?", text) else text
+
+
+def columns_of(text: str | None) -> dict[str, str]:
+    """The value of `--columns`.
+
+    >>> columns_of("topic=search term, doc=sku")
+    {'topic': 'search term', 'doc': 'sku'}
+    """
+    columns: dict[str, str] = {}
+    for pair in (text or "").split(",") if text else ():
+        role, sign, name = (part.strip() for part in pair.partition("="))
+        if not (role and sign and name):
+            raise UsageError(f"--columns {text}: expected roles and columns, such as topic=search_term,doc=sku")
+        if role in columns:
+            raise UsageError(f"--columns {text}: {role} is given twice")
+        columns[role] = name
+    return columns
+
+
+def baseline_file(runs: list[str] | None, baseline: str | None) -> tuple[list[str] | None, str | None]:
+    """The runs and the name of the baseline, if `--baseline` is a file or NAME=FILE instead of a name.
+
+    >>> baseline_file(["a.run", "b.run"], "a")
+    (['a.run', 'b.run'], 'a')
+    """
+    import os
+
+    from cranfield.collection.source import named_paths, stem
+
+    if baseline is None or runs is None:
+        return runs, baseline
+    is_file = os.path.isfile(baseline)
+    if not is_file and not ("=" in baseline and os.path.isfile(baseline.partition("=")[2])):
+        return runs, baseline
+    (name, path), *_ = named_paths([baseline])
+    name = name or stem(path)
+    others = [run for run in runs if not (os.path.exists(run) and os.path.samefile(run, path))]
+    return [*others, f"{name}={path}"], name
+
+
+def named_files(texts: Iterable[str] | None) -> dict[str, str] | None:
+    """The values of `--dimension`.
+
+    >>> named_files(["credibility=cred.qrels"])
+    {'credibility': 'cred.qrels'}
+    """
+    files: dict[str, str] = {}
+    for text in texts or ():
+        name, sign, path = text.partition("=")
+        if not (name and sign and path):
+            raise UsageError(f"--dimension {text}: expected a name and a file, such as credibility=FILE")
+        if name in files:
+            raise UsageError(f"--dimension {name}: given twice, as {files[name]} and {path}")
+        files[name] = path
+    return files or None
+
+
+def numbers(label: str, text: str | None) -> list[float] | None:
+    """Numbers separated by commas or blanks; None if the option was not given.
+
+    >>> numbers("--rates", "0.5,0.1")
+    [0.5, 0.1]
+    """
+    if text is None:
+        return None
+    try:
+        values = [float(word) for word in text.replace(",", " ").split()]
+    except ValueError:
+        values = []
+    if not values:
+        raise UsageError(f"{label} {text}: expected numbers separated by commas")
+    return values
+
+
+def whole_numbers(label: str, text: str | None) -> list[int] | None:
+    """As `numbers`, for whole numbers from 1 on."""
+    values = numbers(label, text)
+    if any(value < 1 or value != int(value) for value in values or ()):
+        raise UsageError(f"{label} {text}: expected whole numbers from 1 on, separated by commas")
+    return None if values is None else [int(value) for value in values]

@@ -1,0 +1,233 @@
+"""The documentation site: one command builds it, everything has a page, and nothing is loaded from elsewhere."""
+
+from __future__ import annotations
+
+import functools
+import html
+import re
+import shutil
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cranfield.building.merging import known_merging_methods
+from cranfield.cli import GROUPS, STAND_INS, every_verb
+from cranfield.cli.verb_measures import verb_pages
+from cranfield.comparison.registry import known_tests
+from cranfield.measures.families import by_family
+from cranfield.online.clicks.click_kinds import known_click_models
+from cranfield.online.log_measures import known_online
+from cranfield.report import figures
+
+ROOT = Path(__file__).parent.parent
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+pytestmark = pytest.mark.xdist_group("site")  # the site is built once, by one worker
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on this machine: apt-get install chromium")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    command = [sys.executable, str(ROOT / "tools" / "make_site.py"), "--output", str(folder / "site")]
+    command += ["--pages", str(folder / "pages")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder / "site"
+
+
+def titles(folder: Path) -> list[str]:
+    """The first headings of the pages in a folder, without that of the index."""
+    pages = [path for path in folder.glob("*.html") if path.name != "index.html"]
+    headings = [re.search(r"<h1[^>]*>(.*?)<a class=\"headerlink\"", path.read_text("utf-8")) for path in pages]
+    return sorted(html.unescape(heading[1]) for heading in headings if heading)
+
+
+def test_every_entry_of_the_registries_has_a_page(site: Path) -> None:
+    reference = site / "reference"
+    measures = [kind.name for kinds in by_family().values() for kind in kinds]
+    assert titles(reference / "measures") == sorted([*measures, *(page.name for page in verb_pages())])
+    assert titles(reference / "tests") == sorted(known_tests())
+    assert titles(reference / "merging") == sorted(known_merging_methods())
+    assert titles(reference / "online") == sorted(known_online())
+    assert titles(reference / "clicks") == sorted(known_click_models())
+    verbs = [*every_verb(), *GROUPS, *STAND_INS]
+    assert titles(reference / "commands") == sorted(f"cranfield {verb}" for verb in verbs)
+
+
+def test_measures_have_a_formula_and_a_picture_or_say_why_not(site: Path) -> None:
+    without = {"NumRel", "ideal_dcg"}
+    for kind in (kind for kinds in by_family().values() for kind in kinds):
+        (path,) = (page for page in (site / "reference" / "measures").glob("*.html") if is_page_of(kind.name, page))
+        text = path.read_text("utf-8")
+        assert ("<math" in text) == (".. math::" in (kind.__doc__ or "")), kind.name
+        pictures = re.findall(r'<img [^>]*src="([^"]*)"', text)
+        assert len(pictures) == (kind.name not in without), kind.name
+        assert all((path.parent / picture).resolve().is_file() for picture in pictures)
+        assert ("There is no picture" in text) == (kind.name in without), kind.name
+
+
+def is_page_of(measure: str, page: Path) -> bool:
+    """Is this the page of a measure of ranked lists? F is also a measure of answers."""
+    text = page.read_text("utf-8")
+    return f'>{html.escape(measure)}<a class="headerlink"' in text and "<code>cranfield eval</code>" in text
+
+
+def test_the_gallery_has_every_figure(site: Path) -> None:
+    text = (site / "gallery.html").read_text("utf-8")
+    for name in figures.__all__:
+        if name.startswith("describe_"):
+            assert f"pictures/gallery/{name}.svg" in text
+            assert (site / "pictures" / "gallery" / f"{name}.svg").read_text("utf-8").startswith("<svg")
+
+
+def test_every_page_of_the_documentation_is_in_the_navigation(site: Path) -> None:
+    """mkdocs warns of pages that are not, and warnings stop the build; this looks for pages that were not copied."""
+    for path in (ROOT / "docs").rglob("*.md"):
+        name = path.relative_to(ROOT / "docs").with_suffix(".html").as_posix()
+        name = "guides.html" if name == "README.html" else name.replace("README.html", "index.html")
+        assert (site / name).is_file()
+
+
+class Loaded(HTMLParser):
+    """The addresses that a browser loads by itself to show a page; links are not among them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if value and (name in ("src", "srcset", "data", "poster") or (tag == "link" and name == "href")):
+                self.addresses.append(value)
+            if value and name == "style":
+                self.addresses += re.findall(r"url\(([^)]*)\)", value)
+
+
+def test_nothing_is_loaded_from_another_server(site: Path) -> None:
+    pages = [*site.rglob("*.html")]
+    assert len(pages) > 300
+    for page in pages:
+        parser = Loaded()
+        parser.feed(page.read_text("utf-8"))
+        assert parser.addresses, page  # at least the style
+        assert not [address for address in parser.addresses if re.match(r"(?:\w+:)?//", address)], page
+    for style in site.rglob("*.css"):
+        assert not re.findall(r"url\([\"']?(?:https?:)?//", style.read_text("utf-8")), style
+    for picture in site.rglob("*.svg"):
+        assert not re.findall(r"(?:href|src)=[\"']https?:", picture.read_text("utf-8")), picture
+
+
+def test_a_broken_link_stops_the_build(tmp_path: Path) -> None:
+    sys.path.insert(0, str(ROOT / "tools"))
+    try:
+        from make_site import build  # type: ignore[import-not-found]
+    finally:
+        sys.path.pop(0)
+    (tmp_path / "pages" / "static").mkdir(parents=True)
+    (tmp_path / "pages" / "index.md").write_text("# Start\n\n[away](nowhere.md)\n")
+    with pytest.raises(SystemExit, match="the site was not built"):
+        build(tmp_path / "pages", tmp_path / "site", [{"Start": "index.md"}])
+
+
+# -- in a browser
+
+WALK = (
+    "index.html", "guides.html", "compare.html", "measures.html", "gallery.html", "reference/measures/index.html",
+    "reference/measures/ndcg.html", "reference/measures/alpha-ndcg.html", "reference/tests/index.html",
+    "reference/commands/eval.html", "reference/python/cranfield.html", "coming_from/trec_eval.html",
+)  # fmt: skip
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture(scope="module")
+def address(site: Path) -> Iterator[str]:
+    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(site)))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as driver:
+        launched = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
+        yield launched
+        launched.close()
+
+
+def watched_page(browser: Any, allowed: str, **options: Any) -> tuple[Any, list[str]]:
+    """A page without a network beyond `allowed`, and the list of what goes wrong on it."""
+    context = browser.new_context(**options)
+    problems: list[str] = []
+
+    def decide(route: Any) -> None:
+        if route.request.url.startswith((allowed, "data:", "blob:")):
+            route.continue_()
+        else:
+            problems.append(f"request to {route.request.url}")
+            route.abort()
+
+    context.route("**/*", decide)
+    page = context.new_page()
+    page.on("console", lambda message: problems.append(message.text) if message.type in ("error", "warning") else None)
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    page.on("response", lambda response: problems.append(response.url) if response.status >= 400 else None)
+    return page, problems
+
+
+def search_for(page: Any, words: str) -> str:
+    """Type into the search box; return the address of the first result."""
+    page.locator("input.md-search__input").click()
+    page.keyboard.type(words)
+    found = page.locator(".md-search-result__item a.md-search-result__link").first
+    found.wait_for(state="visible", timeout=30_000)
+    return str(found.get_attribute("href"))
+
+
+@needs_chromium
+@pytest.mark.parametrize("how", ["server", "disk"])
+def test_pages_load_and_the_search_finds_a_measure_without_a_network(
+    site: Path, browser: Any, request: pytest.FixtureRequest, how: str
+) -> None:
+    start = request.getfixturevalue("address") if how == "server" else f"{site.as_uri()}/"
+    page, problems = watched_page(browser, start)
+    for name in WALK:
+        page.goto(start + name)
+        assert page.locator("h1").first.is_visible()
+        broken = page.evaluate("[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)")
+        assert broken == [], name
+    page.goto(start + "index.html")
+    assert "reference/measures/ndcg.html" in search_for(page, "nDCG")
+    assert problems == []
+    page.context.close()
+
+
+@needs_chromium
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_formulas_are_drawn_and_nothing_is_wider_than_a_phone(address: str, browser: Any, scheme: str) -> None:
+    options = {"viewport": {"width": 390, "height": 800}, "color_scheme": scheme}
+    page, problems = watched_page(browser, address, **options)
+    for name in ("index.html", "reference/measures/ndcg.html", "reference/commands/eval.html", "gallery.html"):
+        page.goto(address + name)
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390, name
+    page.goto(address + "reference/measures/ndcg.html")
+    formula = page.locator("math[display=block]").first.bounding_box()
+    assert formula["height"] > 30  # a fraction is higher than a line
+    dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (dark == "rgb(255, 255, 255)") == (scheme == "light"), dark
+    assert problems == []
+    page.context.close()

@@ -1,0 +1,257 @@
+"""The Python that makes each figure of the gallery. It runs in the folder of the gallery's files, after `START`."""
+
+from __future__ import annotations
+
+START = """\
+import cranfield as cf
+from cranfield.report import figures
+
+sample = cf.sample()
+scores = cf.evaluate(sample.qrels, sample.runs, ["AP", "nDCG@10", "RR"])
+"""
+PYTHON = {
+    "describe_boxes": """\
+figure = figures.describe_boxes(scores["AP"])
+""",
+    "describe_curves": """\
+lists = cf.join(sample.qrels, sample.runs)
+figure = figures.describe_curves(cf.interpolated_precision(lists))
+""",
+    "describe_precision_recall": """\
+curves = {run: cf.precision_recall(lists, run, "101") for run in lists.runs}
+figure = figures.describe_precision_recall(curves, topic="101")
+""",
+    "describe_topics": """\
+figure = figures.describe_topics(cf.topic_sheet(scores["AP"], run="bm25"))
+""",
+    "describe_diversity": """\
+diverse = cf.evaluate("intents.qrels", sample.runs, ["I-rec@10", "D-nDCG@10"])
+figure = figures.describe_diversity(diverse)
+""",
+    "describe_efficiency": """\
+from cranfield.scores.efficiency import efficiency, read_times
+
+figure = figures.describe_efficiency(efficiency(scores["AP"], read_times("times.tsv")))
+""",
+    "describe_heat": """\
+table = scores["nDCG@10"]
+figure = figures.describe_heat(table.values[0].T, table.topics, table.runs, what="nDCG@10", title="nDCG@10 by topic")
+""",
+    "describe_intervals": """\
+figure = figures.describe_intervals(cf.compare(scores, "AP", test="tukey"))
+""",
+    "describe_differences": """\
+figure = figures.describe_differences(scores["AP"], ("bm25", "dense"))
+""",
+    "describe_interaction": """\
+from cranfield.comparison import anova
+
+factors = {
+    "words": {"coord": "no", "bm25": "yes", "dense": "no", "fusion": "yes"},
+    "vectors": {"coord": "no", "bm25": "no", "dense": "yes", "fusion": "yes"},
+}
+means = anova(scores, "AP", factors=factors).means("words", "vectors")
+figure = figures.describe_interaction(means, "words", "vectors", measure="AP")
+""",
+    "describe_power": """\
+from cranfield.comparison import topic_set_size
+
+answer = topic_set_size(scores, "AP", difference=0.05)
+curve = answer.curve(range(20, 300, 10))
+figure = figures.describe_power(curve, wanted=answer.power, answer=answer.topics)
+""",
+    "describe_gate_history": """\
+from cranfield.comparison.gate.gate_history import GateHistory
+
+figure = figures.describe_gate_history(GateHistory.read("builds.jsonl"))
+""",
+    "describe_asl": """\
+from cranfield.meta import discriminative_power
+
+result = discriminative_power(scores)
+figure = figures.describe_asl({measure: result.p_of(measure) for measure in result.measures})
+""",
+    "describe_swap_rates": """\
+from cranfield.meta import swap_rates
+
+figure = figures.describe_swap_rates(swap_rates(scores), open_end=True)
+""",
+    "describe_correlations": """\
+from cranfield.meta import correlate
+
+figure = figures.describe_correlations(correlate(scores))
+""",
+    "describe_concordance": """\
+from cranfield.meta import concord
+
+with_gold = cf.evaluate(sample.qrels, sample.runs, ["AP", "nDCG@10", "RR", "P@5"])
+figure = figures.describe_concordance(concord(with_gold, "P@5", ["AP", "nDCG@10", "RR"]))
+""",
+    "describe_agreement": """\
+from cranfield.meta import predictive_power
+
+figure = figures.describe_agreement(predictive_power(scores, "preferences.tsv"))
+""",
+    "describe_robustness": """\
+from cranfield.meta import robustness
+
+result = robustness(sample.qrels, sample.runs, ["AP", "nDCG@10", "bpref"])
+figure = figures.describe_robustness(result.curve(result.methods[0], "tau"), kept="level")
+""",
+    "describe_rank_changes": """\
+from cranfield.meta import leave_one_out
+
+ranks = leave_one_out(sample.qrels, sample.runs, "AP")
+figure = figures.describe_rank_changes(ranks, system="run", before="rank", after="rank_without", measure="AP")
+""",
+    "describe_spacing": """\
+from itertools import product
+
+grades = [*product([0, 1], repeat=4)]
+scores_of_lists = {name: [cf.parse(name).of(list(each)) for each in grades] for name in ("P", "DCG", "RBP")}
+figure = figures.describe_spacing(scores_of_lists, ["".join(map(str, each)) for each in grades])
+""",
+    "describe_axioms": """\
+from cranfield.meta import axioms
+
+figure = figures.describe_axioms(axioms(["AP", "nDCG", "RR", "RBP"]))
+""",
+    "describe_components": """\
+from cranfield.meta import g_studies
+
+figure = figures.describe_components(g_studies(scores), component="source")
+""",
+    "describe_informativeness": """\
+from cranfield.meta import informativeness
+
+figure = figures.describe_informativeness(informativeness(lists, ["AP", "nDCG@10", "RR"]))
+""",
+    "describe_effects": """\
+from cranfield.meta import reproduce
+
+baseline = ("sample/bm25.run", "bm25-again.run")
+advanced = ("sample/dense.run", "dense-again.run")
+repetition = reproduce(sample.qrels, baseline, advanced, ["AP", "nDCG@10", "RR"])
+figure = figures.describe_effects(repetition)
+""",
+    "describe_alike": """\
+alike = repetition.orders[0]
+figure = figures.describe_alike({"topic": alike.topics, "tau": alike.tau, "overlap": alike.overlap}, alike.role)
+""",
+    "describe_discovery": """\
+from cranfield.building.pools.pool_simulation import simulate_pools
+
+simulated = simulate_pools(sample.qrels, sample.runs, ["depth", "rrf", "max-mean"])
+figure = figures.describe_discovery(simulated.curve())
+""",
+    "describe_assessor_agreement": """\
+from cranfield.building.agreement import pair_agreement
+from cranfield.building.assessor_labels import Labels
+
+labels = Labels.of("labels.csv")
+figure = figures.describe_assessor_agreement(pair_agreement(labels))
+""",
+    "describe_worker_accuracy": """\
+from cranfield.building.merging import merge, rate_workers
+
+figure = figures.describe_worker_accuracy(rate_workers(labels, gold=sample.qrels))
+""",
+    "describe_worker_confusion": """\
+merged = merge(labels, "dawid-skene")
+figure = figures.describe_worker_confusion(merged)
+""",
+    "describe_posterior_entropy": """\
+figure = figures.describe_posterior_entropy(merged)
+""",
+    "describe_method_ranks": """\
+from cranfield.building.effect import merge_effect
+
+figure = figures.describe_method_ranks(merge_effect(labels, sample.runs, "AP"), measure="AP")
+""",
+    "describe_judge_ranks": """\
+from cranfield.building.machine.machine_audit import audit, read_judges
+
+machines = read_judges({"careful": "careful.qrels", "lenient": "lenient.qrels"})
+runs = {run.name: run for run in cf.read_runs(sample.runs)}
+audited = audit(sample.qrels, machines, runs)
+figure = figures.describe_judge_ranks(audited.ranks)
+""",
+    "describe_judge_confusion": """\
+figure = figures.describe_judge_confusion(audited.confusion, "lenient")
+""",
+    "describe_topic_leniency": """\
+figure = figures.describe_topic_leniency(audited.topics)
+""",
+    "describe_powered": """\
+from cranfield.building.machine.powered_intervals import powered_intervals
+
+by_people = cf.evaluate("human.qrels", sample.runs, ["nDCG@10"])
+by_machine = cf.evaluate("careful.qrels", sample.runs, ["nDCG@10"])
+figure = figures.describe_powered(powered_intervals(by_people, by_machine))
+""",
+    "describe_log_measure": """\
+from cranfield.online.log_measures import measure_log
+from cranfield.online.logs import read_log
+
+log = read_log("log")
+figure = figures.describe_log_measure(measure_log(log, ["abandonment"], by="day"))
+""",
+    "describe_sessions": """\
+from cranfield.online.logs.sessions import summarise_sessions
+
+figure = figures.describe_sessions(summarise_sessions(log))
+""",
+    "describe_reliability": """\
+from cranfield.online.log_measures.satisfaction import learn_satisfaction
+
+figure = figures.describe_reliability(learn_satisfaction(log, "satisfied.csv").curve)
+""",
+    "describe_arm_effects": """\
+from cranfield.online.experiments import aa_splits, ab_power, analyse
+
+figure = figures.describe_arm_effects(analyse("users.csv", ["revenue", "clicks/impressions"]))
+""",
+    "describe_detectable": """\
+figure = figures.describe_detectable(ab_power("users.csv", "revenue", users=[5000, 20000, 80000]))
+""",
+    "describe_aa_p_values": """\
+figure = figures.describe_aa_p_values(aa_splits("users.csv", "revenue", unit="user", splits=500))
+""",
+    "describe_preferences": """\
+from cranfield.online.interleaving import analyse_interleaving
+from cranfield.online.interleaving.attribution_log import count_logged
+
+figure = figures.describe_preferences(analyse_interleaving(count_logged("lists.jsonl")))
+""",
+    "describe_interleaving_power": """\
+from cranfield.online.interleaving.interleaving_power import interleaving_power
+
+curve = interleaving_power([0.02, 0.05], ties=0.4, impressions=2000).curve()
+curve["series"] = [f"Δ = {delta:g}" for delta in curve["delta"]]
+figure = figures.describe_interleaving_power(curve)
+""",
+    "describe_click_parameters": """\
+from cranfield.online.clicks import evaluate_clicks, fit_clicks
+
+figure = figures.describe_click_parameters(fit_clicks("log", "PBM"))
+""",
+    "describe_click_perplexity": """\
+from cranfield.online.clicks.click_evaluation import held_out_pages
+
+models = {name: fit_clicks("log", name, held_out=0.2, level=None) for name in ("RCM", "DCTR", "PBM")}
+figure = figures.describe_click_perplexity(evaluate_clicks(models, held_out_pages("log", models)))
+""",
+    "describe_online_agreement": """\
+from cranfield.online.prediction import online_agreement, simulate_outcomes
+
+outcomes = simulate_outcomes(sample.qrels, sample.runs, queries=500)
+figure = figures.describe_online_agreement(online_agreement(scores, outcomes).curve_columns())
+""",
+    "describe_trailtext": """\
+from cranfield.measures import Trailtext
+
+read = Trailtext([0, 200, 1700, 1900, 4100], [200, 1500, 200, 2200, 700], [0, 1, 0, 1, 1])
+figure = figures.describe_trailtext(read, 132000)
+""",
+}
+"""{function: lines that end with `figure = ...`}. Names of earlier entries can be used."""
