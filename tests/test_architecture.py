@@ -22,6 +22,7 @@ ROOMS = [
     "meta",
     "building",
     "online",
+    "cluster",
     "answers",
     "report",
     "compat",

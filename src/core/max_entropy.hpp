@@ -392,7 +392,7 @@ inline void check(const EntropyProblem& problem) {
     const std::size_t rows = problem.found.size(), tables = problem.used.size();
     const auto refuse = [](const char* what) { throw std::invalid_argument(std::string("max_entropy: ") + what); };
     if (problem.list_start.size() != problem.target.size() + 1 || problem.list_start.front() != 0 ||
-        static_cast<std::size_t>(problem.list_start.back()) != rows || !std::ranges::is_sorted(problem.list_start))
+        static_cast<std::size_t>(problem.list_start.back()) != rows || !std::is_sorted(problem.list_start.begin(), problem.list_start.end()))
         refuse("list_start does not fit the rows");
     if (problem.length.size() != rows || problem.tables.size() != tables * problem.ranks) refuse("arrays of different lengths");
     for (const std::size_t size : {problem.table_of.size(), problem.scale.size(), problem.alpha.size()})

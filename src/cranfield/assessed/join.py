@@ -84,7 +84,10 @@ class PreparedJudgments:
 
     def join(self, runs: RunsLike, progress: Progress | None = None) -> Assessed:
         """Assessed lists of every run on every judged topic."""
-        lists = join_runs(self.documents, runs, self.options, progress, self.qrels)
+        return self.attach(join_runs(self.documents, runs, self.options, progress, self.qrels))
+
+    def attach(self, lists: Assessed) -> Assessed:
+        """Lists that are already joined, with the attachments and notes of the judgments."""
         for message in self.odd_grades:
             warn_caller(message, CranfieldWarning)
         if self.options.together is not None:

@@ -80,6 +80,15 @@ def join_runs(
     return lists.replace(topic_numbers=topic_numbers_of(options.topic_numbers, lists))
 
 
+def lists_of(documents: JudgedIndex, joined: _core.Joined, order: str, options: JoinOptions, qrels: Qrels) -> Assessed:
+    """Lists of runs that another engine joined."""
+    joiner = RunJoiner(documents.table, options, None)
+    joiner._keep(joined, order, None)
+    lists = joiner.assessed(documents)
+    joiner.warn_of_odd_runs(lists, qrels)
+    return lists
+
+
 def each_run(runs: Any) -> list[tuple[str | None, Any]]:
     """(name or None, run) for each run; globs are expanded."""
     if isinstance(runs, Mapping) and runs and all(isinstance(value, Real) for value in runs.values()):

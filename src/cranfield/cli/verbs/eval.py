@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cranfield.cli import options
 from cranfield.cli.by_class import ByClass, joined
 from cranfield.cli.collection_options import SeveralCollections
-from cranfield.cli.declare import READING, RESULT, flag, option
+from cranfield.cli.declare import MORE, READING, RESULT, flag, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Printing, format_option, warn_of_notes
 from cranfield.errors import UsageError
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     Risks = Callable[[Scores], Risk] | None
 
 RISKS = ("URisk", "TRisk", "GeoRisk")
+ON_ENGINE = ("order", "precision", "memory")
+"""Options of reading that also apply to runs in tables."""
 STATISTICS = ("mean", "gmean", "median", *RISKS, "area")
 
 
@@ -61,6 +63,7 @@ cranfield eval --collections beir.toml -m nDCG@10 --sort nDCG@10 --format latex
 cranfield eval qrels.txt huge.run.zst -m nDCG@10 --memory 1GB
 cranfield eval qrels.txt runs/*.run -m AP --shards 20 --resume parts  # may be stopped and started again
 cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
+cranfield eval qrels.txt runs.parquet -m nDCG@10 --engine spark  # a table of run, topic, doc and score
 """
 
     measures: list[str] | None = options.measures()
@@ -90,6 +93,18 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
     )
     depth: int | None = options.depth()
     threads: int | None = options.threads()
+    engine: str | None = option(
+        "--engine NAME",
+        "Runs are tables with columns of run, topic, document and score, which an engine scans: duckdb, spark, or a "
+        "Spark master such as spark://host:7077.",
+        group=MORE,
+    )
+    how: str | None = option(
+        "--how WAY",
+        "For --engine spark: {names}; core: cranfield joins in the workers; sql: Spark joins by itself.",
+        choices=("core", "sql"),
+        group=MORE,
+    )
     shards: int | None = option(
         "--shards N",
         "Read the runs in about N parts: groups of files, and ranges of topics of large files; default with --resume: "
@@ -123,6 +138,10 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
             "--shards": self.shards, "--resume": self.resume,
         }  # fmt: skip
         conflict = next((name for name, value in others.items() if value), None)
+        if self.how and not self.engine:
+            raise UsageError("--how applies only to --engine")
+        if self.engine:
+            self._check_engine()
         if self.interval_scale and conflict:
             raise UsageError(f"--interval-scale and {conflict} do not go together; leave out one of them")
         if self.several and (self.shards or self.resume):
@@ -133,6 +152,22 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
             raise UsageError("--interval over collections is of the mean; leave out --statistic or --interval")
         if self.several and self.format == "trec":
             raise UsageError("--format trec has no place for collections; use another, such as csv")
+
+    def _check_engine(self) -> None:
+        """Raise an error about options that do not apply to runs in tables."""
+        from cranfield.assessed.join_options import JoinOptions
+
+        if self.several or self.interval_scale or self.sample:
+            others = "--collection, --interval-scale and --sample"
+            raise UsageError(f"--engine reads tables of one collection; leave out {others}")
+        if self.shards or self.resume:
+            raise UsageError("--shards and --resume read files; an engine has its own parts: leave out --engine")
+        if self.runs and len(self.runs) > 1:
+            raise UsageError("--engine reads one table with a column of runs; give one path, pattern or directory")
+        plain = JoinOptions()
+        for name, value in self.join_options().items():
+            if name not in ON_ENGINE and value and value != getattr(plain, name):
+                raise UsageError(f"--{name.replace('_', '-')} does not apply to runs in tables; leave out --engine")
 
     def _check_risk(self, measures: list[Measure]) -> None:
         if self.statistic not in RISKS:
@@ -159,7 +194,9 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
         if self.several:
             self._run_collections(every, measured)
             return
-        if self.interval_scale:
+        if self.engine:
+            scores = self._on_engine(every)
+        elif self.interval_scale:
             scores = self.interval_scores(every, self.missing)
         else:
             parts = self.values("shards", "resume")
@@ -171,6 +208,14 @@ cranfield eval qrels.txt bm25.run -m my_measures:HitsOnFirstPage
             if self.sorted_by[0] not in measured:
                 scores = replace(scores, notes=(*scores.notes, f"sorted by {self.sorted_by[0]}, which is not shown"))
         self.emit(self._text(scores, measured, risks))
+
+    def _on_engine(self, measures: list[Measure]) -> Scores:
+        """The scores of runs in tables."""
+        from cranfield.cluster import evaluate_tables
+
+        qrels, runs = self.files()
+        settings = self.values("engine", "how", "missing", "depth", "threads", *ON_ENGINE)
+        return evaluate_tables(qrels, runs[0], measures, **settings)
 
     def _run_collections(self, every: list[Measure], measured: list[Measure]) -> None:
         """Print runs × collections, or with `--per-topic` the scores of one collection after the other."""

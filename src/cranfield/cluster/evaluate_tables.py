@@ -1,0 +1,176 @@
+"""Score runs in tables that an engine scans: only lists and hits come here, and the scores are computed from them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from cranfield import _core, check
+from cranfield.assessed.join import PreparedJudgments, prepare
+from cranfield.assessed.join_options import JoinOptions
+from cranfield.assessed.joined_runs import lists_of
+from cranfield.assessed.lists import Assessed
+from cranfield.cluster.engine_hits import hits_by_core, hits_by_sql, lists_by_sql
+from cranfield.cluster.run_tables import read_tables
+from cranfield.collection.qrels import Qrels
+from cranfield.errors import DataError, UsageError
+from cranfield.evaluation.evaluator import MeasureLike, as_measures, score
+from cranfield.online.engines import Engine, open_engine
+from cranfield.scores.scores import Scores
+
+WAYS = ("core", "sql")
+
+
+def evaluate_tables(
+    qrels: Any,
+    runs: Any,
+    measures: MeasureLike | Iterable[MeasureLike] | None = None,
+    *,
+    engine: Any = "duckdb",
+    how: str | None = None,
+    missing: str = "zero",
+    order: str | None = None,
+    precision: int = 64,
+    depth: int | None = None,
+    columns: Mapping[str, str] | None = None,
+    memory: str | None = None,
+    threads: int | None = None,
+) -> Scores:
+    """Score runs that are tables of an engine. The scores are those of `evaluate`, bit by bit.
+
+    qrels: anything that `evaluate` takes, or a table of the engine (`s3://…/qrels.parquet`, `::qrels`, a Spark frame).
+    runs: a table with columns of run, topic, document and score (or rank): a Parquet, CSV or JSON-lines file, a pattern
+        or a directory, a table that the engine knows (`::runs`), or a frame; or {name: table of one run}.
+    engine: `duckdb`, `spark`, the URL of a Spark master, a Spark session, or a DuckDB connection.
+    how: `core`: our core ranks and joins in the workers of Spark, which need cranfield; `sql`: window functions and a
+        join of the engine. Default: `core` on Spark, and `sql` on DuckDB.
+    order: `score` or `rank`; the rows of a table have no order of their own.
+    columns: names of columns if they are unusual: {"topic": "search term", "run": "system"}.
+    Runs in a column are sorted by name. Duplicate documents are an error. The others are as in `evaluate`.
+
+    >>> import pyarrow
+    >>> runs = pyarrow.table({"run": ["a", "a", "b"], "topic": ["q", "q", "q"], "doc": ["d1", "d2", "d1"],
+    ...                       "score": [0.2, 0.9, 0.5]})
+    >>> evaluate_tables({"q": {"d1": 1}}, runs, ["RR"]).mean()
+    {'a': {'RR': 0.5}, 'b': {'RR': 1.0}}
+    """
+    check.one_of("", ("zero", "skip"), missing=missing)
+    if how is not None:
+        check.one_of("", WAYS, how=how)
+    if order == "file":
+        raise UsageError("order == 'file', but the rows of a table have no order; use 'score' or 'rank'")
+    chosen = as_measures(measures)
+    needs = {name for measure in chosen for name in measure.looks_at()} & {"scores", "lengths", "dimensions"}
+    if needs:
+        raise UsageError(
+            f"measures that need {' and '.join(sorted(needs))} cannot be computed from tables; use evaluate"
+        )
+    options = JoinOptions(order=order, precision=precision, depth=depth)
+    opened = open_engine(engine, memory=memory, threads=threads)
+    try:
+        judgments = read_judgments(opened, qrels)
+        return score(assess_tables(opened, prepare(judgments, options), runs, how, columns), chosen, missing=missing)
+    finally:
+        if opened is not engine:
+            opened.close()
+
+
+def read_judgments(engine: Engine, qrels: Any) -> Qrels:
+    """Judgments that Python can read, or those of a table of the engine, which are fetched."""
+    if isinstance(qrels, Qrels):
+        return qrels
+    module = type(qrels).__module__
+    in_engine = module.startswith("pyspark.") or module.partition(".")[0] in ("duckdb", "_duckdb")
+    if isinstance(qrels, str | os.PathLike):
+        name = os.fspath(qrels)
+        in_engine = "://" in name or name.startswith("::") or os.path.isdir(name)
+    return Qrels.of(engine.fetch(engine.read(qrels)) if in_engine else qrels)
+
+
+def assess_tables(
+    engine: Engine, prepared: PreparedJudgments, runs: Any, how: str | None, columns: Mapping[str, str] | None
+) -> Assessed:
+    """The lists of every run on every judged topic, joined by the engine."""
+    how = how or ("core" if engine.name == "spark" else "sql")
+    if how == "core" and engine.name != "spark":
+        raise UsageError(f"how == 'core' needs Spark; on {engine.name}, use how='sql', or evaluate")
+    options = prepared.options
+    tables = read_tables(engine, runs, options.order, options.precision, columns)
+    documents = prepared.documents.table
+    if how == "core":
+        lists, hits = hits_by_core(engine, tables, prepared.qrels, options.precision, options.depth)
+    else:
+        lists = lists_by_sql(engine, tables)
+        hits = hits_by_sql(engine, tables, judged_table(prepared), options.depth)
+    names = sorted(set(lists["run"].to_pylist())) if tables.names is None else list(tables.names)
+    if not names:
+        raise DataError(tables.origin, None, "is empty: it has no rows")
+    joined = joined_from(names, documents.topics, lists, hits, options.depth)
+    return prepared.attach(lists_of(prepared.documents, joined, tables.order, options, prepared.qrels))
+
+
+def judged_table(prepared: PreparedJudgments) -> Any:
+    """The judged documents as a pyarrow table: topic, doc, and the number of the document."""
+    import pyarrow
+
+    table = prepared.qrels.table
+    if len(table) != len(prepared.documents.grade):
+        raise UsageError("judgments by intent need the core: how='core', or evaluate")
+    topics = [table.topics[topic] for topic in table.list_topic.tolist()]
+    sizes = np.diff(table.list_start).tolist()
+    topic = [name for name, size in zip(topics, sizes, strict=True) for _ in range(size)]
+    numbers = np.arange(len(table), dtype=np.int32)
+    return pyarrow.table({"topic": topic, "doc": table.docs(0, len(table)), "document": numbers})
+
+
+def joined_from(names: list[str], topics: list[str], lists: Any, hits: Any, depth: int | None) -> _core.Joined:
+    """The tables of an engine as the core would have joined them."""
+    run_number = {name: number for number, name in enumerate(names)}
+    topic_number = {name: number for number, name in enumerate(topics)}
+    size = len(names) * len(topics)
+    retrieved, missing = np.zeros(size, dtype=np.int32), np.ones(size, dtype=np.uint8)
+    unjudged: list[list[str]] = [[] for _ in names]
+    columns = (lists[name].to_pylist() for name in ("run", "topic", "documents"))
+    for run, topic, documents in sorted(zip(*columns, strict=True)):
+        number = topic_number.get(topic)
+        if number is None:
+            unjudged[run_number[run]].append(topic)
+            continue
+        row = run_number[run] * len(topics) + number
+        retrieved[row], missing[row] = min(documents, depth or documents), 0
+    hit_rows = np.array(
+        [
+            run_number[run] * len(topics) + topic_number[topic]
+            for run, topic in zip(hits["run"].to_pylist(), hits["topic"].to_pylist(), strict=True)
+        ],
+        dtype=np.int64,
+    )
+    names_of_columns = ("rank", "tie_first", "tie_last", "document")
+    rank, tie_first, tie_last, document = (np.asarray(hits[name].to_numpy(), np.int32) for name in names_of_columns)
+    in_order = np.lexsort((rank, hit_rows))
+    hit_rows = hit_rows[in_order]
+    none = np.zeros(len(names), dtype=np.int32)
+    return {
+        "names": names,
+        "sources": list(range(len(names))),
+        "tags": [[] for _ in names],
+        "several": none,
+        "rising": none,
+        "level": none,
+        "retrieved": retrieved,
+        "missing": missing,
+        "unjudged_topics": unjudged,
+        "row": hit_rows,
+        "rank": rank[in_order],
+        "tie_first": tie_first[in_order],
+        "tie_last": np.minimum(tie_last[in_order], retrieved[hit_rows]),
+        "document": document[in_order],
+        "dropped": 0,
+        "documents": int(retrieved.sum()),
+        "numbers": np.zeros(0, dtype=np.int32),
+        "unknown": [],
+        "scores": np.zeros(0),
+    }
