@@ -41,6 +41,8 @@ SESSION_WAYS = ("auto", *WAYS)
 """How sessions are found; `auto`: as the log names them if it does so for every query, or else by silence."""
 ALWAYS = (QUERIES, START, END, ASKED)
 """Signals of all rows, if they are counted."""
+OF_STRETCHES = (QUERIES, START, END)
+"""Signals of stretches and of sessions by silence."""
 TEXTUAL = frozenset({"repeats", "words"})
 """Needs that the texts of queries answer; `similarity` needs the texts of few of them."""
 OF_SESSIONS = (SESSIONS, SESSION_TIME)
@@ -132,7 +134,7 @@ class LogRows:
         if self.passed.named:
             return self.log.engine.keep(rows)
         numbers = [TEXT_NUMBER] if self.passed.text_numbers else []
-        names = ["user", *(signal.name for signal in self._signals_of(measures)), *self.by, *numbers]
+        names = ["user", *(signal.name for signal in self._signals_of(measures, OF_STRETCHES)), *self.by, *numbers]
         return mark_sessions(rows.select(*names), self.passed.micros, self.log.engine)
 
     @cached_property
@@ -195,7 +197,7 @@ class LogRows:
 
     def _compared(self, measures: Sequence[OnlineMeasure]) -> Any:
         """Queries with the similarity to the next one of their session: users, groups and what these measures need."""
-        names = ["user", *self.by, *(signal.name for signal in self._signals_of(measures))]
+        names = ["user", *self.by, *(signal.name for signal in self._signals_of(measures, OF_STRETCHES))]
         rows = self._next.queries(names)
         users = self._next.unsorted_users
         if users is None and not self.passed.without_user:
@@ -209,7 +211,7 @@ class LogRows:
     def sessions(self) -> Any:
         """A row per session, with its signals. Its groups are those of its first day, and of its lowest arm."""
         measures = [measure for measure in self.measures if measure.rows == "sessions"]
-        combined = list(self._combined(measures))
+        combined = list(self._combined(measures, always=OF_STRETCHES))
         if self.passed.named:
             rows = self.stretches.group_by("user", "session").agg(*combined)
         else:  # most stretches are a session already
@@ -229,9 +231,11 @@ class LogRows:
     @cached_property
     def users(self) -> Any:
         """A row per user and group, with its signals."""
+        import narwhals as nw
+
         measures = [measure for measure in self.measures if measure.rows == "users"]
-        signals = (signal.combined() for signal in self._signals_of(measures))
-        rows = self.stretches.group_by("user", *self.by).agg(*signals)
+        signals = [signal.combined() for signal in self._signals_of(measures, ())]
+        rows = self.stretches.group_by("user", *self.by).agg(*signals, nw.len().alias("stretches"))
         if self._users_have_sessions:
             sums = (signal.combined() for signal in OF_SESSIONS)
             rows = rows.join(self.sessions.group_by("user", *self.by).agg(*sums), on=["user", *self.by], how="left")
@@ -296,16 +300,21 @@ class LogRows:
         row = self.log.engine.fetch(ends).to_pylist()[0]
         return (row["low"], row["high"]) if row["low"] is not None else (0, 0)
 
-    def _signals_of(self, measures: Sequence[OnlineMeasure]) -> tuple[Signal, ...]:
-        """The signals that some measures need."""
+    def _signals_of(self, measures: Sequence[OnlineMeasure], always: Sequence[Signal] = ALWAYS) -> tuple[Signal, ...]:
+        """The signals that some measures need, and those that are always counted."""
         wanted = {signal for measure in measures for signal in measure.signals()} | set(self._pages(measures))
-        return tuple(signal for signal in self.signals if signal in wanted or signal in ALWAYS)
+        return tuple(signal for signal in self.signals if signal in wanted or signal in always)
 
     def _combined(
-        self, measures: Sequence[OnlineMeasure], *, text: bool = False, of_query: bool = False
+        self,
+        measures: Sequence[OnlineMeasure],
+        *,
+        text: bool = False,
+        of_query: bool = False,
+        always: Sequence[Signal] = ALWAYS,
     ) -> Iterable[Any]:
         """Signals and groups of several stretches together; those of a query have the groups in which it was asked."""
-        yield from (signal.combined() for signal in self._signals_of(measures))
+        yield from (signal.combined() for signal in self._signals_of(measures, always))
         if text:
             yield col("text").max()
         for name in self.by:

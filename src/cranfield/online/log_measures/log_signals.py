@@ -102,7 +102,7 @@ def clicks_within(k: int) -> Signal:
 
 
 def satisfied(seconds: float) -> Signal:
-    """Clicks after which the user stayed with the document for so many seconds."""
+    """Clicks after which the user stayed with the document for at least this time."""
     return Signal(
         _name(f"satisfied {seconds}"), "count", lambda: where(_action("click") & (col("dwell") >= seconds), lit(1))
     )

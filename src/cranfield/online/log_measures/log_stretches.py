@@ -144,7 +144,7 @@ class Stretches:
         if self.text_numbers and not self._fetched(self.whole.filter(col(QUERIES.name) > 1).select(n=nw.len()))["n"]:
             return rows.join(self.numbered_texts, on=TEXT_NUMBER, how="left")
         # A query that was logged twice has the last text in the order of the alphabet
-        asked = self._few(self._queries(("text",)), rows)
+        asked = _with_ids(self._queries(("text",)), self._ids(rows))
         texts = self._grouped(asked, ["user", "query_id"], (), ("text",))
         return self.log.engine.full_join(rows, texts, ["user", "query_id"]).filter(~col("torn").is_null())
 
@@ -163,17 +163,14 @@ class Stretches:
         """How many rows of `whole` have no user."""
         return self._fetched(self.whole.select(nobody=indicator(col("user").is_null()).sum()))["nobody"]
 
-    def _few(self, activity: Any, rows: Any) -> Any:
-        """The activity without a query or of the queries in some rows; all of it if there are many.
+    def _ids(self, rows: Any) -> list[str] | None:
+        """The ids of the queries in some rows; None if they are not few.
 
         Few ids can be looked for when the log is scanned, before times are read.
         """
         known = rows.filter(~col("query_id").is_null()).select("query_id").unique().head(FEW + 1)
         ids = self.log.engine.fetch(known)["query_id"].to_pylist()
-        if len(ids) > FEW:
-            return activity
-        wanted = col("query_id").is_null()
-        return activity.filter(wanted | col("query_id").is_in(ids) if ids else wanted)
+        return ids if len(ids) <= FEW else None
 
     @cached_property
     def numbered_texts(self) -> Any:
@@ -214,15 +211,15 @@ class Stretches:
         columns = (col(name).cast(dtype) for name, dtype in numbers.items())
         return self._log.events.select("user", "query_id", "time", "session", "action", *columns)
 
-    def _activity(self, carried: Sequence[str], parts: Any) -> Any:
-        """Queries and events below one another, at least those of some parts, with columns of queries to take along."""
+    def _activity(self, carried: Sequence[str], ids: Sequence[str] | None) -> Any:
+        """Queries and events below one another, with columns of queries to take along; of some queries, or of all."""
         import narwhals as nw
 
         numbers = {"position": nw.Int64(), "value": nw.Float64(), "dwell": nw.Float64()}
         lacking = {name: nw.String() for name in carried} | {name: nw.Int64() for name in self._sizes}
-        queries = self._few(self._queries(carried, number=self.text_numbers), parts).with_columns(*_nulls(numbers))
+        queries = _with_ids(self._queries(carried, number=self.text_numbers), ids).with_columns(*_nulls(numbers))
         lacking |= {name: queries.collect_schema()[name] for name in queries.columns if name in ("text", TEXT_NUMBER)}
-        events = self._few(self._events(), parts)
+        events = _with_ids(self._events(), ids)
         events = events.select(*events.columns, *_nulls(lacking))
         return below([queries, events.select(*queries.columns)])
 
@@ -230,7 +227,9 @@ class Stretches:
     def _torn_activity(self) -> Any:
         """Events without a query, and the activity of torn queries; kept."""
         parts = self.whole.filter(self.torn()).select("user", "query_id")
-        activity = self._activity([name for name in self.carried if name != "text"], parts)
+        ids = self._ids(parts)
+        activity = self._activity([name for name in self.carried if name != "text"], ids)
+        activity = activity if ids is None else self.log.engine.keep(activity)
         of_parts = self.of_users(activity, parts.filter(~col("query_id").is_null()), ["user", "query_id"])
         return self.log.engine.keep(below([activity.filter(col("query_id").is_null()), of_parts]))
 
@@ -254,6 +253,14 @@ class Stretches:
         counted = [signal.counted() for signal in signals]
         rows = activity.group_by(*keys).agg(*counted, *(col(name).max() for name in carried), *more)
         return rows.with_columns(text=normal_text("text")) if "text" in carried else rows
+
+
+def _with_ids(activity: Any, ids: Sequence[str] | None) -> Any:
+    """The activity without a query, and that of the queries with some ids; all of it without ids."""
+    if ids is None:
+        return activity
+    loose = col("query_id").is_null()
+    return activity.filter(loose | col("query_id").is_in(ids) if ids else loose)
 
 
 def _nulls(types: Mapping[str, Any]) -> Iterator[Any]:
