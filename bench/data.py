@@ -172,7 +172,7 @@ def main(folder: Path, names: list[str]) -> None:
         for sizes in SCALE:
             for size in sizes:
                 passages(folder, *size)
-    if {"many", "start", "inputs", "commands"} & set(names):
+    if {"many", "start", "inputs", "commands", "report"} & set(names):
         ad_hoc(folder)
     if "diversity" in names:
         diverse(folder)

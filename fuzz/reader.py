@@ -37,6 +37,21 @@ def contents(table: _core.Table) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
+class Blocks:
+    """Bytes that arrive in blocks."""
+
+    def __init__(self, data: bytes, size: int) -> None:
+        self.data, self.size, self.position, self.length = data, size, 0, len(data)
+
+    def read(self) -> bytes:
+        block = self.data[self.position : self.position + self.size]
+        self.position += len(block)
+        return block
+
+    def rewind(self) -> None:
+        self.position = 0
+
+
 def check(run: bytes, qrels: bytes, layout: Layout, rule: str, order: str) -> None:
     fixed = (list(layout.columns), layout.delimiter, layout.header, layout.expected)
     results = []
@@ -53,6 +68,18 @@ def check(run: bytes, qrels: bytes, layout: Layout, rule: str, order: str) -> No
     if (order == "score" and "value" not in layout.columns) or (order == "rank" and "rank" not in layout.columns):
         return
     joined, faults = _core.join_files(judged, [run], *fixed, order, False, rule, 0, 3, None)
+    for window, scattered, source in (
+        (1, 1, run),
+        (90, 200, run),
+        (1, 10**6, Blocks(run, 7)),
+        (60, 100, Blocks(run, 50)),
+    ):
+        sizes = {"chunk": 1 + window // 3, "window": window, "scattered": scattered}
+        again, found = _core.join_files(judged, [source], *fixed, order, False, rule, 0, 2, None, **sizes)
+        assert (found, again is None) == (faults, joined is None), f"other faults with a window of {window} bytes"
+        for key, column in (joined or {}).items():
+            same = column.tobytes() == again[key].tobytes() if isinstance(column, np.ndarray) else column == again[key]
+            assert same, f"another {key} with a window of {window} bytes"
     if joined is not None and order == "score" and not results[0][1]:
         from_table = _core.join_tables(judged, [table], order, False, 0)
         for key in ("names", "unjudged_topics"):

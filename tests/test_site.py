@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import doctest
 import functools
 import html
+import importlib
 import re
 import shutil
 import subprocess
@@ -37,9 +39,17 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, str(ROOT / "tools" / "make_site.py"), "--output", str(folder / "site")]
     command += ["--pages", str(folder / "pages")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "site"
+
+
+@pytest.mark.parametrize("name", ["gallery", "python_pages", "staging", "text"])
+def test_the_examples_of_the_generator_are_true(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    result = doctest.testmod(importlib.import_module(f"website.{name}"), optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert result.attempted > 0
+    assert result.failed == 0
 
 
 def titles(folder: Path) -> list[str]:

@@ -17,19 +17,21 @@ namespace cranfield {
 
 struct Judged {
     std::vector<std::string> topics;
-    LongColumn<char> arena;
+    LongColumn<char> arena;  // ids that are in no table
     std::vector<std::int64_t> start{0};
-    std::vector<double> grade;
+    LongColumn<double> grade;
     JudgedIndex index{nullptr};
     std::size_t dropped = 0;
 };
 
-// Prepares judgments for joins. Labels are ignored: a document judged for two intents is a duplicate here.
+// Prepares judgments for joins. Labels are ignored: a document judged for two intents is a duplicate here. The ids stay in
+// the table, which must live as long as the result.
 inline std::unique_ptr<Judged> make_judged(const Table& table, OnDuplicate rule) {
     auto judged = std::make_unique<Judged>();
     judged->topics = table.topics;
-    judged->arena = table.arena;
-    judged->index = JudgedIndex(judged->arena.data());
+    judged->index = JudgedIndex(table.arena.data());
+    judged->index.reserve(table.size(), table.topics.size());
+    judged->grade.reserve(table.size());
     IdTable seen;
     std::vector<Repeat> repeats;
     std::vector<Kept> list;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "ids.hpp"
+#include "memory.hpp"
 #include "reader.hpp"
 
 namespace cranfield {
@@ -64,16 +65,24 @@ public:
         topic_number_.emplace(std::string(topic), static_cast<std::int32_t>(topics_.size()));
         topics_.push_back({slots_.size(), 0});
         std::size_t slots = 4;
-        while (slots < documents.size() * 2) slots *= 2;
+        while (slots < documents.size() + documents.size() / 2) slots *= 2;
         topics_.back().mask = slots - 1;
-        slots_.resize(slots_.size() + slots, Slot{Id{}, 0, kFree});
+        slots_.resize(slots_.size() + slots, Slot{0, kFree});
         Slot* const begin = slots_.data() + topics_.back().begin;
         for (const Id& document : documents) {
             const std::uint64_t hash = hash_id(document.in(base_));
             std::size_t at = hash & (slots - 1);
             while (begin[at].used != kFree) at = (at + 1) & (slots - 1);
-            begin[at] = {document, documents_++, static_cast<std::uint32_t>(hash >> 32) | 1u};
+            begin[at] = {documents_++, static_cast<std::uint32_t>(hash >> 32) | 1u};
         }
+        ids_.insert(ids_.end(), documents.begin(), documents.end());
+    }
+
+    // Makes room for so many documents of so many topics.
+    void reserve(std::size_t documents, std::size_t topics) {
+        ids_.reserve(documents);
+        topics_.reserve(topics);
+        slots_.reserve(3 * documents + 4 * topics);  // reserved memory costs nothing until it is written
     }
 
     std::size_t topics() const { return topics_.size(); }
@@ -91,14 +100,13 @@ public:
         for (std::size_t at = hash & where.mask;; at = (at + 1) & where.mask) {
             const Slot& slot = begin[at];
             if (slot.used == kFree) return -1;
-            if (slot.used == tag && same_text(slot.id.in(base_), doc)) return slot.number;
+            if (slot.used == tag && same_text(ids_[static_cast<std::size_t>(slot.number)].in(base_), doc)) return slot.number;
         }
     }
 
 private:
     static constexpr std::uint32_t kFree = 0;
     struct Slot {
-        Id id;
         std::int32_t number;
         std::uint32_t used;  // kFree, or the upper half of the hash, made odd
     };
@@ -109,7 +117,8 @@ private:
     std::int32_t documents_ = 0;
     std::unordered_map<std::string, std::int32_t> topic_number_;
     std::vector<Topic> topics_;
-    std::vector<Slot> slots_;
+    LongColumn<Id> ids_;  // of each document
+    LongColumn<Slot> slots_;
 };
 
 struct JoinOptions {

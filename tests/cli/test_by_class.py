@@ -44,6 +44,7 @@ def printed(cranfield: Cranfield, *words: str) -> str:
 VERBS = [
     ("eval", "-m", "AP", "-m", "P@5"),
     ("eval", "-m", "AP", "-q"),
+    ("leaderboard", "-m", "AP"),
     ("compare", "-m", "AP"),
     ("anova", "-m", "AP"),
     ("test", "-m", "AP", "--margin", "0.1"),
@@ -123,7 +124,7 @@ def test_a_class_without_a_result_is_left_out_with_the_reason(cranfield: Cranfie
     ("words", "message"),
     [
         (("eval", "-f", "trec"), "--by: the format trec has no place for classes"),
-        (("compare", "--plot", "x.csv"), "--by and --plot do not go together"),
+        (("leaderboard", "-f", "html"), "--by prints a table for each class; the page has one"),
         (("meta", "correlate", "--gains", "linear,exp"), "--by and --gains do not go together"),
         (("eval", "--by", "nothing"), "nothing: no such file"),
     ],
@@ -133,6 +134,21 @@ def test_what_does_not_go_together_is_refused(cranfield: Cranfield, words: tuple
     result = cranfield(*words, "qrels", "one", "two", "-m", "AP", *by)
     assert result.code in (1, 2)
     assert message in result.err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [("compare", "--plot", "figure.csv"), ("plot", "boxes", "-o", "figure.csv"), ("topics", "--plot", "figure.csv")],
+)
+def test_each_class_has_its_own_figure(cranfield: Cranfield, words: tuple[str, ...]) -> None:
+    whole = ("qrels", "one", "two", "three", "-m", "AP", "--quiet")
+    assert cranfield(*words, *whole, "--by", "classes").code == 0
+    assert sorted(path.name for path in Path().glob("figure*")) == ["figure-easy.csv", "figure-hard.csv"]
+    # The figure of a class is that of its topics alone.
+    Path("classes").write_text("".join(f"{topic} easy\n" for topic, name in TOPICS.items() if name == "easy"))
+    both = Path("figure-easy.csv").read_text()
+    assert cranfield(*words, *whole, "--by", "classes").code == 0
+    assert Path("figure-easy.csv").read_text() == both != Path("figure-hard.csv").read_text()
 
 
 @pytest.mark.parametrize(
@@ -147,7 +163,6 @@ def test_titles_in_other_formats(cranfield: Cranfield, format: str, title: str) 
     ("words", "message"),
     [
         (("meta", "scale", "-m", "AP", "--by", "classes"), "--by needs topics; give QRELS RUN..., or --scores FILE"),
-        (("plot", "boxes", "qrels", "one", "--by", "classes", "-o", "x.svg"), "leave out --output"),
         (("meta", "loo", "qrels", "one", "two", "--by", "classes", "--write", "x"), "--by and --write do not go"),
     ],
 )

@@ -74,6 +74,41 @@ RANK_EVAL = {
 }  # fmt: skip
 
 
+RATED = {
+    "id_field": "id", "index": "notes", "template": "template.json",
+    "queries": [
+        {"placeholders": {"$query": "desk lamp"}, "relevant_documents": {"0": ["b"], "3": ["a", "d"]}},
+        {"placeholders": {"$query": "chair"}, "relevant_documents": {"1": ["c"]}},
+    ],
+}  # fmt: skip
+"""What Quepid writes for the Rated Ranking Evaluator: o19s/quepid, app/views/api/v1/export/ratings."""
+
+
+def test_ratings_for_rre_are_judgments_by_query(tmp_path: Path) -> None:
+    path = tmp_path / "ratings.json"
+    path.write_text(json.dumps(RATED))
+    assert Qrels.read(path).to_dict() == {"desk lamp": {"b": 0, "a": 3, "d": 3}, "chair": {"c": 1}}
+    with pytest.raises(DataError, match="ratings for RRE are judgments, expected a run"):
+        Run.read(path)
+
+
+@pytest.mark.parametrize(
+    ("query", "message"),
+    [
+        ({"relevant_documents": {"1": ["a"]}}, "query 1 is .* expected placeholders with \\$query"),
+        ({"placeholders": {"$query": "x"}, "relevant_documents": {"high": ["a"]}}, "'x': the grade is 'high'"),
+        ({"placeholders": {"$query": "x"}, "relevant_documents": {"1": "a"}}, "grade 1 has 'a', expected a list"),
+        ({"placeholders": {"$query": "x"}, "relevant_documents": {}}, "is empty, expected ratings"),
+        ({"placeholders": {"$query": "x"}, "relevant_documents": {"1": [{}]}}, "doc"),
+    ],
+)
+def test_broken_ratings_for_rre_are_errors(tmp_path: Path, query: object, message: str) -> None:
+    path = tmp_path / "ratings.json"
+    path.write_text(json.dumps({"queries": [query]}))
+    with pytest.raises(DataError, match=message):
+        Qrels.read(path)
+
+
 def test_a_rank_eval_request_holds_judgments(tmp_path: Path) -> None:
     path = tmp_path / "rank_eval.json"
     path.write_text(json.dumps(RANK_EVAL))

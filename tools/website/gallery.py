@@ -111,6 +111,20 @@ SHOWN = {
     },
 }
 """The commands that draw each figure, by part of the gallery; the last one draws it."""
+TITLES = {
+    "describe_aa_p_values": "p-values of A/A splits",
+    "describe_alike": "similar lists",
+    "describe_arm_effects": "effects of arms",
+    "describe_asl": "p-values of all pairs (ASL)",
+    "describe_components": "variance components",
+    "describe_effects": "effects of a repetition",
+    "describe_gate_history": "history of a gate",
+    "describe_heat": "heat map",
+    "describe_powered": "prediction-powered intervals",
+    "describe_precision_recall": "precision and recall of a topic",
+    "describe_trailtext": "text read",
+}
+"""Headings that differ from the name of the function."""
 # ruff: noqa: E501
 INTRODUCTION = """\
 # Gallery
@@ -205,10 +219,10 @@ def entry(function: str, example: Example) -> list[str]:
     """A figure with the ways to draw it."""
     doc = inspect.getdoc(getattr(figures, function)) or ""
     caption = text.plain(" ".join(doc.partition("\n\n")[0].split()))
-    title = function.removeprefix("describe_").replace("_", " ")
+    title = TITLES.get(function, function.removeprefix("describe_").replace("_", " "))
     results = [name for name, figure in FIGURES.items() if figure == function]
     return [
-        f"### {title[:1].upper()}{title[1:]}",
+        f"### {title if title.startswith('p-') else title[:1].upper() + title[1:]}",
         caption,
         f"![{caption}](pictures/gallery/{function}.svg){{ .figure }}",
         text.code("\n".join(example.commands), "sh"),
@@ -218,14 +232,13 @@ def entry(function: str, example: Example) -> list[str]:
 
 
 def with_room(svg: str) -> str:
-    """A picture with some room at the right: the letters of a reader's fonts can be wider than ours.
+    """A picture with some room at both sides: the letters of a reader's fonts can be wider than ours.
 
     >>> with_room('<svg width="100" height="50" viewBox="0 0 100 50">')
-    '<svg width="112" height="50" viewBox="0 0 112 50">'
+    '<svg width="120" height="50" viewBox="-6 0 120 50">'
     """
-    found = re.search(r'width="([\d.]+)" height="([\d.]+)" viewBox="0 0 \1 \2"', svg)
-    if found is None:
+    size = re.search(r'width="([\d.]+)" height="([\d.]+)" viewBox="0 0 \1 \2"', svg)
+    if size is None:
         return svg
-    wide = f"{float(found[1]) * 1.12:g}"
-    wider = svg.replace(found[0], f'width="{wide}" height="{found[2]}" viewBox="0 0 {wide} {found[2]}"', 1)
-    return wider.replace(f'<rect width="{found[1]}"', f'<rect width="{wide}"', 1)
+    wide, left = f"{float(size[1]) * 1.2:g}", f"{float(size[1]) * -0.06:g}"
+    return svg.replace(size[0], f'width="{wide}" height="{size[2]}" viewBox="{left} 0 {wide} {size[2]}"', 1)

@@ -100,11 +100,20 @@ def signature(name: str, thing: Any) -> str:
         parameters = inspect.signature(thing).parameters.values()
     except (TypeError, ValueError):
         return name
-    shown = [re.sub(r"<[^>]*>", "...", str(each).replace("'", '"')) for each in parameters if each.name != "self"]
+    shown = [re.sub(r"<[^>]*>", "...", unquoted(str(each))) for each in parameters if each.name != "self"]
     if any(each.kind is each.KEYWORD_ONLY for each in parameters) and not any(word.startswith("*") for word in shown):
         shown.insert(next(n for n, each in enumerate(parameters) if each.kind is each.KEYWORD_ONLY), "*")
     line = f"{name}({', '.join(shown)})"
     return line if len(line) <= 88 else f"{name}(\n" + "".join(f"    {word},\n" for word in shown) + ")"
+
+
+def unquoted(parameter: str) -> str:
+    """A parameter whose type is not in quotes.
+
+    >>> unquoted("how: 'str | None' = 'first'")
+    "how: str | None = 'first'"
+    """
+    return re.sub(r"""^(\**\w+): (['"])(.*?)\2(?= = |$)""", r"\1: \3", parameter)
 
 
 def short_signature(function: Any) -> str:

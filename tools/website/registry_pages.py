@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from cranfield import comparison
@@ -12,9 +14,13 @@ from cranfield.building.merging import MergingMethod, known_merging_methods
 from cranfield.comparison.registry import PairTest, known_tests
 from cranfield.online.clicks.click_kinds import ClickKind, known_click_models
 from cranfield.online.log_measures import REGISTRY as ONLINE
-from cranfield.online.log_measures import OnlineMeasure, known_online
+from cranfield.online.log_measures import OnlineMeasure, known_online, measure_log
+from cranfield.online.logs import read_log
 from website import text
+from website.python_pages import signature
 from website.staging import write
+
+LOG = "cranfield log demo log --users 300 --days 7 --seed 1"
 
 
 def write_pages(folder: Path) -> dict[str, dict[str, str]]:
@@ -22,11 +28,12 @@ def write_pages(folder: Path) -> dict[str, dict[str, str]]:
     tests, merging = known_tests(), known_merging_methods()
     online = {name: ONLINE[name] for name in known_online()}
     clicks = known_click_models()
+    values = simulated_values()
     written = {}
     for place, entries, about, index in (
         ("reference/tests", tests, test_text, tests_index),
         ("reference/merging", merging, merging_text, merging_index),
-        ("reference/online", online, online_text, online_index),
+        ("reference/online", online, partial(online_text, values), online_index),
         ("reference/clicks", clicks, click_text, clicks_index),
     ):
         paths = {name: f"{place}/{slug}.md" for name, slug in text.slugs(entries).items()}
@@ -74,7 +81,7 @@ def python_part(function: Callable[..., object]) -> list[str]:
         return []
     doc = inspect.getdoc(function) or ""
     shown = doc.replace(">>> ", f">>> from cranfield.comparison import {name}\n>>> ", 1)
-    return ["## In Python", text.code(f"{name}{inspect.signature(function)}", "python"), text.from_docstring(shown)]
+    return ["## In Python", text.code(signature(name, function), "python"), text.from_docstring(shown)]
 
 
 def tests_index(entries: dict[str, PairTest], links: dict[str, str]) -> str:
@@ -129,7 +136,25 @@ def merging_index(entries: dict[str, MergingMethod], links: dict[str, str]) -> s
 # -- online measures
 
 
-def online_text(measure: type[OnlineMeasure]) -> str:
+def simulated_values() -> dict[str, tuple[float, float, float]]:
+    """{measure: its value in a simulated log, and the ends of its interval}."""
+    with tempfile.TemporaryDirectory() as folder:
+        status, printed = text.run(LOG.split(), Path(folder))
+        if status != 0:
+            raise SystemExit(f"{LOG} fails: {printed}")
+        columns = measure_log(read_log(Path(folder) / "log"), known_online()).columns()
+    ends = zip(columns["value"].tolist(), columns["low"].tolist(), columns["high"].tolist(), strict=True)
+    return dict(zip(known_online(), ends, strict=True))
+
+
+def online_text(values: dict[str, tuple[float, float, float]], measure: type[OnlineMeasure]) -> str:
+    value, low, high = values[measure.name]
+    shown = (
+        f"In the simulated log that `{LOG}` writes, it is {value:.4g} ({measure.unit}); "
+        f"the 95% interval goes from {low:.4g} to {high:.4g}."
+        if value == value
+        else f"The simulated log that `{LOG}` writes does not record what this measure needs, so it is undefined there."
+    )
     defaults = ", ".join(f"`{field.name}={field.default}`" for field in dataclasses.fields(measure))
     return text.page(
         f"# {text.plain(measure.name)}",
@@ -142,7 +167,8 @@ def online_text(measure: type[OnlineMeasure]) -> str:
             "Computed by": "[`cranfield log measures`](../commands/log-measures.md)",
         }),
         "## Example",
-        text.code(f"cranfield log measures log/ -m {measure.name}", "sh"),
+        shown,
+        text.code(f"cranfield log measures log -m {measure.name}", "sh"),
     )  # fmt: skip
 
 

@@ -114,6 +114,72 @@ std::tuple<std::optional<JoinedDict>, Faults> join_files(const Judged& judged, c
 
 using AnyDict = nb::typed<nb::dict, nb::any, nb::any>;
 
+// Fetches what the address holds into the cache, if the compiler knows how.
+inline void fetch_soon(const void* address) {
+#if defined(__GNUC__) || defined(__clang__)
+    __builtin_prefetch(address);
+    __builtin_prefetch(static_cast<const char*>(address) + 48);  // about where the text of a str is
+#else
+    (void)address;
+#endif
+}
+
+// Hands the documents of a list to the ranker if all of them are plain: str of ASCII, and float or int. False if not; then the
+// ranker has only some of them. The objects are all over the memory, so that waiting for them takes most of the time: they
+// are fetched some steps ahead.
+class PlainDocuments {
+public:
+    bool read(PyObject* documents, Ranker& ranker) {
+        constexpr std::size_t kAhead = 12;
+        items_.clear();
+        Py_ssize_t place = 0;
+        Item item{};
+        while (PyDict_Next(documents, &place, &item.doc, &item.value)) items_.push_back(item);
+        for (std::size_t i = 0; i < items_.size(); ++i) {
+            if (i + kAhead < items_.size()) {
+                fetch_soon(items_[i + kAhead].doc);
+                fetch_soon(items_[i + kAhead].value);
+            }
+            const auto [doc, value] = items_[i];
+            double score = 0;
+            if (PyFloat_CheckExact(value)) {
+                score = PyFloat_AS_DOUBLE(value);
+            } else if (PyLong_CheckExact(value)) {
+                score = PyLong_AsDouble(value);
+                if (score == -1.0 && PyErr_Occurred()) PyErr_Clear(), score = std::nan("");
+            } else {
+                return false;
+            }
+            if (std::isnan(score) || !PyUnicode_CheckExact(doc) || !PyUnicode_IS_COMPACT_ASCII(doc)) return false;
+            const auto length = static_cast<std::size_t>(PyUnicode_GET_LENGTH(doc));
+            if (length == 0 || length > kLongestId) return false;
+            ranker.documents.push_back({score, Id::at(nullptr, {static_cast<const char*>(PyUnicode_DATA(doc)), length})});
+        }
+        return true;
+    }
+
+private:
+    struct Item {
+        PyObject *doc, *value;
+    };
+    std::vector<Item> items_;
+};
+
+// Hands the documents of a list to the ranker. Returns whether all are str: then no document appears twice, but 7 and "7" are
+// the same document.
+bool read_any(PyObject* documents, std::string_view topic, Text& text, Ranker& ranker) {
+    Py_ssize_t place = 0;
+    bool strings = true;
+    PyObject *doc = nullptr, *value = nullptr;
+    while (PyDict_Next(documents, &place, &doc, &value)) {
+        const std::string_view id = text.of(doc);
+        strings &= PyUnicode_CheckExact(doc);
+        check_id(id, "document");
+        ranker.documents.push_back({to_double(value, topic, id, "score"), Id::at(nullptr, id)});
+    }
+    return strings;
+}
+
 // The strings are read where Python keeps them.
 JoinedDict join_dicts(const Judged& judged, const nb::typed<nb::list, std::pair<nb::str, AnyDict>>& runs, const std::string& order,
                       bool single_precision, std::size_t depth, const Judged* numbers, bool scores) {
@@ -121,6 +187,7 @@ JoinedDict join_dicts(const Judged& judged, const nb::typed<nb::list, std::pair<
     if (options.order == Order::rank) throw nb::value_error("order == 'rank', but a dict has no ranks; use 'score' or 'file'");
     Joined joined(judged.topics.size());
     Ranker ranker(options);
+    PlainDocuments plain;
     for (std::size_t r = 0; r < runs.size(); ++r) {
         const auto [name, lists] = nb::cast<std::pair<nb::str, nb::dict>>(runs[r]);
         Text name_text;
@@ -143,15 +210,12 @@ JoinedDict join_dicts(const Judged& judged, const nb::typed<nb::list, std::pair<
             }
             ranker.documents.clear();
             ranker.documents.reserve(static_cast<std::size_t>(PyDict_GET_SIZE(documents)));
-            const nb::object safe_documents = safe_to_iterate(documents);
-            Py_ssize_t place = 0;
-            bool strings = true;  // if all keys are str, no document appears twice; but 7 and "7" are the same document
-            PyObject *doc = nullptr, *value = nullptr;
-            while (PyDict_Next(safe_documents.ptr(), &place, &doc, &value)) {
-                const std::string_view id = text.of(doc);
-                strings &= PyUnicode_CheckExact(doc);
-                check_id(id, "document");
-                ranker.documents.push_back({to_double(value, topic_name, id, "score"), Id::at(nullptr, id)});
+            nb::object safe_documents;
+            bool strings = plain.read(documents, ranker);
+            if (!strings) {
+                ranker.documents.clear();
+                safe_documents = safe_to_iterate(documents);
+                strings = read_any(safe_documents.ptr(), topic_name, text, ranker);
             }
             ranker.set_unique(strings);
             ranker.run(nullptr, judged.index, topic);
@@ -287,7 +351,7 @@ void bind_joins(nb::module_& m) {
         .def_prop_ro("dropped", [](const Judged& j) { return j.dropped; }, "The number of duplicate judgments that were dropped.");
 
     m.def("judged", [](const Table& table, const std::string& on_duplicate) { return make_judged(table, make_rule(on_duplicate)); },
-          "table"_a, "on_duplicate"_a, "Prepare judgments for joins. Labels are ignored: one grade per topic and document.");
+          "table"_a, "on_duplicate"_a, nb::keep_alive<0, 1>(), "Prepare judgments for joins. Labels are ignored: one grade per topic and document.");
     m.def("join_files", &join_files, "judged"_a, "sources"_a, "columns"_a, "delimiter"_a, "header"_a, "expected"_a, "order"_a,
           "single_precision"_a, "on_duplicate"_a, "depth"_a, "threads"_a, "progress"_a.none(), "numbers"_a = nb::none(),
           "scores"_a = false, "split_tags"_a = false, "chunk"_a = 0, "window"_a = 0, "scattered"_a = 0, "most"_a = 0,

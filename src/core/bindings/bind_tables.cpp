@@ -54,6 +54,8 @@ std::tuple<Table, Faults> read(const Objects& sources, const Strings& columns,
     }
     if (PyErr_Occurred()) throw nb::python_error();
     Faults faults = fault_list(table.faults, buffers.sources);
+    for (std::size_t s = 0; s < buffers.sources.size(); ++s)  // the table has copies
+        if (const Mapping* mapping = mapping_of(sources[s])) mapping->release(buffers.sources[s].data(), buffers.sources[s].size());
     return {std::move(table), std::move(faults)};
 }
 

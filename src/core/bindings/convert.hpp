@@ -169,6 +169,14 @@ private:
     std::vector<Py_buffer> views_;
 };
 
+// The mapped file that a buffer is a view of; null if it is something else.
+inline const Mapping* mapping_of(nb::handle buffer) {
+    const Mapping* mapping = nullptr;
+    if (PyMemoryView_Check(buffer.ptr()))
+        if (PyObject* base = PyMemoryView_GET_BASE(buffer.ptr())) nb::try_cast(nb::handle(base), mapping);
+    return mapping;
+}
+
 // The sources of a join: buffers; or objects with `read()`, which returns the next block or nothing at the end, `rewind()`,
 // `position` and `length`.
 class Sources {
@@ -183,9 +191,7 @@ public:
             nb::list one;
             one.append(object);
             buffers_.push_back(std::make_unique<Buffers>(nb::cast<Objects>(one)));
-            const Mapping* mapping = nullptr;
-            if (PyMemoryView_Check(object.ptr()))
-                if (PyObject* base = PyMemoryView_GET_BASE(object.ptr())) nb::try_cast(nb::handle(base), mapping);
+            const Mapping* const mapping = mapping_of(object);
             std::function<void(const char*, std::size_t)> release;
             if (mapping) release = [mapping](const char* begin, std::size_t size) { mapping->release(begin, size); };
             feeds.push_back(std::make_unique<MemoryFeed>(buffers_.back()->sources[0], std::move(release)));

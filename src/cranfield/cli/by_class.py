@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import warnings
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from cranfield.cli.declare import SIDE, option
 from cranfield.cli.options import Collection
@@ -22,7 +24,7 @@ Part = tuple[str, int, str]
 """The name of a class, the number of its topics, and the text of its result."""
 
 
-NOT_WITH = ("plot", "write", "collection", "collections", "across", "shards", "facet", "gains", "pool", "variance")
+NOT_WITH = ("write", "collection", "collections", "across", "shards", "facet", "gains", "pool", "variance")
 """Options that need one result, or scores of several files."""
 Split = TypeVar("Split", bound="Scores | Experiment")
 
@@ -57,9 +59,12 @@ class SplitByClass(Output):
 
     by: str | None = option(
         "--by FILE",
-        "Print the result for each class of topics; the file has lines of topic, class.",
+        "Print the result for each class of topics; the file has lines of topic, class. Each class has its own figure.",
         group=SIDE,
     )
+
+    figure_field: ClassVar[str] = "plot"
+    """The field with the file of a figure. With `--by`, the figure of each class goes to a file of its own."""
 
     def check(self) -> None:
         super().check()
@@ -77,6 +82,7 @@ class SplitByClass(Output):
         from cranfield.scores.topic_classes import TopicClasses
 
         self._classes = TopicClasses.of(self.by)
+        self._figure_file: str | None = getattr(self, self.figure_field, None)
         self._split: list[dict[str, Any]] = []
         """Scores, or judgments and runs, by class, in the order in which the verb asks for them."""
         self._texts: list[str] = []
@@ -100,7 +106,8 @@ class SplitByClass(Output):
             self._place += 1
         if not parts:
             raise failed[0]
-        super().emit(joined(parts, self.format))
+        if self._figure_file is None or self.figure_field != "output":
+            super().emit(joined(parts, self.format))
         return None
 
     def _class(self) -> tuple[str, int]:
@@ -117,6 +124,8 @@ class SplitByClass(Output):
         parts = self._split[self._asked]
         self._asked += 1
         name = list(self._split[0])[self._place]
+        if self._figure_file is not None:
+            setattr(self, self.figure_field, file_of_class(self._figure_file, list(self._split[0]), self._place))
         if name not in parts:
             raise UsageError("the other collection has no topic of this class")
         part: Split = parts[name]
@@ -144,6 +153,20 @@ class ByClass(Collection, SplitByClass):
             return Experiment(qrels, self.read_runs(runs))
 
         return self.part(make)
+
+
+def file_of_class(path: str, classes: Sequence[str], place: int) -> str:
+    """The file of a class: its name is added to that of the file, and its number if another class looks the same there.
+
+    >>> file_of_class("out/map.svg", ["easy", "not so easy", "not/so easy"], 0)
+    'out/map-easy.svg'
+    >>> [file_of_class("map.svg", ["easy", "not so easy", "not/so easy"], place) for place in (1, 2)]
+    ['map-not-so-easy-2.svg', 'map-not-so-easy-3.svg']
+    """
+    plain = [re.sub(r"[^\w.]+", "-", name).strip("-.") for name in classes]
+    number = f"-{place + 1}" if not plain[place] or plain.count(plain[place]) > 1 else ""
+    whole = Path(path)
+    return str(whole.with_name(f"{whole.stem}-{plain[place]}{number}{whole.suffix}"))
 
 
 def joined(parts: list[Part], format: str, noun: str = "class") -> str:

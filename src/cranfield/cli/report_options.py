@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.declare import RESULT, Verb, option
+from cranfield.cli.declare import MORE, RESULT, Verb, option
 from cranfield.cli.printing import check_page, emit
 from cranfield.errors import UsageError
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from cranfield.report.pages.report_parts import Report
 
 
-def sections(names: str) -> Any:
+def sections(names: str, group: str = MORE) -> Any:
     """`--sections`; `names` says where the names of the sections are, as `module:NAME`."""
     return option(
         "--sections NAMES",
         "The sections of the report, in this order: {names}; default: all for which there is data.",
         names=names,
-        group=RESULT,
+        group=group,
     )
 
 
@@ -30,9 +30,9 @@ class Outlined(Verb):
 
     outline: str | None = option(
         "--outline FILE", "Title, introduction, sections and notes of the report in a TOML file.", reads=True,
-        group=RESULT,
+        group=MORE,
     )  # fmt: skip
-    title: str | None = option("--title TEXT", "The heading of the report.", group=RESULT)
+    title: str | None = option("--title TEXT", "The heading of the report.", group=MORE)
 
     def read_outline(self, known: Collection[str]) -> Outline:
         """The outline of a report that can have these sections."""

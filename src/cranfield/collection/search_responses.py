@@ -8,6 +8,7 @@
 | lines of responses, or of {"query_id": ..., "response": response} | a list for each line |
 | {"response": {"docs": [{"id": ..., "score": ...}]}} (Solr) | the list of one topic |
 | {"requests": [{"id": ..., "ratings": [{"_id": ..., "rating": ...}]}]} (rank-eval) | the judgments of each topic |
+| {"queries": [{"placeholders": {"$query": ...}, "relevant_documents": {grade: [...]}}]} (RRE) | judgments by query |
 | {"details": {topic: {"hits": [{"hit": {...}}]}}} (the answer of rank-eval) | a list for each topic |
 
 A response that does not name its topic is numbered: 1 for the first, and so on. Without scores, the order counts.
@@ -32,9 +33,11 @@ INSPECTED = 4000
 """The number of characters in which a response is recognised."""
 _RESPONSE = re.compile(
     r'\s*[\[{].*?"(?:hits"\s*:\s*\{|responses"\s*:\s*\[|timed_out"\s*:|_shards"\s*:\s*\{|responseHeader"\s*:\s*\{'
-    r'|ratings"\s*:\s*\[|numFound"\s*:|metric_score"\s*:)',
+    r'|ratings"\s*:\s*\[|numFound"\s*:|metric_score"\s*:|relevant_documents"\s*:\s*\{)',
     re.DOTALL,
 )
+
+_JUDGMENTS = re.compile(rb'"(?:ratings|relevant_documents)"')
 
 
 def is_response(lines: list[str]) -> bool:
@@ -58,9 +61,9 @@ def read_response(buffer: Buffer, kind: str, origin: str) -> Columns:
         data = _lines(text, origin, error)
     if kind == "qrels":
         return _ratings(data, origin)
-    if isinstance(data, dict) and "requests" in data and "responses" not in data:
-        message = "a rank-eval request holds judgments, expected a run: responses of a search engine"
-        raise DataError(origin, None, message)
+    for key, what in {"requests": "a rank-eval request holds", "queries": "ratings for RRE are"}.items():
+        if isinstance(data, dict) and key in data and "responses" not in data:
+            raise DataError(origin, None, f"{what} judgments, expected a run: responses of a search engine")
     found = list(_responses(data, origin))
     if not found:
         raise DataError(origin, None, "is empty, expected responses of a search engine")
@@ -171,7 +174,9 @@ def _complete(hit: Any, id_key: str, score_key: str, hits: list[Any]) -> bool:
 
 
 def _ratings(data: Any, origin: str) -> Columns:
-    """The judgments of a rank-eval request."""
+    """The judgments of a rank-eval request, or of ratings for the Rated Ranking Evaluator as Quepid exports them."""
+    if isinstance(data, dict) and isinstance(data.get("queries"), list):
+        data = {"requests": [_rated_query(number, query, origin) for number, query in enumerate(data["queries"], 1)]}
     requests = data.get("requests") if isinstance(data, dict) else data
     if not isinstance(requests, list):
         message = "has no judgments: expected a rank-eval request, {requests: [{id: ..., ratings: [...]}]}"
@@ -194,10 +199,32 @@ def _ratings(data: Any, origin: str) -> Columns:
     return Columns(topics, docs, grades, origin=origin, unit="rating")
 
 
+def _rated_query(number: int, query: Any, origin: str) -> dict[str, Any]:
+    """A query of the Rated Ranking Evaluator as a request of rank-eval; its text is the id of the topic."""
+    documents = query.get("relevant_documents") if isinstance(query, dict) else None
+    texts = query.get("placeholders") if isinstance(query, dict) else None
+    text = texts.get("$query") if isinstance(texts, dict) else None
+    if not isinstance(documents, dict) or not isinstance(text, str):
+        wanted = "expected placeholders with $query, and relevant_documents: {grade: [document, ...]}"
+        raise DataError(origin, None, f"query {number} is {shown(query)}, {wanted}")
+    ratings = []
+    for grade, ids in documents.items():
+        try:
+            value = float(grade)
+        except ValueError:
+            raise DataError(origin, None, f"query {text!r}: the grade is {grade!r}, expected a number") from None
+        if not isinstance(ids, list):
+            raise DataError(
+                origin, None, f"query {text!r}: grade {grade} has {shown(ids)}, expected a list of documents"
+            )
+        ratings += [{"_id": doc, "rating": int(value) if value.is_integer() else value} for doc in ids]
+    return {"id": text, "ratings": ratings}
+
+
 def response_names(buffer: Buffer, origin: str) -> list[str]:
     """Names of columns as a table with this content would have them, to tell runs from judgments."""
     start = bytes(buffer[:INSPECTED])
-    return ["query_id", "doc_id", "relevance" if b'"ratings"' in start else "score"]
+    return ["query_id", "doc_id", "relevance" if _JUDGMENTS.search(start) else "score"]
 
 
 def not_written(out: Outgoing, path: str) -> bytes:

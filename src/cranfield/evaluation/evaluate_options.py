@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
+from concurrent.futures import Executor
 from typing import Any, TypedDict
 
 from cranfield.collection.accepted_inputs import Content, Numbers, QrelsLike
@@ -32,3 +34,6 @@ class EvaluateOptions(TypedDict, total=False):
     topic_numbers: Content | Numbers | None
     together: Content | Mapping[Any, Mapping[Any, Iterable[str]]] | None
     progress: Progress | None
+    shards: int | None
+    executor: Executor | None
+    resume: str | os.PathLike[str] | None

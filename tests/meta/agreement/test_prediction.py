@@ -84,6 +84,24 @@ def test_anova_of_the_rank_errors_is_that_of_statsmodels() -> None:
     assert ours["topic"].f == pytest.approx(theirs.loc["C(t)", "F"])
 
 
+def test_anova_over_systems_and_measures_is_that_of_statsmodels() -> None:
+    import pandas as pd
+    import statsmodels.formula.api as smf
+    from statsmodels.stats.anova import anova_lm
+
+    scores, predictors = made(seed=2)
+    result = prediction_quality(scores, predictors, resamples=0)
+    rows = [(result.errors[place], *place) for place in np.ndindex(*result.errors.shape)]
+    frame = pd.DataFrame(rows, columns=["error", "m", "s", "p", "t"])
+    assert frame.m.nunique() > 1
+    assert frame.s.nunique() > 1
+    theirs = anova_lm(smf.ols("error ~ C(t) + C(m) + C(s) + C(p) + C(p):C(s) + C(p):C(m)", frame).fit())
+    ours = result.anova()
+    peers = {"topic": "C(t)", "predictor": "C(p)", "system": "C(s)", "measure": "C(m)"}
+    for name, peer in {**peers, "predictor:system": "C(p):C(s)", "predictor:measure": "C(p):C(m)"}.items():
+        assert (ours[name].f, ours[name].p) == pytest.approx((theirs.loc[peer, "F"], theirs.loc[peer, "PR(>F)"]))
+
+
 def test_a_measure_for_which_lower_is_better_is_negated() -> None:
     values = [[[3.0, 2.0, 1.0]]]
     result = prediction_quality(Scores(["ESL"], ["a"], "xyz", values), {"p": {"x": 1, "y": 2, "z": 3}}, resamples=0)
@@ -149,6 +167,6 @@ def test_wrong_input_is_refused() -> None:
     with pytest.raises(UsageError, match="'p' is not a mapping"):
         prediction_quality(scores, {"p": [1, 2]})  # type: ignore[dict-item]
     with pytest.raises(UsageError, match="rank errors of one run at a time, but there are 2: a, b"):
-        prediction_quality(scores, predictors, "AP", resamples=0).anova()
+        prediction_quality(scores, predictors, "AP", resamples=0).rank_errors()
     with pytest.raises(UsageError, match="1 predictor, must be 2 or more"):
         prediction_quality(scores, {"p": predictors["p0"]}, resamples=0).anova("AP", "a")

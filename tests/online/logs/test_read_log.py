@@ -17,14 +17,15 @@ from cranfield.online.digest import digest
 from cranfield.online.engines import Engine
 from cranfield.online.logs import Log, read_log, simulate_log, write_demo
 from cranfield.online.logs.column_map import read_column_map
-from cranfield.online.logs.log import EVENTS, PAGE_SIZE, QUERIES, SHOWN
+from cranfield.online.logs.log import EVENTS, PAGE_SIZE, QUERIES, SHOWN, USER_NUMBER, number_users
 
 DEMO = {"users": 40, "days": 4, "seed": 9}
 
 
 def contents(log: Log) -> dict[str, list[str]]:
-    """All rows of the three frames, sorted; without the lengths of lists, which only some layouts have."""
-    frames = {"queries": log.queries.select(*QUERIES, *log.segments), "shown": log.shown, "events": log.events}
+    """All rows of the three frames, sorted; without the lengths of lists and numbers of users that only some have."""
+    queries, events = log.queries.select(*QUERIES, *log.segments), log.events.select(*EVENTS)
+    frames = {"queries": queries, "shown": log.shown, "events": events}
     return {name: sorted(map(str, log.engine.fetch(frame).to_pylist())) for name, frame in frames.items()}
 
 
@@ -59,10 +60,27 @@ def test_every_layout_and_format_gives_the_same_log(
     log = read_log(tmp_path / "log", salt="s")
     assert contents(log) == expected
     sizes = [PAGE_SIZE] if layout == "ubi" else []
-    assert log.queries.collect_schema().names() == [*QUERIES, "device", "country", *sizes]
+    numbers = [USER_NUMBER] if (layout, files) == ("ubi", "parquet") else []
+    assert log.queries.collect_schema().names() == [*QUERIES, "device", "country", *sizes, *numbers]
     assert log.shown.collect_schema().names() == list(SHOWN)
-    assert log.events.collect_schema().names() == list(EVENTS)
+    assert log.events.collect_schema().names() == [*EVENTS, *numbers]
     assert log.segments == ("device", "country")
+
+
+@pytest.mark.parametrize("files", ["parquet", "csv"])
+def test_numbers_tell_users_apart_as_their_digests_do(tmp_path: Path, files: str) -> None:
+    write_demo(tmp_path / "log", layout="tables" if files == "csv" else "ubi", files=files, **DEMO)
+    pairs = {}
+    for salt in ("s", "t"):
+        log = read_log(tmp_path / "log", salt=salt)
+        numbered = number_users(log)
+        queries = [log.engine.fetch(each.queries.select("query_id", "user")).to_pylist() for each in (log, numbered)]
+        names, numbers = ({row["query_id"]: row["user"] for row in rows} for rows in queries)
+        pairs[salt] = {(name, numbers[query]) for query, name in names.items()}
+        assert len(pairs[salt]) == len({name for name, _ in pairs[salt]}) == len({number for _, number in pairs[salt]})
+        users = {row["user"] for row in log.engine.fetch(numbered.events.select("user")).to_pylist()}
+        assert users <= {number for _, number in pairs[salt]}
+    assert not {number for _, number in pairs["s"]} & {number for _, number in pairs["t"]}
 
 
 @pytest.mark.xdist_group("spark")

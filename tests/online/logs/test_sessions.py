@@ -135,7 +135,7 @@ def test_a_session_ends_after_more_than_the_silence(duck: Engine) -> None:
 def test_rows_without_a_time_belong_to_no_session(duck: Engine) -> None:
     summary = summarise_sessions(tiny(duck, [0, None]))
     assert summary.sessions == 1
-    assert "1 query and 1 event without user or time belong to no session" in summary.notes
+    assert "1 query and 1 event without a user or a time belong to no session" in summary.notes
 
 
 def test_a_log_without_sessions_is_an_error(duck: Engine) -> None:

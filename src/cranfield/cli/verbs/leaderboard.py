@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
+from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import RESULT, option
 from cranfield.cli.printing import Printing, format_option
 from cranfield.errors import UsageError
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from cranfield.scores.scores import Scores
 
 
-class LeaderboardVerb(options.Source, Printing):
+class LeaderboardVerb(ByClass, options.Source, Printing):
     """Rank runs by the first measure, with intervals, groups of runs that do not differ, and teams.
 
     Runs with equal means share a rank, which is marked by =. The interval of a mean is by Student's t over topics, that
@@ -35,6 +36,7 @@ cranfield leaderboard --sample  # try it on the bundled sample collection
 cranfield leaderboard qrels.txt runs/*.run -m nDCG@10,AP --teams teams.csv -o board.html
 cranfield leaderboard qrels.txt runs/*.run -m AP --test randomised-tukey --format markdown
 cranfield leaderboard --scores scores.csv --format csv
+cranfield leaderboard qrels.txt runs/*.run -m AP --by classes.csv  # a table for each class of topics
 """
 
     teams: str | None = option("--teams FILE", "The teams: lines of run or file, team.", reads=True)
@@ -65,6 +67,8 @@ cranfield leaderboard --scores scores.csv --format csv
             raise UsageError(f"--level == {self.level!r}, must be above 0 and below 1, such as 0.95")
         if self.format == "table" and self.output is not None and self.output.endswith((".html", ".htm")):
             self.format = "html"
+        if self.by is not None and self.format == "html":
+            raise UsageError("--by prints a table for each class; the page has one: choose another --format")
 
     def run(self) -> None:
         import warnings

@@ -24,6 +24,7 @@ class PlotVerb(ByClass, options.Source, Printing):
     `plot`: pip install 'cranfield[plot]'
     """
 
+    figure_field = "output"
     summary = "draw box plots, curves, diversity or differences by topic"
     examples = """
 cranfield plot boxes qrels.txt runs/*.run -m AP -o boxes.pdf  # scores over topics, by system
@@ -60,8 +61,6 @@ cranfield plot boxes --sample -m AP
             raise UsageError("curves are drawn from runs, not from scores; give QRELS RUN...")
         if self.kind == "curves" and self.measures:
             raise UsageError(f"curves show precision and recall; leave out -m {self.measures[0]}")
-        if self.by is not None and self.output is not None:
-            raise UsageError("--by prints the numbers of each class; leave out --output, or draw one class at a time")
         check_plot(self.output)
 
     def run(self) -> None:

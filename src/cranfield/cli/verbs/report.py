@@ -45,7 +45,7 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
     output: str = option(
         "--output, -o FILE", "The HTML file to write; - is standard output.", required=True, group=RESULT
     )
-    sections: str | None = report_options.sections("report.run_report.make_report:SECTIONS")
+    sections: str | None = report_options.sections("report.run_report.make_report:SECTIONS", RESULT)
     teams: str | None = option("--teams FILE", "The teams: lines of run, team.", reads=True)
     times: str | None = option("--times FILE", "The times: lines of run, topic, seconds.", reads=True)
     topics: str | None = options.topic_texts()

@@ -44,6 +44,7 @@ cranfield test --scores old.csv --scores new.csv --collections --test unpaired-t
         "unpaired-bootstrap, unpaired-permutation: what to compare, {names} (geometric mean; area under the mean of "
         "the x worst topics, down to a quarter of them); default: mean.",
         names="comparison.methods.unpaired_resampling:SUMMARIES",
+        group=MORE,
     )
     collections: bool = flag(
         "--collections", "Compare each run between two files of --scores; the topics may be different."

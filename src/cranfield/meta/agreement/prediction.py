@@ -126,13 +126,29 @@ class PredictionQuality(MetaRecord):
         )
 
     def anova(self, measure: Any = None, run: str | None = None) -> Anova:
-        """Do predictors differ? Analysis of variance of sARE: topic + predictor (Faggioli et al. 2021)."""
+        """Do predictors differ? Analysis of variance of sARE: topic + predictor (Faggioli et al. 2021).
+
+        Without a measure or a run it is over all of them. With several, system and measure are further factors, with
+        their interactions with predictors: is the best predictor the same for every system and measure?
+        """
         from cranfield.comparison.anova.anova import anova
 
         check_count("anova", len(self.predictors), "predictor", 2)
-        errors = self.rank_errors(measure, run).columns()
-        table = {"sARE": errors["value"], "topic": errors["topic"], "predictor": errors["run"]}
-        return anova(table, value="sARE")
+        measures = self.measures if measure is None else (str(measure),)
+        runs = self.runs if run is None else (run,)
+        parts = [(name, system, self.rank_errors(name, system).columns()) for name in measures for system in runs]
+        table: dict[str, Any] = {
+            "sARE": np.concatenate([errors["value"] for *_, errors in parts]),
+            "topic": np.concatenate([errors["topic"] for *_, errors in parts]),
+            "predictor": np.concatenate([errors["run"] for *_, errors in parts]),
+        }
+        sizes = [len(errors["value"]) for *_, errors in parts]
+        if len(measures) > 1:
+            table["measure"] = np.repeat([name for name, *_ in parts], sizes)
+        if len(runs) > 1:
+            table["system"] = np.repeat([system for _, system, _ in parts], sizes)
+        more = [f"predictor:{factor}" for factor in ("system", "measure") if factor in table]
+        return anova(table, value="sARE", interactions=more)
 
     @staticmethod
     def _one(name: Any, names: tuple[str, ...], noun: str) -> int:

@@ -222,6 +222,15 @@ class DuckDBEngine(Engine):
         with self._translated("the log"):
             return self._frame(relation.project(", ".join(expressions)))
 
+    def full_join(self, left: Any, right: Any, on: Sequence[str]) -> Any:
+        first, second = self.relation(left), self.relation(right)
+        keys = [self.quote(name) for name in on]
+        others = [self.quote(name) for name in (*first.columns, *second.columns) if name not in on]
+        columns = ", ".join([*(f"coalesce(l.{key}, r.{key}) AS {key}" for key in keys), *others])
+        equal = " AND ".join(f"l.{key} IS NOT DISTINCT FROM r.{key}" for key in keys)
+        tables = f"({first.sql_query()}) AS l FULL JOIN ({second.sql_query()}) AS r ON {equal}"
+        return self.query(f"SELECT {columns} FROM {tables}", "the log")
+
     def column_types(self, frame: Any) -> dict[str, str]:
         relation = self.relation(frame)
         return dict(zip(relation.columns, map(str, relation.types), strict=True))

@@ -87,6 +87,13 @@ class Engine(ABC):
     def select(self, frame: Any, columns: Mapping[str, str], *, add: bool = False) -> Any:
         """A frame of SQL expressions in the engine's dialect, by name; `add` keeps the columns of the frame as well."""
 
+    @abstractmethod
+    def full_join(self, left: Any, right: Any, on: Sequence[str]) -> Any:
+        """The rows of both frames, side by side where they are equal in the columns `on`; nulls are equal, too.
+
+        The other columns of the frames must have different names.
+        """
+
     def field(self, frame: Any, path: str) -> Field | None:
         """A column by its name, or a part of one by its path, such as `event_attributes.position.ordinal`.
 

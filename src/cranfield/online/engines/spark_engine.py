@@ -162,6 +162,19 @@ class SparkEngine(Engine):
         with self._translated("the log"):
             return self._frame(native.selectExpr(*expressions))
 
+    def full_join(self, left: Any, right: Any, on: Sequence[str]) -> Any:
+        from functools import reduce
+        from operator import and_
+
+        from pyspark.sql import functions
+
+        first, second = left.to_native(), right.to_native()
+        pairs = {name: (first[self.quote(name)], second[self.quote(name)]) for name in on}
+        equal = reduce(and_, (one.eqNullSafe(other) for one, other in pairs.values()))
+        keys = [functions.coalesce(*pair).alias(name) for name, pair in pairs.items()]
+        others = [frame[self.quote(name)] for frame in (first, second) for name in frame.columns if name not in on]
+        return self._frame(first.join(second, equal, "full").select(*keys, *others))
+
     def column_types(self, frame: Any) -> dict[str, str]:
         return dict(frame.to_native().dtypes)
 

@@ -61,7 +61,7 @@ class Design:
 
 
 def power_of(effect: float, sd: float, users: float, design: Design | None = None) -> float:
-    r"""The probability of finding a difference, with so many users in all arms together.
+    r"""The probability of finding a difference, with a number of users in all arms together.
 
     .. math:: \Phi(\delta - z_{1 - \alpha/2}) + \Phi(-\delta - z_{1 - \alpha/2}), \qquad
         \delta = \frac{\Delta}{\sigma} \sqrt{\frac{N}{1 / w_c + 1 / w_t}}
@@ -97,7 +97,7 @@ def users_needed(effect: float, sd: float, design: Design | None = None) -> int:
 
 
 def detectable(sd: float, users: float, design: Design | None = None) -> float:
-    """The smallest difference that so many users, in all arms together, find with the power of the design.
+    """The smallest difference that a number of users, in all arms together, find with the power of the design.
 
     >>> round(detectable(1.0, 3_140), 4)
     0.1

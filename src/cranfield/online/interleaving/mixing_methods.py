@@ -167,7 +167,7 @@ class MixingMethod:
         return {key: setting.default for key, setting in self.family.settings.items()} | dict(self.given)
 
     def check_systems(self, systems: int) -> None:
-        """Raise an error if the method cannot mix so many lists."""
+        """Raise an error if the method cannot mix this number of lists."""
         if systems < 2:
             raise UsageError(f"{self.name}: {systems} list, interleaving needs two or more")
         if self.family.two_only and systems != 2:

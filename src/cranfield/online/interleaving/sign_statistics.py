@@ -110,7 +110,7 @@ def impressions_needed(wins: float, losses: float, alpha: float = 0.05, power: f
 
 
 def power_at(wins: float, losses: float, impressions: Any, alpha: float = 0.05) -> Array:
-    """The probability that a two-sided sign test of so many impressions finds the difference, and its direction.
+    """The probability that a two-sided sign test of a number of impressions finds the difference, and its direction.
 
     It is the formula of `impressions_needed`, solved for the power.
 

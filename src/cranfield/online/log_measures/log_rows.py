@@ -24,12 +24,14 @@ from cranfield.online.log_measures.log_signals import (
     Signal,
     shown_within,
 )
-from cranfield.online.log_measures.log_stretches import Stretches
+from cranfield.online.log_measures.log_stretches import Stretches, below
+from cranfield.online.log_measures.next_queries import NextQueries
 from cranfield.online.log_measures.online_measure import OnlineMeasure
-from cranfield.online.log_measures.query_texts import NEXT_QUERY, add_repeats, add_similarity, add_words
+from cranfield.online.log_measures.query_texts import TEXT_NUMBER, add_repeats, add_similarity, add_words
 from cranfield.online.log_measures.shown_documents import add_shown
 from cranfield.online.logs.log import PAGE_SIZE, Log
 from cranfield.online.logs.sessions import SILENCE, WAYS, assign_sessions
+from cranfield.online.logs.silence import mark_sessions, parts_of_sessions, whole_sessions
 
 OF_TIME = ("day", "hour")
 """Groups by time: the day, and the hour of the day."""
@@ -39,8 +41,10 @@ SESSION_WAYS = ("auto", *WAYS)
 """How sessions are found; `auto`: as the log names them if it does so for every query, or else by silence."""
 ALWAYS = (QUERIES, START, END, ASKED)
 """Signals of all rows, if they are counted."""
-TEXTUAL = frozenset({"similarity", "repeats", "words"})
-"""Needs that the texts of queries answer."""
+OF_STRETCHES = (QUERIES, START, END)
+"""Signals of stretches and of sessions by silence."""
+TEXTUAL = frozenset({"repeats", "words"})
+"""Needs that the texts of queries answer; `similarity` needs the texts of few of them."""
 OF_SESSIONS = (SESSIONS, SESSION_TIME)
 """Signals of sessions: those of a user come from the user's sessions."""
 
@@ -103,11 +107,13 @@ class LogRows:
         """The pass over the log."""
         way = "given" if self.sessions_by == "continuity" else self.sessions_by
         in_sessions = "sessions" in self.needs
-        needed = [each.signal for measure in self.measures for each in measure.evidence()]
-        evidence = tuple(dict.fromkeys(signal for signal in needed if signal is not None))
+        needed = [each for measure in self.measures for each in measure.evidence()]
+        evidence = tuple(dict.fromkeys(each.signal for each in needed if each.signal is not None))
+        texts = any(each.signal is None for each in needed)
         return Stretches(
-            self.log, self.signals, self._carried, self.silence, way, in_sessions, self.names_users, evidence
-        )
+            self.log, self.signals, self._carried, self.silence, way, in_sessions, self.names_users, evidence, texts,
+            "similarity" in self.needs,
+        )  # fmt: skip
 
     @cached_property
     def whole(self) -> Any:
@@ -116,16 +122,24 @@ class LogRows:
 
     @cached_property
     def stretches(self) -> Any:
-        """A row per user, query and session, with the groups and the signals that need sessions."""
+        """A row per user, query and stretch, with the groups and the signals that need sessions; kept.
+
+        If the log names sessions, rows have their `session`; or else, whether they are its first and last ones.
+        """
         if "sessions" not in self.needs:
             return self.whole
         measures = [measure for measure in self.measures if measure.rows != "queries" or "sessions" in measure.needs]
-        signals = self._signals_of(measures)
-        texts = ("text",) if any(measure.needs & TEXTUAL for measure in measures) else ()
-        carried = tuple(name for name in self._carried if name != "text") + texts
-        rows = self._with_groups(self.passed.with_sessions(signals, carried), keep=False)
-        # Rows with their next queries are kept already
-        return rows if NEXT_QUERY in rows.collect_schema().names() and not self.by else self.log.engine.keep(rows)
+        groups = [name for name in self._carried if name != "text"]
+        rows = self._with_groups(self.passed.with_sessions(self._signals_of(measures), groups), keep=False)
+        if self.passed.named:
+            return self.log.engine.keep(rows)
+        numbers = [TEXT_NUMBER] if self.passed.text_numbers else []
+        names = ["user", *(signal.name for signal in self._signals_of(measures, OF_STRETCHES)), *self.by, *numbers]
+        return mark_sessions(rows.select(*names), self.passed.micros, self.log.engine)
+
+    @cached_property
+    def _next(self) -> NextQueries:
+        return NextQueries(self.passed, self.stretches, compared=self.passed.text_numbers)
 
     def _with_groups(self, rows: Any, keep: bool = True) -> Any:
         """The rows with the columns of the groups; kept if there are any."""
@@ -147,19 +161,8 @@ class LogRows:
 
     def _queries(self, measures: Sequence[OnlineMeasure]) -> Any:
         """The queries with what these measures need."""
-        import narwhals as nw
-
         needs = frozenset().union(*(measure.needs for measure in measures))
-        rows = self.whole
-        if "sessions" in needs:
-            rows = self.stretches
-        if "sessions" in needs and NEXT_QUERY not in rows.collect_schema().names():  # else no query is torn
-            session = where(col(QUERIES.name) > 0, col("session")).min().alias("session")
-            torn = rows.filter(col("torn") & ~col("query_id").is_null())
-            combined = self._combined(measures, text=bool(needs & TEXTUAL), of_query=True)
-            mended = torn.group_by("user", "query_id").agg(*combined, session)
-            names = mended.collect_schema().names()
-            rows = nw.concat([rows.filter(~col("torn")).select(*names), mended], how="vertical")
+        rows = self._in_sessions(measures, needs) if "sessions" in needs else self.whole
         rows = rows.filter(col(QUERIES.name) > 0, ~col("query_id").is_null())
         if "similarity" in needs:
             rows = add_similarity(rows, self.log.engine)
@@ -174,11 +177,46 @@ class LogRows:
             rows = add_shown(rows, self.log, cutoffs, expected="expected" in needs)
         return rows
 
+    def _in_sessions(self, measures: Sequence[OnlineMeasure], needs: frozenset[str], users: Any = None) -> Any:
+        """A row per user and query with its session, and rows of other events; of some users, or of all."""
+        text = bool(needs & (TEXTUAL | {"similarity"}))
+        groups = [name for name in self._carried if name != "text"]
+        rows = self.passed.with_sessions(self._signals_of(measures), groups, users)
+        rows = self.passed.texts_of(self.log.engine.keep(rows)) if text else rows
+        rows = self._with_groups(rows, keep=False)
+        if not self.passed.named:
+            marked = mark_sessions(rows, self.passed.micros, self.log.engine)
+            parts = parts_of_sessions(marked, self.log.engine)
+            rows = below([whole_sessions(marked).select(*parts.columns), parts])
+        rows = self.log.engine.keep(rows)
+        session = where(col(QUERIES.name) > 0, col("session")).min().alias("session")
+        torn = rows.filter(col("torn") & ~col("query_id").is_null())
+        combined = self._combined(measures, text=text, of_query=True)
+        mended = torn.group_by("user", "query_id").agg(*combined, session)
+        return below([rows.filter(~col("torn")).select(*mended.columns), mended])
+
+    def _compared(self, measures: Sequence[OnlineMeasure]) -> Any:
+        """Queries with the similarity to the next one of their session: users, groups and what these measures need."""
+        names = ["user", *self.by, *(signal.name for signal in self._signals_of(measures, OF_STRETCHES))]
+        rows = self._next.queries(names)
+        users = self._next.unsorted_users
+        if users is None and not self.passed.without_user:
+            return rows
+        users = self.stretches.select("user").head(0) if users is None else users
+        needs = frozenset({"sessions", "similarity"})
+        others = self._in_sessions(measures, needs, users).filter(col(QUERIES.name) > 0, ~col("query_id").is_null())
+        return below([rows, add_similarity(others, self.log.engine).select(*rows.columns)])
+
     @cached_property
     def sessions(self) -> Any:
         """A row per session, with its signals. Its groups are those of its first day, and of its lowest arm."""
         measures = [measure for measure in self.measures if measure.rows == "sessions"]
-        rows = self.stretches.group_by("user", "session").agg(*self._combined(measures))
+        combined = list(self._combined(measures, always=OF_STRETCHES))
+        if self.passed.named:
+            rows = self.stretches.group_by("user", "session").agg(*combined)
+        else:  # most stretches are a session already
+            parts = self._next.parts.group_by("user", "session").agg(*combined)
+            rows = below([self._next.alone.select(*parts.columns), parts])
         rows = rows.with_columns(**{signal.name: signal.of_row() for signal in OF_SESSIONS})
         if "absence" in self.needs:
             before = col(END.name).shift(1).over("user", order_by=[START.name, "session"])
@@ -193,9 +231,11 @@ class LogRows:
     @cached_property
     def users(self) -> Any:
         """A row per user and group, with its signals."""
+        import narwhals as nw
+
         measures = [measure for measure in self.measures if measure.rows == "users"]
-        signals = (signal.combined() for signal in self._signals_of(measures))
-        rows = self.stretches.group_by("user", *self.by).agg(*signals)
+        signals = [signal.combined() for signal in self._signals_of(measures, ())]
+        rows = self.stretches.group_by("user", *self.by).agg(*signals, nw.len().alias("stretches"))
         if self._users_have_sessions:
             sums = (signal.combined() for signal in OF_SESSIONS)
             rows = rows.join(self.sessions.group_by("user", *self.by).agg(*sums), on=["user", *self.by], how="left")
@@ -228,12 +268,20 @@ class LogRows:
                 for measure in measures
                 for name, expression in zip(sum_names(measure), measure.terms(), strict=True)
             }
-            frame = self._queries(measures) if kind == "queries" else getattr(self, kind)
+            frame = self._rows_of(kind, measures)
             sums = (col(name).sum() for name in terms)
             totals = frame.select("user", *self.by, **terms).group_by("user", *self.by).agg(*sums)
             rows = rows.join(totals, on=["user", *self.by], how="left")
         names = [name for measure in self.measures for name in sum_names(measure)]
         return self.log.engine.keep(rows.with_columns(*(col(name).fill_null(0.0) for name in names)))
+
+    def _rows_of(self, kind: str, measures: Sequence[OnlineMeasure]) -> Any:
+        """The rows that some measures add up."""
+        if kind != "queries":
+            return getattr(self, kind)
+        needs = frozenset().union(*(measure.needs for measure in measures))
+        compares = needs == {"sessions", "similarity"} and not self.passed.named
+        return self._compared(measures) if compares else self._queries(measures)
 
     @cached_property
     def starts(self) -> tuple[int, int]:
@@ -252,16 +300,21 @@ class LogRows:
         row = self.log.engine.fetch(ends).to_pylist()[0]
         return (row["low"], row["high"]) if row["low"] is not None else (0, 0)
 
-    def _signals_of(self, measures: Sequence[OnlineMeasure]) -> tuple[Signal, ...]:
-        """The signals that some measures need."""
+    def _signals_of(self, measures: Sequence[OnlineMeasure], always: Sequence[Signal] = ALWAYS) -> tuple[Signal, ...]:
+        """The signals that some measures need, and those that are always counted."""
         wanted = {signal for measure in measures for signal in measure.signals()} | set(self._pages(measures))
-        return tuple(signal for signal in self.signals if signal in wanted or signal in ALWAYS)
+        return tuple(signal for signal in self.signals if signal in wanted or signal in always)
 
     def _combined(
-        self, measures: Sequence[OnlineMeasure], *, text: bool = False, of_query: bool = False
+        self,
+        measures: Sequence[OnlineMeasure],
+        *,
+        text: bool = False,
+        of_query: bool = False,
+        always: Sequence[Signal] = ALWAYS,
     ) -> Iterable[Any]:
         """Signals and groups of several stretches together; those of a query have the groups in which it was asked."""
-        yield from (signal.combined() for signal in self._signals_of(measures))
+        yield from (signal.combined() for signal in self._signals_of(measures, always))
         if text:
             yield col("text").max()
         for name in self.by:

@@ -37,6 +37,8 @@ class Signal:
     combine: str
     """`count` (rows with a value), `sum`, `min` or `max`. Counts of several groups are added up."""
     of_row: Callable[[], nw.Expr]
+    of: str = "events"
+    """The rows that it counts: `queries`, `events` or `both`."""
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Signal) and self.name == other.name
@@ -59,6 +61,20 @@ class Signal:
         combined: nw.Expr = getattr(each, self.combine)()
         return combined.alias(self.name)
 
+    def joined(self, other: str) -> nw.Expr:
+        """The signal of a query, from that of its rows in one table and, in the column `other`, in the other table."""
+        import narwhals as nw
+
+        first, second = col(self.name), col(other)
+        if self.combine in ("count", "sum"):
+            nothing = 0 if self.combine == "count" else 0.0
+            total = first.fill_null(nothing)
+            return (total + second.fill_null(nothing) if self.of == "both" else total).alias(self.name)
+        if self.of != "both":
+            return first
+        together = nw.min_horizontal if self.combine == "min" else nw.max_horizontal
+        return together(first, second).alias(self.name)
+
 
 def _action(name: str) -> nw.Expr:
     return col("action") == name
@@ -71,7 +87,8 @@ def _name(text: str) -> str:
 
 def count_of(action: str) -> Signal:
     """How many events of a kind there are."""
-    return Signal(_name(f"n {action}"), "count", lambda: where(_action(action), lit(1)))
+    of = "queries" if action == QUERY else "events"
+    return Signal(_name(f"n {action}"), "count", lambda: where(_action(action), lit(1)), of)
 
 
 def value_of(action: str) -> Signal:
@@ -85,7 +102,7 @@ def clicks_within(k: int) -> Signal:
 
 
 def satisfied(seconds: float) -> Signal:
-    """Clicks after which the user stayed with the document for so many seconds."""
+    """Clicks after which the user stayed with the document for at least this time."""
     return Signal(
         _name(f"satisfied {seconds}"), "count", lambda: where(_action("click") & (col("dwell") >= seconds), lit(1))
     )
@@ -97,6 +114,7 @@ def shown_within(k: int) -> Signal:
         f"shown @{k}",
         "sum",
         lambda: where(~col("query_id").is_null(), where(col(PAGE_SIZE) > k, lit(k), col(PAGE_SIZE)) * 1.0),
+        "queries",
     )
 
 
@@ -105,17 +123,17 @@ CLICKS = count_of("click")
 HOVERS = count_of("hover")
 CONVERSIONS = count_of("conversion")
 REVENUE = value_of("conversion")
-ACTIONS = Signal("actions", "count", lambda: col("time"))
-START = Signal("start", "min", lambda: col("time"))
-END = Signal("end", "max", lambda: col("time"))
-ASKED = Signal("asked", "min", lambda: where(_action(QUERY), col("time")))
+ACTIONS = Signal("actions", "count", lambda: col("time"), "both")
+START = Signal("start", "min", lambda: col("time"), "both")
+END = Signal("end", "max", lambda: col("time"), "both")
+ASKED = Signal("asked", "min", lambda: where(_action(QUERY), col("time")), "queries")
 FIRST_CLICK = Signal("first click", "min", lambda: where(_action("click"), col("time")))
 LAST_CLICK = Signal("last click", "max", lambda: where(_action("click"), col("time")))
 DWELL = Signal("dwell", "sum", lambda: where(_action("click"), col("dwell")))
 DWELLS = Signal("dwells", "count", lambda: where(_action("click") & ~col("dwell").is_null(), lit(1)))
 RANKED_CLICKS = Signal("ranked clicks", "count", lambda: where(_action("click") & ~col("position").is_null(), lit(1)))
 CLICK_RANKS = Signal("click ranks", "sum", lambda: where(_action("click"), col("position") * 1.0))
-PAGES = Signal("shown", "sum", lambda: where(~col("query_id").is_null(), col(PAGE_SIZE) * 1.0))
+PAGES = Signal("shown", "sum", lambda: where(~col("query_id").is_null(), col(PAGE_SIZE) * 1.0), "queries")
 """Documents shown, if the log has a list of documents per query."""
 SESSIONS = Signal("sessions", "sum", lambda: lit(1))
 """A signal of sessions, not of queries."""

@@ -2,18 +2,18 @@
 
 The pass groups queries and events by user and query. Silence ends a session, and it may fall between two events of one
 query; such queries are few, and only these are cut: into stretches of time that are as long as that silence, so that
-all of a stretch belongs to one session. Then sessions are numbered over the stretches, which are far fewer than the
-events, with the same result as over the events.
+all of a stretch belongs to one session. Then sessions are found from the stretches, which are far fewer than the
+events, with the same result as from the events.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from cranfield.online.log_measures.expressions import col, indicator, lit, where
+from cranfield.online.log_measures.expressions import col, indicator, lit
 from cranfield.online.log_measures.log_signals import (
     ASKED,
     END,
@@ -25,9 +25,14 @@ from cranfield.online.log_measures.log_signals import (
     UNRANKED_CLICKS,
     Signal,
 )
-from cranfield.online.log_measures.query_texts import NEXT_QUERY, NEXT_TEXT, normal_text
-from cranfield.online.logs.log import PAGE_SIZE, Log
+from cranfield.online.log_measures.query_texts import TEXT_NUMBER, normal_text
+from cranfield.online.logs.log import PAGE_SIZE, Log, number_users
 from cranfield.online.logs.sessions import SILENCE
+
+FEW = 1000
+"""Queries whose ids are looked for one by one when the log is scanned."""
+TWICE = " of events"
+"""The end of the names of columns that both tables of a log have, in the events."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +52,10 @@ class Stretches:
     """Whether users keep their names. If not, a user is a number of 64 bits, as long as the digest of a name."""
     evidence: tuple[Signal, ...] = ()
     """Signals of which only the sum over the log is needed."""
+    texts: bool = False
+    """Whether the sums also need the number of queries with a text."""
+    text_numbers: bool = False
+    """Whether queries have the number of their text, `TEXT_NUMBER`."""
 
     @cached_property
     def unnamed(self) -> tuple[int, int]:
@@ -63,7 +72,7 @@ class Stretches:
         return self.way == "given" or (self.way == "auto" and self.unnamed[0] == 0)
 
     @property
-    def _silence(self) -> int:
+    def micros(self) -> int:
         """The silence that ends a session, in microseconds."""
         return round(self.silence * 60 * SECOND)
 
@@ -71,44 +80,104 @@ class Stretches:
     def totals(self) -> dict[str, int]:
         """The signals of `evidence` over the whole log, how many queries have a text, and clicks without a rank."""
         signals = dict.fromkeys((*self.evidence, UNRANKED_CLICKS))
-        texts = (col("text").count(),) if "text" in self.carried else ()
-        rows = self._activity(self.carried).select(*(signal.counted() for signal in signals), *texts)
+        done = [signal.counted() for signal in signals if signal.of == "events"]
+        totals = self._fetched(self._events().select(*done))
+        asked = [signal.counted() for signal in signals if signal.of == "queries"]
+        asked += [col("text").count()] if self.texts else []
+        return totals | (self._fetched(self._queries(("text",)).select(*asked)) if asked else {})
+
+    def _fetched(self, rows: Any) -> dict[str, int]:
         return {name: int(number or 0) for name, number in self.log.engine.fetch(rows).to_pylist()[0].items()}
 
     @cached_property
     def whole(self) -> Any:
         """A row per user and query with the signals, and a row per user for events without a query; kept."""
-        ends = (col("session").min().alias("session"), col("session").max().alias("last session"))
-        sessions = ends if self.in_sessions and self.named else ()
-        activity, derived = self._activity(self.carried), self._derived(self.signals)
+        derived = self._derived(self.signals)
         counted = [signal for signal in self.signals if signal not in derived]
-        rows = self.log.engine.keep(self._grouped(activity, ["user", "query_id"], counted, self.carried, *sessions))
+        ends = {"session": "min", "last session": "max"} if self.in_sessions and self.named else {}
+        texts = {TEXT_NUMBER: "max"} if self.text_numbers else {}
+        of_queries = [getattr(col(name), way)().alias(name) for name, way in texts.items()]
+        of_queries += [getattr(col("session"), way)().alias(name) for name, way in ends.items()]
+        of_events = [getattr(col("session"), way)().alias(name + TWICE) for name, way in ends.items()]
+        of_events += [signal.counted().alias(signal.name + TWICE) for signal in counted if signal.of == "both"]
+        keys = ["user", "query_id"]
+        asked = [signal for signal in counted if signal.of != "events" and not (signal == START and ASKED in counted)]
+        queries = self._grouped(self._queries(self.carried, number=bool(texts)), keys, asked, self.carried, *of_queries)
+        if ASKED in counted:  # a query begins when it is asked
+            queries = queries.with_columns(col(ASKED.name).alias(START.name))
+        done = [signal for signal in counted if signal.of == "events"]
+        events = self._grouped(self._events(), keys, done, (), *of_events)
+        rows = self.log.engine.full_join(queries, events, keys)
+        columns = [signal.joined(signal.name + TWICE) for signal in counted]
+        columns += [Signal(name, way, lambda: lit(0), "both").joined(name + TWICE) for name, way in ends.items()]
+        rows = self.log.engine.keep(rows.select(*keys, *columns, *self.carried, *texts))
         return rows.with_columns(**{signal.name: value for signal, value in derived.items()}) if derived else rows
 
-    def with_sessions(self, signals: Sequence[Signal], carried: Sequence[str]) -> Any:
-        """A row per user, query and session with some signals; `torn` marks queries that are in several sessions.
+    def with_sessions(self, signals: Sequence[Signal], carried: Sequence[str], users: Any = None) -> Any:
+        """A row per user, query and stretch with some signals; `torn` marks queries that are cut.
 
-        Each query also has the next one of its session, if all rows are queries in the order in which they were asked.
+        If the log names sessions, a row has its `session`.
+
+        users: only the rows of these users, a frame.
         """
-        names = ["user", "query_id", *(signal.name for signal in signals), *carried]
-        rows = self.whole.select(*names, *(("session", "last session") if self.named else ()))
-        if self.named:
-            torn = col("session") != col("last session")
-        else:
-            torn = col(END.name) - col(START.name) > self._silence
-        torn = torn | col("query_id").is_null()
+        texts = [TEXT_NUMBER] if self.text_numbers else []
+        carried = [*carried]
+        names = ["user", "query_id", *(signal.name for signal in signals), *carried, *texts]
+        rows = self.whole if users is None else self.of_users(self.whole, users)
+        rows = rows.select(*names, *(("session", "last session") if self.named else ()))
+        torn = self.torn()
         unbroken = rows.filter(~torn).with_columns(torn=lit(False))
-        parts = rows.filter(torn).select("user", "query_id")
-        in_order = "text" in carried and ASKED in signals and not self.named
-        early = (col(QUERIES.name) == 0) | (col(START.name) != col(ASKED.name)) if in_order else lit(True)
-        counts = rows.select(torn=indicator(torn).sum(), odd=indicator(torn | early).sum())
-        number = self.log.engine.fetch(counts).to_pylist()[0]
-        if number["torn"]:
+        if self._fetched(rows.select(torn=indicator(torn).sum()))["torn"]:
             columns = unbroken.collect_schema().names()
-            unbroken = below([unbroken, self._cut(parts, columns, signals, carried)])
-        if self.named:
-            return unbroken.drop("last session")
-        return number_sessions(unbroken, self._silence, self.log.engine, next_queries=not number["odd"])
+            unbroken = below([unbroken, self._cut(columns, signals, carried, users)])
+        return unbroken.drop("last session") if self.named else unbroken
+
+    def torn(self) -> Any:
+        """Whether a row of `whole` may be in several sessions."""
+        several = col("session") != col("last session") if self.named else col(END.name) - col(START.name) > self.micros
+        return several | col("query_id").is_null()
+
+    def texts_of(self, rows: Any) -> Any:
+        """Rows of stretches with the text of their query; kept rows."""
+        import narwhals as nw
+
+        if self.text_numbers and not self._fetched(self.whole.filter(col(QUERIES.name) > 1).select(n=nw.len()))["n"]:
+            return rows.join(self.numbered_texts, on=TEXT_NUMBER, how="left")
+        # A query that was logged twice has the last text in the order of the alphabet
+        asked = _with_ids(self._queries(("text",)), self._ids(rows))
+        texts = self._grouped(asked, ["user", "query_id"], (), ("text",))
+        return self.log.engine.full_join(rows, texts, ["user", "query_id"]).filter(~col("torn").is_null())
+
+    def of_users(self, rows: Any, keys: Any, on: Sequence[str] = ("user",)) -> Any:
+        """The rows of some users, or of other keys, and those without a user: SQL does not join nulls."""
+        known = rows.join(keys, on=[*on], how="semi")
+        if not self.without_user:
+            return known
+        nobody, others = rows.filter(col("user").is_null()), [name for name in on if name != "user"]
+        if others:
+            nobody = nobody.join(keys.filter(col("user").is_null()).select(*others), on=others, how="semi")
+        return below([known, nobody])
+
+    @cached_property
+    def without_user(self) -> int:
+        """How many rows of `whole` have no user."""
+        return self._fetched(self.whole.select(nobody=indicator(col("user").is_null()).sum()))["nobody"]
+
+    def _ids(self, rows: Any) -> list[str] | None:
+        """The ids of the queries in some rows; None if they are not few.
+
+        Few ids can be looked for when the log is scanned, before times are read.
+        """
+        known = rows.filter(~col("query_id").is_null()).select("query_id").unique().head(FEW + 1)
+        ids = self.log.engine.fetch(known)["query_id"].to_pylist()
+        return ids if len(ids) <= FEW else None
+
+    @cached_property
+    def numbered_texts(self) -> Any:
+        """The numbers of all texts of queries, and the texts, made comparable; kept."""
+        rows = self._queries(("text",), number=True).select(TEXT_NUMBER, "text").filter(~col("text").is_null())
+        texts = rows.group_by(TEXT_NUMBER).agg(col("text").max()).with_columns(text=normal_text("text"))
+        return self.log.engine.keep(texts)
 
     def _derived(self, signals: Sequence[Signal]) -> dict[Signal, Any]:
         """Signals that follow from others, as each click has a rank."""
@@ -117,45 +186,63 @@ class Stretches:
             return {}
         return {signal: FROM_RANKED[signal][1]() for signal in there}
 
-    def _activity(self, carried: Sequence[str]) -> Any:
-        """Queries and events below one another, with columns of queries to take along."""
+    @cached_property
+    def _log(self) -> Log:
+        return self.log if self.names_users else number_users(self.log)
+
+    @property
+    def _sizes(self) -> list[str]:
+        return [PAGE_SIZE] if PAGE_SIZE in self.log.queries.columns else []
+
+    def _queries(self, carried: Sequence[str], *, number: bool = False) -> Any:
+        """The queries as activity, with columns to take along, and perhaps the number of their text."""
+        names = ["user", "query_id", "time", "session", *carried, *self._sizes]
+        rows = self._log.queries.with_columns(action=lit(QUERY)).select(*names, "action", *(["text"] if number else []))
+        if not number:
+            return rows
+        engine = self.log.engine
+        return engine.select(rows, {TEXT_NUMBER: engine.dialect.key(engine.quote("text"))}, add=True)
+
+    def _events(self) -> Any:
+        """The events as activity."""
         import narwhals as nw
 
         numbers = {"position": nw.Int64(), "value": nw.Float64(), "dwell": nw.Float64()}
-        sizes = [PAGE_SIZE] if PAGE_SIZE in self.log.queries.collect_schema().names() else []
-        queries = self.log.queries.select(
-            "user", "query_id", "time", "session", *carried, *sizes,
-            action=lit(QUERY),
-            **{name: nw.lit(None, dtype=dtype) for name, dtype in numbers.items()},
-        )  # fmt: skip
-        events = self.log.events.select(
-            "user", "query_id", "time", "session",
-            *(nw.lit(None, dtype=nw.String()).alias(name) for name in carried),
-            *(nw.lit(None, dtype=nw.Int64()).alias(name) for name in sizes),
-            "action",
-            *(col(name).cast(dtype) for name, dtype in numbers.items()),
-        )  # fmt: skip
-        return below([self._users(queries), self._users(events)])
+        columns = (col(name).cast(dtype) for name, dtype in numbers.items())
+        return self._log.events.select("user", "query_id", "time", "session", "action", *columns)
 
-    def _users(self, rows: Any) -> Any:
-        """The rows with the names of users, or with their numbers."""
-        if self.names_users:
-            return rows
-        engine = self.log.engine
-        columns = {name: engine.quote(name) for name in rows.collect_schema().names()}
-        return engine.select(rows, columns | {"user": engine.dialect.key(columns["user"])})
+    def _activity(self, carried: Sequence[str], ids: Sequence[str] | None) -> Any:
+        """Queries and events below one another, with columns of queries to take along; of some queries, or of all."""
+        import narwhals as nw
 
-    def _cut(self, parts: Any, columns: Sequence[str], signals: Sequence[Signal], carried: Sequence[str]) -> Any:
+        numbers = {"position": nw.Int64(), "value": nw.Float64(), "dwell": nw.Float64()}
+        lacking = {name: nw.String() for name in carried} | {name: nw.Int64() for name in self._sizes}
+        queries = _with_ids(self._queries(carried, number=self.text_numbers), ids).with_columns(*_nulls(numbers))
+        lacking |= {name: queries.collect_schema()[name] for name in queries.columns if name in ("text", TEXT_NUMBER)}
+        events = _with_ids(self._events(), ids)
+        events = events.select(*events.columns, *_nulls(lacking))
+        return below([queries, events.select(*queries.columns)])
+
+    @cached_property
+    def _torn_activity(self) -> Any:
+        """Events without a query, and the activity of torn queries; kept."""
+        parts = self.whole.filter(self.torn()).select("user", "query_id")
+        ids = self._ids(parts)
+        activity = self._activity([name for name in self.carried if name != "text"], ids)
+        activity = activity if ids is None else self.log.engine.keep(activity)
+        of_parts = self.of_users(activity, parts.filter(~col("query_id").is_null()), ["user", "query_id"])
+        return self.log.engine.keep(below([activity.filter(col("query_id").is_null()), of_parts]))
+
+    def _cut(self, columns: Sequence[str], signals: Sequence[Signal], carried: Sequence[str], users: Any) -> Any:
         """Events without a query, and those of torn queries, by stretch or by session."""
-        activity = self._activity(carried)
-        of_parts = activity.join(parts.filter(~col("query_id").is_null()), on=["user", "query_id"], how="semi")
-        chosen = below([activity.filter(col("query_id").is_null()), of_parts])
+        chosen = self._torn_activity if users is None else self.of_users(self._torn_activity, users)
+        texts = [col(TEXT_NUMBER).max()] if self.text_numbers else []
         if self.named:
-            rows = self._grouped(chosen, ["user", "query_id", "session"], signals, carried)
+            rows = self._grouped(chosen, ["user", "query_id", "session"], signals, carried, *texts)
             rows = rows.with_columns(col("session").alias("last session"))
         else:
-            chosen = chosen.with_columns(stretch=col("time") // self._silence)
-            rows = self._grouped(chosen, ["user", "query_id", "stretch"], signals, carried)
+            chosen = chosen.with_columns(stretch=col("time") // self.micros)
+            rows = self._grouped(chosen, ["user", "query_id", "stretch"], signals, carried, *texts)
         return rows.with_columns(torn=lit(True)).select(*columns)
 
     @staticmethod
@@ -163,38 +250,24 @@ class Stretches:
         activity: Any, keys: Sequence[str], signals: Sequence[Signal], carried: Sequence[str], *more: Any
     ) -> Any:
         """The signals of each group of rows; texts are made comparable."""
-        counted = (signal.counted() for signal in signals)
+        counted = [signal.counted() for signal in signals]
         rows = activity.group_by(*keys).agg(*counted, *(col(name).max() for name in carried), *more)
         return rows.with_columns(text=normal_text("text")) if "text" in carried else rows
 
 
-def number_sessions(rows: Any, silence: int, engine: Any, *, next_queries: bool = False) -> Any:
-    """Stretches of activity with the number of the user's session: a new one begins after a longer silence.
+def _with_ids(activity: Any, ids: Sequence[str] | None) -> Any:
+    """The activity without a query, and that of the queries with some ids; all of it without ids."""
+    if ids is None:
+        return activity
+    loose = col("query_id").is_null()
+    return activity.filter(loose | col("query_id").is_in(ids) if ids else loose)
 
-    A stretch begins a session if all earlier ones of the user ended too long before. The order is total as far as it
-    matters: stretches that begin and end together are in the same session.
 
-    next_queries: also add the text and the id of the `next query` of the session, in the same sort, if all rows are
-        queries that begin when they are asked, and no user asks two at the same time.
-    """
-    user, start, end, same = (engine.quote(name) for name in ("user", START.name, END.name, "same"))
-    earlier = f"PARTITION BY {user} ORDER BY {start}, {end} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
-    rows = engine.select(rows, {"before": f"MAX({end}) OVER ({earlier})"}, add=True)
-    rows = rows.with_columns(same=indicator(col(START.name) - col("before") <= silence)).drop("before")
-    order = f"PARTITION BY {user} ORDER BY {start} NULLS FIRST, {end} NULLS FIRST, {same}"
-    added = {"session": f"CAST(SUM(1 - {same}) OVER ({order} ROWS UNBOUNDED PRECEDING) AS BIGINT)"}
-    if not next_queries:
-        return engine.select(rows, added, add=True).drop("same")
-    after = {"text": NEXT_TEXT, "query_id": NEXT_QUERY, "same": "goes on", START.name: "next start"}
-    added |= {alias: f"LEAD({engine.quote(name)}) OVER ({order})" for name, alias in after.items()}
-    rows = engine.keep(engine.select(rows, added, add=True))
-    ties = rows.select(ties=indicator(col("next start") == col(START.name)).sum())
-    rows = rows.drop("next start", "same")
-    if engine.fetch(ties).to_pylist()[0]["ties"]:
-        return rows.drop(NEXT_TEXT, NEXT_QUERY, "goes on")
-    goes_on = col("goes on") == 1
-    next_of = {name: where(goes_on, col(name)) for name in (NEXT_TEXT, NEXT_QUERY)}
-    return rows.with_columns(**next_of).drop("goes on")
+def _nulls(types: Mapping[str, Any]) -> Iterator[Any]:
+    """Columns without a value."""
+    import narwhals as nw
+
+    return (nw.lit(None, dtype=dtype).alias(name) for name, dtype in types.items())
 
 
 def below(frames: Sequence[Any]) -> Any:

@@ -288,7 +288,7 @@ def day_text(day: int) -> str:
 
 
 def student(confidence: float, users: NDArray[np.int64]) -> Array:
-    """The quantile of Student's distribution for an interval over so many users."""
+    """The quantile of Student's distribution for an interval over a number of users."""
     from scipy.special import stdtrit
 
     return np.asarray(stdtrit(np.maximum(users - 1, 1), (1 + confidence) / 2), dtype=np.float64)

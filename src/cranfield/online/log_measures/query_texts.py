@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 NEXT_TEXT, NEXT_QUERY = "next text", "next query"
 """The text and the id of the next query of a session."""
+TEXT_NUMBER, NEXT_NUMBER = "text number", "next text number"
+"""A number of 64 bits per text: cheaper to sort. The same text has the same number."""
 
 
 def normal_text(column: str) -> nw.Expr:
@@ -32,23 +34,28 @@ def add_words(queries: Any, engine: Engine) -> Any:
 
 
 def add_similarity(queries: Any, engine: Engine) -> Any:
-    r"""Queries with their similarity to the next query of the session, and whether they are the `last query` of it.
+    """Queries with their similarity to the next query of the session, and whether they are the `last query` of it.
+
+    The queries of a session are in the order of time, and of their ids.
+    """
+    order = [ASKED.name, "query_id"]
+    queries = queries.with_columns(
+        col("text").shift(-1).over("user", "session", order_by=order).alias(NEXT_TEXT),
+        col("query_id").shift(-1).over("user", "session", order_by=order).alias(NEXT_QUERY),
+    )
+    rows = compare_texts(queries, engine)
+    return rows.with_columns(col(NEXT_QUERY).is_null().alias("last query")).drop(NEXT_TEXT, NEXT_QUERY)
+
+
+def compare_texts(rows: Any, engine: Engine) -> Any:
+    r"""Rows with the similarity of their `text` and `next text`.
 
     .. math:: \frac{|A \cap B|}{|A \cup B|} = \frac{|A \cap B|}{|A| + |B| - |A \cap B|}
-
-    The queries of a session are in the order of time, and of their ids. Queries that have their `next text` and
-    `next query` already, as `number_sessions` can add them, are not sorted again.
     """
-    if NEXT_QUERY not in queries.collect_schema().names():
-        order = [ASKED.name, "query_id"]
-        queries = queries.with_columns(
-            col("text").shift(-1).over("user", "session", order_by=order).alias(NEXT_TEXT),
-            col("query_id").shift(-1).over("user", "session", order_by=order).alias(NEXT_QUERY),
-        )
     own, following = engine.quote("text"), engine.quote(NEXT_TEXT)
     # Most queries are the last one of a session, or have the text of the next one: no words are counted for these
     shared = f"CASE WHEN {own} <> {following} THEN {engine.dialect.shared_words(own, following)} END"
-    rows = engine.select(queries, {"shared words": shared}, add=True)
+    rows = engine.select(rows, {"shared words": shared}, add=True)
     counts = {"own words": own, "next words": following}
     some = f"{engine.quote('shared words')} > 0"
     rows = engine.select(
@@ -58,10 +65,9 @@ def add_similarity(queries: Any, engine: Engine) -> Any:
     )
     both = col("shared words")
     similarity = where(both == 0, lit(0.0), both / (col("own words") + col("next words") - both))
-    return rows.with_columns(
-        where(col("text") == col(NEXT_TEXT), lit(1.0), similarity).alias("next similarity"),
-        col(NEXT_QUERY).is_null().alias("last query"),
-    ).drop("shared words", "own words", "next words", NEXT_TEXT, NEXT_QUERY)
+    return rows.with_columns(where(col("text") == col(NEXT_TEXT), lit(1.0), similarity).alias("next similarity")).drop(
+        "shared words", "own words", "next words"
+    )
 
 
 def add_repeats(queries: Any) -> Any:

@@ -15,7 +15,7 @@ from cranfield.online.engines.dialect import Field
 from cranfield.online.engines.engine import Engine
 from cranfield.online.engines.table_source import find_table
 from cranfield.online.logs.column_map import EVENT_NAMES, QUERY_NAMES, UBI, ColumnMap
-from cranfield.online.logs.log import PAGE_SIZE
+from cranfield.online.logs.log import PAGE_SIZE, USER_NUMBER
 from cranfield.text import listed
 
 SALT_VARIABLE = "CRANFIELD_SALT"
@@ -159,8 +159,11 @@ def _read_table(
         selection["documents"] = f"CAST(NULL AS {engine.dialect.array})"
     # Columns that are null everywhere take time and memory to keep, and none to add
     nothing = {name: sql for name, sql in selection.items() if sql.startswith("CAST(NULL AS ")}
+    scanned = engine.scans_again and format in COLUMN_FORMATS and not options.numbered
+    if not scanned:
+        selection.pop(USER_NUMBER, None)  # quick to compute, and another column to keep
     kept = engine.select(frame, {name: sql for name, sql in selection.items() if name not in nothing})
-    if options.numbered or not (engine.scans_again and format in COLUMN_FORMATS):
+    if not scanned:
         kept = engine.keep(kept)
     kept = engine.select(kept, nothing, add=True) if nothing else kept
     if "documents" in fields and lists is None:
@@ -203,6 +206,8 @@ def _selection(
         elif role == "user":
             user = sql.text(there)
             selected[role] = digest_sql(engine.name, user, salt or "") if options.hashed else user
+            salted = f"('{(salt or '').encode('utf-8', 'surrogateescape').hex()}' || {user})"
+            selected[USER_NUMBER] = sql.key(salted if options.hashed else user)
         elif role == "time":
             selected[role] = sql.micros(there, options.zone or "UTC")
         elif role == "documents":

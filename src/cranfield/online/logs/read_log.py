@@ -13,7 +13,7 @@ from cranfield.online.engines.dialect import TIME_KINDS
 from cranfield.online.engines.engine_names import open_engine
 from cranfield.online.logs.actions import action_counts, action_notes, with_usual_actions
 from cranfield.online.logs.column_map import EVENT_NAMES, QUERY_NAMES, ColumnMap, read_column_map
-from cranfield.online.logs.log import EVENTS, PAGE_SIZE, QUERIES, SHOWN, Log
+from cranfield.online.logs.log import EVENTS, PAGE_SIZE, QUERIES, SHOWN, USER_NUMBER, Log
 from cranfield.online.logs.log_tables import find_log
 from cranfield.online.logs.raw_log import RawLog, RawOptions, RawTable, read_raw
 from cranfield.text import counted, listed
@@ -136,7 +136,9 @@ def build_log(raw: RawLog, first: int, notes: list[str]) -> Log:
         queries = rows
         shown = rows.filter(nw.col("doc") != nw.col("doc")).select(*SHOWN)
         notes.append("no column for the documents shown: the log has queries and events only")
-    queries = queries.select(*QUERIES, *raw.segments, *([PAGE_SIZE] if "documents" in table.paths else []))
+    further = [PAGE_SIZE] if "documents" in table.paths else []
+    further += [name for name in (USER_NUMBER,) if name in queries.columns]
+    queries = queries.select(*QUERIES, *raw.segments, *further)
     events = _events(raw, rows, queries, place, notes)
     return Log(engine, queries, shown, events, raw.segments, table.origin, tuple(notes))
 
@@ -153,6 +155,7 @@ def _events(raw: RawLog, rows: Any, queries: Any, place: Any, notes: list[str]) 
         unknown = [nw.lit(None).cast(empty).alias(name) for name in ("value", "dwell")]
         return clicked.with_columns(nw.lit("click").alias("action"), *unknown).select(*EVENTS)
     events = raw.events.frame.filter(~nw.col("_unreadable")).with_columns(place)
+    further = [name for name in (USER_NUMBER,) if all(name in frame.columns for frame in (queries, events))]
     if "action" not in raw.events.paths:
         events = events.with_columns(action=nw.lit("click"))
         notes.append("no column for the action: all events are read as clicks")
@@ -163,7 +166,7 @@ def _events(raw: RawLog, rows: Any, queries: Any, place: Any, notes: list[str]) 
         events = events.join(users, on="query_id", how="left")
         events = events.with_columns(user=nw.col("_user"), session=nw.coalesce("session", "_session"))
         notes.append("no column for the users of events: an event has the user of its query")
-    return events.select(*EVENTS)
+    return events.select(*EVENTS, *further)
 
 
 def _check_table(raw: RawLog, name: str, table: RawTable, zone: str | None, first: int, skip: bool) -> list[str]:

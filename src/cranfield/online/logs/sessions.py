@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import DataError
-from cranfield.online.logs.log import EVENTS, QUERIES, Log
+from cranfield.online.logs.log import EVENTS, QUERIES, Log, number_users
+from cranfield.online.logs.silence import SESSION, mark_sessions, parts_of_sessions, whole_sessions
 from cranfield.online.privacy import hide_small
 from cranfield.record import Record, table_of
 from cranfield.table import Table
@@ -31,6 +32,8 @@ MINUTE = 60 * MICROSECONDS
 DAY = 86_400 * MICROSECONDS
 ORDER = {"silence": ("time",), "continuity": ("time", "kind", "query_id")}
 """The order of what a user did. By silence, rows with the same time are in the same session, so it needs no more."""
+EARLIEST = 10**17
+"""Microseconds before 1970: earlier times are not expected. Added to times, so that none is negative."""
 MOST_QUERIES = 10
 """Sessions with as many queries or more share a row of the distribution."""
 QUANTILES = (0.25, 0.5, 0.75, 0.95)
@@ -108,28 +111,58 @@ def session_rows(log: Log, *, by: str = "silence", silence: float = SILENCE) -> 
     """A lazy frame with a row per session: user, session, start, end (microseconds), queries, clicks, events."""
     import narwhals as nw
 
+    rows = _session_rows(log, by, silence)
+    if by == "silence":
+        number = nw.col("start").rank("ordinal").over("user")
+        rows = rows.with_columns(number.cast(nw.Int64).alias("session"))
+    if by != "given":
+        rows = rows.with_columns(nw.col("session").cast(nw.String))
+    return rows.select("user", "session", "start", "end", "queries", "clicks", "events")
+
+
+def _session_rows(log: Log, by: str, silence: float) -> Any:
+    """The sessions as `session_rows` has them, but by silence, a session is identified by its start."""
+    import narwhals as nw
+
     check.one_of("sessions", WAYS, by=by)
     check.positive("sessions", silence=silence)
     clicked = (nw.col("action") == "click").fill_null(False).cast(nw.Int64).alias("clicked")
     log = replace(log, events=log.events.with_columns(clicked))  # a number is cheaper to sort than the text
+    if by == "silence":
+        return _by_silence(log, round(silence * MINUTE))
     if by == "given":
         rows = _activity(log, ("user", "session", "time", "clicked")).filter(~nw.col("session").is_null())
-        keys = ["user", "session"]
     else:
-        names = ("user", "time", "clicked") + (("query_id",) if by == "continuity" else ())
-        rows, keys = _numbered(log, by, silence, names), ["user", "number"]
-    grouped = rows.group_by(*keys).agg(
+        rows = _numbered(log, by, silence, ("user", "time", "clicked", "query_id")).rename({"number": "session"})
+    return rows.group_by("user", "session").agg(*_counts())
+
+
+def _counts() -> tuple[Any, ...]:
+    """What is counted in the activity of a session."""
+    import narwhals as nw
+
+    return (
         nw.col("time").min().alias("start"),
         nw.col("time").max().alias("end"),
-        (nw.col("kind") == 0).cast(nw.Int64).sum().alias("queries"),
-        nw.col("clicked").sum().alias("clicks"),
-        (nw.col("kind") == 1).cast(nw.Int64).sum().alias("events"),
+        (nw.col("kind") == 0).cast(nw.Int64).sum().cast(nw.Int64).alias("queries"),
+        nw.col("clicked").sum().fill_null(0).cast(nw.Int64).alias("clicks"),
+        (nw.col("kind") == 1).cast(nw.Int64).sum().cast(nw.Int64).alias("events"),
     )
-    whole = [nw.col(name).fill_null(0).cast(nw.Int64) for name in ("queries", "clicks", "events")]
-    grouped = grouped.with_columns(*whole)
-    if by != "given":
-        grouped = grouped.rename({"number": "session"}).with_columns(nw.col("session").cast(nw.String))
-    return grouped.select("user", "session", "start", "end", "queries", "clicks", "events")
+
+
+def _by_silence(log: Log, silence: int) -> Any:
+    """Sessions from what each user did in every interval of time that is as long as the silence."""
+    import narwhals as nw
+
+    interval = (nw.col("time") + EARLIEST // silence * silence) // silence
+    activity = _activity(log, ("user", "time", "clicked")).with_columns(interval=interval)
+    stretches = activity.group_by("user", "interval").agg(*_counts()).drop("interval")
+    marked = mark_sessions(stretches, silence, log.engine)
+    sums = [nw.col(name).sum().cast(nw.Int64) for name in ("queries", "clicks", "events")]
+    parts = parts_of_sessions(marked, log.engine).group_by("user", SESSION)
+    joined = parts.agg(nw.col("start").min(), nw.col("end").max(), *sums)
+    names = joined.collect_schema().names()
+    return nw.concat([whole_sessions(marked).select(*names), joined], how="vertical")
 
 
 def summarise_sessions(
@@ -148,7 +181,7 @@ def summarise_sessions(
     import narwhals as nw
 
     engine = log.engine
-    kept = engine.keep(session_rows(log, by=by, silence=silence)) if rows is None else rows
+    kept = engine.keep(_session_rows(number_users(log), by, silence)) if rows is None else rows
     length = nw.col("end") - nw.col("start")  # whole numbers have the same sum in any order
     kept = kept.with_columns(
         length=length,
@@ -160,7 +193,7 @@ def summarise_sessions(
         kept.group_by("group")
         .agg(
             nw.len().alias("sessions"), nw.col("queries").sum(), nw.col("clicks").sum(),
-            nw.col("length").sum(), crossing.sum().alias("crossing"),
+            nw.col("events").sum(), nw.col("length").sum(), crossing.sum().alias("crossing"),
         )
         .sort("group")
     ).to_pydict()  # fmt: skip
@@ -168,9 +201,7 @@ def summarise_sessions(
     total = int(arrays["sessions"].sum()) if len(arrays["sessions"]) else 0
     if not total:
         raise DataError(log.origin or "the log", None, _nothing(by))
-    # A user has one first session, which is cheaper to count than different users
-    every = nw.col("user").n_unique() if by == "given" else (nw.col("session") == "1").cast(nw.Int64).sum()
-    users = engine.fetch(kept.select(every.alias("users")))["users"][0].as_py()
+    users = engine.fetch(kept.select(nw.col("user").n_unique().alias("users")))["users"][0].as_py()
     at = engine.quantiles(kept, "minutes", QUANTILES).to_pylist()[0]
     names = [f"{group}" if group < MOST_QUERIES else f"{MOST_QUERIES} or more" for group in arrays["group"]]
     minutes = arrays["length"] / MINUTE
@@ -182,7 +213,8 @@ def summarise_sessions(
         "minutes": minutes / arrays["sessions"],
     }
     distribution, hidden = hide_small(distribution, distribution["sessions"], least, "session")
-    notes = (*hidden, *_notes(log, by), *log.notes)
+    within = (int(arrays["queries"].sum()), int(arrays["events"].sum()))
+    notes = (*hidden, *_notes(log, by, within), *log.notes)
     return SessionSummary(
         by, silence, total, int(users), float(arrays["queries"].sum() / total), float(minutes.sum() / total),
         {f"{p:g}": float(at[f"q{i}"]) for i, p in enumerate(QUANTILES)}, engine.exact_quantiles,
@@ -198,20 +230,17 @@ def _nothing(by: str) -> str:
     )
 
 
-def _notes(log: Log, by: str) -> tuple[str, ...]:
-    """How many rows belong to no session."""
+def _notes(log: Log, by: str, within: tuple[int, int]) -> tuple[str, ...]:
+    """How many queries and events belong to no session; `within` are those that do."""
     import narwhals as nw
 
-    names = ("session",) if by == "given" else ("user", "time")
-    lost = nw.any_horizontal(*(nw.col(name).is_null() for name in names), ignore_nulls=False).cast(nw.Int64).sum()
-    counts = [
-        log.engine.fetch(frame.select(lost.alias("lost")))["lost"][0].as_py() or 0
-        for frame in (log.queries, log.events)
-    ]
+    totals = (log.engine.fetch(frame.select(rows=nw.len()))["rows"][0].as_py() for frame in (log.queries, log.events))
+    counts = [total - count for total, count in zip(totals, within, strict=True)]
     if not any(counts):
         return ()
     what = f"{counted(counts[0], 'query', 'queries')} and {counted(counts[1], 'event')}"
-    return (f"{what} without {' or '.join(names)} belong to no session",)
+    missing = "a user, a time or a session" if by == "given" else "a user or a time"
+    return (f"{what} without {missing} belong to no session",)
 
 
 def _only_queries(log: Log) -> tuple[str, ...]:

@@ -51,7 +51,7 @@ class OnlineAgreement(Record):
     """Pearson's correlation of offline differences and online effects; NaN if outcomes are only signs."""
     sizes: tuple[int, ...]
     curve: Array
-    """kinds × measures × sizes: the mean agreement with so many topics."""
+    """kinds × measures × sizes: the mean agreement with each number of topics."""
     enough: NDArray[np.int64]
     """The smallest of the sizes whose agreement is within `CLOSE` of that with all topics."""
     topics: int

@@ -44,8 +44,10 @@ def test_anova_and_topics_of_one_run(cranfield: Cranfield, collection: Sample, p
     assert list(rows[0]) == ["topic", "clarity", "nqc"]
     assert all(0 <= float(row["nqc"]) < 1 for row in rows)
     done = cranfield(*words, collection.runs[1], "-m", "RR", "--show", "anova")
+    assert all(factor in done.out for factor in ("predictor:system", "predictor:measure", "topic"))
+    done = cranfield(*words, collection.runs[1], "-m", "RR", "--show", "topics")
     assert done.code == 2
-    assert "--show anova is for one measure of one run, not 2 measures and 2 runs" in done.err
+    assert "--show topics is for one measure of one run, not 2 measures and 2 runs" in done.err
 
 
 def test_every_run_and_measure_has_a_row(cranfield: Cranfield, predictors: Path) -> None:

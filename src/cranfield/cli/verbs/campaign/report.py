@@ -30,7 +30,7 @@ cranfield campaign report notes2027 --team red --sections leaderboard,topics,she
     output: str = option(
         "--output, -o FILE", "The HTML file to write; - is standard output.", required=True, group=RESULT
     )
-    sections: str | None = report_options.sections("report.other_reports.campaign_report:SECTIONS")
+    sections: str | None = report_options.sections("report.other_reports.campaign_report:SECTIONS", RESULT)
     measure: str | None = option("--measure, -m NAME", "The measure that ranks the runs; default: the first.")
     team: str | None = option("--team NAME", "Show the sheet of this team only.")
 

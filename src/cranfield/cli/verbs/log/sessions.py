@@ -61,10 +61,10 @@ cranfield log sessions log/ --write sessions.jsonl
 
         log = self.read_log()
         with log.engine as engine:
-            rows = engine.keep(session_rows(log, by=self.by, silence=self.silence))
+            rows = engine.keep(session_rows(log, by=self.by, silence=self.silence)) if self.rows else None
             result = summarise_sessions(log, by=self.by, silence=self.silence, least=self.least, rows=rows)
             self.show_record(result)
-            if self.rows:
+            if self.rows and rows is not None:
                 engine.write(rows.sort("user", "start", "session"), self.rows)
             if self.write:
                 self._write(log)

@@ -40,8 +40,8 @@ cranfield meta predict --scores ap.csv --predictors qpp.csv -B 10000 --format la
         "table",
         "anova",
         "topics",
-        help="{names}: the coefficients of all predictors, an analysis of variance of their rank errors (sARE), or the "
-        "error of each topic.",
+        help="{names}: the coefficients of all predictors, an analysis of variance of their rank errors (sARE; over "
+        "systems and measures too, if there are several), or the error of each topic.",
     )
 
     def check(self) -> None:
@@ -54,7 +54,7 @@ cranfield meta predict --scores ap.csv --predictors qpp.csv -B 10000 --format la
 
         predictors = read_predictors(self.predictors or [])
         scores = self.read_scores("AP")
-        if self.what != "table":
+        if self.what == "topics":
             several = [
                 f"{len(labels)} {noun}"
                 for noun, labels in (("measures", scores.measures), ("runs", scores.runs))
