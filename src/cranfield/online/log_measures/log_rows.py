@@ -264,7 +264,7 @@ class LogRows:
         """A row per user and group: the sums above and below the line of each measure (see `sum_names`)."""
         import narwhals as nw
 
-        rows = None
+        rows: Any = None
         parts: dict[tuple[str, bool], list[OnlineMeasure]] = {}
         for measure in self.measures:
             # Queries that need no sessions are not sorted into them
