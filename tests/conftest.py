@@ -3,6 +3,9 @@
 import pytest
 from hypothesis import settings
 
+from tests.engine_fixtures import duck as duck
+from tests.engine_fixtures import spark as spark
+
 # Imports and just-in-time compilation make first examples slow; timings live in bench/.
 settings.register_profile("project", deadline=None)
 settings.load_profile("project")

@@ -196,9 +196,9 @@ def test_groups_of_options_are_inherited() -> None:
 
 
 def test_options_of_lists_are_those_of_the_join() -> None:
-    """With the same defaults; depth and threads are options of single verbs, others follow from the measures."""
+    """With the same defaults; depth, threads and parts are options of single verbs, others follow from the measures."""
     defaults = {one.name: one.default for one in fields(JoinOptions)}
-    others = {"depth", "threads", "scores", "sampled"}
+    others = {"depth", "threads", "sharding", "scores", "sampled"}
     assert Lists().join_options() == {name: defaults[name] for name in defaults.keys() - others}
 
 

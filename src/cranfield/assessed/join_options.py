@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import os
-from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from math import inf
 from numbers import Integral, Real
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cranfield import check
 from cranfield.assessed.memory import size_in_bytes
 from cranfield.errors import UsageError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 EMPTY_INTENTS = ("renormalise", "keep")
 

@@ -9,10 +9,9 @@ import hashlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from dataclasses import dataclass, replace
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -25,6 +24,9 @@ from cranfield.collection.formats import Layout
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import Buffer, check_complete, compression, load
 from cranfield.types import Progress
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor, Future
 
 PART = 256 << 20
 """The size of a part in bytes, unless the number of parts is given."""
@@ -190,6 +192,8 @@ def _results(parts: list[Part], known: Any, executor: Executor | None) -> Iterat
         for number in missing:
             yield number, parts[number].join()
         return
+    from concurrent.futures import FIRST_COMPLETED, wait
+
     futures: dict[Future[Result], int] = {executor.submit(parts[number].join): number for number in missing}
     try:
         while futures:

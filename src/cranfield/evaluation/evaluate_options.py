@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from concurrent.futures import Executor
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from cranfield.collection.accepted_inputs import Content, Numbers, QrelsLike
 from cranfield.types import Progress
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 
 class EvaluateOptions(TypedDict, total=False):

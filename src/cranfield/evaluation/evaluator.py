@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from concurrent.futures import Executor
 from dataclasses import replace
 from functools import cached_property
 from itertools import compress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,6 +26,9 @@ from cranfield.measures.naming.parse import parse, parse_many
 from cranfield.scores.scores import Scores
 from cranfield.text import listed
 from cranfield.types import Array, Progress
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 BY_HIGHEST_GRADE = "measures without intents use a document's highest grade over all intents"
 ALL_INFORMATIONAL = "all intents are assumed to be informational; intent_types= says which are navigational"

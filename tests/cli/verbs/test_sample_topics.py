@@ -85,7 +85,7 @@ def test_files_of_an_unknown_kind_name_the_options(cranfield: Cranfield, tmp_pat
     path = tmp_path / "topics.txt"
     path.write_text("1\tone query\n2\ttwo queries\n")
     result = cranfield("split", str(path), "--folder", str(tmp_path / "parts"))
-    assert "on the command line: --topics FILE or --qrels FILE or --runs FILE" in result.err
+    assert "on the command line: --qrels FILE or --runs FILE or --topics FILE" in result.err
     words = ("split", "--topics", str(path), "--folder", str(tmp_path / "parts"), "--parts", "a=1,b=1")
     assert cranfield(*words).code == 0
     assert len(Topics.read(tmp_path / "parts" / "a" / "topics.txt", "tsv")) == 1

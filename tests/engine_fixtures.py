@@ -1,11 +1,15 @@
-"""Engines for the tests of live traffic."""
+"""Engines for the tests of live traffic and of tables; all tests of a worker share one session of Spark."""
+
+from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 
-from cranfield.online.engines import Engine, open_engine
+if TYPE_CHECKING:
+    from cranfield.online.engines import Engine
 
 SMALL = {
     "spark.sql.shuffle.partitions": "1",
@@ -22,6 +26,8 @@ QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Engine]:
     """Spark on this machine; the tests that use it run on one worker: `pytest.mark.xdist_group("spark")`."""
+    from cranfield.online.engines import open_engine
+
     options = os.environ.get("SPARK_SUBMIT_OPTS", "")
     os.environ["SPARK_SUBMIT_OPTS"] = f"{options} {QUICK_START}"  # read when Java starts
     with open_engine("local[2]", memory="1GB") as engine:
@@ -33,5 +39,7 @@ def spark() -> Iterator[Engine]:
 
 @pytest.fixture
 def duck() -> Iterator[Engine]:
+    from cranfield.online.engines import open_engine
+
     with open_engine("duckdb", memory="1GB", threads=2) as engine:
         yield engine
