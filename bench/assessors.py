@@ -85,7 +85,7 @@ class Assessor:
 
 
 def judge_together(assessors: Sequence[Assessor], judgments: int) -> float:
-    """Seconds that the assessors need for so many judgments in all, at the same time."""
+    """Seconds that the assessors need for all of these judgments, at the same time."""
     poll = select.poll()
     by_socket = {assessor.socket.fileno(): assessor for assessor in assessors}
     for number in by_socket:

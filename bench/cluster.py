@@ -3,9 +3,9 @@
     python -m bench.cluster 1 2              # with 1 and with 2 workers
     python -m bench.cluster 1 2 --rows 2000000
 
-Makes a Parquet table for each number of workers, with so many rows per worker, and scores it with each way to join. The
-first evaluation of a session is not timed: Java compiles, and the workers import cranfield. Prints a line per number of
-workers and way: rows, seconds (the best of three), rows per second and worker.
+Makes a Parquet table for each number of workers, with the same number of rows per worker, and scores it with each
+way to join. The first evaluation of a session is not timed: Java compiles, and the workers import cranfield. Prints a
+line per number of workers and way: rows, seconds (the best of three), rows per second and worker.
 """
 
 import argparse

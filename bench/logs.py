@@ -41,7 +41,7 @@ SELECT count(*), sum(length), sum(queries) FROM sessions
 
 
 def log_of(folder: Path, users: int) -> Path:
-    """The simulated log of so many users, made if it is not there."""
+    """The simulated log of a number of users, made if it is not there."""
     path = folder / f"log-{users}"
     if not (path / "truth.json").exists():
         from cranfield.online.logs import write_demo

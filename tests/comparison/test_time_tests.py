@@ -71,3 +71,13 @@ def test_a_run_without_times_is_refused() -> None:
     scores = Scores.from_matrix([[0.1, 0.2], [0.2, 0.3]], ["a", "z"], ["1", "2"], measure="AP")
     with pytest.raises(UsageError, match="on 0 of 2 topics, must be 2 or more"):
         front_stability(scores, TIMES)
+
+
+def test_intervals_of_several_pairs_hold_together_and_the_note_says_so() -> None:
+    result = compare_times(TIMES)
+    assert "at level 0.95, for all 3 pairs together" in result.notes[0]
+    slower, faster = (np.log(SECONDS["abc".index(runs[0])]) for runs in (result.slower, result.faster))
+    difference = slower - faster
+    half = stats.t.ppf(1 - 0.05 / 3 / 2, 14) * difference.std(ddof=1) / np.sqrt(15)  # Bonferroni over three pairs
+    assert result.low[0] == pytest.approx(np.exp(difference.mean() - half))
+    assert result.high[0] == pytest.approx(np.exp(difference.mean() + half))

@@ -41,7 +41,7 @@ class MemoryPlan:
 
 
 def memory_plan(memory: int | str | None, threads: int) -> MemoryPlan:
-    """How to stay within so many bytes; the process, with the judgments, already uses a part of them."""
+    """How to stay within `memory` bytes; the process, with the judgments, already uses a part of them."""
     if memory is None:
         return MemoryPlan(threads)
     limit, used = size_in_bytes(memory), resident_bytes()

@@ -32,7 +32,7 @@ MARK = b"\xef\xbb\xbf"
 LOOK = 1 << 20
 """How many bytes are read at a time to find where a topic ends."""
 SAMPLES, SAMPLE = 64, 4096
-"""A file is known by its size, its time of change, and so many blocks of so many bytes."""
+"""A file is known by its size, its time of change, and SAMPLES blocks of SAMPLE bytes each."""
 
 
 class Range(NamedTuple):

@@ -30,7 +30,7 @@ class TimeComparison(Record):
     """How many times as long the slower run takes: the geometric mean over topics of the ratio of seconds."""
     low: Array
     high: Array
-    """The interval of the ratio at level 1 − α."""
+    """The interval of the ratio at level 1 − α; with a correction, for all pairs together."""
     p: Array
     adjusted: Array
     test: str
@@ -101,9 +101,10 @@ def compare_times(
     turn = family.difference > 0  # the first run of the pair is slower
     first, second = (np.array(family.matrix.systems, dtype=object)[k] for k in (family.first, family.second))
     low, high = family.tests.low, family.tests.high
+    corrected = result.comparisons > 1 and result.interval_level != 1 - alpha
     notes = [
         f"ratio: geometric mean over {counted(len(shared), 'topic')} of slower / faster, with its interval at level "
-        f"{1 - alpha:g}",
+        f"{1 - alpha:g}" + (f", for all {result.comparisons:,} pairs together" if corrected else ""),
         f"test of the logarithms of seconds: {result.test}"
         + ("" if result.correction == "none" else f", {result.correction}"),
     ]

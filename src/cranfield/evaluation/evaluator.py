@@ -71,8 +71,8 @@ def evaluate(
     runs: one or several of: path, glob, dict of dicts, frame, `Run`; or a mapping {name: run}.
     measures: measures or their names; None: a default set.
     missing: a judged topic that a run lacks scores as an empty list (`"zero"`), or is left out (`"skip"`).
-    executor, shards, resume: join run files in parts, by an executor of concurrent.futures; about so many parts; and
-    keep their hits in a folder, so that a job that was stopped goes on where it was. The scores are the same.
+    executor, shards, resume: join run files in about `shards` parts, by an executor of concurrent.futures, and keep
+    their hits in the folder `resume`, so that a job that was stopped goes on where it was. The scores are the same.
     The other arguments are those of `JoinOptions`.
 
     >>> qrels = {"q1": {"d1": 2, "d2": 0, "d3": 1}}

@@ -8,8 +8,8 @@ import pytest
 from scipy import integrate, stats
 
 from cranfield import UsageError
+from cranfield.online.interleaving.impressions_needed import interleaving_power
 from cranfield.online.interleaving.interleaving_analysis import analyse_interleaving, cycles_of
-from cranfield.online.interleaving.interleaving_power import interleaving_power
 from cranfield.online.interleaving.preference_counts import ClusterCounts, count_preferences
 from cranfield.online.interleaving.sign_statistics import (
     always_valid,

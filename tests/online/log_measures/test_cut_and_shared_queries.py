@@ -105,6 +105,17 @@ def test_a_query_that_silence_cuts_counts_in_the_arm_in_which_it_was_asked(duck:
     check_cut_query(duck)
 
 
+def test_a_query_without_a_user_is_cut_by_silence_like_others(duck: Engine) -> None:
+    query = {"query_id": "q1", "user": None, "session": None, "time": NOON, "text": "q1", "arm": "A", "device": None}
+    event = {"query_id": "q1", "user": None, "session": None, "doc": "d", "position": 1, "value": None, "dwell": None}
+    clicks = [event | {"time": NOON + minute * MINUTE, "action": "click"} for minute in (1, 120, 121)]
+    measures = (parse_online("queries-per-session"), parse_online("clicks-per-session"))
+    sessions = LogRows(log_of(Rows([query], [], clicks), duck), measures, sessions_by="silence").sessions
+    found = duck.fetch(sessions.sort("start").select("n query", "n click", "session time")).to_pylist()
+    # The query with the click after a minute; two hours later, two clicks within a minute
+    assert [tuple(row.values()) for row in found] == [(1, 1, MINUTE), (0, 2, MINUTE)]
+
+
 @pytest.mark.xdist_group("spark")
 def test_spark_reads_cut_and_shared_queries_alike(spark: Engine) -> None:
     check_shared_id(open_engine(spark))

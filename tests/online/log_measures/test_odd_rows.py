@@ -71,3 +71,12 @@ def test_spark_counts_the_same(spark: Any) -> None:
     duckdb, on_spark = (measure_log(log_of(odd_log(), open_engine(name)), names) for name in ("duckdb", spark))
     assert duckdb.notes == on_spark.notes
     assert duckdb.value == pytest.approx(on_spark.value)
+
+
+def test_an_event_called_query_does_not_count_as_a_query() -> None:
+    rows = random_rows(seed=3, users=20)
+    event = next(row for row in rows.events if row["query_id"])
+    rows.events.append({**event, "action": "query"})
+    measured = measure_log(log_of(rows, open_engine("duckdb")), ["queries-per-session", "sessions-per-user"])
+    per_session, sessions = measured.value[:, 0]
+    assert per_session * sessions * measured.users[0] == pytest.approx(len(rows.queries))  # not one more

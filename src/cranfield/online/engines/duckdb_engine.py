@@ -222,6 +222,12 @@ class DuckDBEngine(Engine):
         with self._translated("the log"):
             return self._frame(relation.project(", ".join(expressions)))
 
+    def rows_with(self, frame: Any, column: str, values: Sequence[str]) -> Any:
+        # narwhals would look for each text in a list, from its first item on; DuckDB hashes the values of IN
+        name = self.quote(column)
+        among = f" OR {name} IN ({', '.join(map(literal, values))})" if values else ""
+        return self._frame(self.relation(frame).filter(f"{name} IS NULL{among}"))
+
     def full_join(self, left: Any, right: Any, on: Sequence[str]) -> Any:
         first, second = self.relation(left), self.relation(right)
         keys = [self.quote(name) for name in on]

@@ -94,6 +94,13 @@ class Engine(ABC):
         The other columns of the frames must have different names.
         """
 
+    def rows_with(self, frame: Any, column: str, values: Sequence[str]) -> Any:
+        """The rows whose text in a column is one of some values, or null."""
+        import narwhals as nw
+
+        unknown = nw.col(column).is_null()
+        return frame.filter(unknown | nw.col(column).is_in(values) if values else unknown)
+
     def field(self, frame: Any, path: str) -> Field | None:
         """A column by its name, or a part of one by its path, such as `event_attributes.position.ordinal`.
 

@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from cranfield.online.interleaving.attribution_log import write_records as write_records
     from cranfield.online.interleaving.history_reuse import reuse_history as reuse_history
     from cranfield.online.interleaving.history_reuse import reuse_logged as reuse_logged
+    from cranfield.online.interleaving.impressions_needed import interleaving_power as interleaving_power
     from cranfield.online.interleaving.interleaved import Interleaved as Interleaved
     from cranfield.online.interleaving.interleaved import Interleaver as Interleaver
     from cranfield.online.interleaving.interleaved import credit as credit
     from cranfield.online.interleaving.interleaved import interleave as interleave
     from cranfield.online.interleaving.interleaving_analysis import analyse_interleaving as analyse_interleaving
-    from cranfield.online.interleaving.interleaving_power import interleaving_power as interleaving_power
     from cranfield.online.interleaving.interleaving_simulation import simulate_interleaving as simulate_interleaving
     from cranfield.online.interleaving.mixing_methods import METHODS as METHODS
     from cranfield.online.interleaving.mixing_methods import MixingMethod as MixingMethod
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _HOME = {
     "attribution_log": ("read_records", "write_records"),
     "history_reuse": ("reuse_history", "reuse_logged"),
+    "impressions_needed": ("interleaving_power",),
     "interleaved": ("Interleaved", "Interleaver", "credit", "interleave"),
     "interleaving_analysis": ("analyse_interleaving",),
-    "interleaving_power": ("interleaving_power",),
     "interleaving_simulation": ("simulate_interleaving",),
     "mixing_methods": ("METHODS", "MixingMethod"),
     "simulated_users": ("CascadeUser",),

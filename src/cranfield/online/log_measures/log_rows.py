@@ -228,6 +228,11 @@ class LogRows:
         """Whether a measure of users counts their sessions."""
         return any(signal in OF_SESSIONS for measure in self.measures for signal in measure.signals())
 
+    @property
+    def _every_user_has_sessions(self) -> bool:
+        """Whether each user of each group has a session in it; not so if rows without a user are there."""
+        return "sessions" in self.needs and not self.by and not self.passed.without_user
+
     @cached_property
     def users(self) -> Any:
         """A row per user and group, with its signals."""
@@ -235,9 +240,12 @@ class LogRows:
 
         measures = [measure for measure in self.measures if measure.rows == "users"]
         signals = [signal.combined() for signal in self._signals_of(measures, ())]
-        rows = self.stretches.group_by("user", *self.by).agg(*signals, nw.len().alias("stretches"))
-        if self._users_have_sessions:
-            sums = (signal.combined() for signal in OF_SESSIONS)
+        sums = [signal.combined() for signal in OF_SESSIONS]
+        if self._users_have_sessions and not signals and self._every_user_has_sessions:
+            rows = self.sessions.group_by("user").agg(*sums)
+        else:
+            rows = self.stretches.group_by("user", *self.by).agg(*signals, nw.len().alias("stretches"))
+        if self._users_have_sessions and SESSIONS.name not in rows.columns:
             rows = rows.join(self.sessions.group_by("user", *self.by).agg(*sums), on=["user", *self.by], how="left")
             rows = rows.with_columns(*(col(signal.name).fill_null(0) for signal in OF_SESSIONS))
         if "history" in self.needs:
@@ -256,24 +264,28 @@ class LogRows:
         """A row per user and group: the sums above and below the line of each measure (see `sum_names`)."""
         import narwhals as nw
 
-        rows = self.stretches.group_by("user", *self.by).agg(nw.len().alias("stretches")).drop("stretches")
+        rows: Any = None
         parts: dict[tuple[str, bool], list[OnlineMeasure]] = {}
         for measure in self.measures:
             # Queries that need no sessions are not sorted into them
             in_sessions = measure.rows == "queries" and "sessions" in measure.needs
             parts.setdefault((measure.rows, in_sessions), []).append(measure)
-        for (kind, _), measures in parts.items():
+        if not (("sessions", False) in parts and self._every_user_has_sessions):
+            rows = self.stretches.group_by("user", *self.by).agg(nw.len().alias("stretches")).drop("stretches")
+        # The users of sessions are all users
+        for (kind, _), measures in sorted(parts.items(), key=lambda part: part[0][0] != "sessions"):
             terms = {
                 name: expression.cast(nw.Float64())
                 for measure in measures
                 for name, expression in zip(sum_names(measure), measure.terms(), strict=True)
             }
             frame = self._rows_of(kind, measures)
-            sums = (col(name).sum() for name in terms)
-            totals = frame.select("user", *self.by, **terms).group_by("user", *self.by).agg(*sums)
-            rows = rows.join(totals, on=["user", *self.by], how="left")
+            totals = frame.select("user", *self.by, **terms)
+            if kind != "users":
+                totals = totals.group_by("user", *self.by).agg(*(col(name).sum() for name in terms))
+            rows = totals if rows is None else rows.join(totals, on=["user", *self.by], how="left")
         names = [name for measure in self.measures for name in sum_names(measure)]
-        return self.log.engine.keep(rows.with_columns(*(col(name).fill_null(0.0) for name in names)))
+        return self.log.engine.keep(rows.select("user", *self.by, *(col(name).fill_null(0.0) for name in names)))
 
     def _rows_of(self, kind: str, measures: Sequence[OnlineMeasure]) -> Any:
         """The rows that some measures add up."""

@@ -144,7 +144,7 @@ class Stretches:
         if self.text_numbers and not self._fetched(self.whole.filter(col(QUERIES.name) > 1).select(n=nw.len()))["n"]:
             return rows.join(self.numbered_texts, on=TEXT_NUMBER, how="left")
         # A query that was logged twice has the last text in the order of the alphabet
-        asked = _with_ids(self._queries(("text",)), self._ids(rows))
+        asked = self._with_ids(self._queries(("text",)), self._ids(rows))
         texts = self._grouped(asked, ["user", "query_id"], (), ("text",))
         return self.log.engine.full_join(rows, texts, ["user", "query_id"]).filter(~col("torn").is_null())
 
@@ -217,11 +217,16 @@ class Stretches:
 
         numbers = {"position": nw.Int64(), "value": nw.Float64(), "dwell": nw.Float64()}
         lacking = {name: nw.String() for name in carried} | {name: nw.Int64() for name in self._sizes}
-        queries = _with_ids(self._queries(carried, number=self.text_numbers), ids).with_columns(*_nulls(numbers))
+        queries = self._queries(carried, number=self.text_numbers)
+        queries = self._with_ids(queries, ids).with_columns(*_nulls(numbers))
         lacking |= {name: queries.collect_schema()[name] for name in queries.columns if name in ("text", TEXT_NUMBER)}
-        events = _with_ids(self._events(), ids)
+        events = self._with_ids(self._events(), ids)
         events = events.select(*events.columns, *_nulls(lacking))
         return below([queries, events.select(*queries.columns)])
+
+    def _with_ids(self, activity: Any, ids: Sequence[str] | None) -> Any:
+        """The activity without a query, and that of the queries with some ids; all of it without ids."""
+        return activity if ids is None else self.log.engine.rows_with(activity, "query_id", ids)
 
     @cached_property
     def _torn_activity(self) -> Any:
@@ -253,14 +258,6 @@ class Stretches:
         counted = [signal.counted() for signal in signals]
         rows = activity.group_by(*keys).agg(*counted, *(col(name).max() for name in carried), *more)
         return rows.with_columns(text=normal_text("text")) if "text" in carried else rows
-
-
-def _with_ids(activity: Any, ids: Sequence[str] | None) -> Any:
-    """The activity without a query, and that of the queries with some ids; all of it without ids."""
-    if ids is None:
-        return activity
-    loose = col("query_id").is_null()
-    return activity.filter(loose | col("query_id").is_in(ids) if ids else loose)
 
 
 def _nulls(types: Mapping[str, Any]) -> Iterator[Any]:

@@ -145,8 +145,8 @@ def online_agreement(
     Pairs that tie online are left out. The interval resamples systems: a pair counts as often as both of its systems
     are drawn, because pairs that share a system are not independent. If a measure is right, or wrong, on all pairs,
     that has no spread: the interval is then that of Clopper and Pearson for as many pairs as there are without a common
-    system, half as many as systems. `sizes` are numbers of topics: the agreement with
-    so many topics is the mean over `draws` random subsets of them. Measures for which lower is better are negated.
+    system, half as many as systems. `sizes` are numbers of topics: the agreement with each
+    number is the mean over `draws` random subsets of that size. Measures for which lower is better are negated.
     Reference: Sanderson, Paramita, Clough & Kanoulas, SIGIR 2010, doi:10.1145/1835449.1835542; Chapelle, Joachims,
     Radlinski & Yue, TOIS 30(1), 2012, doi:10.1145/2094072.2094078
 

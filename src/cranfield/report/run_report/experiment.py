@@ -31,7 +31,7 @@ class ReportSettings:
     resamples: int = 10_000
     seed: int = 0
     cutoff: int = 10
-    """Unjudged documents are counted in the first so many of each list."""
+    """Unjudged documents are counted down to this rank of each list."""
     pool_depth: int | None = None
     """The first documents of each run that were judged; without it, the bias of the pool is not computed."""
     explained: int = 3

@@ -10,7 +10,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.assessed import joined_runs
-from cranfield.collection.source import load
+from cranfield.collection.blocks import load_or_open
 from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield
 
@@ -69,9 +69,9 @@ def test_no_run_is_read_twice(cranfield: Cranfield, collection: Sample, monkeypa
 
     def counting(path: str, *check: object) -> object:
         read[path] += 1
-        return load(path)
+        return load_or_open(path)
 
-    monkeypatch.setattr(joined_runs, "load", counting)
+    monkeypatch.setattr(joined_runs, "load_or_open", counting)
     assert cranfield(*QUIET, "--condensed").code == 0
     assert read == Counter(dict.fromkeys(collection.runs, 1))
 
