@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <unordered_set>
@@ -20,18 +21,22 @@ struct Judged {
     LongColumn<char> arena;  // ids that are in no table
     std::vector<std::int64_t> start{0};
     LongColumn<double> grade;
+    std::span<const double> in_table;  // the grades, if those of a table are used
     JudgedIndex index{nullptr};
     std::size_t dropped = 0;
+
+    std::span<const double> grades() const { return in_table.empty() ? std::span<const double>(grade) : in_table; }
 };
 
 // Prepares judgments for joins. Labels are ignored: a document judged for two intents is a duplicate here. The ids stay in
-// the table, which must live as long as the result.
+// the table, which must live as long as the result, and so do the grades if no document is judged twice.
 inline std::unique_ptr<Judged> make_judged(const Table& table, OnDuplicate rule) {
     auto judged = std::make_unique<Judged>();
     judged->topics = table.topics;
     judged->index = JudgedIndex(table.arena.data());
     judged->index.reserve(table.size(), table.topics.size());
-    judged->grade.reserve(table.size());
+    judged->index.use_table(table.doc.data());
+    bool whole = true;  // so far, no entry of the table is dropped
     IdTable seen;
     std::vector<Repeat> repeats;
     std::vector<Kept> list;
@@ -51,14 +56,20 @@ inline std::unique_ptr<Judged> make_judged(const Table& table, OnDuplicate rule)
                                    " is judged twice, for intents (or iterations) " + quoted(label(repeat.first.place)) +
                                    " and " + quoted(label(repeat.again.place)));
         }
+        if (whole && judged->dropped > 0) {
+            whole = false;
+            judged->index.leave_table();
+            judged->grade.assign(table.value.begin(), table.value.begin() + static_cast<std::ptrdiff_t>(judged->start.back()));
+        }
         documents.clear();
         for (const Kept& entry : list) {
             documents.push_back(Id::at(table.arena.data(), entry.id));
-            judged->grade.push_back(entry.value);
+            if (!whole) judged->grade.push_back(entry.value);
         }
-        judged->start.push_back(static_cast<std::int64_t>(judged->grade.size()));
+        judged->start.push_back(judged->start.back() + static_cast<std::int64_t>(list.size()));
         judged->index.add_topic(topic, documents);
     }
+    if (whole) judged->in_table = table.value;
     return judged;
 }
 

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ids.hpp"
@@ -63,26 +64,37 @@ public:
         if (documents.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max() - documents_))
             throw std::length_error("more than 2,147,483,647 judged documents");
         topic_number_.emplace(std::string(topic), static_cast<std::int32_t>(topics_.size()));
-        topics_.push_back({slots_.size(), 0});
-        std::size_t slots = 4;
-        while (slots < documents.size() + documents.size() / 2) slots *= 2;
-        topics_.back().mask = slots - 1;
+        const std::size_t slots = documents.size() + documents.size() / 2 + 2;
+        topics_.push_back({slots_.size(), slots});
         slots_.resize(slots_.size() + slots, Slot{0, kFree});
         Slot* const begin = slots_.data() + topics_.back().begin;
         for (const Id& document : documents) {
             const std::uint64_t hash = hash_id(document.in(base_));
-            std::size_t at = hash & (slots - 1);
-            while (begin[at].used != kFree) at = (at + 1) & (slots - 1);
+            std::size_t at = first_slot(hash, slots);
+            while (begin[at].used != kFree) at = next_slot(at, slots);
             begin[at] = {documents_++, static_cast<std::uint32_t>(hash >> 32) | 1u};
         }
-        ids_.insert(ids_.end(), documents.begin(), documents.end());
+        if (in_table_) return;
+        own_ids_.insert(own_ids_.end(), documents.begin(), documents.end());
+        ids_ = own_ids_.data();
+    }
+
+    // The ids of all documents stand one after the other in a table, which must live as long as the index.
+    void use_table(const Id* ids) {
+        in_table_ = true;
+        ids_ = ids;
+    }
+    // From now on, the index has ids of its own.
+    void leave_table() {
+        if (!std::exchange(in_table_, false)) return;
+        own_ids_.assign(ids_, ids_ + documents_);
+        ids_ = own_ids_.data();
     }
 
     // Makes room for so many documents of so many topics.
     void reserve(std::size_t documents, std::size_t topics) {
-        ids_.reserve(documents);
         topics_.reserve(topics);
-        slots_.reserve(3 * documents + 4 * topics);  // reserved memory costs nothing until it is written
+        slots_.reserve(documents + documents / 2 + 2 * topics);  // reserved memory costs nothing until it is written
     }
 
     std::size_t topics() const { return topics_.size(); }
@@ -97,7 +109,7 @@ public:
         const Topic& where = topics_[static_cast<std::size_t>(topic)];
         const Slot* const begin = slots_.data() + where.begin;
         const auto tag = static_cast<std::uint32_t>(hash >> 32) | 1u;
-        for (std::size_t at = hash & where.mask;; at = (at + 1) & where.mask) {
+        for (std::size_t at = first_slot(hash, where.slots);; at = next_slot(at, where.slots)) {
             const Slot& slot = begin[at];
             if (slot.used == kFree) return -1;
             if (slot.used == tag && same_text(ids_[static_cast<std::size_t>(slot.number)].in(base_), doc)) return slot.number;
@@ -111,13 +123,19 @@ private:
         std::uint32_t used;  // kFree, or the upper half of the hash, made odd
     };
     struct Topic {
-        std::size_t begin, mask;
+        std::size_t begin, slots;
     };
+    static std::size_t first_slot(std::uint64_t hash, std::size_t slots) {
+        return static_cast<std::size_t>(((hash & 0xffff'ffffU) * slots) >> 32);
+    }
+    static std::size_t next_slot(std::size_t at, std::size_t slots) { return at + 1 == slots ? 0 : at + 1; }
     const char* base_;
     std::int32_t documents_ = 0;
     std::unordered_map<std::string, std::int32_t> topic_number_;
     std::vector<Topic> topics_;
-    LongColumn<Id> ids_;  // of each document
+    bool in_table_ = false;
+    const Id* ids_ = nullptr;  // of each document: in a table, or its own
+    LongColumn<Id> own_ids_;
     LongColumn<Slot> slots_;
 };
 

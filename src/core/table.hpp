@@ -68,7 +68,7 @@ public:
         table.list_start.push_back(table.list_start.back() + static_cast<std::int64_t>(entries));
     }
     Table finish() {
-        if (table.labels.size() <= 1) table.label.clear();
+        if (table.labels.size() <= 1) table.label = {};
         return std::move(table);
     }
 
@@ -218,16 +218,6 @@ public:
         }
     }
 
-    // Closes the gaps that dropped entries leave.
-    void close_gaps(const std::vector<Settled>& lists) {
-        std::size_t filled = 0;
-        for (const Settled& list : lists) {
-            move(list, filled);
-            filled += list.kept;
-        }
-        resize(filled);
-    }
-
 private:
     void resize(std::size_t entries) {
         table_.doc.resize(entries);
@@ -236,22 +226,27 @@ private:
         if (label_) table_.label.resize(entries);
         if (line_) table_.line.resize(entries);
     }
-    void move(const Settled& list, std::size_t to) {
-        const auto down = [&](auto& column) {
-            const auto from = column.begin() + static_cast<std::ptrdiff_t>(list.first);
-            std::copy(from, from + static_cast<std::ptrdiff_t>(list.kept), column.begin() + static_cast<std::ptrdiff_t>(to));
-        };
-        if (to == list.first) return;
-        down(table_.doc), down(table_.value);
-        if (rank_) down(table_.rank);
-        if (label_) down(table_.label);
-        if (line_) down(table_.line);
-    }
 
     Table& table_;
     LineIndexes lines_;
     bool rank_, label_, line_;
 };
+
+// Closes the gaps that dropped entries leave.
+inline void close_gaps(Table& table, const std::vector<Settled>& lists) {
+    const auto close = [&](auto& column) {
+        if (column.empty()) return;
+        std::size_t filled = 0;
+        for (const Settled& list : lists) {
+            const auto from = column.begin() + static_cast<std::ptrdiff_t>(list.first);
+            if (filled != list.first)
+                std::copy(from, from + static_cast<std::ptrdiff_t>(list.kept), column.begin() + static_cast<std::ptrdiff_t>(filled));
+            filled += list.kept;
+        }
+        column.resize(filled);
+    };
+    close(table.doc), close(table.value), close(table.rank), close(table.label), close(table.line);
+}
 
 // For each chunk and each of its labels, the number of the label in the table.
 inline std::vector<std::vector<std::int32_t>> label_numbers(const std::vector<Chunk>& chunks, TableBuilder& builder) {
@@ -314,7 +309,7 @@ inline Table read_table(const std::vector<Source>& sources, const ReadOptions& o
             repeats.emplace_back(repeat, grouped.topics[static_cast<std::size_t>(where.topic)]);
         builder.end_list(where.run, where.topic, lists[l].kept);
     }
-    if (table.dropped > 0) columns.close_gaps(lists);
+    if (table.dropped > 0) close_gaps(table, lists);
     table.faults = collect_faults(lines.chunks, options.most_faults);
     table.faults.insert(table.faults.end(), grouped.faults.begin(), grouped.faults.end());
     const auto unsplit_tags = split_tags ? std::vector<std::vector<std::string>>{} : grouped.tags;

@@ -150,9 +150,11 @@ def read(
     keep_lines: bool = False,
     split_tags: bool = False,
     labels_count: bool = True,
+    window: int = 16777216,
 ) -> tuple[Table, list[tuple[int, int, str]]]:
     """
-    Read files, given as buffers. Return the table and the faults: (source, line, message) each.
+    Read files, given as buffers; more than `window` bytes of judgments are read so many bytes at a time.
+    Return the table and the faults: (source, line, message) each.
     """
 
 def table_from_dict(lists: dict[Any, Any], name: str, what: str) -> Table:

@@ -347,7 +347,7 @@ void bind_joins(nb::module_& m) {
     nb::class_<Judged>(m, "Judged", "Judgments ready for joins: the documents of each topic in a hash table.")
         .def_prop_ro("topics", [](const Judged& j) { return to_strs(j.topics); }, "The judged topics.")
         .def_prop_ro("start", [](const Judged& j) { return view_of(j.start); }, "Where the documents of each topic begin, and where the last ones end.")
-        .def_prop_ro("grade", [](const Judged& j) { return view_of(j.grade); }, "For each document, its grade.")
+        .def_prop_ro("grade", [](const Judged& j) { return view_of(j.grades()); }, "For each document, its grade.")
         .def_prop_ro("dropped", [](const Judged& j) { return j.dropped; }, "The number of duplicate judgments that were dropped.");
 
     m.def("judged", [](const Table& table, const std::string& on_duplicate) { return make_judged(table, make_rule(on_duplicate)); },

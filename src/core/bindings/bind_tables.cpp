@@ -11,6 +11,7 @@
 #include "bindings/convert.hpp"
 #include "bindings/unlock.hpp"
 #include "mapping.hpp"
+#include "read_judgments.hpp"
 #include "table.hpp"
 
 namespace cranfield {
@@ -35,11 +36,26 @@ int mapped_bytes(PyObject* self, Py_buffer* view, int flags) {
 
 PyType_Slot mapping_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(mapped_bytes)}, {0, nullptr}};
 
+// A large file of judgments; nothing if it is not large, or unusual.
+std::optional<Table> read_in_windows(const Objects& sources, const ReadOptions& options, OnDuplicate rule, bool labels_count,
+                                     std::size_t window) {
+    const Sources opened(sources);
+    if (opened.feeds[0]->size() <= window) return std::nullopt;
+    ReadOptions in_window = options;
+    in_window.chunk_bytes = std::min(in_window.chunk_bytes, window / 2 + 1);
+    std::optional<Table> table;
+    {
+        const Unlocked unlocked;
+        table = JudgmentReader(in_window, rule, labels_count, window).read(*opened.feeds[0]);
+    }
+    if (PyErr_Occurred()) throw nb::python_error();
+    return table;
+}
+
 std::tuple<Table, Faults> read(const Objects& sources, const Strings& columns,
                                const std::string& delimiter, bool header, const nb::str& expected, bool qrels,
                                const std::string& on_duplicate, unsigned threads, std::size_t most_faults, bool keep_lines,
-                               bool split_tags, bool labels_count) {
-    const Buffers buffers(sources);
+                               bool split_tags, bool labels_count, std::size_t window) {
     ReadOptions options;
     options.layout = make_layout(columns, delimiter, header, expected);
     options.threads = threads;
@@ -47,6 +63,11 @@ std::tuple<Table, Faults> read(const Objects& sources, const Strings& columns,
     options.keep_columns = true;
     options.watch = make_watch();
     const OnDuplicate rule = make_rule(on_duplicate);
+    if (qrels && sources.size() == 1 && !keep_lines) {
+        std::optional<Table> judgments = read_in_windows(sources, options, rule, labels_count, window);
+        if (judgments) return {std::move(*judgments), Faults()};
+    }
+    const Buffers buffers(sources);
     Table table;
     {
         const Unlocked unlocked;
@@ -228,7 +249,9 @@ void bind_tables(nb::module_& m) {
 
     m.def("read", &read, "sources"_a, "columns"_a, "delimiter"_a, "header"_a, "expected"_a, "qrels"_a, "on_duplicate"_a, "threads"_a,
           "most_faults"_a, "keep_lines"_a = false, "split_tags"_a = false, "labels_count"_a = true,
-          "Read files, given as buffers. Return the table and the faults: (source, line, message) each.");
+          "window"_a = std::size_t{16} << 20,
+          "Read files, given as buffers; more than `window` bytes of judgments are read so many bytes at a time.\n"
+          "Return the table and the faults: (source, line, message) each.");
     m.def("table_from_dict", &table_from_dict, "lists"_a, "name"_a, "what"_a,
           "Build a table from a dict topic -> document -> number. `what` names the number in messages.");
     m.def("table_from_columns", &table_from_columns, "names"_a.none(), "topics"_a, "docs"_a, "values"_a, "ranks"_a.none(),

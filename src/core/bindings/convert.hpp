@@ -46,6 +46,12 @@ nb::ndarray<nb::numpy, const T, nb::ndim<1>> view_of(const std::vector<T, Memory
     return {values.empty() ? &nothing : values.data(), {values.size()}, nb::handle()};
 }
 
+template <typename T>
+nb::ndarray<nb::numpy, const T, nb::ndim<1>> view_of(std::span<const T> values) {
+    static const T nothing{};
+    return {values.empty() ? &nothing : values.data(), {values.size()}, nb::handle()};
+}
+
 inline nb::object to_str(std::string_view bytes) {
     return nb::steal(PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "surrogateescape"));
 }

@@ -57,9 +57,9 @@ def _odd_grades(qrels: Qrels, grade: Array) -> Iterator[str]:
         yield f"{qrels.path or 'the judgments'}: empty, no document is judged; all measures are undefined"
     elif not (grade > 0).any():
         yield "no document is judged relevant (grade 1 or more); measures that need one are undefined"
-    size = np.abs(qrels.values)
-    if len(size) and size.max() > HIGHEST:
-        place = int(size.argmax())
+    values = qrels.values
+    if len(values) and max(values.max(), -values.min()) > HIGHEST:
+        place = int(np.abs(values).argmax())
         topic = qrels.topics[int(np.searchsorted(qrels.starts, place, side="right")) - 1]
         doc, value = qrels.table.docs(place, place + 1)[0], qrels.values[place]
         yield (

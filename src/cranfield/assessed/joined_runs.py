@@ -60,10 +60,12 @@ class JudgedIndex(NamedTuple):
 
     @staticmethod
     def of(table: _core.Judged, grade: Array) -> JudgedIndex:
+        unknown = np.isnan(grade)
+        if not unknown.any():
+            return JudgedIndex(table, grade, Judged.in_order(table.start, grade))
         topics = len(table.topics)
         topic = np.repeat(np.arange(topics), np.diff(table.start))
-        known = slice(None) if not np.isnan(grade).any() else ~np.isnan(grade)
-        return JudgedIndex(table, grade, Judged.of(topic[known], grade[known], topics))
+        return JudgedIndex(table, grade, Judged.of(topic[~unknown], grade[~unknown], topics))
 
 
 def join_runs(

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from cranfield.assessed.attachment import Attachment
 from cranfield.assessed.segments import (
+    MANY,
     Gains,
     Hits,
     Ideal,
@@ -279,7 +280,9 @@ class Assessed:
 
     def ideal_down_to(self, gain: Gains, cutoff: int | None) -> Ideal:
         """The ideal list of each topic, at least down to rank `cutoff`."""
-        return self.ideal(gain)
+        if cutoff is None or len(self.judged.grade) <= MANY or ("ideal", gain) in self._cache:
+            return self.ideal(gain)
+        return self._once(("ideal", gain, cutoff), lambda: self.judged.ideal(gain, cutoff).for_rows(self.set_of_row))
 
     @cached_property
     def document_start(self) -> NDArray[np.int64]:

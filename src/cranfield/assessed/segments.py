@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from types import FunctionType, MethodType
@@ -20,6 +20,8 @@ T = TypeVar("T")
 
 LONG = 256
 """Lists with more hits than this are accumulated one at a time, shorter lists side by side."""
+MANY = 1 << 18
+"""More judged documents than this are handled some topics at a time, so that arrays made on the way stay small."""
 
 
 def segment_starts(group: Index, groups: int) -> NDArray[np.int64]:
@@ -220,6 +222,20 @@ class Judged:
         size = None if size is None else size[best_first]
         return Judged(segment_starts(np.asarray(topic), topics), grades[best_first], size)
 
+    @staticmethod
+    def in_order(start: NDArray[np.int64], grade: Array) -> Judged:
+        """From the judged documents topic after topic, where `start` says where each topic begins.
+
+        >>> Judged.in_order(np.array([0, 2, 2, 4]), np.array([0.0, 1.0, 2.0, 3.0])).grade.tolist()
+        [1.0, 0.0, 3.0, 2.0]
+        """
+        best_first = np.empty(len(grade))
+        for first, last in row_blocks(np.diff(start), MANY):
+            begin, end = start[first], start[last]
+            topic = np.repeat(np.arange(last - first), np.diff(start[first : last + 1]))
+            best_first[begin:end] = grade[begin:end][np.lexsort((-grade[begin:end], topic))]
+        return Judged(start, best_first)
+
     @cached_property
     def topic(self) -> NDArray[np.int64]:
         """The topic of each entry."""
@@ -227,35 +243,53 @@ class Judged:
 
     def count(self, keep: NDArray[np.bool_]) -> Array:
         """How many judged documents of each topic satisfy `keep`."""
+        if len(keep) > MANY:
+            return np.concatenate([part._count(keep[entries]) for part, entries in self._parts()])
+        return self._count(keep)
+
+    def _count(self, keep: NDArray[np.bool_]) -> Array:
         return _per_list(self.topic, keep.astype(np.float64), len(self.start) - 1)
 
     def count_once(self, key: Any, keep: Callable[[Array], NDArray[np.bool_]]) -> Array:
         """How many judged documents of each topic have a grade that satisfies `keep`; cached under `key`."""
         return self.once(("count", key), lambda: self.count(keep(self.grade)))
 
-    def ideal(self, gain: Gains) -> Ideal:
-        """The ideal list of each topic when a grade is worth `gain(grade)`."""
+    def _parts(self) -> Iterator[tuple[Judged, slice]]:
+        """Some topics after the other, with the places of their entries."""
+        for first, last in row_blocks(np.diff(self.start), MANY):
+            start, entries = self.start[first : last + 1], slice(self.start[first], self.start[last])
+            size = None if self.size is None else self.size[entries]
+            yield Judged(start - start[0], self.grade[entries], size), entries
+
+    def ideal(self, gain: Gains, cutoff: int | None = None) -> Ideal:
+        """The ideal list of each topic when a grade is worth `gain(grade)`; down to `cutoff`, if there are many."""
+        large = len(self.grade) > MANY and self.size is None
 
         def make() -> Ideal:
-            gains = gain(self.grade)
-            worth = gains > 0
-            topic, gains = self.topic[worth], gains[worth]
-            topics = len(self.start) - 1
-            start = segment_starts(topic, topics)
-            if self.size is not None:
-                from cranfield.assessed.ideal_of_sets import Units
-
-                units = Units(start, gains, self.size[worth].astype(np.int64))
-                return Ideal(*units.ideal(), np.arange(topics), units)
-            if ((gains[1:] > gains[:-1]) & (topic[1:] == topic[:-1])).any():  # a higher grade may gain less
-                gains = gains[np.lexsort((-gains, topic))]
-            return Ideal(start, gains, np.arange(topics))
+            if not large:
+                return self._ideal(gain)
+            return Ideal.joined([part._ideal(gain).down_to(cutoff) for part, _ in self._parts()])
 
         if isinstance(
             gain, FunctionType | MethodType | partial
         ):  # a function: the next one may look the same and be another
             return make()
-        return self.once(("ideal", gain), make)
+        return self.once(("ideal", gain, cutoff if large else None), make)
+
+    def _ideal(self, gain: Gains) -> Ideal:
+        gains = gain(self.grade)
+        worth = gains > 0
+        topic, gains = self.topic[worth], gains[worth]
+        topics = len(self.start) - 1
+        start = segment_starts(topic, topics)
+        if self.size is not None:
+            from cranfield.assessed.ideal_of_sets import Units
+
+            units = Units(start, gains, self.size[worth].astype(np.int64))
+            return Ideal(*units.ideal(), np.arange(topics), units)
+        if ((gains[1:] > gains[:-1]) & (topic[1:] == topic[:-1])).any():  # a higher grade may gain less
+            gains = gains[np.lexsort((-gains, topic))]
+        return Ideal(start, gains, np.arange(topics))
 
     def once(self, key: Any, make: Callable[[], T]) -> T:
         """What `make` computes from the judgments alone; computed once for all runs, and cached under `key`."""
@@ -279,14 +313,43 @@ class Ideal:
     gain: Array
     set_of_row: Index
     units: Units | None = None
-    _known: dict[Any, Array] = field(default_factory=dict, repr=False)
+    _known: dict[Any, Any] = field(default_factory=dict, repr=False)
 
-    @cached_property
+    @staticmethod
+    def joined(parts: Sequence[Ideal]) -> Ideal:
+        """The ideal lists of several parts, one after the other."""
+        start = starts_of(np.concatenate([np.diff(part.start) for part in parts]))
+        return Ideal(start, np.concatenate([part.gain for part in parts]), np.arange(len(start) - 1))
+
+    def down_to(self, cutoff: int | None) -> Ideal:
+        """The first `cutoff` documents of each list.
+
+        >>> Ideal(np.array([0, 3, 4]), np.array([3.0, 2.0, 1.0, 1.0]), np.arange(2)).down_to(2).gain.tolist()
+        [3.0, 2.0, 1.0]
+        """
+        if cutoff is None:
+            return self
+        sizes = np.minimum(np.diff(self.start), cutoff)
+        return Ideal(starts_of(sizes), self.gain[ranges(self.start[:-1], sizes)], self.set_of_row)
+
+    def by_parts(self, make: Callable[[Ideal], Array]) -> Array:
+        """What `make` computes for each topic; of many judged documents, some topics at a time."""
+        if len(self.gain) <= MANY or self.units is not None:
+            return make(self)
+        numbers = []
+        for first, last in row_blocks(np.diff(self.start), MANY):
+            start = self.start[first : last + 1]
+            numbers.append(make(Ideal(start - start[0], self.gain[start[0] : start[-1]], np.arange(last - first))))
+        return np.concatenate(numbers)
+
+    @property
     def hits(self) -> Hits:
         """The ideal lists as hits, one list per topic, ranked 1, 2, 3 ..."""
-        topics = len(self.start) - 1
-        topic = np.repeat(np.arange(topics), np.diff(self.start))
-        return Hits(topics, topic, position_in_segment(self.start), self.gain)
+        if "hits" not in self._known:
+            topics = len(self.start) - 1
+            topic = np.repeat(np.arange(topics), np.diff(self.start))
+            self._known["hits"] = Hits(topics, topic, position_in_segment(self.start), self.gain)
+        return cast(Hits, self._known["hits"])
 
     @cached_property
     def _cumulative(self) -> Array:
@@ -316,9 +379,7 @@ class Ideal:
 
     def for_rows(self, set_of_row: Index) -> Ideal:
         """The same ideal lists, for other rows; what is already computed is kept."""
-        ideal = Ideal(self.start, self.gain, set_of_row, self.units, self._known)
-        ideal.__dict__["hits"] = self.hits
-        return ideal
+        return Ideal(self.start, self.gain, set_of_row, self.units, self._known)
 
     def once(self, key: Any, make: Callable[[], Array]) -> Array:
         """Per row: what `make` computes for each topic; computed once for all runs, and cached under `key`."""

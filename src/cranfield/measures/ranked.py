@@ -134,7 +134,9 @@ def ideal_dcg(lists: Assessed, gain: Gain, discount: Discount, cutoff: int | Non
         ("ideal dcg", gain, discount, cutoff),
         lambda: ideal.once(
             ("dcg", discount, cutoff),
-            lambda: ideal.best_sums(ideal.gain / discount(ideal.hits.rank), cutoff, discounted_gain),
+            lambda: ideal.by_parts(
+                lambda part: part.best_sums(part.gain / discount(part.hits.rank), cutoff, discounted_gain)
+            ),
         ),
     )
 
