@@ -116,7 +116,26 @@ def test_a_query_without_a_user_is_cut_by_silence_like_others(duck: Engine) -> N
     assert [tuple(row.values()) for row in found] == [(1, 1, MINUTE), (0, 2, MINUTE)]
 
 
+def check_nobody(engine: Engine) -> None:
+    """Three queries in one session each, one of them without a user, with two clicks, the second in a new session."""
+    rows = Rows([], [], [])
+    for query, user in (("q1", None), ("q2", "b"), ("q3", "c")):
+        columns = {"query_id": query, "user": user, "session": None, "time": NOON, "text": query}
+        rows.queries.append(columns | {"arm": "A", "device": None})
+    event = {"query_id": "q1", "user": None, "session": None, "doc": "d", "position": 1, "value": None, "dwell": None}
+    rows.events.extend(event | {"time": NOON + minutes * MINUTE, "action": "click"} for minutes in (1, 120))
+    names = ["abandonment", "clicks-per-query", "sessions-per-user", "clicks-per-session"]
+    result = measure_log(log_of(rows, engine), names, least=1, sessions="silence")
+    assert result.value[:, 0].tolist() == pytest.approx([2 / 3, 2 / 3, 4 / 3, 2 / 4])
+    assert result.users.tolist() == [3]
+
+
+def test_queries_and_clicks_without_a_user_count_as_those_of_one_user(duck: Engine) -> None:
+    check_nobody(duck)
+
+
 @pytest.mark.xdist_group("spark")
 def test_spark_reads_cut_and_shared_queries_alike(spark: Engine) -> None:
     check_shared_id(open_engine(spark))
     check_cut_query(open_engine(spark))
+    check_nobody(open_engine(spark))

@@ -246,13 +246,13 @@ class LogRows:
         else:
             rows = self.stretches.group_by("user", *self.by).agg(*signals, nw.len().alias("stretches"))
         if self._users_have_sessions and SESSIONS.name not in rows.columns:
-            rows = rows.join(self.sessions.group_by("user", *self.by).agg(*sums), on=["user", *self.by], how="left")
+            rows = self._beside(rows, self.sessions.group_by("user", *self.by).agg(*sums), ["user", *self.by])
             rows = rows.with_columns(*(col(signal.name).fill_null(0) for signal in OF_SESSIONS))
         if "history" in self.needs:
             ends = self.stretches.group_by("user").agg(
                 col(START.name).min().alias("user first"), col(END.name).max().alias("user last")
             )
-            rows = rows.join(ends, on="user", how="left").with_columns(lit(self.span[1]).alias("log end"))
+            rows = self._beside(rows, ends, ["user"]).with_columns(lit(self.span[1]).alias("log end"))
         if "days" in self.needs:
             first, last = (local_micros(time, self.timezone) // DAY for time in self.span)
             days = 1 if "day" in self.by else last - first + 1
@@ -283,9 +283,15 @@ class LogRows:
             totals = frame.select("user", *self.by, **terms)
             if kind != "users":
                 totals = totals.group_by("user", *self.by).agg(*(col(name).sum() for name in terms))
-            rows = totals if rows is None else rows.join(totals, on=["user", *self.by], how="left")
+            rows = totals if rows is None else self._beside(rows, totals, ["user", *self.by])
         names = [name for measure in self.measures for name in sum_names(measure)]
         return self.log.engine.keep(rows.select("user", *self.by, *(col(name).fill_null(0.0) for name in names)))
+
+    def _beside(self, rows: Any, others: Any, on: list[str]) -> Any:
+        """Rows with the columns of others that have the same user; rows without a user are one user, and join too."""
+        if self.passed.without_user:
+            return self.log.engine.full_join(rows, others, on)
+        return rows.join(others, on=on, how="left")
 
     def _rows_of(self, kind: str, measures: Sequence[OnlineMeasure]) -> Any:
         """The rows that some measures add up."""
