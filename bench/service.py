@@ -69,4 +69,4 @@ if __name__ == "__main__":
         for _ in range(EVALUATIONS // ROUNDS):
             evaluate()
         best = min(best, (time.process_time() - began) * ROUNDS)
-    print(json.dumps({"seconds": best, "bytes": peak_bytes()}))
+    print(json.dumps({"seconds": best, "peak": peak_bytes()}))
