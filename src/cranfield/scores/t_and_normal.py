@@ -106,7 +106,7 @@ def _tail(t: Array, df: Array) -> Array:
 
 
 def _sides(t: Array, df: Array) -> tuple[Array, Array, Array]:
-    """E, the series of the centre, and the fraction of the tail; each t has only one of the last two, besides NaN."""
+    """E, the series of the centre, and the fraction of the tail; one of the last two is NaN for each t."""
     df = np.minimum(df, _NORMAL)
     a, ratio = df / 2, t / np.sqrt(df)
     with np.errstate(over="ignore", divide="ignore"):
