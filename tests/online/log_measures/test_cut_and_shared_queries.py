@@ -11,6 +11,7 @@ from cranfield.online.engines import Engine, open_engine
 from cranfield.online.log_measures import measure_log, parse_online
 from cranfield.online.log_measures.log_rows import LogRows
 from cranfield.online.log_measures.log_signals import FIRST_CLICK, FIRST_RANKED
+from cranfield.online.log_measures.next_queries import NextQueries
 from cranfield.online.logs import read_log
 from tests.online.log_measures.literal_measures import LITERAL, Literal
 from tests.online.log_measures.small_logs import MINUTE, Rows, log_of, random_rows
@@ -41,7 +42,7 @@ def test_an_orderly_log_has_the_literal_values(duck: Engine, seed: int) -> None:
     check_against_literal(measure_log(log, list(LITERAL), sessions="silence"), Literal(rows))
     names = ("query-similarity", "click-rank", "time-to-first-click")
     passed = LogRows(log, tuple(map(parse_online, names)), sessions_by="silence")
-    assert passed._next.unsorted_users is None
+    assert NextQueries(passed.passed, passed.stretches).unsorted_users is None
     assert list(passed.passed._derived([FIRST_RANKED, FIRST_CLICK])) == [FIRST_CLICK]
 
 

@@ -25,7 +25,7 @@ from cranfield.online.log_measures.log_signals import (
     shown_within,
 )
 from cranfield.online.log_measures.log_stretches import Stretches, below
-from cranfield.online.log_measures.next_queries import NextQueries
+from cranfield.online.log_measures.next_queries import FOLLOWING, NextQueries
 from cranfield.online.log_measures.online_measure import OnlineMeasure
 from cranfield.online.log_measures.query_texts import TEXT_NUMBER, add_repeats, add_similarity, add_words
 from cranfield.online.log_measures.shown_documents import add_shown
@@ -135,11 +135,8 @@ class LogRows:
             return self.log.engine.keep(rows)
         numbers = [TEXT_NUMBER] if self.passed.text_numbers else []
         names = ["user", *(signal.name for signal in self._signals_of(measures, OF_STRETCHES)), *self.by, *numbers]
-        return mark_sessions(rows.select(*names), self.passed.micros, self.log.engine)
-
-    @cached_property
-    def _next(self) -> NextQueries:
-        return NextQueries(self.passed, self.stretches, compared=self.passed.text_numbers)
+        following = FOLLOWING if self.passed.text_numbers else {}
+        return mark_sessions(rows.select(*names), self.passed.micros, self.log.engine, following)
 
     def _with_groups(self, rows: Any, keep: bool = True) -> Any:
         """The rows with the columns of the groups; kept if there are any."""
@@ -198,8 +195,9 @@ class LogRows:
     def _compared(self, measures: Sequence[OnlineMeasure]) -> Any:
         """Queries with the similarity to the next one of their session: users, groups and what these measures need."""
         names = ["user", *self.by, *(signal.name for signal in self._signals_of(measures, OF_STRETCHES))]
-        rows = self._next.queries(names)
-        users = self._next.unsorted_users
+        next_queries = NextQueries(self.passed, self.stretches)
+        rows = next_queries.queries(names)
+        users = next_queries.unsorted_users
         if users is None and not self.passed.without_user:
             return rows
         users = self.stretches.select("user").head(0) if users is None else users
@@ -215,13 +213,22 @@ class LogRows:
         if self.passed.named:
             rows = self.stretches.group_by("user", "session").agg(*combined)
         else:  # most stretches are a session already
-            parts = self._next.parts.group_by("user", "session").agg(*combined)
-            rows = below([self._next.alone.select(*parts.columns), parts])
+            parts = parts_of_sessions(self.stretches, self.log.engine).group_by("user", "session").agg(*combined)
+            rows = below([whole_sessions(self.stretches).select(*parts.columns), parts])
         rows = rows.with_columns(**{signal.name: signal.of_row() for signal in OF_SESSIONS})
         if "absence" in self.needs:
             before = col(END.name).shift(1).over("user", order_by=[START.name, "session"])
             rows = rows.with_columns(absence=col(START.name) - before)
-        return self.log.engine.keep(rows) if measures and self._users_have_sessions else rows
+        return rows
+
+    @cached_property
+    def _session_sums(self) -> Any:
+        """A row per user and group: sums over sessions, of the terms of measures and of `OF_SESSIONS`."""
+        terms = self._terms([measure for measure in self.measures if measure.rows == "sessions"])
+        names = [signal.name for signal in OF_SESSIONS] if self._users_have_sessions else []
+        rows = self.sessions.select("user", *self.by, *names, **terms).group_by("user", *self.by)
+        rows = rows.agg(*(col(name).sum() for name in (*names, *terms)))
+        return self.log.engine.keep(rows) if names and terms else rows
 
     @property
     def _users_have_sessions(self) -> bool:
@@ -240,13 +247,14 @@ class LogRows:
 
         measures = [measure for measure in self.measures if measure.rows == "users"]
         signals = [signal.combined() for signal in self._signals_of(measures, ())]
-        sums = [signal.combined() for signal in OF_SESSIONS]
+        sums = [signal.name for signal in OF_SESSIONS]
         if self._users_have_sessions and not signals and self._every_user_has_sessions:
-            rows = self.sessions.group_by("user").agg(*sums)
+            rows = self._session_sums.select("user", *sums)
         else:
             rows = self.stretches.group_by("user", *self.by).agg(*signals, nw.len().alias("stretches"))
         if self._users_have_sessions and SESSIONS.name not in rows.columns:
-            rows = self._beside(rows, self.sessions.group_by("user", *self.by).agg(*sums), ["user", *self.by])
+            keys = ["user", *self.by]
+            rows = self._beside(rows, self._session_sums.select(*keys, *sums), keys)
             rows = rows.with_columns(*(col(signal.name).fill_null(0) for signal in OF_SESSIONS))
         if "history" in self.needs:
             ends = self.stretches.group_by("user").agg(
@@ -274,14 +282,13 @@ class LogRows:
             rows = self.stretches.group_by("user", *self.by).agg(nw.len().alias("stretches")).drop("stretches")
         # The users of sessions are all users
         for (kind, _), measures in sorted(parts.items(), key=lambda part: part[0][0] != "sessions"):
-            terms = {
-                name: expression.cast(nw.Float64())
-                for measure in measures
-                for name, expression in zip(sum_names(measure), measure.terms(), strict=True)
-            }
-            frame = self._rows_of(kind, measures)
-            totals = frame.select("user", *self.by, **terms)
-            if kind != "users":
+            terms = self._terms(measures)
+            if kind == "sessions":
+                totals = self._session_sums.select("user", *self.by, *terms)
+            elif kind == "users":
+                totals = self.users.select("user", *self.by, **terms)
+            else:
+                totals = self._rows_of_queries(measures).select("user", *self.by, **terms)
                 totals = totals.group_by("user", *self.by).agg(*(col(name).sum() for name in terms))
             rows = totals if rows is None else self._beside(rows, totals, ["user", *self.by])
         names = [name for measure in self.measures for name in sum_names(measure)]
@@ -293,10 +300,19 @@ class LogRows:
             return self.log.engine.full_join(rows, others, on)
         return rows.join(others, on=on, how="left")
 
-    def _rows_of(self, kind: str, measures: Sequence[OnlineMeasure]) -> Any:
-        """The rows that some measures add up."""
-        if kind != "queries":
-            return getattr(self, kind)
+    @staticmethod
+    def _terms(measures: Iterable[OnlineMeasure]) -> dict[str, Any]:
+        """What a row adds to the sums of some measures, by the name of the sum."""
+        import narwhals as nw
+
+        return {
+            name: expression.cast(nw.Float64())
+            for measure in measures
+            for name, expression in zip(sum_names(measure), measure.terms(), strict=True)
+        }
+
+    def _rows_of_queries(self, measures: Sequence[OnlineMeasure]) -> Any:
+        """The queries that some measures add up."""
         needs = frozenset().union(*(measure.needs for measure in measures))
         compares = needs == {"sessions", "similarity"} and not self.passed.named
         return self._compared(measures) if compares else self._queries(measures)

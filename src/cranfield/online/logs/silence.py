@@ -18,11 +18,13 @@ SESSION = "session"
 """The column that identifies a session of a user: the time of its start."""
 
 
-def mark_sessions(rows: Any, silence: int, engine: Engine) -> Any:
+def mark_sessions(rows: Any, silence: int, engine: Engine, following: Mapping[str, str] | None = None) -> Any:
     """Stretches with whether each is the first and the last one of a session; kept by the engine.
 
     A stretch begins a session if all earlier ones of the user ended longer ago than the silence, in microseconds. Of
     stretches that start together, any may be the first: they are in the same session.
+
+    following: {column: name} adds, under this name, the column of the next stretch of the session.
     """
     start, end = engine.quote("start"), engine.quote("end")
     before = f"MAX({end}) OVER ({_order(engine)} ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)"
@@ -31,6 +33,8 @@ def mark_sessions(rows: Any, silence: int, engine: Engine) -> Any:
         FIRST: f"coalesce({start} - {before} > {silence}, TRUE)",
         LAST: f"coalesce({after} - greatest({end}, {before}) > {silence}, TRUE)",
     }
+    for column, name in (following or {}).items():
+        marks[name] = f"CASE WHEN NOT {marks[LAST]} THEN LEAD({engine.quote(column)}) OVER ({_order(engine)}) END"
     return engine.keep(engine.select(rows, marks, add=True))
 
 
@@ -42,19 +46,14 @@ def whole_sessions(marked: Any) -> Any:
     return alone.with_columns(nw.col("start").alias(SESSION))
 
 
-def parts_of_sessions(marked: Any, engine: Engine, following: Mapping[str, str] | None = None) -> Any:
-    """The stretches of sessions with several ones, with the column `session`.
-
-    following: {column: name} adds, under this name, the column of the user's next stretch.
-    """
+def parts_of_sessions(marked: Any, engine: Engine) -> Any:
+    """The stretches of sessions with several ones, with the column `session`."""
     import narwhals as nw
 
-    start, order = engine.quote("start"), _order(engine)
     # Stretches that start together are peers, so that each of them counts for the others
-    session = f"MAX(CASE WHEN {engine.quote(FIRST)} THEN {start} END) OVER ({order})"
-    columns = {name: f"LEAD({engine.quote(column)}) OVER ({order})" for column, name in (following or {}).items()}
+    session = f"MAX(CASE WHEN {engine.quote(FIRST)} THEN {engine.quote('start')} END) OVER ({_order(engine)})"
     parts = marked.filter(~(nw.col(FIRST) & nw.col(LAST)))
-    return engine.select(parts, {SESSION: session, **columns}, add=True).drop(FIRST, LAST)
+    return engine.select(parts, {SESSION: session}, add=True).drop(FIRST, LAST)
 
 
 def _order(engine: Engine) -> str:
