@@ -143,6 +143,39 @@ inline bool split_short_line(const char* p, Columns& columns, std::size_t& count
 }
 #endif
 
+// Eight digits as a number, from the difference between each byte and '0'; the first digit is in the lowest byte.
+inline std::uint64_t join_digits(std::uint64_t digits) {
+    digits = digits * 10 + (digits >> 8);
+    return (((digits & 0x000000ff'000000ffULL) * 0x000f4240'00000064ULL) +
+            (((digits >> 16) & 0x000000ff'000000ffULL) * 0x00002710'00000001ULL)) >> 32;
+}
+
+// The digits of a text such as 20.348121 as one number, and how many follow the point, eight at a time: 8 to 16 characters,
+// with a point among the first 8 and with 1 to 8 digits after it. Returns false for all other texts.
+inline bool read_point_number(std::string_view text, std::uint64_t& digits, int& after_point) {
+    if constexpr (std::endian::native != std::endian::little) return false;
+    if (text.size() < 8 || text.size() > 16) return false;
+    constexpr std::uint64_t kZeros = 0x30303030'30303030ULL, kPoints = 0x2e2e2e2e'2e2e2e2eULL;
+    constexpr std::uint64_t kOnes = 0x01010101'01010101ULL, kHigh = 0x80808080'80808080ULL;
+    std::uint64_t first = 0, last = 0;
+    std::memcpy(&first, text.data(), 8);
+    std::memcpy(&last, text.data() + text.size() - 8, 8);
+    const std::uint64_t differs = first ^ kPoints;
+    const std::uint64_t points = (differs - kOnes) & ~differs & kHigh;  // its lowest bit is that of the first point
+    if (points == 0) return false;
+    const auto before = static_cast<std::size_t>(std::countr_zero(points)) / 8;
+    const std::size_t after = text.size() - before - 1;
+    if (before == 0 || after == 0 || after > 8) return false;
+    const std::uint64_t whole = (first ^ kZeros) << (8 * (8 - before));
+    const std::uint64_t fraction = (last ^ kZeros) & (~std::uint64_t{0} << (8 * (8 - after)));
+    constexpr std::uint64_t kAboveNine = 0x76767676'76767676ULL;  // added to a byte of more than 9, it sets the highest bit
+    if ((((whole & ~kHigh) + kAboveNine) | whole | ((fraction & ~kHigh) + kAboveNine) | fraction) & kHigh) return false;
+    static constexpr std::uint64_t kPower[] = {1, 10, 100, 1000, 10'000, 100'000, 1'000'000, 10'000'000, 100'000'000};
+    digits = join_digits(whole) * kPower[after] + join_digits(fraction);
+    after_point = static_cast<int>(after);
+    return true;
+}
+
 // 10^n is exact in a double up to n = 22, and so is an integer of up to 15 digits: their quotient is rounded correctly.
 inline std::optional<double> parse_plain_decimal(std::string_view text) {
     static constexpr double kPower[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
@@ -151,19 +184,22 @@ inline std::optional<double> parse_plain_decimal(std::string_view text) {
     if (negative) text.remove_prefix(1);
     if (text.empty() || text.size() > 16) return std::nullopt;
     std::uint64_t digits = 0;
-    int seen = 0, after_point = -1;
-    for (char c : text) {
-        if (c >= '0' && c <= '9') {
-            digits = digits * 10 + static_cast<std::uint64_t>(c - '0');
-            ++seen;
-            if (after_point >= 0) ++after_point;
-        } else if (c == '.' && after_point < 0) {
-            after_point = 0;
-        } else {
-            return std::nullopt;
+    int after_point = -1;
+    if (!read_point_number(text, digits, after_point)) {
+        int seen = 0;
+        for (char c : text) {
+            if (c >= '0' && c <= '9') {
+                digits = digits * 10 + static_cast<std::uint64_t>(c - '0');
+                ++seen;
+                if (after_point >= 0) ++after_point;
+            } else if (c == '.' && after_point < 0) {
+                after_point = 0;
+            } else {
+                return std::nullopt;
+            }
         }
+        if (seen == 0 || seen > 15) return std::nullopt;
     }
-    if (seen == 0 || seen > 15) return std::nullopt;
     double number = static_cast<double>(digits);
     if (after_point > 0) number /= kPower[after_point];
     return negative ? -number : number;

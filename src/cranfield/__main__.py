@@ -1,7 +1,5 @@
 """`python -m cranfield` is the command `cranfield`."""
 
-import sys
+from cranfield.cli import script
 
-from cranfield.cli import main
-
-sys.exit(main())
+script()

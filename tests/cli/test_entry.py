@@ -13,18 +13,18 @@ from pathlib import Path
 import pytest
 
 import cranfield as package
-from cranfield.cli import GROUPS, STAND_INS, VERBS, every_verb, find, main
+from cranfield.cli import GROUPS, STAND_INS, VERBS, every_verb, find, script
 from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield
 
 PYPROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 
 
-def test_the_console_script_is_this_main() -> None:
+def test_the_console_script_is_this_one() -> None:
     if not PYPROJECT.exists():
         pytest.skip("not run from the sources")
-    assert 'cranfield = "cranfield.cli:main"' in PYPROJECT.read_text("utf-8")
-    assert callable(main)
+    assert 'cranfield = "cranfield.cli:script"' in PYPROJECT.read_text("utf-8")
+    assert callable(script)
 
 
 @pytest.mark.parametrize("words", [(), ("help",), ("--help",), ("-h",)])
@@ -116,6 +116,22 @@ def test_a_full_disk_is_an_error(collection: Sample) -> None:
         done = subprocess.run(words, stdout=full, stderr=subprocess.PIPE, timeout=60)
     assert done.returncode == 1
     assert done.stderr == b"error: standard output: No space left on device\n"
+
+
+def test_what_modules_do_at_the_exit_is_done(tmp_path: Path) -> None:
+    """The process ends without taking the interpreter apart, but not without this."""
+    (tmp_path / "mine.py").write_text(
+        "import atexit, cranfield as cf\n"
+        "atexit.register(lambda: open('left', 'w').write('yes'))\n"
+        "@cf.measure\n"
+        "def Retrieved(lists):\n"
+        "    return lists.retrieved * 1.0\n"
+    )
+    words = [sys.executable, "-m", "cranfield", "eval", "--sample", "-m", "mine:Retrieved", "--quiet"]
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("run ")
+    assert (tmp_path / "left").read_text() == "yes"
 
 
 def test_an_interrupt_exits_with_130(tmp_path: Path) -> None:

@@ -145,6 +145,26 @@ def test_decimal_numbers_are_rounded_correctly(text: str) -> None:
     assert ours is None or (theirs is not None and same(ours, theirs))
 
 
+@pytest.mark.parametrize("digits", ["123456789012345", "000000000000009", "999999999999999"])
+@pytest.mark.parametrize("length", range(1, 16))
+def test_a_point_may_be_anywhere_in_a_number(digits: str, length: int) -> None:
+    """Eight digits are read at a time; the expected number is Python's."""
+    for point in range(length + 1):
+        text = f"{digits[:point]}.{digits[point:length]}"
+        assert _core.parse_number(text.encode()) == float(text), text
+        assert _core.parse_number(f"-{text}".encode()) == float(f"-{text}"), text
+
+
+@pytest.mark.parametrize("text", [b"20.348121", b"1234567.89012345"])
+def test_a_byte_that_is_not_a_digit_is_noticed_anywhere_in_a_number(text: bytes) -> None:
+    for place in range(len(text)):
+        for byte in (*range(ord("0")), *range(ord("9") + 1, 256)):
+            changed = text[:place] + bytes([byte]) + text[place + 1 :]
+            ours, theirs = _core.parse_number(changed), twin.parse_number(changed)
+            assert (ours is None) == (theirs is None), changed
+            assert ours is None or (theirs is not None and same(ours, theirs)), changed
+
+
 @settings(max_examples=100, deadline=None)
 @given(st.floats(allow_nan=False).map(float.hex))
 def test_hexadecimal_numbers_are_read_exactly(text: str) -> None:

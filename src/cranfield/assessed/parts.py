@@ -5,7 +5,6 @@ The hits of all parts together are those of one join, so that scores do not depe
 
 from __future__ import annotations
 
-import hashlib
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -369,8 +368,10 @@ def _merged_ranges(parts: list[dict[str, Any]], topics: int, options: JoinOption
 
 def file_identity(path: str) -> str:
     """A text that changes if the file does: its size, time of change and some of its blocks."""
+    from hashlib import blake2b
+
     status = os.stat(path)
-    digest = hashlib.blake2b(digest_size=16)
+    digest = blake2b(digest_size=16)
     with open(path, "rb") as file:
         for place in sorted({status.st_size * number // SAMPLES for number in range(SAMPLES)}):
             file.seek(place)
@@ -401,7 +402,9 @@ def _rules_text(options: JoinOptions) -> str:
 
 
 def _digest(*texts: str) -> str:
-    digest = hashlib.blake2b(digest_size=20)
+    from hashlib import blake2b
+
+    digest = blake2b(digest_size=20)
     for text in texts:
         digest.update(text.encode("utf-8", "surrogateescape") + b"\0")
     return digest.hexdigest()

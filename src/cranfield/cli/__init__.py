@@ -6,7 +6,7 @@ import sys
 import warnings
 from collections.abc import Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 if TYPE_CHECKING:
     from cranfield.cli.declare import Verb
@@ -123,8 +123,23 @@ VERBS = tuple(word for words in SECTIONS.values() for word in words if word not 
 OTHER_WORDS = {"evaluate": "eval", "score": "eval", "list": "measures", "lint": "validate", "check": "validate"}
 
 
+def script() -> NoReturn:
+    """The program `cranfield`."""
+    import gc
+    import os
+
+    gc.set_threshold(50_000)  # imports make many objects and little garbage
+    if sys.argv[1:2] == ["eval"]:
+        # Measures multiply no matrices, and the threads that numpy starts for that wait busily
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    code = main()
+    from cranfield.cli.guard import leave
+
+    leave(code)
+
+
 def main(argv: Sequence[str] | None = None) -> int:
-    """The console script. Returns the exit code: 0 success, 1 the data is wrong, 2 the command is wrong."""
+    """Run a command line. Returns the exit code: 0 success, 1 the data is wrong, 2 the command is wrong."""
     try:
         from cranfield.cli.guard import guarded
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
 import warnings
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from cranfield.cli.declare import SIDE, option
@@ -165,8 +165,8 @@ def file_of_class(path: str, classes: Sequence[str], place: int) -> str:
     """
     plain = [re.sub(r"[^\w.]+", "-", name).strip("-.") for name in classes]
     number = f"-{place + 1}" if not plain[place] or plain.count(plain[place]) > 1 else ""
-    whole = Path(path)
-    return str(whole.with_name(f"{whole.stem}-{plain[place]}{number}{whole.suffix}"))
+    stem, ending = os.path.splitext(path)
+    return f"{stem}-{plain[place]}{number}{ending}"
 
 
 def joined(parts: list[Part], format: str, noun: str = "class") -> str:

@@ -18,6 +18,11 @@ class _Parser(argparse.ArgumentParser):
         raise misuse(self.prog, message)
 
 
+def _formatter(prog: str) -> argparse.HelpFormatter:
+    """A formatter that does not look for the width of the terminal: `help_page` prints all help."""
+    return argparse.HelpFormatter(prog, width=80)
+
+
 class _Join(argparse.Action):
     """`-c tau-b -c rbo` means the same as `-c tau-b,rbo`."""
 
@@ -61,7 +66,9 @@ def parsed(verb: type[Verb], prog: str, words: Sequence[str]) -> Verb | None:
 
 
 def _argparser(parameters: Sequence[Parameter], prog: str) -> argparse.ArgumentParser:
-    parser = _Parser(prog, add_help=False, allow_abbrev=False, argument_default=argparse.SUPPRESS)
+    parser = _Parser(
+        prog, add_help=False, allow_abbrev=False, argument_default=argparse.SUPPRESS, formatter_class=_formatter
+    )
     for spelling, everything in HELP.items():
         parser.add_argument(spelling, action="store_const", const=everything, dest="help")
     for one in parameters:

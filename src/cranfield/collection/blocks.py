@@ -6,7 +6,6 @@ import os
 import stat
 import sys
 from collections.abc import Iterator
-from tempfile import TemporaryFile
 from typing import IO
 
 from cranfield.collection import source
@@ -70,6 +69,8 @@ class Copied:
     def keep(self) -> None:
         """Begin to write the copy; until then, what was read is in memory."""
         try:
+            from tempfile import TemporaryFile
+
             self.copy = TemporaryFile(prefix="cranfield-")  # noqa: SIM115
         except OSError as error:
             raise self._failed(error) from None

@@ -6,7 +6,6 @@ import glob
 import mmap
 import os
 import re
-import secrets
 import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -335,7 +334,7 @@ def write_bytes(path: PathLike, data: bytes, *, durable: bool = True) -> None:
         return
     target = os.path.realpath(name)
     # Not tempfile.mkstemp: its files are private, and the umask can only be read by changing it for every thread.
-    temporary = os.path.join(os.path.dirname(target), f".{secrets.token_hex(8)}.part")
+    temporary = os.path.join(os.path.dirname(target), f".{os.urandom(8).hex()}.part")
     try:
         packed = pack(data, name)
         if os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name):  # a device or a pipe
