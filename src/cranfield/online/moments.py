@@ -275,7 +275,7 @@ def shift_distance(moments: Moments, shifts: Mapping[str, float]) -> Array:
         distance = np.abs(moments.mean - np.array([shifts[name] for name in moments.names]))
     distance = np.where(distance > ROUNDING * np.abs(moments.mean), distance, 0.0)
     variance = np.einsum("gii->gi", moments.cov)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return np.asarray(np.nan_to_num(np.where(distance > 0, distance**2 / variance, 0.0), nan=0.0).max(axis=1))
 
 
@@ -337,7 +337,7 @@ def moments_from_sums(
     shift: Array,
 ) -> Moments:
     """Moments from the sums of shifted values."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         centre = sums / n[:, None]
         cov = (products - n[:, None, None] * centre[:, :, None] * centre[:, None, :]) / (n - 1)[:, None, None]
     cov[n < 2] = np.nan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, ClassVar
 
@@ -59,6 +60,13 @@ class Engine(ABC):
     def rejected_rows(self) -> list[tuple[str, int, str]]:
         """The rows that `read_rows` left out since it was last asked: path, number of the row, and what is wrong."""
         return []
+
+    @abstractmethod
+    def translated(self, origin: str) -> AbstractContextManager[None]:
+        """Turn errors of the engine inside a `with` block into ours, which name the file and the line, or the origin.
+
+        A lazy frame may fail when it is collected, because of a row far down in a file.
+        """
 
     @abstractmethod
     def explode(self, frame: Any, column: str, item: str, position: str) -> Any:

@@ -129,8 +129,8 @@ def analyse(
             return result
     opened = open_engine(engine)
     try:
-        frame = read_table(opened, source, [arm, *([unit] if unit else []), *segments])
         with placed_errors(opened, source):
+            frame = read_table(opened, source, [arm, *([unit] if unit else []), *segments])
             result = _analysed(opened, frame, metrics, settings, **given)
         assert result is not None  # an engine copes with every table
         return result
@@ -371,6 +371,9 @@ def _not_testable(metric: Metric, estimates: ArmEstimates, order: Sequence[str])
     few = [f"{arm} {n}" for arm, n in zip(order, sizes, strict=True) if n < 2]
     undefined = [arm for arm, value, n in zip(order, estimates.value, sizes, strict=True) if n and np.isnan(value)]
     notes = []
+    large = [arm for arm, v, n in zip(order, estimates.variance, sizes, strict=True) if n > 1 and not np.isfinite(v)]
+    if large and not undefined:
+        notes.append(f"caution: {metric}: the numbers of {listed(large)} are too large for a test")
     if few:
         notes.append(f"caution: {metric}: a test needs two users or more in each arm, there are {listed(few, most=6)}")
     if undefined and metric.kind == "ratio":

@@ -268,7 +268,8 @@ def ab_power(
         check.whole("ab_power", users=count)
     opened = open_engine(engine)
     try:
-        frame = read_table(opened, source, [unit] if unit else [])
+        with placed_errors(opened, source):
+            frame = read_table(opened, source, [unit] if unit else [])
         names = frame.collect_schema().names()
         parsed = parsed_metrics(metrics, names)
         for metric in parsed:

@@ -182,7 +182,8 @@ def aa_splits(
         raise check.wrong("aa_splits", "buckets", buckets, "50 or more")
     opened = open_engine(engine)
     try:
-        frame = read_table(opened, source, [unit])
+        with placed_errors(opened, source):
+            frame = read_table(opened, source, [unit])
         names = frame.collect_schema().names()
         parsed = parsed_metrics(metrics, names)
         for metric in parsed:
