@@ -59,7 +59,7 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
     )
     day: str | None = option("--day COLUMN", "The column of the day: also show the effects by days since exposure.")
     sequential: str = option(
-        "--sequential DESIGN", "{names}.", default="once", names="online.experiments.ab_analysis:SEQUENTIAL"
+        "--sequential DESIGN", "{names}.", default="once", names="online.experiments.analysis_settings:SEQUENTIAL"
     )
     looks: str = option(
         "--looks LOOKS",
@@ -75,7 +75,7 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         "--method NAME",
         "{names}: formulas, or resampling.",
         default="analytic",
-        names="online.experiments.ab_analysis:METHODS",
+        names="online.experiments.analysis_settings:METHODS",
         group=MORE,
     )
     resamples: int | None = option(
