@@ -481,3 +481,41 @@ def test_numbers_that_are_too_large_for_a_test_are_named(duck: Engine) -> None:
     result = analyse(table, ["x"], engine=duck)
     assert math.isnan(result.rows[0].effect.p)
     assert any("the numbers of A, B are too large for a test" in note for note in result.notes)
+
+
+def test_a_metric_is_not_its_own_covariate() -> None:
+    table = pd.DataFrame({"arm": ["A", "B"] * 20, "x": range(40)})
+    for covariate in (["x"], {"x": "x"}):
+        with pytest.raises(UsageError, match="covariate of x: the metric itself"):
+            analyse(table, ["x"], covariates=covariate)
+
+
+def test_the_level_of_the_sample_ratio_is_named_if_it_is_wrong() -> None:
+    with pytest.raises(UsageError, match="ratio_alpha == 5, must be above 0 and below 1"):
+        analyse(pd.DataFrame({"arm": ["A", "B"], "x": [1, 2]}), ["x"], ratio_alpha=5)
+
+
+def test_a_share_of_other_values_than_0_and_1_is_refused_everywhere() -> None:
+    table = pd.DataFrame({"user": range(40), "arm": ["A", "B"] * 20, "x": range(40)})
+    for run in (
+        lambda: analyse(table, ["share(x)"]),
+        lambda: ab_power(table, ["share(x)"]),
+        lambda: aa_splits(table, ["share(x)"], unit="user"),
+    ):
+        with pytest.raises(UsageError, match=r"share\(x\): column 'x'.* holds other values than 0 and 1"):
+            run()
+
+
+def test_splits_of_a_constant_metric_are_no_good_news() -> None:
+    result = aa_splits(pd.DataFrame({"user": range(40), "x": [3] * 40}), ["x"], unit="user", splits=20)
+    assert result.verdict.startswith("x cannot be tested")
+    assert "nan" not in result.table().text()
+
+
+def test_rows_without_a_day_are_counted() -> None:
+    rows = [
+        {"user": f"u{i}", "arm": "AB"[i % 2], "day": day, "x": i % 5} for i in range(20) for day in ("2026-03-02", None)
+    ]
+    result = analyse(pd.DataFrame(rows), ["x"], unit="user", day="day")
+    assert result.by_day is not None
+    assert "20 rows without a day left out here" in result.by_day.notes

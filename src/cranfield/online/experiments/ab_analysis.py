@@ -19,7 +19,7 @@ from cranfield.online.experiments.analysis_notes import cautions, empty_arms, me
 from cranfield.online.experiments.analysis_settings import METHODS, Settings, checked_settings
 from cranfield.online.experiments.analysis_settings import SEQUENTIAL as SEQUENTIAL
 from cranfield.online.experiments.arm_effects import ArmEffect, share_effect, welch_effect
-from cranfield.online.experiments.arm_estimates import ArmEstimates, arm_estimates, needed_columns
+from cranfield.online.experiments.arm_estimates import ArmEstimates, arm_estimates, check_share, needed_columns
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
 from cranfield.online.experiments.novelty_effects import NoveltyEffects, novelty_effects
 from cranfield.online.experiments.parquet_moments import ParquetTable, parquet_table
@@ -93,6 +93,8 @@ def analyse(
     settings = checked_settings(alpha, relative, sequential, looks, look, tuned_for, lower)
     check.one_of("analyse", METHODS, method=method)
     find_correction(correction)
+    if not 0 < ratio_alpha < 1:
+        raise check.wrong("analyse", "ratio_alpha", ratio_alpha, "above 0 and below 1")
     if method == "bootstrap":
         check_resampling("analyse", resamples, seed, None)
         if sequential != "once":
@@ -245,19 +247,6 @@ def in_order(moments: Moments, arms: Sequence[str]) -> Moments:
     mean = np.where(there[:, None], moments.mean[at], np.full(size, np.nan))
     cov = np.where(there[:, None, None], moments.cov[at], np.full((size, size), np.nan))
     return Moments(moments.names, moments.by, tuple((arm,) for arm in arms), n, rows, mean, cov)
-
-
-def check_share(metric: Metric, moments: Moments, arms: Sequence[str]) -> None:
-    """Raise an error if the column of a share holds something other than 0 and 1: then variance and mean disagree."""
-    if metric.kind != "share":
-        return
-    i = moments.column(metric.column)
-    for arm, n, mean, variance in zip(arms, moments.n, moments.mean[:, i], moments.cov[:, i, i], strict=True):
-        if n > 1 and not np.isclose(variance * (n - 1) / n, mean * (1 - mean), rtol=1e-6, atol=1e-9):
-            raise UsageError(
-                f"{metric}: column {metric.column!r} of arm {arm!r} has mean {mean:.4g} and variance {variance:.4g}, "
-                "so it holds other values than 0 and 1; use the column alone for its mean"
-            )
 
 
 def _segments(

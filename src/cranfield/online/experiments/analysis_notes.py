@@ -72,9 +72,11 @@ def method_notes(
     """Which tests and corrections were used."""
     methods = listed(dict.fromkeys(row.effect.method for row in rows), most=8)
     level = f"{100 * (1 - settings.alpha):g}%"
+    drawn = all(row.effect.method.startswith("bootstrap") for row in rows)
+    relative = "the bootstrap" if drawn else _RELATIVE[settings.relative]
     notes = [
         f"tests: {methods}; p adjusted by {find_correction(correction).name} for {counted(len(rows), 'comparison')}; "
-        f"each interval has level {level}; relative differences by {_RELATIVE[settings.relative]}"
+        f"each interval has level {level}; relative differences by {relative}"
     ]
     looks = settings.looks
     if looks.design == "always-valid":
