@@ -13,15 +13,13 @@ from typing import Any, ClassVar
 
 from cranfield.errors import DataError, UsageError
 from cranfield.online.engines.dialect import Dialect, DuckDBDialect
-from cranfield.online.engines.engine import Engine, need_logs
+from cranfield.online.engines.engine import SKIP, Engine, need_logs
 from cranfield.online.engines.line_numbers import lines_of_rows
 from cranfield.online.engines.table_source import TableSource, csv_header, find_table, no_table
 
 BROKEN_JSON = re.compile(r'Malformed JSON in file "(.+?)", at byte')
 WRONG_JSON = re.compile(r'JSON transform error in file "(.+?)", in line (\d+): (.+?)\n', re.DOTALL)
 UNKNOWN_CSV = re.compile(r'Error when sniffing file "(.+?)"')
-SKIP = "; to leave out rows that cannot be read: skip="
-"""The way out of rows that cannot be read, for readers that have it."""
 BROKEN_CSV = re.compile(r"CSV Error on Line: (\d+)\n.*?\n  file = (.+?)\n", re.DOTALL)
 LONGEST_ROW = 64 << 20
 """Bytes of the longest JSON object or line."""
@@ -76,7 +74,7 @@ class DuckDBEngine(Engine):
         if table.format == "parquet":
             return f"SELECT * FROM read_parquet({arguments(files, union_by_name='true', **options)})"
         if table.format == "json":
-            return self._scan_json(files, text, options)
+            return self._scan_json(table, files, text, options)
         if table.format == "csv":
             given = {"header": "true", "delim": literal(table.delimiter), **options}
             if len(table.files) > 1:
@@ -95,15 +93,15 @@ class DuckDBEngine(Engine):
             return f"SELECT * FROM {self._attached(table)}"
         return f"SELECT * FROM {table.table}"
 
-    def _scan_json(self, files: str, text: Sequence[str], options: Mapping[str, str]) -> str:
+    def _scan_json(self, table: TableSource, files: str, text: Sequence[str], options: Mapping[str, str]) -> str:
         given = {"format": "'newline_delimited'", "maximum_object_size": str(LONGEST_ROW), "union_by_name": "true"}
         given |= options
         if not text:
             return f"SELECT * FROM read_json({arguments(files, **given)})"
         plain = f"SELECT * FROM read_json({arguments(files, **given)})"
-        known = self.connection.sql(plain).columns
+        relation = self._sql(plain, table.origin)
         # DuckDB infers the types of all columns or of none; the text of a number in JSON is that number as written.
-        types = {name: str(kind) for name, kind in zip(known, self.connection.sql(plain).types, strict=True)}
+        types = {name: str(kind) for name, kind in zip(relation.columns, relation.types, strict=True)}
         types |= {name: "VARCHAR" for name in text if name in types}
         columns = "{" + ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in types.items()) + "}"
         return f"SELECT * FROM read_json({arguments(files, **given, columns=columns)})"

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Any, ClassVar
 
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import need
 from cranfield.online.engines.dialect import Dialect, Field
+
+SKIP = "; to leave out rows that cannot be read: skip="
+"""The way out of rows that cannot be read, for readers that have it."""
 
 
 class Engine(ABC):
@@ -164,6 +167,16 @@ class Engine(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+@contextmanager
+def without_skip() -> Iterator[None]:
+    """Errors for rows that cannot be read, for readers that never leave out rows."""
+    try:
+        yield
+    except DataError as error:
+        what = error.what.removesuffix(SKIP)
+        raise (error if what == error.what else DataError(error.path, error.line, f"{what}; correct it")) from None
 
 
 def need_logs(module: str, what: str) -> Any:

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.collection.column_names import column_key
 from cranfield.errors import DataError, UsageError
-from cranfield.online.engines.duckdb_engine import SKIP
-from cranfield.online.engines.engine import need_logs
+from cranfield.online.engines.engine import need_logs, without_skip
 from cranfield.online.engines.line_numbers import lines_of_rows
 from cranfield.online.engines.table_source import DATABASE_MARK
 from cranfield.online.logs.column_map import QUERY_NAMES
@@ -36,13 +35,11 @@ class NotNumbers(UsageError):
 def placed_errors(engine: Engine, source: Any) -> Iterator[None]:
     """Name the file and the line of a row that cannot be read, or of a value that is not a number."""
     try:
-        with engine.translated(os.fspath(source) if isinstance(source, str | os.PathLike) else "the table"):
+        origin = os.fspath(source) if isinstance(source, str | os.PathLike) else "the table"
+        with without_skip(), engine.translated(origin):
             yield
     except NotNumbers as error:
         raise _placed(engine, source, error) or error from None
-    except DataError as error:
-        what = error.what.removesuffix(SKIP)  # rows of users are never left out
-        raise (error if what == error.what else DataError(error.path, error.line, f"{what}; correct it")) from None
 
 
 def _placed(engine: Engine, source: Any, error: NotNumbers) -> DataError | None:
