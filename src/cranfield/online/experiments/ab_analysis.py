@@ -12,6 +12,7 @@ from cranfield import check
 from cranfield.check import nearest
 from cranfield.comparison.corrections import adjust, find_correction
 from cranfield.comparison.resampling import check_resampling
+from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.online.experiments.ab_record import Analysis, EffectRow
 from cranfield.online.experiments.always_valid import TUNED_FOR
@@ -93,8 +94,7 @@ def analyse(
     settings = checked_settings(alpha, relative, sequential, looks, look, tuned_for, lower)
     check.one_of("analyse", METHODS, method=method)
     find_correction(correction)
-    if not 0 < ratio_alpha < 1:
-        raise check.wrong("analyse", "ratio_alpha", ratio_alpha, "above 0 and below 1")
+    check_alpha("analyse", ratio_alpha, "ratio_alpha")
     if method == "bootstrap":
         check_resampling("analyse", resamples, seed, None)
         if sequential != "once":
