@@ -202,7 +202,7 @@ def _estimates(rows: LogRows, oec: OEC | None) -> tuple[dict[str, Estimates], di
         parts = {"oec": columns}
     by_group = moments_of_sets(rows.per_user, {**sets, **parts}, rows.by)
     estimates = {name: by_group[name].ratio(*sums) for name, sums in sets.items()}
-    missing = _missing(rows)
+    missing = without_evidence(rows)
     if oec is not None:
         estimates[oec.name] = _oec(oec, by_group["oec"])
         absent = [str(measure) for measure in oec.measures if str(measure) in missing]
@@ -228,7 +228,7 @@ def _oec(oec: OEC, moments: Moments) -> Estimates:
     return moments.linear(value, gradient)
 
 
-def _missing(rows: LogRows) -> dict[str, str]:
+def without_evidence(rows: LogRows) -> dict[str, str]:
     """Measures for which the log has no evidence at all, and what it lacks."""
     evidence = {str(measure): measure.evidence() for measure in rows.measures}
     if not any(evidence.values()):
