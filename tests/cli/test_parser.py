@@ -248,3 +248,12 @@ def test_no_option_takes_the_place_of_another_one() -> None:
                 if parameter.spellings:
                     labels.setdefault(parameter.name, set()).add(parameter.spellings[0])
         assert {name: spelled for name, spelled in labels.items() if len(spelled) > 1} == {}, verb
+
+
+@pytest.mark.parametrize("seed", ["-1", str(2**64)])
+def test_a_seed_that_no_generator_takes_is_refused(seed: str) -> None:
+    words = ["q", "a.run", "b.run", "--seed", seed]
+    command = parsed(find("interleave simulate"), "cranfield interleave simulate", words)
+    assert command is not None
+    with pytest.raises(UsageError, match=f"--seed == {seed}, must be a whole number, 0 or more and below"):
+        command.check()

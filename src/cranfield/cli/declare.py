@@ -121,6 +121,9 @@ class Verb:
         paths = [path for value in files for path in (value if isinstance(value, list) else [value]) if path]
         if sum(path.rpartition("=")[2] == "-" for path in paths) > 1:
             raise UsageError("'-' is given more than once, but standard input can be read only once")
+        seed = getattr(self, "seed", None)
+        if isinstance(seed, int) and not 0 <= seed < 2**64:
+            raise UsageError(f"--seed == {seed}, must be a whole number, 0 or more and below 2**64")
 
     def perform(self) -> int | None:
         """Do all the work; return the exit code, where None is 0."""

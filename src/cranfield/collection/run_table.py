@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from cranfield.collection.side_files import read_side_file
-from cranfield.collection.source import PathLike
+from cranfield.collection.source import PathLike, named_paths, stem
 from cranfield.errors import DataError
 
 Belongs = Mapping[str, str] | str | os.PathLike[str]
@@ -22,6 +22,26 @@ def belongs(runs: Belongs, noun: str) -> dict[str, str]:
     if isinstance(runs, Mapping):
         return {str(run): str(team) for run, team in runs.items()}
     return read_run_table(runs, noun)
+
+
+def by_run(table: Mapping[str, str], runs: Sequence[str], files: object) -> dict[str, str]:
+    """The table with the names of runs where it has those of their files, with or without their suffixes.
+
+    files: the files of these runs, in their order. If they are something else, or hold several runs each, the table
+        stays as it is. A run's name wins, as it may also be the name of another run's file.
+
+    >>> by_run({"a": "red", "b.run": "blue"}, ["a", "tag"], ["runs/a.run", "runs/b.run"])
+    {'a': 'red', 'tag': 'blue'}
+    """
+    named = dict(table)
+    if not isinstance(files, Sequence) or not all(isinstance(file, str | os.PathLike) for file in files):
+        return named
+    paths = [path for _, path in named_paths([files] if isinstance(files, str) else files)]
+    for run, path in zip(runs, paths, strict=True) if len(paths) == len(runs) else ():
+        for name in (os.path.basename(path), stem(path)):
+            if run not in named and name in named and name not in runs:
+                named[run] = named.pop(name)
+    return named
 
 
 def read_run_table(path: PathLike, noun: str) -> dict[str, str]:

@@ -271,10 +271,11 @@ class _Scan:
 
 def shift_distance(moments: Moments, shifts: Mapping[str, float]) -> Array:
     """How far the shifts are from the means of each group: the largest squared distance in variances of the column."""
-    distance = np.abs(moments.mean - np.array([shifts[name] for name in moments.names]))
+    with np.errstate(invalid="ignore"):
+        distance = np.abs(moments.mean - np.array([shifts[name] for name in moments.names]))
     distance = np.where(distance > ROUNDING * np.abs(moments.mean), distance, 0.0)
     variance = np.einsum("gii->gi", moments.cov)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return np.asarray(np.nan_to_num(np.where(distance > 0, distance**2 / variance, 0.0), nan=0.0).max(axis=1))
 
 
@@ -336,13 +337,13 @@ def moments_from_sums(
     shift: Array,
 ) -> Moments:
     """Moments from the sums of shifted values."""
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         centre = sums / n[:, None]
         cov = (products - n[:, None, None] * centre[:, :, None] * centre[:, None, :]) / (n - 1)[:, None, None]
     cov[n < 2] = np.nan
-    mean = centre + shift
     diagonal = np.einsum("gii->gi", cov)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean = centre + shift
         diagonal[diagonal <= (ROUNDING * mean) ** 2] = 0.0  # a constant column, but for rounding
     return Moments(names, by, groups, n, rows, mean, cov)
 

@@ -180,3 +180,13 @@ def test_lists_that_were_not_mixed_are_not_used_again(cranfield: Cranfield, tmp_
     assert cranfield(*reuse, *old, "--depth", "20").code == 0
     assert "must be two" in cranfield("interleave", "reuse", log, FILES[1], *old).err
     assert "--old RUN --old RUN" in cranfield("interleave", "reuse", log, *FILES[1:]).err
+
+
+def test_power_of_a_log_of_ties_needs_their_share(cranfield: Cranfield, tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    cranfield("interleave", "make", *FILES[1:], "--length", "3", "-o", str(log))
+    records = [{**json.loads(line), "clicks": []} for line in log.read_text().splitlines()]
+    log.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    result = cranfield("interleave", "power", str(log), "--delta", "0.02")
+    assert (result.code, "all impressions are ties" in result.err) == (2, True)
+    assert cranfield("interleave", "power", str(log), "--delta", "0.02", "--ties", "0.5").code == 0

@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import sqlite3
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -232,3 +233,16 @@ def _empty_database() -> str:
 @pytest.mark.xdist_group("spark")
 def test_spark_leaves_ctrl_c_as_it_was(spark: Engine) -> None:
     assert "pyspark" not in getattr(signal.getsignal(signal.SIGINT), "__module__", "")
+
+
+@pytest.mark.parametrize("package", ["narwhals", "pyarrow"])
+def test_a_package_that_every_engine_needs_names_the_extra(monkeypatch: pytest.MonkeyPatch, package: str) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    with pytest.raises(UsageError, match=rf"reading a log needs {package}, .* pip install 'cranfield\[logs\]'"):
+        open_engine("duckdb")
+
+
+@pytest.mark.parametrize("master", ["local[x]", "local[]", "local[2"])
+def test_a_master_that_spark_cannot_read_is_refused_before_it_starts(master: str) -> None:
+    with pytest.raises(UsageError, match="no engine 'local"):
+        open_engine(master)

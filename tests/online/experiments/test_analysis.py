@@ -415,3 +415,107 @@ def test_users_with_several_rows_are_noticed_without_a_unit(duck: Engine) -> Non
     assert not any(each.startswith("column 'user_id'") for each in named.notes)
     assert any("1 user in more than one arm left out" in each for each in named.notes)
     assert not any(each.startswith("column 'user_id'") for each in analyse(frame.iloc[[0, 1, 3, 4]], "x").notes)
+
+
+LATE = 30_000
+"""DuckDB looks at fewer rows than this to find the types of columns."""
+
+
+@pytest.mark.parametrize(
+    ("name", "line", "message"),
+    [
+        ("users.csv", "A", f"users.csv:{LATE + 2}: Expected Number of Columns: 2 Found: 1; correct it"),
+        ("users.csv", "A,many", f'users.csv:{LATE + 2}: .*Could not convert string "many".*; correct it'),
+        ("users.jsonl", '{"arm": "A', rf"users.jsonl:{LATE + 1}: is not valid JSON; correct it"),
+        ("users.jsonl", '{"arm": "A", "x": "many"}', rf'users.jsonl:{LATE + 1}: .*"many"; correct it'),
+    ],
+)
+def test_a_wrong_row_far_down_is_named_with_its_file_and_line(
+    duck: Engine, tmp_path: Path, name: str, line: str, message: str
+) -> None:
+    good = (lambda i: f"{'AB'[i % 2]},{i % 7}") if name.endswith("csv") else lambda i: f'{{"arm": "A", "x": {i % 7}}}'
+    rows = [line if i == LATE else good(i) for i in range(LATE + 10)]
+    path = tmp_path / name
+    path.write_text("\n".join(["arm,x"] * name.endswith("csv") + rows) + "\n")
+    for run in (lambda: analyse(path, ["x"], engine=duck), lambda: ab_power(path, ["x"], engine=duck)):
+        with pytest.raises(DataError, match=message):
+            run()
+
+
+def test_a_row_with_too_many_cells_near_the_top_is_named(duck: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "users.csv"
+    path.write_text("user,arm,x\n" + "".join(f"u{i},{'AB'[i % 2]},{i}{',9' * (i == 5)}\n" for i in range(100)))
+    with pytest.raises(DataError, match=r"users.csv:7: Expected Number of Columns: 3 Found: 4"):
+        analyse(path, ["x"], engine=duck)
+    with pytest.raises(DataError, match=r"users.csv:7: Expected Number of Columns: 3 Found: 4"):
+        aa_splits(path, ["x"], unit="user", engine=duck)
+
+
+def test_an_empty_column_is_named_as_such(duck: Engine, tmp_path: Path) -> None:
+    path = tmp_path / "users.csv"
+    path.write_text("arm,x\nA,\nB,\n")
+    with pytest.raises(UsageError, match="column 'x' is empty in every row"):
+        analyse(path, ["x"], engine=duck)
+
+
+def test_relative_differences_have_the_sign_of_the_difference() -> None:
+    up, down = (relative_interval(sign * 10, 0.04, sign * 11, 0.05, 1.96) for sign in (1, -1))
+    assert down == pytest.approx((-up[1], -up[0]))  # a loss of 11 instead of 10 is 10% worse
+    table = pd.DataFrame({"user": range(8), "arm": ["A", "B"] * 4, "x": [-9.0, -10, -11, -12, -9, -10, -11, -12]})
+    effect = analyse(table, ["x"]).rows[0].effect
+    assert (effect.difference, effect.relative) == pytest.approx((-1, -0.1))  # −11 against −10
+    drawn = analyse(table, ["x"], unit="user", method="bootstrap", resamples=200).rows[0].effect
+    assert drawn.relative_low < -0.1 < drawn.relative_high
+
+
+def test_a_share_of_0_has_no_relative_interval() -> None:
+    effect = share_effect((36, 103), (0, 2), alpha=0.05)
+    assert effect.relative == -1
+    assert math.isnan(effect.relative_low)  # not −100% to −100%: two users say little
+    assert effect.low < 0 < effect.high
+
+
+@pytest.mark.filterwarnings("error")
+def test_numbers_that_are_too_large_for_a_test_are_named(duck: Engine) -> None:
+    table = pd.DataFrame({"arm": ["A", "B"] * 4, "x": np.arange(8) * 1e300})
+    result = analyse(table, ["x"], engine=duck)
+    assert math.isnan(result.rows[0].effect.p)
+    assert any("the numbers of A, B are too large for a test" in note for note in result.notes)
+
+
+def test_a_metric_is_not_its_own_covariate() -> None:
+    table = pd.DataFrame({"arm": ["A", "B"] * 20, "x": range(40)})
+    for covariate in (["x"], {"x": "x"}):
+        with pytest.raises(UsageError, match="covariate of x: the metric itself"):
+            analyse(table, ["x"], covariates=covariate)
+
+
+def test_the_level_of_the_sample_ratio_is_named_if_it_is_wrong() -> None:
+    with pytest.raises(UsageError, match="ratio_alpha == 5, must be above 0 and below 1"):
+        analyse(pd.DataFrame({"arm": ["A", "B"], "x": [1, 2]}), ["x"], ratio_alpha=5)
+
+
+def test_a_share_of_other_values_than_0_and_1_is_refused_everywhere() -> None:
+    table = pd.DataFrame({"user": range(40), "arm": ["A", "B"] * 20, "x": range(40)})
+    for run in (
+        lambda: analyse(table, ["share(x)"]),
+        lambda: ab_power(table, ["share(x)"]),
+        lambda: aa_splits(table, ["share(x)"], unit="user"),
+    ):
+        with pytest.raises(UsageError, match=r"share\(x\): column 'x'.* holds other values than 0 and 1"):
+            run()
+
+
+def test_splits_of_a_constant_metric_are_no_good_news() -> None:
+    result = aa_splits(pd.DataFrame({"user": range(40), "x": [3] * 40}), ["x"], unit="user", splits=20)
+    assert result.verdict.startswith("x cannot be tested")
+    assert "nan" not in result.table().text()
+
+
+def test_rows_without_a_day_are_counted() -> None:
+    rows = [
+        {"user": f"u{i}", "arm": "AB"[i % 2], "day": day, "x": i % 5} for i in range(20) for day in ("2026-03-02", None)
+    ]
+    result = analyse(pd.DataFrame(rows), ["x"], unit="user", day="day")
+    assert result.by_day is not None
+    assert "20 rows without a day left out here" in result.by_day.notes

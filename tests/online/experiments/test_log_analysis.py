@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pyarrow
 import pytest
 
 from cranfield.errors import UsageError
 from cranfield.online.engines import Engine
 from cranfield.online.experiments.log_analysis import analyse_log
 from cranfield.online.log_measures import measure_log
-from cranfield.online.logs import simulate_log
+from cranfield.online.logs import read_log, simulate_log
 
 
 def test_arms_have_the_values_of_the_online_measures(duck: Engine) -> None:
@@ -30,3 +33,50 @@ def test_days_come_from_the_log_and_columns_are_not_named(duck: Engine) -> None:
     assert found.day == (0, 1, 2, 3)
     with pytest.raises(UsageError, match="unit is for tables; a log names its users, arms and days itself"):
         analyse_log(log, "CTR@5", unit="user")
+
+
+def small_log(duck: Engine) -> Any:
+    """Eight users with a query on each of two days, on a phone and at a desk; two of A and three of B buy once."""
+    day, start = 86_400, 1_772_409_600  # 2026-03-02T00:00:00Z
+    rows = [(f"u{i}", "AB"[i % 2], number) for i in range(8) for number in (0, 1)]
+    queries = {
+        "query_id": [f"{user}-{number}" for user, _, number in rows],
+        "user": [user for user, _, _ in rows],
+        "time": [start + number * day for _, _, number in rows],
+        "arm": [arm for _, arm, _ in rows],
+        "device": [("phone", "desk")[number] for _, _, number in rows],
+    }
+    buyers = ["u0", "u2", "u1", "u3", "u5"]
+    events = {
+        "query_id": [f"{user}-0" for user in buyers], "user": buyers, "time": [start + 60] * 5,
+        "action": ["conversion"] * 5, "value": [10.0] * 5,
+    }  # fmt: skip
+    columns = {"queries": {"segments": {"device": "device"}}}
+    return read_log(pyarrow.table(queries), events=pyarrow.table(events), columns=columns, engine=duck, hashed=False)
+
+
+@pytest.mark.parametrize("options", [{}, {"by_day": True}, {"segments": ["device"]}])
+def test_users_count_once_although_they_come_on_two_days_with_two_devices(duck: Engine, options: Any) -> None:
+    result = analyse_log(small_log(duck), ["conversion", "revenue", "sessions-per-user"], **options)
+    values = [(row.effect.control, row.effect.treatment) for row in result.rows]
+    # 2 of 4 users of A and 3 of 4 users of B bought for 10; everybody has two sessions
+    assert values == [(2 / 4, 3 / 4), (20 / 4, 30 / 4), (2, 2)]
+    if "by_day" in options:
+        assert result.by_day is not None
+        assert [effect.treatment for effect in result.by_day.effects[:2]] == [3 / 4, 0]  # nobody buys on the second day
+    if "segments" in options:
+        assert "8 users with several values of a segment: the first in the alphabet counts" in result.notes
+        assert result.by_segment is not None
+        assert set(result.by_segment.value) == {"desk"}
+
+
+def test_measures_that_the_log_does_not_record_are_named(duck: Engine) -> None:
+    notes = analyse_log(small_log(duck), ["hover", "revenue"]).notes
+    assert "caution: hover: no event has the action 'hover', so it says nothing" in notes
+    assert not any("revenue: no" in note for note in notes)
+
+
+def test_what_was_assumed_about_the_log_is_in_the_notes(duck: Engine) -> None:
+    assert "queries: times are seconds since 1970" in analyse_log(small_log(duck), ["conversion"]).notes
+    with pytest.raises(UsageError, match="no column of the log 'devise'; did you mean 'device'"):
+        analyse_log(small_log(duck), ["conversion"], segments=["devise"])

@@ -234,3 +234,71 @@ def test_records_are_read_as_they_were_written(tmp_path: Path) -> None:
     for read, one in zip(read_records(tmp_path / "log.jsonl"), lists, strict=True):
         assert (read.query_id, read.user, read.query, read.clicks) == (one.query_id, one.user, one.query, one.clicks)
         assert read.record.documents == one.record.documents
+
+
+def changed_records(path: Path, change: Any) -> Path:
+    """Three records of team draft, each changed by a function."""
+    write_records(path, logged("team-draft", 3))
+    records = [json.loads(line) for line in path.read_text().splitlines()]
+    for record in records:
+        change(record)
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records))
+    return path
+
+
+def twice(record: Any) -> None:
+    record["shown"][1]["doc"] = record["shown"][0]["doc"]
+
+
+def from_zero(record: Any) -> None:
+    for place in record["shown"]:
+        place["position"] -= 1
+
+
+def without_credit(record: Any) -> None:
+    record["shown"][0]["credit"] = [1.0]
+
+
+def infinite(record: Any) -> None:
+    record["shown"][0]["credit"] = [float("inf"), 0.0]
+
+
+WRONG = [
+    (twice, r":1: .* shows '\w' twice", "3 records show a document twice, such as query_id 'i0'"),
+    (from_zero, ":1: .* positions are not 1, 2, 3", "3 records have positions that are not 1, 2, 3 and so on"),
+    (without_credit, ":1: .* some systems only", "3 records have a credit or rank for some systems only"),
+    (infinite, ":1: .* credit that is not a finite number", "3 records have a credit or rank for some systems only"),
+    (lambda record: record.update(systems=["x", "x"]), ":1: ", "two or more different ones are needed"),
+    (lambda record: record.update(systems=["x"]), ":1: ", "two or more different ones are needed"),
+    (lambda record: record.update(shown="a b"), ":1: not an attribution record", "'shown' holds String, expected a"),
+    (lambda record: record.update(length="ten"), ":1: not an attribution record", ""),
+    (lambda record: record.update(clicks="a"), ":1: 'clicks' is 'a'", "'clicks' holds String, expected a list"),
+    (lambda record: record.update(clicks=[1, {}]), ":1: click {}", "'clicks' holds values of several kinds"),
+]
+
+
+@pytest.mark.parametrize(("change", "message", "of_engine"), WRONG)
+def test_wrong_records_are_errors_with_and_without_an_engine(
+    change: Any, message: str, of_engine: str, tmp_path: Path, duck: Engine
+) -> None:
+    path = changed_records(tmp_path / "log.jsonl", change)
+    with pytest.raises(DataError, match=message):
+        count_logged(path)
+    if of_engine:
+        with pytest.raises(UsageError, match=of_engine):
+            count_on_engine(duck, str(path))
+
+
+def test_an_engine_names_the_line_that_is_not_json(tmp_path: Path, duck: Engine) -> None:
+    path = tmp_path / "log.jsonl"
+    write_records(path, logged("team-draft", 3))
+    path.write_text(path.read_text() + '{"query_id": \n')
+    with pytest.raises(DataError, match=r"log.jsonl:4: is not valid JSON; correct it"):
+        count_on_engine(duck, str(path))
+
+
+def test_an_engine_reads_clicks_without_a_row(tmp_path: Path, duck: Engine) -> None:
+    write_records(tmp_path / "lists.jsonl", logged("team-draft", 3))
+    (tmp_path / "clicks.csv").write_text("query_id,position\n")
+    found = count_on_engine(duck, str(tmp_path / "lists.jsonl"), str(tmp_path / "clicks.csv"))
+    assert found.totals.tolist() == [[0, 3, 0]]

@@ -234,3 +234,10 @@ def test_only_ties_and_bad_input() -> None:
 def test_credits_that_differ_by_rounding_only_are_ties() -> None:
     counts = count_preferences(["a", "b"], np.array([[0.1 + 0.2, 0.3]]))
     assert counts.totals.tolist() == [[0, 1, 0]]
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0])
+@pytest.mark.parametrize("name", ["alpha", "power"])
+def test_levels_of_0_and_1_are_refused(name: str, value: float) -> None:
+    with pytest.raises(UsageError, match=f"{name} == {value}, must be above 0 and below 1"):
+        interleaving_power([0.1], **{name: value})

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pyarrow
 import pytest
 
 from cranfield.errors import UsageError
 from cranfield.online.engines import open_engine
 from cranfield.online.log_measures import known_online, measure_log, parse_online
+from cranfield.online.logs import read_log
 from cranfield.online.logs.sessions import assign_sessions
 from tests.online.log_measures.literal_measures import DAY, LITERAL, Literal, literal_estimate
 from tests.online.log_measures.small_logs import Rows, log_of, random_rows
@@ -231,3 +233,26 @@ def test_the_table_has_a_row_per_measure_or_a_row_per_group(log: Any) -> None:
     table = measure_log(log, ["CTR", "abandonment"], by="arm").table()
     assert [column.header for column in table.columns] == ["arm", "users", "CTR", "abandonment"]
     assert measure_log(log, ["CTR"], by="arm").columns()["arm"].tolist() == ["A", "B"]
+
+
+def priced(values: list[float | None]) -> Any:
+    """A log with a user per value, each with a query and a conversion of that value."""
+    queries = {"query_id": list("abcd"), "user": list("abcd"), "time": [1_700_000_000] * 4}
+    events = {**queries, "action": ["conversion"] * 4, "value": pyarrow.array(values, pyarrow.float64())}
+    return read_log(pyarrow.table(queries), events=pyarrow.table(events), hashed=False)
+
+
+@pytest.mark.parametrize(
+    ("values", "revenue", "note"),
+    [
+        ([1.0, 2.0, None, 6.0], 9 / 4, ""),
+        ([1.0, 2.0, np.nan, 6.0], 9 / 4, ""),  # frames write missing numbers so
+        ([1.0, 2.0, np.inf, 6.0], 9 / 3, "users with a number that is infinite are left out: revenue 1"),
+        ([None] * 4, np.nan, "revenue: no conversion has a value, so it is undefined"),
+        ([1e308] * 4, np.nan, "revenue: its numbers are too large, so it is undefined"),
+    ],
+)
+def test_revenue_of_missing_infinite_and_huge_values(values: list[float | None], revenue: float, note: str) -> None:
+    measured = measure_log(priced(values), ["revenue"], least=1)
+    assert measured.value[0, 0] == pytest.approx(revenue, nan_ok=True)
+    assert not note or note in measured.notes

@@ -98,7 +98,19 @@ CASES: dict[str, tuple[list[Any], list[Any], str, int, str, str]] = {
     ),
     "unreadable times": (
         GOOD_QUERIES, [event(1), event(2, timestamp="noon")],
-        "times of events that cannot be read", 1, "error", "ubi_events.jsonl:2: query_id q2",
+        "times of events that cannot be read", 1, "error", "ubi_events.jsonl:2: query_id q2, time noon",
+    ),
+    "numbers that are text": (
+        GOOD_QUERIES, [event(1), event(2, position="second")],
+        "numbers of events that cannot be read", 1, "error", "ubi_events.jsonl:2: query_id q2, position second",
+    ),
+    "infinite numbers": (
+        GOOD_QUERIES, [event(1), event(2, value="inf", action_name="conversion")],
+        "numbers of events that cannot be read", 1, "error", "ubi_events.jsonl:2: query_id q2, value inf",
+    ),
+    "conversions without a value": (
+        GOOD_QUERIES, [event(1, value=3, action_name="conversion"), event(2, value="NaN", action_name="conversion")],
+        "conversions without a value", 1, "note", "ubi_events.jsonl:2: query_id q2",
     ),
     "missing times": (
         [query(1), query(2, timestamp=None)], GOOD_EVENTS,
@@ -185,6 +197,39 @@ def test_times_are_read_in_a_zone_that_is_named(tmp_path: Path) -> None:
     assert found(report, "times in the hour that clocks show twice in autumn")[:2] == (1, "warning")
     with pytest.raises(UsageError, match="did you mean 'Europe/Berlin'"):
         check_log(log, zone="Europe/Berlim")
+
+
+def test_times_that_a_zone_has_twice_or_never_are_found_in_a_log_of_that_hour(tmp_path: Path) -> None:
+    # Clocks in Berlin go from 03:00 back to 02:00 on 25 October, and from 02:00 on to 03:00 on 29 March
+    for folder, day, finding in (
+        ("autumn", "2026-10-25", ("times in the hour that clocks show twice in autumn", "warning")),
+        ("spring", "2026-03-29", ("times in the hour that clocks skip in spring", "error")),
+    ):
+        log = write_ubi(
+            tmp_path / folder,
+            [query(1, timestamp=f"{day}T02:30:00"), query(2, timestamp=f"{day}T03:00:00")],
+            [event(1, timestamp=f"{day}T02:30:09")],
+        )
+        assert found(check_log(log, zone="Europe/Berlin", salt="s"), finding[0])[:2] == (2, finding[1])
+
+
+def test_a_click_after_the_clocks_changed_makes_a_session_across_the_change(tmp_path: Path) -> None:
+    log = write_ubi(
+        tmp_path / "log", [query(1, timestamp="2026-03-29T00:55:00Z")], [event(1, timestamp="2026-03-29T01:05:00Z")]
+    )
+    assert problems(check_log(log, zone="Europe/Berlin", salt="s")) == {
+        "sessions across a change of the clocks (Europe/Berlin)": 1
+    }
+
+
+def test_impressions_that_go_back_in_time_are_counted_once_per_list(tmp_path: Path) -> None:
+    times = {"q1": "12:00", "q2": "11:00"}
+    rows = [f"{name},u,2026-03-02T{time}:00Z,d{place},{place}\n" for name, time in times.items() for place in (1, 2)]
+    (tmp_path / "impressions.csv").write_text("query_id,user,time,doc,position\n" + "".join(rows))
+    (tmp_path / "clicks.csv").write_text("query_id,user,time,doc,position\n")
+    count, level, example = found(check_log(tmp_path, salt="s"), "queries that go back in time: clocks out of order")
+    assert (count, level) == (1, "warning")
+    assert example.startswith("impressions.csv:4: time 2026-03-02T11:00:00")
 
 
 def test_sessions_across_midnight_and_clock_changes_are_counted(tmp_path: Path) -> None:

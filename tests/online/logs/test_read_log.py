@@ -14,7 +14,7 @@ import pytest
 
 from cranfield.errors import DataError, UsageError
 from cranfield.online.digest import digest
-from cranfield.online.engines import Engine
+from cranfield.online.engines import Engine, open_engine
 from cranfield.online.logs import Log, read_log, simulate_log, write_demo
 from cranfield.online.logs.column_map import read_column_map
 from cranfield.online.logs.log import EVENTS, PAGE_SIZE, QUERIES, SHOWN, USER_NUMBER, number_users
@@ -343,3 +343,79 @@ def test_events_of_unknown_actions_are_counted_in_the_notes() -> None:
 def test_an_empty_directory_is_named_as_such(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="is an empty directory, expected files of queries and events"):
         read_log(tmp_path)
+
+
+def test_a_directory_of_events_alone_says_what_is_missing(tmp_path: Path) -> None:
+    (tmp_path / "clicks.csv").write_text("query_id,time\nq1,1772452800\n")
+    with pytest.raises(DataError, match=r"holds events \(clicks.csv\), but no file begins with queries"):
+        read_log(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"), [(bytes(range(256)), "is not text"), ("query_id,user\n".encode("utf-16"), "is UTF-16")]
+)
+def test_files_that_are_not_text_are_errors(tmp_path: Path, content: bytes, message: str) -> None:
+    (tmp_path / "queries.csv").write_bytes(content)
+    with pytest.raises(DataError, match=message):
+        read_log(tmp_path)
+
+
+CLICKED = (
+    [("true", 1), ("False", 0), ("TRUE", 1), ("1", 1), ("0", 0), ("", 0)],
+    [(True, 1), (False, 0), (None, 0)],
+    [(2, 1), (0, 0)],
+)
+
+
+@pytest.mark.parametrize("cells", CLICKED)
+def test_clicks_may_be_true_and_false(cells: list[tuple[Any, int]]) -> None:
+    rows = [{**QUERY, "doc": f"d{i}", "position": i, "clicked": cell} for i, (cell, _) in enumerate(cells, 1)]
+    log = read_log(pyarrow.Table.from_pylist(rows))
+    clicked = log.engine.fetch(log.events.select("position").sort("position"))["position"].to_pylist()
+    assert clicked == [i for i, (_, click) in enumerate(cells, 1) if click]
+
+
+QUERY = {"query_id": "q1", "user": "u", "time": 1_772_452_800}
+PRICES = ("7", "1,50", "NaN", "", None, "9")
+
+
+def check_numbers(engine: Any) -> None:
+    """One number of six cannot be read; three are missing, of which one is written as NaN."""
+    events = [{**QUERY, "action": "conversion", "value": price} for price in PRICES]
+    tables = [pyarrow.Table.from_pylist(rows) for rows in ([{**QUERY, "documents": ["d"]}], events)]
+    with pytest.raises(DataError, match=r"1 number cannot be read, such as value 1,50; .*log check.*skip="):
+        read_log(tables[0], events=tables[1], engine=engine)
+    log = read_log(tables[0], events=tables[1], engine=engine, skip=True)
+    assert "events: 1 number cannot be read, such as value 1,50: taken as missing" in log.notes
+    assert sorted(filter(None, log.engine.fetch(log.events)["value"].to_pylist())) == [7, 9]
+
+
+def test_numbers_that_cannot_be_read_are_errors_or_counted(duck: Engine) -> None:
+    check_numbers(duck)
+
+
+@pytest.mark.xdist_group("spark")
+def test_spark_finds_numbers_that_cannot_be_read(spark: Engine) -> None:
+    check_numbers(open_engine(spark))
+
+
+def test_times_that_no_clock_should_show_are_errors() -> None:
+    far = {**QUERY, "time": "2126-03-02T12:00:00Z", "action": "click"}
+    with pytest.raises(DataError, match="1 time before 1930 or after 2070"):
+        read_log(pyarrow.Table.from_pylist([{**QUERY, "documents": ["d"]}]), events=pyarrow.Table.from_pylist([far]))
+
+
+def test_json_values_may_be_texts_in_one_row_and_numbers_in_another(tmp_path: Path) -> None:
+    rows = [
+        {"query_id": 1, "user": "u", "time": 1_772_452_800, "documents": ["a", "b"]},
+        {"query_id": "x", "user": 7, "time": "2026-03-02T12:00:00Z", "documents": "a,b"},
+    ]
+    clicks = [{"query_id": "1", "user": "u", "position": 2}, {"query_id": "x", "user": "7", "position": "1"}]
+    for name, lines in (("queries", rows), ("events", [{**click, "time": 1_772_452_805} for click in clicks])):
+        (tmp_path / f"{name}.jsonl").write_text("".join(f"{json.dumps(line)}\n" for line in lines))
+    log = read_log(tmp_path, hashed=False)
+    queries = log.engine.fetch(log.queries.select("query_id", "user", "time").sort("query_id")).to_pylist()
+    noon = 1_772_452_800_000_000  # 2026-03-02T12:00:00Z
+    assert queries == [{"query_id": "1", "user": "u", "time": noon}, {"query_id": "x", "user": "7", "time": noon}]
+    assert log.engine.fetch(log.events.sort("query_id"))["position"].to_pylist() == [2, 1]
+    assert log.engine.fetch(log.shown.select(nw.len()))["len"][0].as_py() == 4

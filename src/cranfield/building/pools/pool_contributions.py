@@ -78,7 +78,7 @@ def pool_contributions(
     """
     check.whole("", depth=depth)
     documents = JudgedDocuments.of(qrels, runs, options, progress)
-    names, group = run_groups(documents.lists.runs, None if teams is None else belongs(teams, "team"))
+    names, group = run_groups(documents.lists.runs, None if teams is None else belongs(teams, "team"), runs)
     pool = documents.pool(group, names, depth)
     relevant = documents.grade >= rel
     unique = pool.owner == np.arange(len(names))[:, None]

@@ -160,7 +160,7 @@ def simulate_pools(
     scorer = rescoring.Rescorer(NAME, qrels, runs, as_measures(measures), options, missing)
     groups = None
     if teams is not None or leave_out:
-        groups = run_groups(scorer.full.runs, None if teams is None else belongs(teams, "team"))
+        groups = run_groups(scorer.full.runs, None if teams is None else belongs(teams, "team"), runs)
         if len(groups[0]) < 2:
             raise UsageError(f"all runs belong to team {groups[0][0]!r}, there must be 2 or more teams")
     pairs = SignificantPairs.of(scorer.full, test, correction, alpha, seed)

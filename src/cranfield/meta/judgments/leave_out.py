@@ -17,7 +17,7 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import Pool
 from cranfield.assessed.lists import Assessed
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.run_table import Belongs, belongs
+from cranfield.collection.run_table import Belongs, belongs, by_run
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.meta.judgments import rescoring
@@ -208,7 +208,7 @@ def leave_one_out(
     chosen = rescoring.with_condensed(measures, condensed)
     scorer = rescoring.Rescorer(NAME, qrels, runs, chosen, options, missing)
     documents, full = scorer.documents, scorer.full
-    names, group = run_groups(full.runs, None if teams is None else belongs(teams, "team"))
+    names, group = run_groups(full.runs, None if teams is None else belongs(teams, "team"), runs)
     if len(names) < 2:
         raise UsageError(f"{NAME}: all runs belong to team {names[0]!r}, there must be 2 or more teams")
     pool = documents.pool(group, names, pool_depth)
@@ -239,10 +239,13 @@ def _largest(values: NDArray[Any]) -> int:
     return int(np.argmax(np.nan_to_num(np.asarray(values, dtype=np.float64), nan=-np.inf)))
 
 
-def run_groups(runs: tuple[str, ...], team: dict[str, str] | None) -> tuple[tuple[str, ...], Index]:
-    """The runs or teams to leave out, and the index of each run's."""
+def run_groups(
+    runs: tuple[str, ...], team: dict[str, str] | None, files: object = None
+) -> tuple[tuple[str, ...], Index]:
+    """The runs or teams to leave out, and the index of each run's; `team` may name runs by their `files`."""
     if team is None:
         return runs, np.arange(len(runs))
+    team = by_run(team, runs, files)
     alone = [run for run in runs if run not in team]
     if len(alone) == len(runs):
         table = listed(team) or "none"

@@ -88,12 +88,32 @@ class Dialect(ABC):
     def divided(self, sql: str, by: int) -> str:
         """The division of whole numbers."""
 
+    def plain(self, field: Field) -> str:
+        """The value of a field; a text in JSON is without its quotes."""
+        return self.extract(field.sql, []) if field.kind == "json" else field.sql
+
     def text(self, field: Field) -> str:
         """Text; empty text is null."""
-        return f"NULLIF(CAST({field.sql} AS {self.string}), '')"
+        return f"NULLIF(CAST({self.plain(field)} AS {self.string}), '')"
 
     def number(self, field: Field) -> str:
-        return f"TRY_CAST({field.sql} AS DOUBLE)"
+        """A number; NaN is null."""
+        return f"NULLIF(TRY_CAST({self.plain(field)} AS DOUBLE), CAST('NaN' AS DOUBLE))"
+
+    def truth(self, field: Field) -> str:
+        """A number; true is 1 and false is 0."""
+        if field.kind not in ("text", "json"):
+            return self.number(field)
+        text = f"lower(trim(CAST({self.plain(field)} AS {self.string})))"
+        return f"CASE WHEN {text} = 'true' THEN 1.0 WHEN {text} = 'false' THEN 0.0 ELSE {self.number(field)} END"
+
+    def wrong_number(self, field: Field, read: str) -> str:
+        """Whether a cell holds something that is not a finite number; `read` is the SQL that reads it."""
+        infinite = f"abs({read}) = CAST('Infinity' AS DOUBLE)"
+        if field.kind in ("whole", "number"):
+            return "FALSE" if field.kind == "whole" else infinite
+        text = f"lower(trim(CAST({self.plain(field)} AS {self.string})))"
+        return f"({text} NOT IN ('', 'nan') AND ({read} IS NULL OR {infinite}))"
 
     def whole(self, field: Field) -> str:
         """A whole number; 3.0 is one, 3.5 is null."""
@@ -104,12 +124,12 @@ class Dialect(ABC):
 
     def time_kind(self, field: Field) -> str:
         """One of `TIME_KINDS`."""
-        missing = f"WHEN {field.sql} IS NULL THEN 'missing'"
+        missing = f"WHEN {self.plain(field)} IS NULL THEN 'missing'"
         if field.kind in ("time", "zoned"):
             return f"CASE {missing} ELSE '{'zone' if field.kind == 'zoned' else 'no zone'}' END"
         if field.kind in ("whole", "number"):
             return f"CASE {missing} {self._units(field.sql)} END"
-        text = f"CAST({field.sql} AS {self.string})"
+        text = f"CAST({self.plain(field)} AS {self.string})"
         zoned, local = self.zoned_micros(text), self.local_micros(text, "UTC")
         return (
             f"CASE WHEN {text} LIKE '%Z' AND {zoned} IS NOT NULL THEN 'zone'"  # most times, without a slow pattern
@@ -129,7 +149,7 @@ class Dialect(ABC):
             return self._scaled_whole(field.sql)
         if field.kind == "number":
             return self._scaled(field.sql)
-        text = f"CAST({field.sql} AS {self.string})"
+        text = f"CAST({self.plain(field)} AS {self.string})"
         zoned = self.zoned_micros(text)
         others = (
             f"CASE WHEN {self.matches(text, NUMBER)} THEN {self._scaled(f'TRY_CAST({text} AS DOUBLE)')}"
@@ -202,6 +222,8 @@ class DuckDBDialect(Dialect):
         if field.kind == "list":
             return f"CAST({field.sql} AS VARCHAR[])"
         text = f"CAST({field.sql} AS VARCHAR)"
+        if field.kind == "json":  # most are lists, which need no parsing here
+            text = f"(CASE WHEN starts_with({text}, '[') THEN {text} ELSE {self.plain(field)} END)"
         return (
             f"CASE WHEN {text} IS NULL OR trim({text}) = '' THEN NULL"
             f" WHEN starts_with(trim({text}), '[') THEN TRY_CAST(TRY_CAST({text} AS JSON) AS VARCHAR[])"

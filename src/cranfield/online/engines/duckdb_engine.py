@@ -6,18 +6,20 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from itertools import count
 from typing import Any, ClassVar
 
 from cranfield.errors import DataError, UsageError
 from cranfield.online.engines.dialect import Dialect, DuckDBDialect
-from cranfield.online.engines.engine import Engine, need_logs
+from cranfield.online.engines.engine import SKIP, Engine, need_logs
 from cranfield.online.engines.line_numbers import lines_of_rows
 from cranfield.online.engines.table_source import TableSource, csv_header, find_table, no_table
 
 BROKEN_JSON = re.compile(r'Malformed JSON in file "(.+?)", at byte')
+WRONG_JSON = re.compile(r'JSON transform error in file "(.+?)", in line (\d+): (.+?)\n', re.DOTALL)
+UNKNOWN_CSV = re.compile(r'Error when sniffing file "(.+?)"')
 BROKEN_CSV = re.compile(r"CSV Error on Line: (\d+)\n.*?\n  file = (.+?)\n", re.DOTALL)
 LONGEST_ROW = 64 << 20
 """Bytes of the longest JSON object or line."""
@@ -72,7 +74,7 @@ class DuckDBEngine(Engine):
         if table.format == "parquet":
             return f"SELECT * FROM read_parquet({arguments(files, union_by_name='true', **options)})"
         if table.format == "json":
-            return self._scan_json(files, text, options)
+            return self._scan_json(table, files, text, options)
         if table.format == "csv":
             given = {"header": "true", "delim": literal(table.delimiter), **options}
             if len(table.files) > 1:
@@ -91,15 +93,15 @@ class DuckDBEngine(Engine):
             return f"SELECT * FROM {self._attached(table)}"
         return f"SELECT * FROM {table.table}"
 
-    def _scan_json(self, files: str, text: Sequence[str], options: Mapping[str, str]) -> str:
+    def _scan_json(self, table: TableSource, files: str, text: Sequence[str], options: Mapping[str, str]) -> str:
         given = {"format": "'newline_delimited'", "maximum_object_size": str(LONGEST_ROW), "union_by_name": "true"}
         given |= options
         if not text:
             return f"SELECT * FROM read_json({arguments(files, **given)})"
         plain = f"SELECT * FROM read_json({arguments(files, **given)})"
-        known = self.connection.sql(plain).columns
+        relation = self._sql(plain, table.origin)
         # DuckDB infers the types of all columns or of none; the text of a number in JSON is that number as written.
-        types = {name: str(kind) for name, kind in zip(known, self.connection.sql(plain).types, strict=True)}
+        types = {name: str(kind) for name, kind in zip(relation.columns, relation.types, strict=True)}
         types |= {name: "VARCHAR" for name in text if name in types}
         columns = "{" + ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in types.items()) + "}"
         return f"SELECT * FROM read_json({arguments(files, **given, columns=columns)})"
@@ -308,13 +310,16 @@ class DuckDBEngine(Engine):
             raise no_table(table, known)
         return f"{self.quote(name)}.{self.quote(table.table)}"
 
+    def translated(self, origin: str) -> AbstractContextManager[None]:
+        return self._translated(origin)
+
     @contextmanager
     def _translated(self, origin: str) -> Iterator[None]:
         """Turn DuckDB's errors into ours."""
         try:
             yield
         except self._duckdb.OutOfMemoryException as error:
-            limit = self.connection.execute("SELECT current_setting('memory_limit')").fetchone()[0]
+            limit = self.connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0]
             raise UsageError(
                 f"the memory limit of {limit} is not enough ({first_line(error)}); to raise it: memory="
             ) from None
@@ -327,13 +332,26 @@ class DuckDBEngine(Engine):
             path = broken[1]  # DuckDB's own number of the line may be wrong
             objects = f"read_ndjson_objects({literal(path)}, ignore_errors=true)"
             rows = f"SELECT json, row_number() OVER () AS row FROM {objects}"
-            row = self.connection.execute(f"SELECT min(row) FROM ({rows}) WHERE json IS NULL").fetchone()[0]
+            row = self.connection.execute(f"SELECT min(row) FROM ({rows}) WHERE json IS NULL").fetchall()[0][0]
             line = lines_of_rows(path, [row])[row] if row else None
-            return DataError(path, line, "is not valid JSON; to leave out rows that cannot be read: skip=")
+            return DataError(path, line, f"is not valid JSON{SKIP}")
+        if broken := WRONG_JSON.search(str(error)):
+            return DataError(broken[1], int(broken[2]), f"{broken[3].rstrip('.')}{SKIP}")
+        if broken := UNKNOWN_CSV.search(str(error)):
+            return self._wrong_row(broken[1])
         if broken := BROKEN_CSV.search(str(error)):
             lines = [line for line in str(error).split("\n")[1:] if not line.startswith("Original Line")]
             what = first_line(Exception("\n".join(lines))).rstrip(".")
-            return DataError(broken[2], int(broken[1]), f"{what}; to leave out rows that cannot be read: skip=")
+            return DataError(broken[2], int(broken[1]), f"{what}{SKIP}")
+        return None
+
+    def _wrong_row(self, path: str) -> DataError | None:
+        """The error for the first row of a CSV file that has more or fewer cells than the header."""
+        table = find_table(path)
+        try:
+            self.connection.execute(f"SELECT count(*) FROM ({self._text_scan(table, table, False, False)})").fetchall()
+        except self._duckdb.Error as error:
+            return None if UNKNOWN_CSV.search(str(error)) else self._unreadable(error)
         return None
 
 

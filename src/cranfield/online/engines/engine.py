@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from types import TracebackType
 from typing import Any, ClassVar
 
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import need
 from cranfield.online.engines.dialect import Dialect, Field
+
+SKIP = "; to leave out rows that cannot be read: skip="
+"""The way out of rows that cannot be read, for readers that have it."""
 
 
 class Engine(ABC):
@@ -59,6 +63,13 @@ class Engine(ABC):
     def rejected_rows(self) -> list[tuple[str, int, str]]:
         """The rows that `read_rows` left out since it was last asked: path, number of the row, and what is wrong."""
         return []
+
+    @abstractmethod
+    def translated(self, origin: str) -> AbstractContextManager[None]:
+        """Turn errors of the engine inside a `with` block into ours, which name the file and the line, or the origin.
+
+        A lazy frame may fail when it is collected, because of a row far down in a file.
+        """
 
     @abstractmethod
     def explode(self, frame: Any, column: str, item: str, position: str) -> Any:
@@ -156,6 +167,16 @@ class Engine(ABC):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+@contextmanager
+def without_skip() -> Iterator[None]:
+    """Errors for rows that cannot be read, for readers that never leave out rows."""
+    try:
+        yield
+    except DataError as error:
+        what = error.what.removesuffix(SKIP)
+        raise (error if what == error.what else DataError(error.path, error.line, f"{what}; correct it")) from None
 
 
 def need_logs(module: str, what: str) -> Any:

@@ -10,7 +10,7 @@ from cranfield.errors import UsageError
 from cranfield.online.engines.engine import Engine, need_logs
 
 NAMES = ("duckdb", "spark")
-SPARK_MASTER = re.compile(r"(local(\[.*\])?|yarn|(spark|k8s|mesos)://.+)$")
+SPARK_MASTER = re.compile(r"(local(\[(\d+|\*)(, *\d+)?\])?|yarn|(spark|k8s|mesos)://.+)$")
 SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([kmgt])i?b?\s*$", re.IGNORECASE)
 
 
@@ -38,7 +38,8 @@ def open_engine(
     """
     if isinstance(engine, Engine):
         return engine
-    need_logs("narwhals", "reading a log")
+    for package in ("narwhals", "pyarrow"):
+        need_logs(package, "reading a log")
     check.whole("open_engine", threads=threads)
     megabytes = None if memory is None else size_in_megabytes(memory)
     module = type(engine).__module__.partition(".")[0]

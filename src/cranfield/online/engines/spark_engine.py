@@ -10,7 +10,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -224,6 +224,9 @@ class SparkEngine(Engine):
         self._kept.append(frame)
         shutil.rmtree(folder, ignore_errors=True)
         return frame
+
+    def translated(self, origin: str) -> AbstractContextManager[None]:
+        return self._translated(origin)
 
     @contextmanager
     def _translated(self, origin: str) -> Iterator[None]:

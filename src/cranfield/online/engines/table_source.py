@@ -104,6 +104,10 @@ def content_format(path: str) -> str:
     text = head.lstrip(b"\xef\xbb\xbf \t\r\n")
     if not text:
         raise DataError(shown_path(path), None, "is empty, expected JSON-lines, CSV or Parquet")
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DataError(shown_path(path), None, "is UTF-16, expected JSON-lines or CSV in UTF-8, or Parquet")
+    if b"\0" in head:
+        raise DataError(shown_path(path), None, "is not text, expected JSON-lines, CSV or Parquet")
     return "json" if text[:1] in b"{[" else "csv"
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,37 +16,24 @@ from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.online.experiments.ab_record import Analysis, EffectRow
 from cranfield.online.experiments.always_valid import TUNED_FOR
-from cranfield.online.experiments.arm_effects import RELATIVE, ArmEffect, Looks, share_effect, welch_effect
-from cranfield.online.experiments.arm_estimates import ArmEstimates, arm_estimates, needed_columns
+from cranfield.online.experiments.analysis_notes import cautions, empty_arms, method_notes, missing_values
+from cranfield.online.experiments.analysis_settings import METHODS, Settings, checked_settings
+from cranfield.online.experiments.analysis_settings import SEQUENTIAL as SEQUENTIAL
+from cranfield.online.experiments.arm_effects import ArmEffect, share_effect, welch_effect
+from cranfield.online.experiments.arm_estimates import ArmEstimates, arm_estimates, check_share, needed_columns
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
 from cranfield.online.experiments.novelty_effects import NoveltyEffects, novelty_effects
 from cranfield.online.experiments.parquet_moments import ParquetTable, parquet_table
 from cranfield.online.experiments.quantile_estimates import quantile_estimates
 from cranfield.online.experiments.ratio_mismatch import sample_ratio
 from cranfield.online.experiments.segment_effects import SegmentEffects, segment_effects
-from cranfield.online.experiments.sequential_boundaries import DESIGNS, SPENDING, look_fractions
 from cranfield.online.experiments.table_faults import placed_errors, user_column, user_notes
 from cranfield.online.experiments.unit_table import ARM, UnitTable, arm_counts, chosen_control, read_table, unit_table
 from cranfield.online.moments import Moments, moments_of_sets
-from cranfield.text import counted, listed
+from cranfield.text import counted
 
 if TYPE_CHECKING:
     from cranfield.online.engines.engine import Engine
-
-METHODS = ("analytic", "bootstrap")
-SEQUENTIAL = ("once", "always-valid", *DESIGNS)
-"""How often the result is looked at: once, at any time, or at planned times."""
-
-
-@dataclass(frozen=True)
-class Settings:
-    """How effects are computed."""
-
-    alpha: float
-    looks: Looks
-    relative: str
-    lower: frozenset[str]
-    """Metrics of which lower values are better."""
 
 
 def analyse(
@@ -104,9 +91,10 @@ def analyse(
     """
     from cranfield.online.engines import open_engine
 
-    settings = _settings(alpha, relative, sequential, looks, look, tuned_for, lower)
+    settings = checked_settings(alpha, relative, sequential, looks, look, tuned_for, lower)
     check.one_of("analyse", METHODS, method=method)
     find_correction(correction)
+    check_alpha("analyse", ratio_alpha, "ratio_alpha")
     if method == "bootstrap":
         check_resampling("analyse", resamples, seed, None)
         if sequential != "once":
@@ -129,8 +117,8 @@ def analyse(
             return result
     opened = open_engine(engine)
     try:
-        frame = read_table(opened, source, [arm, *([unit] if unit else []), *segments])
         with placed_errors(opened, source):
+            frame = read_table(opened, source, [arm, *([unit] if unit else []), *segments])
             result = _analysed(opened, frame, metrics, settings, **given)
         assert result is not None  # an engine copes with every table
         return result
@@ -188,7 +176,12 @@ def _analysed(
     order = [first, *(name for name in arms if name != first)]
     ratio = sample_ratio({name: arms[name] for name in order}, shares, alpha=ratio_alpha)
     rows: list[EffectRow] = []
-    notes = [*([] if unit or quick else user_notes(frame)), *([chosen] if chosen else []), *table.notes, *_empty(arms)]
+    notes = [
+        *([] if unit or quick else user_notes(frame)),
+        *([chosen] if chosen else []),
+        *table.notes,
+        *empty_arms(arms),
+    ]
     if none:
         notes.append(f"{counted(none, 'row')} without an arm left out")
     for metric in parsed:
@@ -200,8 +193,8 @@ def _analysed(
             check_share(metric, own, order)
             estimates = arm_estimates(own, metric, adjusting[metric])
             missing = own.missing.tolist()
-        notes += _missing(metric, order, missing, arms)
-        notes += _constant(metric, estimates, order) + _not_testable(metric, estimates, order)
+        notes += missing_values(metric, order, missing, arms)
+        notes += cautions(metric, estimates, order)
         for i, treated in enumerate(order[1:], 1):
             effect = effect_of(metric, estimates, 0, i, settings, adjusted=bool(adjusting[metric]))
             rows.append(EffectRow(str(metric), metric.kind, treated, effect, estimates.reduction))
@@ -215,7 +208,7 @@ def _analysed(
         notes.append(f"bootstrap: {resamples:,} Poisson resamples of buckets of users, seed {seed}")
     adjusted = adjust([row.effect.p for row in rows], correction)
     rows = [replace(row, p_adjusted=float(p)) for row, p in zip(rows, adjusted, strict=True)]
-    notes += _method_notes(rows, settings, correction, engine, any(metric.kind == "quantile" for metric in parsed))
+    notes += method_notes(rows, settings, correction, engine, any(metric.kind == "quantile" for metric in parsed))
     by_segment = _segments(table, parsed, adjusting, order, segments, settings, correction)
     by_day = _days(engine, frame, arm, unit, day, parsed, order, settings)
     return Analysis(
@@ -254,46 +247,6 @@ def in_order(moments: Moments, arms: Sequence[str]) -> Moments:
     mean = np.where(there[:, None], moments.mean[at], np.full(size, np.nan))
     cov = np.where(there[:, None, None], moments.cov[at], np.full((size, size), np.nan))
     return Moments(moments.names, moments.by, tuple((arm,) for arm in arms), n, rows, mean, cov)
-
-
-def check_share(metric: Metric, moments: Moments, arms: Sequence[str]) -> None:
-    """Raise an error if the column of a share holds something other than 0 and 1: then variance and mean disagree."""
-    if metric.kind != "share":
-        return
-    i = moments.column(metric.column)
-    for arm, n, mean, variance in zip(arms, moments.n, moments.mean[:, i], moments.cov[:, i, i], strict=True):
-        if n > 1 and not np.isclose(variance * (n - 1) / n, mean * (1 - mean), rtol=1e-6, atol=1e-9):
-            raise UsageError(
-                f"{metric}: column {metric.column!r} of arm {arm!r} has mean {mean:.4g} and variance {variance:.4g}, "
-                "so it holds other values than 0 and 1; use the column alone for its mean"
-            )
-
-
-def _settings(
-    alpha: float,
-    relative: str,
-    sequential: str,
-    looks: int | Sequence[float],
-    look: int | None,
-    tuned_for: float,
-    lower: Iterable[str],
-) -> Settings:
-    check_alpha("analyse", alpha)
-    check.one_of("analyse", RELATIVE, relative=relative)
-    check.one_of("analyse", SEQUENTIAL, sequential=sequential)
-    check.positive("analyse", tuned_for=tuned_for)
-    chosen = Looks(sequential, tuned_for=tuned_for)
-    if sequential in DESIGNS:
-        fractions = look_fractions(looks)
-        if look is None:
-            raise UsageError(f"analyse: sequential == {sequential!r} needs look=, the number of this look")
-        check.whole("analyse", look=look)
-        check.between("analyse", low=1, high=len(fractions), look=look)
-        used = fractions[:look] if sequential in SPENDING else fractions
-        chosen = Looks(sequential, tuple(used.tolist()), look)
-    elif look is not None:
-        raise UsageError(f"analyse: look == {look}, but sequential == {sequential!r}; name a group-sequential design")
-    return Settings(alpha, chosen, relative, frozenset([lower] if isinstance(lower, str) else lower))
 
 
 def _segments(
@@ -338,75 +291,3 @@ def _days(
     if not usable:
         raise UsageError("analyse: effects by day are for means, shares and ratios, and there is none")
     return novelty_effects(engine, frame, usable, arm=arm, unit=unit, day=day, arms=order, alpha=settings.alpha)
-
-
-def _empty(arms: Mapping[str, int]) -> list[str]:
-    empty = [arm for arm, users in arms.items() if not users]
-    return [f"caution: no users in {listed(empty)}; nothing can be compared with an empty arm"] if empty else []
-
-
-def _missing(metric: Metric, order: Sequence[str], missing: Sequence[int], arms: Mapping[str, int]) -> list[str]:
-    if not sum(missing):
-        return []
-    by_arm = listed((f"{arm} {count:,}" for arm, count in zip(order, missing, strict=True)), most=6)
-    note = f"{metric}: {counted(sum(missing), 'user')} without a finite value left out ({by_arm})"
-    present = {arm: count for arm, count in zip(order, missing, strict=True) if arms[arm]}
-    uneven = sample_ratio(present, {arm: arms[arm] for arm in present})
-    return [note + "; caution: arms differ in how many are missing, which biases the metric" * uneven.mismatch]
-
-
-def _constant(metric: Metric, estimates: ArmEstimates, order: Sequence[str]) -> list[str]:
-    constant = [arm for arm, v, n in zip(order, estimates.variance, estimates.n, strict=True) if n > 1 and v == 0]
-    if not constant:
-        return []
-    why = "its interval has no width" if metric.kind == "quantile" else "it has no variance"
-    if len(constant) == len(order):
-        return [f"caution: {metric} has the same value for all users, so it cannot be tested"]
-    return [f"caution: {metric} is constant in {listed(constant)}: {why} there"]
-
-
-def _not_testable(metric: Metric, estimates: ArmEstimates, order: Sequence[str]) -> list[str]:
-    """Why a metric cannot be compared: too few users, or a ratio whose denominator is 0."""
-    sizes = [int(n) for n in estimates.n]
-    few = [f"{arm} {n}" for arm, n in zip(order, sizes, strict=True) if n < 2]
-    undefined = [arm for arm, value, n in zip(order, estimates.value, sizes, strict=True) if n and np.isnan(value)]
-    notes = []
-    if few:
-        notes.append(f"caution: {metric}: a test needs two users or more in each arm, there are {listed(few, most=6)}")
-    if undefined and metric.kind == "ratio":
-        notes.append(f"caution: {metric} is not defined in {listed(undefined)}: the sum of {metric.below} is 0 there")
-    return notes
-
-
-def _method_notes(
-    rows: Sequence[EffectRow], settings: Settings, correction: str, engine: Any, quantiles: bool
-) -> list[str]:
-    methods = listed(dict.fromkeys(row.effect.method for row in rows), most=8)
-    level = f"{100 * (1 - settings.alpha):g}%"
-    notes = [
-        f"tests: {methods}; p adjusted by {find_correction(correction).name} for {counted(len(rows), 'comparison')}; "
-        f"each interval has level {level}; relative differences by {_RELATIVE[settings.relative]}"
-    ]
-    looks = settings.looks
-    if looks.design == "always-valid":
-        tau = listed((f"{row.metric} {row.effect.tau:.3g}" for row in rows if row.effect.tau > 0), most=4)
-        notes.append(
-            f"always valid: p and intervals hold at any number of looks; mixture with τ = {tau}, which makes "
-            f"intervals narrowest at {looks.tuned_for:,.0f} users"
-        )
-    elif looks.design != "once":
-        fractions = ", ".join(f"{t:.3g}" for t in looks.fractions)
-        notes.append(
-            f"group-sequential: {looks.design}, look {looks.look} at fractions {fractions} of the planned users; "
-            "p and intervals hold for all looks together"
-        )
-    reduced = {row.metric: row.reduction for row in rows if row.reduction > 0}
-    if reduced:
-        shown = listed((f"{name} {share:.1%}" for name, share in reduced.items()), most=8)
-        notes.append(f"CUPED: covariates remove this share of the variance: {shown}")
-    if quantiles and not engine.exact_quantiles:
-        notes.append("quantiles are approximate on this engine")
-    return notes
-
-
-_RELATIVE = {"fieller": "Fieller's method", "delta": "the delta method"}

@@ -121,7 +121,7 @@ def relative_interval(
     critical: float,
     method: str = "fieller",
 ) -> tuple[float, float]:
-    r"""The interval of the relative difference g_t / g_c − 1 of independent estimates.
+    r"""The interval of the relative difference :math:`(g_t - g_c) / |g_c|` of independent estimates.
 
     Fieller's interval holds all ratios r for which :math:`(g_t - r g_c)^2 \le q^2 (V_t + r^2 V_c)`. It is NaN if the
     control is not clearly different from 0: the ratio may then be anything. The interval by the delta method is
@@ -136,6 +136,9 @@ def relative_interval(
     """
     if control == 0:
         return math.nan, math.nan
+    if control < 0:  # the interval of g_t / g_c − 1, with the sign of the difference
+        low, high = relative_interval(-control, control_variance, -treatment, treatment_variance, critical, method)
+        return -high, -low
     if method == "delta":
         ratio = treatment / control
         half = critical * math.sqrt(treatment_variance + ratio**2 * control_variance) / abs(control)
@@ -186,7 +189,9 @@ def share_effect(
     low = second - first - math.hypot(second - low_y, high_x - first)
     high = second - first + math.hypot(high_y - second, first - low_x)
     variances = first * (1 - first) / n, second * (1 - second) / m
-    spread = relative_interval(first, variances[0], second, variances[1], q, relative)
+    spread = math.nan, math.nan
+    if min(variances) > 0:  # else the formula takes a share of 0 or 1 as known
+        spread = relative_interval(first, variances[0], second, variances[1], q, relative)
     return ArmEffect(
         first, second, n, m, second - first, low, high, _over(second - first, first), *spread, p, method, statistic,
         error=math.sqrt(sum(variances)),
@@ -202,4 +207,5 @@ def wilson(successes: int, n: int, q: float) -> tuple[float, float]:
 
 
 def _over(difference: float, control: float) -> float:
-    return difference / control if control else math.nan
+    """The difference as a share of the size of the control, so that both have the same sign."""
+    return difference / abs(control) if control else math.nan

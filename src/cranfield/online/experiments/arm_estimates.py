@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.errors import UsageError
 from cranfield.online.experiments.experiment_metrics import Metric
 from cranfield.online.moments import Moments
 from cranfield.types import Array
@@ -84,3 +85,17 @@ def value_and_gradient(moments: Moments, metric: Metric) -> tuple[Array, Array]:
 def needed_columns(metric: Metric, covariates: Sequence[Metric]) -> tuple[str, ...]:
     """The columns of a metric and of its covariates, each once."""
     return tuple(dict.fromkeys(name for one in (metric, *covariates) for name in one.columns))
+
+
+def check_share(metric: Metric, moments: Moments, arms: Sequence[str] = ("",)) -> None:
+    """Raise an error if the column of a share holds something other than 0 and 1: then variance and mean disagree."""
+    if metric.kind != "share":
+        return
+    i = moments.column(metric.column)
+    for arm, n, mean, variance in zip(arms, moments.n, moments.mean[:, i], moments.cov[:, i, i], strict=True):
+        if n > 1 and not np.isclose(variance * (n - 1) / n, mean * (1 - mean), rtol=1e-6, atol=1e-9):
+            where = f"column {metric.column!r}" + (f" of arm {arm!r}" if arm else "")
+            raise UsageError(
+                f"{metric}: {where} has mean {mean:.4g} and variance {variance:.4g}, so it holds other values than 0 "
+                "and 1; use the column alone for its mean"
+            )

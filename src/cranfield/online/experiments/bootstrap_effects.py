@@ -61,13 +61,17 @@ def with_bootstrap(
 
 
 def _read(first: Array, second: Array, row: EffectRow, adjusted: bool, alpha: float) -> dict[str, Any]:
+    drawn = np.isfinite(second - first)  # a resample may have no user of a small arm
+    first, second = first[drawn], second[drawn]
+    if not len(first):
+        return {}
     difference = second - first
     if adjusted:  # the resamples lack the constant that makes an adjusted value comparable to the control
         offset = row.effect.control - float(np.mean(first))
         first, second = first + offset, second + offset
     low, high = np.quantile(difference, [alpha / 2, 1 - alpha / 2])
     with np.errstate(divide="ignore", invalid="ignore"):
-        relative = second / first - 1
+        relative = (second - first) / np.abs(first)
     ends = np.quantile(relative, [alpha / 2, 1 - alpha / 2]) if np.isfinite(relative).all() else (np.nan, np.nan)
     tail = min((difference <= 0).sum(), (difference >= 0).sum())
     return {

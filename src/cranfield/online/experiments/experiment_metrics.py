@@ -126,4 +126,9 @@ def parsed_covariates(
             for metric in metrics:
                 if metric.kind != "quantile":
                     result[metric].append(covariate)
+    for metric, found in result.items():
+        if any(covariate.columns == metric.columns for covariate in found):
+            raise UsageError(
+                f"covariate of {metric}: the metric itself; a covariate is a value from before the experiment"
+            )
     return {metric: tuple(dict.fromkeys(found)) for metric, found in result.items()}

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
-from cranfield.online.experiments.arm_estimates import adjustment, needed_columns, value_and_gradient
+from cranfield.online.experiments.arm_estimates import adjustment, check_share, needed_columns, value_and_gradient
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
 from cranfield.online.experiments.table_faults import placed_errors
 from cranfield.online.experiments.unit_table import check_columns, read_table
@@ -268,7 +268,8 @@ def ab_power(
         check.whole("ab_power", users=count)
     opened = open_engine(engine)
     try:
-        frame = read_table(opened, source, [unit] if unit else [])
+        with placed_errors(opened, source):
+            frame = read_table(opened, source, [unit] if unit else [])
         names = frame.collect_schema().names()
         parsed = parsed_metrics(metrics, names)
         for metric in parsed:
@@ -330,12 +331,16 @@ def _result(
     for metric in metrics:
         for days, found in windows:
             own = found[str(metric)]
+            if not days:  # sums over days may be above 1
+                check_share(metric, own)
             value, gradient = value_and_gradient(own, metric)
             n, mean = int(own.n[0]), float(value[0])
             if n < 2:
                 raise UsageError(f"{metric}: {counted(n, 'user')} with a value, power needs two or more")
             removed = adjustment(own, metric, covariates[metric])[1] if covariates[metric] else 0.0
             variance = float(own.linear(value, gradient).error[0] ** 2) * n
+            if math.isnan(variance) and not math.isnan(mean):
+                raise UsageError(f"{metric}: its numbers are too large")
             sd = math.sqrt(variance * (1 - removed))
             needed = math.nan
             if effect is not None and mean and sd:

@@ -20,7 +20,7 @@ from cranfield.online.experiments.unit_table import ARM, UNIT, check_columns, wi
 from cranfield.online.moments import Moments, fetched, moments
 from cranfield.record import Record
 from cranfield.table import Column, Estimate, Table
-from cranfield.text import shown
+from cranfield.text import counted, shown
 from cranfield.types import Array
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ class NoveltyEffects(Record):
     effects: tuple[ArmEffect, ...]
     trends: tuple[Trend, ...]
     alpha: float
+    without_day: int = 0
+    """Rows that were left out here, because they have no day."""
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """metric, arm, day, users, difference, interval, p."""
@@ -70,6 +72,8 @@ class NoveltyEffects(Record):
     def notes(self) -> tuple[str, ...]:
         """The trends in words."""
         notes = ["day: days since a user's first day in the table; a user counts on the days with a row"]
+        if self.without_day:
+            notes.append(f"{counted(self.without_day, 'row')} without a day left out here")
         for trend in self.trends:
             if trend.days < 3:
                 notes.append(f"{trend.metric}, {trend.arm}: {trend.days} days are too few for a trend")
@@ -151,7 +155,7 @@ def novelty_effects(
     if not found:
         raise UsageError(f"no day in column {day!r} has users of two arms")
     names, arm_names, numbers, effects_ = zip(*found, strict=True)
-    return NoveltyEffects(names, arm_names, numbers, effects_, tuple(trends), alpha)
+    return NoveltyEffects(names, arm_names, numbers, effects_, tuple(trends), alpha, _without_day(frame, day))
 
 
 def with_days(engine: Engine, frame: Any, *, unit: str, day: str, arm: str | None = None) -> Any:
@@ -182,6 +186,15 @@ def with_days(engine: Engine, frame: Any, *, unit: str, day: str, arm: str | Non
     table = pyarrow.table({DAY: list(numbers), "_number": [number - first for number in numbers.values()]})
     joined = keyed.join(engine.read(table), on=DAY, how="inner")
     return joined.drop(DAY).rename({"_number": DAY})
+
+
+def _without_day(frame: Any, day: str) -> int:
+    """How many rows have no day."""
+    from cranfield.online.engines.engine import need_logs
+
+    nw = need_logs("narwhals", "effects by day")
+    missing = nw.col(day).is_null().cast(nw.Int64).sum().alias("missing")
+    return int(fetched(frame.select(missing)).to_pylist()[0]["missing"] or 0)
 
 
 def _ordinal(text: str, column: str) -> int:

@@ -13,14 +13,14 @@ from cranfield import check
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.online.experiments.arm_effects import wilson
-from cranfield.online.experiments.arm_estimates import arm_estimates, needed_columns
+from cranfield.online.experiments.arm_estimates import arm_estimates, check_share, needed_columns
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
 from cranfield.online.experiments.table_faults import placed_errors
 from cranfield.online.experiments.unit_table import ROWS, added_up, read_table, with_units
 from cranfield.online.experiments.user_buckets import BUCKETS, BucketSums, bucket_sums
 from cranfield.record import Record
 from cranfield.table import Column, Table
-from cranfield.text import counted
+from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
 if TYPE_CHECKING:
@@ -112,6 +112,9 @@ class AASplits(Record):
             for name, rate, p in zip(self.metrics, self.rejected, self.chance, strict=True)
             if p < 0.001 / max(1, len(self.metrics))
         ]
+        untested = [name for name, row in zip(self.metrics, self.p, strict=True) if np.isnan(row).all()]
+        if untested:
+            return f"{listed(untested)} cannot be tested: all users have the same value, or numbers are too large"
         if bad:
             return (
                 f"A/A splits are significant too often or too seldom at α = {self.alpha:g}: {', '.join(bad)}; results "
@@ -135,7 +138,7 @@ class AASplits(Record):
             Column("p of the rate", "probability"), Column("p of uniformity", "probability"),
         )  # fmt: skip
         rows = tuple(
-            (name, f"{rate:.2%}", f"{a:.2%} to {b:.2%}", float(p), float(u))
+            (name, *(("-", "-") if np.isnan(a) else (f"{rate:.2%}", f"{a:.2%} to {b:.2%}")), float(p), float(u))
             for name, rate, a, b, p, u in zip(
                 self.metrics, self.rejected, low, high, self.chance, self.uniform, strict=True
             )
@@ -182,7 +185,8 @@ def aa_splits(
         raise check.wrong("aa_splits", "buckets", buckets, "50 or more")
     opened = open_engine(engine)
     try:
-        frame = read_table(opened, source, [unit])
+        with placed_errors(opened, source):
+            frame = read_table(opened, source, [unit])
         names = frame.collect_schema().names()
         parsed = parsed_metrics(metrics, names)
         for metric in parsed:
@@ -194,6 +198,9 @@ def aa_splits(
     finally:
         if opened is not engine:
             opened.close()
+    with np.errstate(over="ignore", invalid="ignore"):
+        for metric in parsed:
+            check_share(metric, sums[str(metric)].moments(np.ones((1, buckets))))
     rng = np.random.default_rng(seed)
     p = np.full((len(parsed), splits), np.nan)
     half = np.arange(buckets) < buckets // 2
@@ -246,11 +253,12 @@ def _p_values(sums: BucketSums, metric: Metric, covariates: Sequence[Metric], we
     """p of Welch's test between the chosen buckets and the others, for each row of weights."""
     from scipy.special import stdtr
 
-    both = sums.moments(np.concatenate([weights, 1 - weights]))
-    estimates = arm_estimates(both, metric, covariates)
+    with np.errstate(over="ignore", invalid="ignore"):
+        both = sums.moments(np.concatenate([weights, 1 - weights]))
+        estimates = arm_estimates(both, metric, covariates)
     value, each, n = (np.split(column, 2) for column in (estimates.value, estimates.variance, estimates.n))
     variance = each[0] + each[1]
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         t = (value[1] - value[0]) / np.sqrt(variance)
         df = variance**2 / (each[0] ** 2 / (n[0] - 1) + each[1] ** 2 / (n[1] - 1))
         p = 2 * stdtr(df, -np.abs(t))

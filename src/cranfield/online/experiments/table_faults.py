@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.collection.column_names import column_key
 from cranfield.errors import DataError, UsageError
-from cranfield.online.engines.engine import need_logs
+from cranfield.online.engines.engine import need_logs, without_skip
 from cranfield.online.engines.line_numbers import lines_of_rows
 from cranfield.online.engines.table_source import DATABASE_MARK
 from cranfield.online.logs.column_map import QUERY_NAMES
@@ -33,9 +33,11 @@ class NotNumbers(UsageError):
 
 @contextmanager
 def placed_errors(engine: Engine, source: Any) -> Iterator[None]:
-    """Name the file and the line of a value that is not a number, if the table is a file."""
+    """Name the file and the line of a row that cannot be read, or of a value that is not a number."""
     try:
-        yield
+        origin = os.fspath(source) if isinstance(source, str | os.PathLike) else "the table"
+        with without_skip(), engine.translated(origin):
+            yield
     except NotNumbers as error:
         raise _placed(engine, source, error) or error from None
 

@@ -185,6 +185,8 @@ def _no_numbers(frame: Any, name: str, kind: Any) -> UsageError:
     present = values.filter(~nw.col("value").is_null())
     others = present.filter(~nw.col("value").str.contains(NUMBER))
     counts = [int(fetched(part.select(nw.len().alias("n"))).to_pylist()[0]["n"]) for part in (others, present)]
+    if not counts[1]:
+        return UsageError(f"column {name!r} is empty in every row, must hold numbers")
     if not counts[0]:
         return UsageError(f"column {name!r} holds text, must hold numbers; store it as numbers")
     example = fetched(others.select(nw.col("value").min())).to_pylist()[0]["value"]

@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield.collection.column_names import find_columns, no_column
 from cranfield.errors import UsageError
-from cranfield.online.engines.engine import Engine, need_logs
+from cranfield.online.engines.engine import Engine, need_logs, without_skip
 from cranfield.online.interleaving.attribution_log import CLICK_COLUMNS
 from cranfield.online.interleaving.mixing_methods import MixingMethod
 from cranfield.online.interleaving.preference_counts import CLOSE, ClusterCounts, CreditMoments, PreferenceCounts
@@ -22,6 +22,7 @@ IDS = ("query_id", "user", "query")
 NAME = "count_on_engine"
 
 
+@without_skip()
 def count_on_engine(engine: Engine, records: Any, clicks: Any = None) -> PreferenceCounts:
     """Count who won each logged list, as `count_logged` does, for logs that are too large for Python.
 
@@ -38,6 +39,7 @@ def count_on_engine(engine: Engine, records: Any, clicks: Any = None) -> Prefere
         if needed not in names:
             raise UsageError(f"{NAME}: {no_column(needed, names, [needed])}")
     names = [name for name in (*IDS, "method", "systems", "shown", "clicks") if name in names]
+    _check_types(frame, nw)
     frame = engine.keep(frame.select(*names))  # read once, used several times
     kind, notes = _kind(engine, frame, nw)
     systems = _systems(engine, frame, nw)
@@ -54,6 +56,7 @@ def count_on_engine(engine: Engine, records: Any, clicks: Any = None) -> Prefere
         .with_columns(*(nw.col(name).fill_null(0.0) for name in credit))
     )
     notes += _about(engine, frame, impressions, places, clicked, key, nw)
+    _check_places(engine, places, len(systems), nw)
     clusters: dict[str, list[str]] = {"user": [], "query": []}
     for name in known:
         lacking = _number(engine, impressions.filter(nw.col(name).is_null()), nw)
@@ -88,6 +91,8 @@ def _kind(engine: Engine, frame: Any, nw: Any) -> tuple[str, list[str]]:
 def _systems(engine: Engine, frame: Any, nw: Any) -> tuple[str, ...]:
     """The systems of all records, which must be the same, in the same order."""
     systems = tuple(engine.fetch(frame.select("systems").head(1))["systems"][0].as_py())
+    if len(set(systems)) < max(2, len(systems)):
+        raise UsageError(f"{NAME}: records of the systems {listed(systems)}; two or more different ones are needed")
     column = nw.col("systems")
     differ = reduce(or_, (column.list.get(number) != name for number, name in enumerate(systems)))
     others = _number(engine, frame.filter((column.list.len() != len(systems)) | differ), nw)
@@ -116,8 +121,15 @@ def _clicks(engine: Engine, frame: Any, names: list[str], clicks: Any, nw: Any) 
             raise UsageError(f"{NAME}: the records have no 'clicks'; give clicks=")
         inline = frame.select("query_id", "clicks").explode("clicks")
         inline = inline.filter(~nw.col("clicks").is_null())
-        if inline.collect_schema()["clicks"] == nw.String:
+        kind = inline.collect_schema()["clicks"]
+        if "JSON" in engine.column_types(inline)["clicks"].upper() and _number(engine, inline, nw):
+            raise UsageError(
+                f"{NAME}: 'clicks' holds values of several kinds, expected documents, or positions from 1 on"
+            )
+        if kind == nw.String:
             return inline.rename({"clicks": "doc"}).unique()
+        if not kind.is_integer() and _number(engine, inline, nw):
+            raise UsageError(f"{NAME}: 'clicks' holds lists of {kind}, expected documents, or positions from 1 on")
         inline = inline.select("query_id", nw.col("clicks").cast(nw.Int64).alias("position"))
         _check_clicks(engine, inline, "position", nw)
         return inline.unique()
@@ -133,7 +145,7 @@ def _clicks(engine: Engine, frame: Any, names: list[str], clicks: Any, nw: Any) 
         events = events.filter(nw.col(found["action"]).str.to_lowercase() == "click")
     key = "doc" if "doc" in found else "position"
     kind = nw.String if key == "doc" else nw.Int64
-    if key == "position" and not events.collect_schema()[found[key]].is_numeric():
+    if key == "position" and not events.collect_schema()[found[key]].is_numeric() and _number(engine, events, nw):
         raise UsageError(f"{NAME}: column {found[key]!r} of the clicks holds text, must hold positions from 1 on")
     wanted = events.select(
         nw.col(found["query_id"]).cast(nw.String).alias("query_id"), nw.col(found[key]).cast(kind).alias(key)
@@ -167,9 +179,47 @@ def _places(frame: Any, systems: int, field: str, nw: Any) -> Any:
         shown.field("doc").cast(nw.String).alias("doc"),
         shown.field("position").cast(nw.Int64).alias("position"),
         shown.field("team").alias("team"),
+        shown.field(field).list.len().alias("values"),
         *(shown.field(field).list.get(number).cast(nw.Float64).alias(f"v{number}") for number in range(systems)),
     )
     return named.filter(~nw.col("doc").is_null())
+
+
+def _check_types(frame: Any, nw: Any) -> None:
+    """Raise an error unless the columns hold lists as attribution records have them."""
+    schema = frame.collect_schema()
+    expected = {"systems": "a list of names", "shown": "a list of documents with position, team, credit and ranks"}
+    if "clicks" in schema:
+        expected["clicks"] = "a list of documents or positions"
+    for name, what in expected.items():
+        kind = schema[name]
+        right = isinstance(kind, nw.List) and (name != "shown" or isinstance(kind.inner, nw.Struct))
+        if not right:
+            raise UsageError(f"{NAME}: {name!r} holds {kind}, expected {what}")
+
+
+def _check_places(engine: Engine, places: Any, systems: int, nw: Any) -> None:
+    """Raise an error if lists show a document twice, leave out a position, or lack the credit of a system."""
+    finite = [nw.col(f"v{number}").is_finite() for number in range(systems)]
+    known = nw.all_horizontal(*finite, nw.col("values") == systems, ignore_nulls=False).fill_null(False)
+    n, place = nw.col("n"), nw.col("position")
+    lists = places.with_columns(known=known.cast(nw.Int64)).group_by("query_id").agg(
+        nw.len().alias("n"), place.min().alias("first"), place.max().alias("last"),
+        place.n_unique().alias("places"), nw.col("doc").n_unique().alias("docs"), nw.col("known").sum(),
+    )  # fmt: skip
+    lists = engine.keep(lists)
+    for problem, wrong in (
+        ("show a document twice", nw.col("docs") != n),
+        (
+            "have positions that are not 1, 2, 3 and so on",
+            (nw.col("first") != 1) | (nw.col("last") != n) | (nw.col("places") != n),
+        ),
+        ("have a credit or rank for some systems only", nw.col("known") != n),
+    ):
+        found = lists.filter(wrong)
+        if number := _number(engine, found, nw):
+            example = engine.fetch(found.select("query_id").sort("query_id").head(1))["query_id"][0].as_py()
+            raise UsageError(f"{NAME}: {counted(number, 'record')} {problem}, such as query_id {example!r}")
 
 
 def _worth(joined: Any, systems: int, nw: Any) -> Any:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.online.interleaving.sign_statistics import impressions_needed, power_at
 from cranfield.record import Record, table_of
@@ -94,7 +95,8 @@ def interleaving_power(
     [390.1]
     """
     values = np.atleast_1d(np.asarray(delta, dtype=np.float64))
-    check.between("interleaving_power", low=0, high=1, alpha=alpha, power=power)
+    for name, value in (("alpha", alpha), ("power", power)):
+        check_alpha("interleaving_power", value, name)
     check.positive("interleaving_power", design_effect=design_effect)
     check.whole("interleaving_power", impressions=impressions)
     if not 0 <= ties < 1:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import random
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -107,8 +108,14 @@ class Interleaved:
             )
         except KeyError as error:
             raise UsageError(f"an attribution record without {error.args[0]!r}, or with an unknown one") from None
-        except (TypeError, AttributeError):
+        except UsageError:
+            raise
+        except (TypeError, AttributeError, ValueError, OverflowError):
             raise UsageError(f"not an attribution record: {shown(record)}") from None
+        if twice := next((doc for i, doc in enumerate(made.documents) if doc in made.documents[:i]), None):
+            raise UsageError(f"an attribution record that shows {twice!r} twice")
+        if not all(map(math.isfinite, made.worth)):
+            raise UsageError("an attribution record with a credit that is not a finite number")
         size = len(places) * len(systems)
         by_worth = method.family.credit == "worth"
         if len(made.ranks) != size or len(made.worth) != (size if by_worth else 0):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.comparison.corrections import adjust
+from cranfield.comparison.test_result import check_alpha
 from cranfield.online.interleaving.preference_counts import PreferenceCounts
 from cranfield.online.interleaving.sign_statistics import always_valid, impressions_needed, preference, sign_test
 from cranfield.record import Record
@@ -180,7 +181,8 @@ def analyse_interleaving(
     >>> analyse_interleaving(count_preferences(["dense", "bm25"], credit)).verdict
     'dense is better than bm25: it won 30 of 40 decided impressions (Δ = 0.1667, sign test p = 0.0022).'
     """
-    check.between("analyse_interleaving", low=0, high=1, alpha=alpha, level=level, power=power)
+    for name, value in (("alpha", alpha), ("level", level), ("power", power)):
+        check_alpha("analyse_interleaving", value, name)
     check.whole("analyse_interleaving", resamples=resamples)
     p = [sign_test(int(wins), int(losses)) for wins, _, losses in counts.totals]
     adjusted = adjust(p, correction)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
+from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.online.interleaving.interleaved import Interleaver
@@ -185,7 +186,8 @@ def simulate_interleaving(
     (True, True)
     """
     check.whole(NAME, impressions=impressions, length=length, depth=depth)
-    check.between(NAME, low=0, high=1, alpha=alpha, power=power)
+    for name, value in (("alpha", alpha), ("power", power)):
+        check_alpha(NAME, value, name)
     if not methods or not users:
         raise UsageError(f"{NAME}: no method or no user given")
     setting = SimulatedImpressions.of(qrels, runs, impressions, depth or length, seed, options)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cranfield import check
+from cranfield.comparison.test_result import check_alpha
 from cranfield.types import Array
 
 FIRST_GUESS = 50.0
@@ -101,7 +102,8 @@ def impressions_needed(wins: float, losses: float, alpha: float = 0.05, power: f
     from scipy.special import ndtri
 
     check_shares(wins, losses)
-    check.between("impressions_needed", low=0, high=1, alpha=alpha, power=power)
+    for name, value in (("alpha", alpha), ("power", power)):
+        check_alpha("impressions_needed", value, name)
     difference, decided = wins - losses, wins + losses
     if difference == 0:
         return math.inf

@@ -19,6 +19,7 @@ from cranfield.online.log_measures.log_signals import (
 from cranfield.online.log_measures.online_measure import (
     NO_CONVERSIONS,
     NO_HOVERS,
+    NO_VALUES,
     Evidence,
     OnlineMeasure,
     online_measure,
@@ -106,7 +107,7 @@ class Revenue(_Business):
         return (REVENUE,)
 
     def evidence(self) -> tuple[Evidence, ...]:
-        return (NO_CONVERSIONS,)
+        return NO_CONVERSIONS, NO_VALUES
 
     def numerator(self) -> nw.Expr:
         return where(col(REVENUE.name).is_null(), lit(0.0), col(REVENUE.name))

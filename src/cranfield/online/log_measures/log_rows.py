@@ -79,11 +79,21 @@ class LogRows:
         """What the measures need, all together."""
         return frozenset().union(*(measure.needs for measure in self.measures))
 
+    @property
+    def in_stretches(self) -> bool:
+        """Whether queries are cut into stretches: for sessions, and for what users do on each day or in each hour."""
+        of_users = any(measure.rows == "users" for measure in self.measures)
+        return "sessions" in self.needs or (of_users and self._of_time)
+
+    @property
+    def _of_time(self) -> bool:
+        return any(name in self.by for name in OF_TIME)
+
     @cached_property
     def signals(self) -> tuple[Signal, ...]:
         """What is counted in the pass over the events."""
         always = [QUERIES, START, ACTIONS]
-        always += [END] if self.needs & {"sessions", "history", "absence", "days"} else []
+        always += [END] if self.in_stretches or self.needs & {"history", "absence", "days"} else []
         always += [ASKED] if self.needs & {"similarity", "repeats"} else []
         wanted = [signal for measure in self.measures for signal in measure.signals()]
         wanted += self._pages(self.measures)
@@ -106,13 +116,12 @@ class LogRows:
     def passed(self) -> Stretches:
         """The pass over the log."""
         way = "given" if self.sessions_by == "continuity" else self.sessions_by
-        in_sessions = "sessions" in self.needs
         needed = [each for measure in self.measures for each in measure.evidence()]
         evidence = tuple(dict.fromkeys(each.signal for each in needed if each.signal is not None))
         texts = any(each.signal is None for each in needed)
         return Stretches(
-            self.log, self.signals, self._carried, self.silence, way, in_sessions, self.names_users, evidence, texts,
-            "similarity" in self.needs,
+            self.log, self.signals, self._carried, self.silence, way, self.in_stretches, self.names_users, evidence,
+            texts, "similarity" in self.needs,
         )  # fmt: skip
 
     @cached_property
@@ -126,7 +135,7 @@ class LogRows:
 
         If the log names sessions, rows have their `session`; or else, whether they are its first and last ones.
         """
-        if "sessions" not in self.needs:
+        if not self.in_stretches:
             return self.whole
         measures = [measure for measure in self.measures if measure.rows != "queries" or "sessions" in measure.needs]
         groups = [name for name in self._carried if name != "text"]
@@ -142,14 +151,16 @@ class LogRows:
         """The rows with the columns of the groups; kept if there are any."""
         columns = {name: col(name) for name in self._carried if name != "text"}
         columns = {name: value.fill_null(value.min().over("user")).fill_null(NONE) for name, value in columns.items()}
-        if any(name in self.by for name in OF_TIME):
-            time = local_time(col(START.name), self.timezone, *self.starts)
-            of_time = {"day": time // DAY, "hour": time // HOUR % 24}
-            columns |= {name: of_time[name] for name in OF_TIME if name in self.by}
-        if not columns:
+        rows = self._with_times(rows.with_columns(**columns) if columns else rows)
+        return self.log.engine.keep(rows) if keep and self.by else rows
+
+    def _with_times(self, rows: Any) -> Any:
+        """The rows with the day and the hour at which they start, if these are groups."""
+        if not self._of_time:
             return rows
-        rows = rows.with_columns(**columns)
-        return self.log.engine.keep(rows) if keep else rows
+        time = local_time(col(START.name), self.timezone, *self.starts)
+        of_time = {"day": time // DAY, "hour": time // HOUR % 24}
+        return rows.with_columns(**{name: of_time[name] for name in OF_TIME if name in self.by})
 
     @cached_property
     def queries(self) -> Any:
@@ -188,8 +199,8 @@ class LogRows:
         rows = self.log.engine.keep(rows)
         session = where(col(QUERIES.name) > 0, col("session")).min().alias("session")
         torn = rows.filter(col("torn") & ~col("query_id").is_null())
-        combined = self._combined(measures, text=text, of_query=True)
-        mended = torn.group_by("user", "query_id").agg(*combined, session)
+        combined = [*self._combined(measures, text=text), *(col(name).min() for name in groups)]
+        mended = self._with_times(torn.group_by("user", "query_id").agg(*combined, session))
         return below([rows.filter(~col("torn")).select(*mended.columns), mended])
 
     def _compared(self, measures: Sequence[OnlineMeasure]) -> Any:
@@ -207,13 +218,13 @@ class LogRows:
 
     @cached_property
     def sessions(self) -> Any:
-        """A row per session, with its signals. Its groups are those of its first day, and of its lowest arm."""
+        """A row per session, with its signals. Its groups are those of `_sessions_of`."""
         measures = [measure for measure in self.measures if measure.rows == "sessions"]
         combined = list(self._combined(measures, always=OF_STRETCHES))
         if self.passed.named:
-            rows = self.stretches.group_by("user", "session").agg(*combined)
+            rows = self._sessions_of(self.stretches, combined)
         else:  # most stretches are a session already
-            parts = parts_of_sessions(self.stretches, self.log.engine).group_by("user", "session").agg(*combined)
+            parts = self._sessions_of(parts_of_sessions(self.stretches, self.log.engine), combined)
             rows = below([whole_sessions(self.stretches).select(*parts.columns), parts])
         rows = rows.with_columns(**{signal.name: signal.of_row() for signal in OF_SESSIONS})
         if "absence" in self.needs:
@@ -229,6 +240,26 @@ class LogRows:
         rows = self.sessions.select("user", *self.by, *names, **terms).group_by("user", *self.by)
         rows = rows.agg(*(col(name).sum() for name in (*names, *terms)))
         return self.log.engine.keep(rows) if names and terms else rows
+
+    def _sessions_of(self, stretches: Any, combined: Sequence[Any]) -> Any:
+        """Stretches combined into sessions.
+
+        A session is in one of the groups that its stretches have: of those at the day and hour at which it begins, the
+        first in the alphabet. Day, arm and segments are not chosen one by one, or the user might not be in the group.
+        """
+        keys, chosen = ["user", "session"], lit(True)
+        groups = sorted(name for name in self.by if name not in OF_TIME)
+        order = [*groups]
+        if groups and self._of_time:
+            time = local_time(col(START.name), self.timezone, *self.starts)
+            time = time // (HOUR if "hour" in self.by else DAY)
+            stretches = stretches.with_columns(time.alias("moment of start"))
+            order = ["moment of start", *groups]
+        for name in order[:-1]:
+            stretches = stretches.with_columns(where(chosen, col(name)).min().over(*keys).alias(f"first {name}"))
+            chosen = chosen & (col(name) == col(f"first {name}"))
+        first = [where(chosen, col(name)).min().alias(name) for name in groups]
+        return self._with_times(stretches.group_by(*keys).agg(*combined, *first))
 
     @property
     def _users_have_sessions(self) -> bool:
@@ -319,11 +350,11 @@ class LogRows:
 
     @cached_property
     def starts(self) -> tuple[int, int]:
-        """The earliest and the latest time at which a query or an event without a query begins; UTC needs none."""
+        """Times before and after which no query, stretch or session begins; UTC needs none."""
         if self.timezone == UTC:
             return (0, 0)
-        start = col(START.name)
-        ends = self.passed.whole.select(start.min().alias("low"), start.max().alias("high"))
+        last = END if END in self.signals else START
+        ends = self.passed.whole.select(col(START.name).min().alias("low"), col(last.name).max().alias("high"))
         row = self.log.engine.fetch(ends).to_pylist()[0]
         return (row["low"], row["high"]) if row["low"] is not None else (0, 0)
 
@@ -344,16 +375,12 @@ class LogRows:
         measures: Sequence[OnlineMeasure],
         *,
         text: bool = False,
-        of_query: bool = False,
         always: Sequence[Signal] = ALWAYS,
     ) -> Iterable[Any]:
-        """Signals and groups of several stretches together; those of a query have the groups in which it was asked."""
+        """Signals of several stretches together, and the text."""
         yield from (signal.combined() for signal in self._signals_of(measures, always))
         if text:
             yield col("text").max()
-        for name in self.by:
-            value = col(name)
-            yield (where(col(QUERIES.name) > 0, value) if of_query and name != "day" else value).min().alias(name)
 
 
 def sum_names(measure: OnlineMeasure) -> tuple[str, str]:

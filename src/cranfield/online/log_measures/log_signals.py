@@ -123,6 +123,8 @@ CLICKS = count_of("click")
 HOVERS = count_of("hover")
 CONVERSIONS = count_of("conversion")
 REVENUE = value_of("conversion")
+PRICED = Signal("priced", "count", lambda: where(_action("conversion") & ~col("value").is_null(), lit(1)))
+"""Conversions with a value."""
 ACTIONS = Signal("actions", "count", lambda: col("time"), "both")
 START = Signal("start", "min", lambda: col("time"), "both")
 END = Signal("end", "max", lambda: col("time"), "both")

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from cranfield.online.log_measures.expressions import col, indicator, lit
+from cranfield.online.log_measures.expressions import col, indicator, lit, where
 from cranfield.online.log_measures.log_signals import (
     ASKED,
     END,
@@ -242,12 +242,16 @@ class Stretches:
         """Events without a query, and those of torn queries, by stretch or by session."""
         chosen = self._torn_activity if users is None else self.of_users(self._torn_activity, users)
         texts = [col(TEXT_NUMBER).max()] if self.text_numbers else []
+        stretch = col("time") // self.micros
         if self.named:
-            rows = self._grouped(chosen, ["user", "query_id", "session"], signals, carried, *texts)
+            chosen = chosen.with_columns(stretch=where(col("session").is_null(), stretch))
+            rows = self._grouped(chosen, ["user", "query_id", "session", "stretch"], signals, carried, *texts)
             rows = rows.with_columns(col("session").alias("last session"))
         else:
-            chosen = chosen.with_columns(stretch=col("time") // self.micros)
+            chosen = chosen.with_columns(stretch=stretch)
             rows = self._grouped(chosen, ["user", "query_id", "stretch"], signals, carried, *texts)
+        if carried:  # all stretches of a query have the arm and the segments of the query
+            rows = rows.with_columns(*(col(name).max().over("user", "query_id") for name in carried))
         return rows.with_columns(torn=lit(True)).select(*columns)
 
     @staticmethod

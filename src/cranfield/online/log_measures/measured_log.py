@@ -147,7 +147,7 @@ def measure_log(
     names += [*(metric_set.measures if metric_set else ()), *(oec.measures if oec else ())]
     chosen = parse_online_many(names or DEFAULT)
     rows = LogRows(log, chosen, check_by(by), sessions, silence, names_users=False, timezone=timezone)
-    estimates, missing = _estimates(rows, oec)
+    estimates, missing, infinite = _estimates(rows, oec)
     users = next(iter(estimates.values())).n
     if not len(users):
         raise UsageError("measure_log: the log has no queries and no events")
@@ -155,6 +155,9 @@ def measure_log(
     groups = [_group(rows.by, group) for group in next(iter(estimates.values())).groups]
     notes = [*_interval_notes(confidence, users[kept], rows), *_small_groups(groups, kept, least, rows.by)]
     notes += odd_rows(rows)
+    if infinite:
+        users_of = ", ".join(f"{name} {count:,}" for name, count in infinite.items())
+        notes.append(f"users with a number that is infinite are left out: {users_of}")
     notes += [f"{name}: {reason}, so it is undefined" for name, reason in missing.items()]
     notes += list(dict.fromkeys(filter(None, (measure.note() for measure in chosen))))
     notes += [*(oec.notes() if oec else ()), *(metric_set.notes if metric_set else ())]
@@ -190,8 +193,8 @@ def measure_log(
     )
 
 
-def _estimates(rows: LogRows, oec: OEC | None) -> tuple[dict[str, Estimates], dict[str, str]]:
-    """The estimate of every measure and of the OEC, by name; and why some measures are undefined."""
+def _estimates(rows: LogRows, oec: OEC | None) -> tuple[dict[str, Estimates], dict[str, str], dict[str, int]]:
+    """The estimate of every measure and of the OEC, by name; why some measures are undefined; users left out."""
     sets: dict[str, Sequence[str]] = {str(measure): sum_names(measure) for measure in rows.measures}
     parts = {}
     if oec is not None:
@@ -199,13 +202,18 @@ def _estimates(rows: LogRows, oec: OEC | None) -> tuple[dict[str, Estimates], di
         parts = {"oec": columns}
     by_group = moments_of_sets(rows.per_user, {**sets, **parts}, rows.by)
     estimates = {name: by_group[name].ratio(*sums) for name, sums in sets.items()}
-    missing = _missing(rows)
+    missing = without_evidence(rows)
     if oec is not None:
         estimates[oec.name] = _oec(oec, by_group["oec"])
         absent = [str(measure) for measure in oec.measures if str(measure) in missing]
         if absent:
             missing[oec.name] = f"its measure {listed(absent)} is undefined"
-    return estimates, missing
+    for name in sets:
+        known = by_group[name].mean[by_group[name].n > 0]
+        if name not in missing and not np.isfinite(known).all():
+            missing[name] = "its numbers are too large"
+    infinite = {name: int(by_group[name].missing.sum()) for name in sets}
+    return estimates, missing, {name: count for name, count in infinite.items() if count}
 
 
 def _oec(oec: OEC, moments: Moments) -> Estimates:
@@ -220,7 +228,7 @@ def _oec(oec: OEC, moments: Moments) -> Estimates:
     return moments.linear(value, gradient)
 
 
-def _missing(rows: LogRows) -> dict[str, str]:
+def without_evidence(rows: LogRows) -> dict[str, str]:
     """Measures for which the log has no evidence at all, and what it lacks."""
     evidence = {str(measure): measure.evidence() for measure in rows.measures}
     if not any(evidence.values()):

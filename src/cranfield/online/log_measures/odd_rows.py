@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from cranfield.online.log_measures.expressions import col, indicator, where
@@ -10,8 +11,10 @@ from cranfield.online.log_measures.log_signals import ACTIONS, QUERIES
 from cranfield.online.logs.check_log import BOT_EVENTS
 
 
-def odd_rows(rows: LogRows, bot_events: int = BOT_EVENTS) -> list[str]:
+def odd_rows(rows: LogRows, bot_events: int = BOT_EVENTS, leave_out: Sequence[str] = ()) -> list[str]:
     """Notes on users with too many actions to be people, on events without their query, and on missing ids.
+
+    leave_out: what is not to be told: `bots`, `strays`, `nobody` or `nameless`.
 
     `check_log` looks for everything that can be wrong in a log; these can be counted without another scan of it.
     """
@@ -31,4 +34,8 @@ def odd_rows(rows: LogRows, bot_events: int = BOT_EVENTS) -> list[str]:
         "nobody": "queries and events without a user count as those of one user",
         "nameless": "queries without an id are left out of measures of queries",
     }
-    return [f"{meaning}: {int(numbers[kind]):,}" for kind, meaning in kinds.items() if numbers[kind]]
+    return [
+        f"{meaning}: {int(numbers[kind]):,}"
+        for kind, meaning in kinds.items()
+        if kind not in leave_out and numbers[kind]
+    ]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.online.log_measures.log_signals import CONVERSIONS, DWELLS, HOVERS, Signal
+from cranfield.online.log_measures.log_signals import CONVERSIONS, DWELLS, HOVERS, PRICED, Signal
 from cranfield.text import plain_number
 
 if TYPE_CHECKING:
@@ -172,3 +172,4 @@ NO_DWELL = Evidence(DWELLS, "no click has a dwell time")
 NO_TEXTS = Evidence(None, "no query has a text")
 NO_HOVERS = Evidence(HOVERS, "no event has the action 'hover'")
 NO_CONVERSIONS = Evidence(CONVERSIONS, "no event has the action 'conversion'")
+NO_VALUES = Evidence(PRICED, "no conversion has a value")

@@ -19,9 +19,9 @@ from cranfield.online.logs import group_traps, log_traps
 from cranfield.online.logs.daylight import clock_changes
 from cranfield.online.logs.findings import EXAMPLES, LEVELS, CheckReport, Finding, example_of
 from cranfield.online.logs.log import Log
-from cranfield.online.logs.log_traps import Trap
+from cranfield.online.logs.log_traps import AHEAD, Trap
 from cranfield.online.logs.raw_log import RawLog, RawOptions
-from cranfield.online.logs.read_log import build_log, open_raw
+from cranfield.online.logs.read_log import FIRST_TIME, LAST_TIME, build_log, open_raw
 from cranfield.online.logs.sessions import SILENCE, session_rows
 
 BOT_EVENTS = 100_000
@@ -146,12 +146,17 @@ def _session_traps(raw: RawLog, log: Log, zone: str | None, silence: float) -> l
 
     engine = raw.engine
     local = zone or "UTC"
-    span = engine.fetch(log.queries.select(low=nw.col("time").min(), high=nw.col("time").max())).to_pylist()[0]
-    if span["low"] is None:
+    spans = [
+        engine.fetch(frame.select(low=nw.col("time").min(), high=nw.col("time").max())).to_pylist()[0]
+        for frame in (log.queries, log.events)
+    ]
+    if spans[0]["low"] is None:
         return []
     rows = engine.keep(session_rows(log, silence=silence))
-    changes = clock_changes(local, span["low"], span["high"])
-    days = [_local_day(nw.col(name), local, changes, span["low"]) for name in ("start", "end")]
+    known = [max(FIRST_TIME, min(time, LAST_TIME)) for span in spans for time in span.values() if time is not None]
+    low = min(known) - AHEAD
+    changes = clock_changes(local, low, max(known) + AHEAD)
+    days = [_local_day(nw.col(name), local, changes, low) for name in ("start", "end")]
     midnight = (days[0] != days[1]).cast(nw.Int64).sum().alias("midnight")
     over = [
         ((nw.col("start") < at) & (nw.col("end") >= at)).cast(nw.Int64).sum().alias(f"change{n}")
@@ -163,7 +168,7 @@ def _session_traps(raw: RawLog, log: Log, zone: str | None, silence: float) -> l
         Finding(f"sessions across midnight ({local})", "note", counts["midnight"] or 0, (), MIDNIGHT),
         Finding(f"sessions across a change of the clocks ({local})", "note", crossing, (), CLOCKS),
     ]
-    return findings + group_traps.ambiguous_times(raw, changes)
+    return findings + group_traps.ambiguous_times(raw, changes) + group_traps.skipped_times(raw, changes, zone)
 
 
 def _local_day(time: Any, zone: str, changes: list[tuple[int, int]], low: int) -> Any:

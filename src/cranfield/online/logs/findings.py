@@ -87,7 +87,8 @@ class CheckReport(Record):
 
 def example_of(row: Mapping[str, Any]) -> str:
     """A place and the values there; the place is turned into a line later."""
-    values = ", ".join(f"{name} {_shown(name, value)}" for name, value in row.items() if name not in ("_file", "_row"))
+    shown = {name: _shown(name, value) for name, value in row.items() if name not in ("_file", "_row")}
+    values = ", ".join(text if name == "cell" else f"{name} {text}" for name, text in shown.items())
     return f"{row['_file']}\0{'' if row['_row'] is None else row['_row']}\0{values}"
 
 

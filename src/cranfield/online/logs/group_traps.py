@@ -9,6 +9,7 @@ import numpy as np
 
 from cranfield.errors import UsageError
 from cranfield.online.engines.dialect import TIME_KINDS
+from cranfield.online.logs.daylight import SECOND, seconds_ahead
 from cranfield.online.logs.findings import EXAMPLES, Finding, example_of
 from cranfield.online.logs.log import Log
 from cranfield.online.logs.raw_log import RawLog
@@ -111,8 +112,8 @@ def grouped_event_traps(raw: RawLog) -> list[Finding]:
     rows = raw.events.frame.filter(~nw.col("_unreadable"))
     findings = [_repeats(raw, rows.group_by(*EVENT_KEY), "events that are there twice", ("query_id", "action", "time"))]
     for name, table in (("queries", raw.queries), ("events", raw.events)):
-        if raw.engine.name == "spark" or ("doc" in table.paths and name == "queries"):
-            continue  # rows are not numbered, or rows of a list have the same time
+        if raw.engine.name == "spark":
+            continue  # rows are not numbered
         known = table.frame.filter(~nw.col("_unreadable"), ~nw.col("user").is_null(), ~nw.col("time").is_null())
         before = nw.col("time").shift(1).over("_file", "user", order_by="_row").alias("time_before")
         back = known.with_columns(before).filter(nw.col("time") < nw.col("time_before"))
@@ -164,3 +165,21 @@ def ambiguous_times(raw: RawLog, changes: list[tuple[int, int]]) -> list[Finding
                 count += raw.engine.fetch(size_of(table.frame.filter(near)))["rows"][0].as_py()
     remedy = "write times in UTC, or with their offset"
     return [Finding("times in the hour that clocks show twice in autumn", "warning", count, (), remedy)]
+
+
+def skipped_times(raw: RawLog, changes: list[tuple[int, int]], zone: str | None) -> list[Finding]:
+    """Times without a zone in an hour that the clocks of the zone never show."""
+    import narwhals as nw
+
+    count = 0
+    for at, by in changes:
+        if by <= 0 or zone is None:
+            continue
+        first = at + seconds_ahead(zone, at // SECOND - 1) * SECOND
+        wall = nw.col("wall_time")
+        within = (wall >= first) & (wall < first + by * SECOND) & (nw.col("time_kind") == "no zone")
+        for table in (raw.queries, raw.events):
+            if table is not None:
+                count += raw.engine.fetch(size_of(table.frame.filter(within)))["rows"][0].as_py()
+    remedy = f"no clock in {zone} shows them; they are read as an hour later: write times in UTC, or with their offset"
+    return [Finding("times in the hour that clocks skip in spring", "error", count, (), remedy)]

@@ -33,6 +33,9 @@ def find_log(source: Any, events: Any) -> tuple[Any, Any, str | None]:
         names = sorted(name for name in os.listdir(path) if not name.startswith((".", "_")))
         parts = {kind: [name for name in names if pattern.match(name)] for kind, pattern in KINDS.items()}
         if not parts["queries"]:
+            if events is None and parts["events"]:
+                there = listed(parts["events"], most=8)
+                raise DataError(path, None, f"holds events ({there}), but no file begins with queries or impressions")
             if events is not None or _all_alike(names):
                 return path, events, columns
             if not names:

@@ -79,6 +79,12 @@ def event_traps(raw: RawLog, zone: str | None, first: int) -> list[Trap]:
     if "doc" in table.paths:
         traps.append(Trap("clicks without a document", click & nw.col("doc").is_null(), ("query_id",)))
     traps += _position_traps("clicks", table, first, click)
+    if "value" in table.paths and "action" in table.paths:
+        bought = ok & nw.col("action").str.to_lowercase().is_in(names_of("conversion", raw.columns.actions))
+        unpriced = bought & nw.col("value").is_null() & ~_wrong_number()
+        traps.append(
+            Trap("conversions without a value", unpriced, ("query_id",), "note", "they add nothing to revenue")
+        )
     if "dwell" in table.paths:
         traps.append(Trap("dwell times below 0", nw.col("dwell") < 0, ("query_id", "dwell")))
     return traps
@@ -93,7 +99,8 @@ def _time_traps(name: str, zone: str | None) -> list[Trap]:
     late = int(clock.time() * 1e6) + AHEAD
     traps = [
         Trap(f"times of {name} that are missing", ok & (kind == "missing"), ("query_id",)),
-        Trap(f"times of {name} that cannot be read", ok & (kind == "unreadable"), ("query_id",)),
+        Trap(f"times of {name} that cannot be read", ok & (kind == "unreadable"), ("query_id", "cell")),
+        Trap(f"numbers of {name} that cannot be read", ok & _wrong_number(), ("query_id", "cell")),
         Trap(
             f"times of {name} before 1995 or in the future",
             ok & ((nw.col("time") < EARLIEST) | (nw.col("time") > late)), shows,
@@ -107,6 +114,12 @@ def _time_traps(name: str, zone: str | None) -> list[Trap]:
     return traps
 
 
+def _wrong_number() -> Any:
+    import narwhals as nw
+
+    return ~nw.col("cell").is_null() & (nw.col("time_kind") != "unreadable")
+
+
 def _position_traps(name: str, table: RawTable, first: int, ok: Any) -> list[Trap]:
     import narwhals as nw
 
@@ -115,7 +128,12 @@ def _position_traps(name: str, table: RawTable, first: int, ok: Any) -> list[Tra
     shows = ("query_id", "doc", "position")
     place = nw.col("position")
     traps = [
-        Trap(f"positions of {name} that are missing", ok & place.is_null(), ("query_id", "doc"), "warning"),
+        Trap(
+            f"positions of {name} that are missing",
+            ok & place.is_null() & ~_wrong_number(),
+            ("query_id", "doc"),
+            "warning",
+        ),
         Trap(f"positions of {name} below 0", ok & (place < 0), shows),
     ]
     if first == 1:

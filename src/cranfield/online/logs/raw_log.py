@@ -24,6 +24,7 @@ SAMPLE = 10_000
 TEXT_ROLES = ("query_id", "session", "text", "arm", "action", "doc")
 NUMBER_ROLES = ("propensity", "value", "dwell")
 WHOLE_ROLES = ("position",)
+TRUTH_ROLES = ("clicked",)
 NUMBERING = ("_file", "_row")
 TEXT_FORMATS = ("json", "csv")
 COLUMN_FORMATS = ("parquet", "duckdb")
@@ -35,8 +36,8 @@ LISTS = ("query_id", "documents", "propensity")
 class RawTable:
     """A table with a column per role; a role that it lacks is null everywhere.
 
-    Its further columns are `time_kind` (how the time is written), `_unreadable`, and, if it is numbered, `_file` and
-    `_row`.
+    Its further columns are `time_kind` (how the time is written), `cell` (a number that cannot be read, with its role),
+    `_unreadable`, and, if it is numbered, `_file`, `_row` and `wall_time` (times without a zone as if they were UTC).
     """
 
     frame: Any
@@ -214,13 +215,34 @@ def _selection(
             selected[role] = sql.items(there)
         elif role in WHOLE_ROLES:
             selected[role] = sql.whole(there)
+        elif role in TRUTH_ROLES:
+            selected[role] = sql.truth(there)
         else:
             selected[role] = sql.text(there) if role in TEXT_ROLES else sql.number(there)
     if "documents" in fields:
         selected[PAGE_SIZE] = sql.length(sql.items(fields["documents"]))
     selected |= {name: sql.text(fields[f"segment {name}"]) for name in segments}
     selected["time_kind"] = sql.time_kind(fields["time"]) if "time" in fields else "'missing'"
+    if options.numbered:
+        selected["wall_time"] = sql.micros(fields["time"]) if "time" in fields else "CAST(NULL AS BIGINT)"
+    selected["cell"] = _wrong_cell(engine, fields, selected, options.numbered)
     return selected | {name: name for name in ("_unreadable", *(NUMBERING if options.numbered else ()))}
+
+
+def _wrong_cell(engine: Engine, fields: Mapping[str, Field], selected: Mapping[str, str], everything: bool) -> str:
+    """The SQL of the first cell of a row that is not the number that it should be, with its role; else null.
+
+    everything: also show times that cannot be read, and look for infinite values in columns of numbers.
+    """
+    sql = engine.dialect
+    cases = []
+    if everything and "time" in fields and fields["time"].kind not in ("whole", "number", "time", "zoned"):
+        cases.append((f"{selected['time_kind']} = 'unreadable'", "time"))
+    for role in (*WHOLE_ROLES, *NUMBER_ROLES, *TRUTH_ROLES):
+        if role in fields and role in selected and (everything or fields[role].kind != "number"):
+            cases.append((sql.wrong_number(fields[role], selected[role]), role))
+    shown = [f"WHEN {wrong} THEN '{role} ' || {sql.text(fields[role])}" for wrong, role in cases if wrong != "FALSE"]
+    return f"CASE {' '.join(shown)} END" if shown else f"CAST(NULL AS {sql.string})"
 
 
 def _found_notes(table: str, raw: RawTable) -> list[str]:

@@ -16,9 +16,13 @@ from cranfield.online.logs.column_map import EVENT_NAMES, QUERY_NAMES, ColumnMap
 from cranfield.online.logs.log import EVENTS, PAGE_SIZE, QUERIES, SHOWN, USER_NUMBER, Log
 from cranfield.online.logs.log_tables import find_log
 from cranfield.online.logs.raw_log import RawLog, RawOptions, RawTable, read_raw
-from cranfield.text import counted, listed
+from cranfield.text import counted, listed, printable
 
 UNITS = TIME_KINDS[:4]
+FIRST_TIME, LAST_TIME = -1_262_304_000_000_000, 3_155_760_000_000_000
+"""1930 and 2070, in microseconds since 1970: the clicks of a query are sorted by a number that holds no other times."""
+WHERE = "cranfield log check shows where"
+"""The way out of errors that count rows."""
 
 
 def read_log(
@@ -47,7 +51,8 @@ def read_log(
     salt: users are hashed with this salt; default: the environment variable CRANFIELD_SALT, or else a new one.
     hashed: False keeps the users as they are.
     texts: False leaves out the texts of queries.
-    skip: leave out rows that cannot be read, and count them in the notes; otherwise they are an error.
+    skip: leave out rows that cannot be read, take numbers that cannot be read as missing, and count both in the notes;
+        otherwise they are an error.
     """
     raw, first = open_raw(source, events, columns, engine, zone, first_position, RawOptions(
         salt=salt, hashed=hashed, texts=texts, skip=skip,
@@ -175,7 +180,11 @@ def _check_table(raw: RawLog, name: str, table: RawTable, zone: str | None, firs
 
     # One scan for all checks, as the table may be read from its file again
     too_low = (nw.col("position") < first).cast(nw.Int64).sum() if "position" in table.paths else nw.len() * 0
-    groups = table.frame.group_by("time_kind", "_unreadable").agg(nw.len().alias("rows"), too_low.alias("too_low"))
+    far = ((nw.col("time") < FIRST_TIME) | (nw.col("time") > LAST_TIME)).cast(nw.Int64).sum()
+    groups = table.frame.group_by("time_kind", "_unreadable").agg(
+        nw.len().alias("rows"), too_low.alias("too_low"), far.alias("far"),
+        nw.col("cell").count().alias("cells"), nw.col("cell").min().alias("cell"),
+    )  # fmt: skip
     counts = raw.engine.fetch(groups).to_pylist()
     rows = {(row["time_kind"], row["_unreadable"]): row["rows"] for row in counts}
     unreadable = sum(count for (_, bad), count in rows.items() if bad)
@@ -193,11 +202,13 @@ def _check_table(raw: RawLog, name: str, table: RawTable, zone: str | None, firs
         notes.append(f"{name}: {counted(kinds['no zone'], 'time')} without a time zone, read as {zone}")
     bad = kinds.get("unreadable", 0) + (kinds.get("missing", 0) if name == "queries" else 0)
     if bad:
-        raise DataError(table.origin, None, f"{counted(bad, 'time')} missing or unreadable")
+        raise DataError(table.origin, None, f"{counted(bad, 'time')} missing or unreadable; {WHERE}")
+    if out := sum(int(row["far"] or 0) for row in counts):
+        raise DataError(table.origin, None, f"{counted(out, 'time')} before 1930 or after 2070; {WHERE}")
     units = [unit for unit in UNITS if kinds.get(unit)]
     if len(units) > 1:
         many = ", ".join(f"{kinds[unit]:,} in {unit}" for unit in units)
-        raise DataError(table.origin, None, f"times are numbers of different units: {many}")
+        raise DataError(table.origin, None, f"times are numbers of different units: {many}; {WHERE}")
     if units:
         notes.append(f"{name}: times are {units[0]} since 1970")
     if below := sum(int(row["too_low"] or 0) for row in counts):
@@ -205,6 +216,12 @@ def _check_table(raw: RawLog, name: str, table: RawTable, zone: str | None, firs
             table.origin, None,
             f"{counted(below, 'position')} below {first}; if the first position is 0: first_position=0",
         )  # fmt: skip
+    if cells := sum(row["cells"] for row in counts):
+        example = min(row["cell"] for row in counts if row["cells"])
+        number = f"{counted(cells, 'number')} cannot be read, such as {printable(example)}"
+        if not skip:
+            raise DataError(table.origin, None, f"{number}; {WHERE}; to take them as missing: skip=")
+        notes.append(f"{name}: {number}: taken as missing")
     return notes
 
 

@@ -154,3 +154,10 @@ def test_power_and_aa(cranfield: Cranfield, table: str, tmp_path: Path) -> None:
         assert cranfield("ab", verb, table, "--metric", "revenue", *words, "--plot", str(figure)).code == 0
         assert figure.exists()
     assert "name it with --unit" in cranfield("ab", "aa", table, "--metric", "revenue").err
+
+
+def test_assign_refuses_a_file_that_is_not_text(cranfield: Cranfield, tmp_path: Path) -> None:
+    (tmp_path / "users.parquet").write_bytes(b"PAR1\x00\x01u1")
+    result = cranfield("ab", "assign", str(tmp_path / "users.parquet"), "--experiment", "x")
+    assert (result.code, result.out) == (1, "")
+    assert "is not text, expected an id per line" in result.err

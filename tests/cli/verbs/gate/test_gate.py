@@ -81,3 +81,18 @@ def test_wrong_files(cranfield: Cranfield, tmp_path: Path) -> None:
     result = cranfield("gate", QRELS, BM25, "-m", "RR", "--against", str(other))
     assert (result.code, "has no scores by RR; it has AP" in result.err) == (2, True)
     assert cranfield("gate", QRELS, BM25, "--baseline", str(tmp_path / "none.run")).code == 1
+
+
+def test_a_run_or_several_runs_instead_of_saved_scores(cranfield: Cranfield, tmp_path: Path) -> None:
+    result = cranfield("gate", QRELS, BM25, "-m", "AP", "--against", DENSE, "--quiet")
+    assert result.code == 1
+    assert "; --against reads scores that --save wrote, --baseline reads a run" in result.err
+    assert "header=" not in result.err
+    both = str(tmp_path / "both.json")
+    cranfield("gate", QRELS, BM25, DENSE, "--at-least", "AP=0", "--save", both)
+    result = cranfield("gate", QRELS, BM25, "-m", "AP", "--against", both)
+    assert (result.code, "scores of 2 runs (bm25, dense), must be one" in result.err) == (2, True)
+
+
+def test_nothing_to_check_names_the_option(cranfield: Cranfield) -> None:
+    assert "on the command line: --at-least MEASURE=LIMIT" in cranfield("gate", QRELS, BM25).err

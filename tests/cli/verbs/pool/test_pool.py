@@ -188,3 +188,17 @@ def test_a_file_of_topics_may_have_ids_with_blanks(cranfield: Cranfield) -> None
     Path("topics.tsv").write_text("a b\twhat is asked\n")
     done = cranfield("pool", "blank.tsv", "--topics", "topics.tsv")
     assert [line.split("\t")[:2] for line in done.out.splitlines()[1:]] == [["a b", "d 1"]]
+
+
+def test_teams_may_be_named_by_the_files_of_runs(cranfield: Cranfield, files: Path) -> None:
+    (files / "first.run").write_text(X)
+    (files / "second.run").write_text(Y)
+    (files / "teams.txt").write_text("first.run A\nsecond B\n")  # the runs are called x and y
+    result = cranfield(
+        "pool", "contributions", "qrels.txt", "first.run", "second.run", "--teams", "teams.txt", "-f", "csv"
+    )
+    assert result.code == 0
+    # a, b, c, e and f of x; d, a and f of y (g is not judged); b, c and e only of x, d only of y
+    head, *rows = (line.split(",") for line in result.out.splitlines())
+    found = {row[head.index("team")]: [int(row[head.index(name)]) for name in ("judged", "unique")] for row in rows}
+    assert found == {"A": [5, 3], "B": [3, 1]}

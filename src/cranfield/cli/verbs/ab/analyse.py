@@ -59,7 +59,7 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
     )
     day: str | None = option("--day COLUMN", "The column of the day: also show the effects by days since exposure.")
     sequential: str = option(
-        "--sequential DESIGN", "{names}.", default="once", names="online.experiments.ab_analysis:SEQUENTIAL"
+        "--sequential DESIGN", "{names}.", default="once", names="online.experiments.analysis_settings:SEQUENTIAL"
     )
     looks: str = option(
         "--looks LOOKS",
@@ -75,7 +75,7 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         "--method NAME",
         "{names}: formulas, or resampling.",
         default="analytic",
-        names="online.experiments.ab_analysis:METHODS",
+        names="online.experiments.analysis_settings:METHODS",
         group=MORE,
     )
     resamples: int | None = option(
@@ -182,13 +182,16 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
 
     def of_log(self, engine: Engine) -> Analysis:
         """The analysis of a log."""
+        from secrets import token_hex
+
         from cranfield.cli.measure_names import measure_names
         from cranfield.online.experiments.log_analysis import analyse_log
         from cranfield.online.logs import read_log
 
         if self.day not in (None, "day"):
             raise UsageError(f"--day {self.day}: a log has its own days; write --day day")
-        log = read_log(self.table, engine=engine, **self.values("events", "columns", "zone"))
+        salt = token_hex(16)  # users do not leave the engine
+        log = read_log(self.table, engine=engine, salt=salt, **self.values("events", "columns", "zone"))
         return analyse_log(
             log, measure_names(self.measures or []), by_day=self.day is not None, timezone=self.timezone or "UTC",
             **self.settings(),

@@ -63,7 +63,10 @@ cut -f1 users.tsv | cranfield ab assign - --experiment ui-3 --layer page --slot 
         if len(slot) != 2:
             raise UsageError(f"--slot {self.slot}: expected two numbers, such as 0,0.3")
         experiment = Experiment(self.experiment or "", chosen, self.exposure, self.layer, (slot[0], slot[1]), self.salt)
-        text = read_bytes(self.ids).decode("utf-8", "surrogateescape")
+        data = bytes(read_bytes(self.ids))
+        if b"\0" in data:
+            raise DataError(self.ids, None, "is not text, expected an id per line")
+        text = data.decode("utf-8", "surrogateescape")
         users = [line for line in text.splitlines() if line.strip()]
         if not users:
             raise DataError("standard input" if self.ids == "-" else self.ids, None, "no ids, expected one per line")

@@ -9,7 +9,8 @@ from cranfield.cli import options
 from cranfield.cli.declare import MORE, RESULT, flag, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Printing
-from cranfield.errors import UsageError
+from cranfield.errors import DataError, UsageError
+from cranfield.text import listed
 
 if TYPE_CHECKING:
     from cranfield.measures import Measure
@@ -55,7 +56,9 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
     )  # fmt: skip
     test: str = options.significance_test("t", "The test of the rule non-inferior: {names}.", GATE_TESTS)
     alpha: float | None = options.alpha()
-    at_least: list[str] | None = option("--at-least MEASURE=LIMIT", "The lowest mean that passes. May be repeated.")
+    at_least: list[str] | None = option(
+        "--at-least MEASURE=LIMIT", "The lowest mean that passes. May be repeated.", solves="at_least="
+    )
     at_most: list[str] | None = option(
         "--at-most MEASURE=LIMIT", "The highest mean that passes. May be repeated.", group=MORE
     )
@@ -112,13 +115,28 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
             print(result.to_annotations())
         return 0 if result.passed else 1
 
+    @staticmethod
+    def _saved(path: str) -> Scores:
+        """The scores of one run, as --save writes them."""
+        from cranfield.scores.scores import Scores
+
+        try:
+            saved = Scores.read(path)
+        except DataError as error:
+            what = error.what.partition("; use header=")[0]
+            hint = "--against reads scores that --save wrote, --baseline reads a run"
+            raise DataError(error.path, error.line, f"{what}; {hint}") from None
+        if len(saved.runs) != 1:
+            names = listed(saved.runs)
+            raise UsageError(f"{path}: scores of {len(saved.runs)} runs ({names}), must be one; save those of one run")
+        return saved
+
     def read_baseline(self, wanted: Sequence[Measure]) -> Scores | None:
         """The scores of the baseline; None without one."""
         from cranfield.evaluation.evaluator import evaluate
-        from cranfield.scores.scores import Scores
 
         if self.against:
-            saved = Scores.read(self.against)
+            saved = self._saved(self.against)
             lost = [name for name in map(str, wanted) if name not in saved]
             if lost:
                 have = ", ".join(saved.measures)

@@ -62,9 +62,8 @@ cranfield interleave power log.jsonl --delta 0.01,0.02
 
         ties, effect = self.ties, self.design_effect
         if self.log is not None:
-            seen = _pair_of(self.log, self.clicks)
-            ties = seen[0] if ties is None else ties
-            effect = seen[1] if effect is None else effect
+            share, larger = _pair_of(self.log, self.clicks, ties)
+            ties, effect = share, larger if effect is None else effect
         result = interleaving_power(
             self.deltas, ties=ties or 0.0, design_effect=effect or 1.0, **self.values("alpha", "power", "impressions")
         )
@@ -77,14 +76,16 @@ cranfield interleave power log.jsonl --delta 0.01,0.02
             describe_interleaving_power(curve, wanted=self.power, subtitle=result.notes[0]).save(self.plot)
 
 
-def _pair_of(log: str, clicks: str | None) -> tuple[float, float]:
-    """The share of ties, and the design effect, of a log; of several pairs, the mean and the largest."""
+def _pair_of(log: str, clicks: str | None, ties: float | None) -> tuple[float, float]:
+    """The share of ties, unless it is given, and the design effect of a log; of several pairs, mean and largest."""
     import numpy as np
 
     from cranfield.online.interleaving.attribution_log import count_logged
 
     counts = count_logged(log, clicks)
-    ties = float((counts.totals[:, 1] / counts.totals.sum(axis=1)).mean())
+    ties = float((counts.totals[:, 1] / counts.totals.sum(axis=1)).mean()) if ties is None else ties
+    if ties == 1:
+        raise UsageError(f"{log}: all impressions are ties; give the share of ties that you expect: --ties")
     effects = [effect for effect in (one.design_effect() for one in counts.by_user) if not np.isnan(effect)]
     return ties, max([1.0, *effects])
 
