@@ -37,9 +37,11 @@ class ReadsLog(OnEngine):
 
     def read_log(self, path: str) -> Log:
         """The log."""
+        from cranfield.online.engines.engine import without_skip
         from cranfield.online.logs.read_log import read_log
 
-        return read_log(path, events=self.events, columns=self.columns, engine=self.open_engine(), zone=self.zone)
+        with without_skip():
+            return read_log(path, events=self.events, columns=self.columns, engine=self.open_engine(), zone=self.zone)
 
     def topic_texts(self) -> dict[str, str] | None:
         """{topic: text}, if there is a file of topics."""

@@ -68,7 +68,10 @@ def fit_clicks(
     part = None if held_out is None else {"share": float(held_out), "seed": int(seed), "by": split}
     data = counted_clicks(source, kind, settings, part, **reading)
     if not data.impressions:
-        raise UsageError(f"{kind.name}: there are no impressions to fit the model to")
+        why = [note for note in data.notes if note.endswith("left out")]
+        raise UsageError(
+            f"{kind.name}: there are no impressions to fit the model to" + "".join(f"; {note}" for note in why)
+        )
     fit = kind.fit(data, settings)
     shown, clicked = data.pair_counts()
     notes = _notes(kind, data, shown, clicked, fit, settings)

@@ -10,6 +10,7 @@ from typing import Any
 from cranfield import check
 from cranfield.errors import DataError, UsageError
 from cranfield.online.engines import Engine, open_engine
+from cranfield.online.engines.engine import without_skip
 from cranfield.online.logs.log import Log
 from cranfield.online.logs.log_tables import find_log
 from cranfield.online.logs.read_log import read_log
@@ -122,9 +123,11 @@ def _read(
             rows = _of_table(frame, engine, origin, known, given)
             return rows if first_position != 0 else _counted_from_1(rows)
     # Users stay as they are, because only queries, documents and clicks are counted.
-    log = read_log(
-        source, events=events, columns=columns, engine=engine, zone=zone, first_position=first_position, hashed=False
-    )
+    with without_skip():
+        log = read_log(
+            source, events=events, columns=columns, engine=engine, zone=zone, first_position=first_position,
+            hashed=False,
+        )  # fmt: skip
     return _of_log(log)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -175,7 +176,7 @@ def without_skip() -> Iterator[None]:
     try:
         yield
     except DataError as error:
-        what = error.what.removesuffix(SKIP)
+        what = re.sub(r"; to [^;]*: skip=$", "", error.what)
         raise (error if what == error.what else DataError(error.path, error.line, f"{what}; correct it")) from None
 
 

@@ -97,3 +97,16 @@ def test_wrong_settings_of_the_demo_are_errors(
     done = cranfield("log", "demo", str(tmp_path / "log"), *words)
     assert done.code == 2
     assert message in done.err
+
+
+@pytest.mark.parametrize("words", [("log", "sessions"), ("ab", "analyse", "-m", "CTR"), ("clicks", "fit")])
+def test_verbs_name_numbers_that_cannot_be_read_and_their_own_way_out(
+    cranfield: Cranfield, tmp_path: Path, words: tuple[str, ...]
+) -> None:
+    (tmp_path / "impressions.csv").write_text("query_id,user,time,text,doc,position\nq1,u1,1772452800,t,a,first\n")
+    (tmp_path / "clicks.csv").write_text("query_id,user,time,doc,position\nq1,u1,1772452805,a,1\n")
+    result = cranfield(*words[:2], str(tmp_path), *words[2:])
+    assert result.code == 1
+    assert "1 number cannot be read, such as position first; cranfield log check shows where" in result.err
+    assert ("--skip-bad" in result.err) == (words[0] == "log")
+    assert words[0] == "log" or "skip=" not in result.err

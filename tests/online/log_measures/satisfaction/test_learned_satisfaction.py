@@ -154,3 +154,24 @@ def test_wrong_labels_are_refused(rows: Rows, log: Any, tmp_path: Path) -> None:
         learn_satisfaction(log, str(path))
     with pytest.raises(UsageError, match="folds == 1, must be 2 or more"):
         learn_satisfaction(log, labels, folds=1)
+
+
+@pytest.mark.parametrize("lines", ["", "q1,\nq2,\n"])
+def test_a_file_without_labels_is_refused(log: Any, tmp_path: Path, lines: str) -> None:
+    path = tmp_path / "labels.csv"
+    path.write_text(f"query_id,label\n{lines}")
+    with pytest.raises(UsageError, match="0 labelled queries, at least 30 are needed"):
+        learn_satisfaction(log, str(path))
+
+
+def test_ids_of_labels_keep_their_leading_zeros(rows: Rows, tmp_path: Path) -> None:
+    digits = {query["query_id"]: query["query_id"].removeprefix("q") for query in rows.queries}  # q00012 is 00012
+    parts = [
+        [{**row, "query_id": digits.get(row["query_id"])} for row in part]
+        for part in (rows.queries, rows.shown, rows.events)
+    ]
+    path = tmp_path / "labels.csv"
+    labels = made_labels(rows)
+    path.write_text("query_id,label\n" + "".join(f"{digits[query]},{label}\n" for query, label in labels.items()))
+    found = learn_satisfaction(log_of(Rows(*parts), open_engine("duckdb")), str(path))
+    assert found.queries == len(labels)

@@ -185,13 +185,15 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         from secrets import token_hex
 
         from cranfield.cli.measure_names import measure_names
+        from cranfield.online.engines.engine import without_skip
         from cranfield.online.experiments.log_analysis import analyse_log
         from cranfield.online.logs import read_log
 
         if self.day not in (None, "day"):
             raise UsageError(f"--day {self.day}: a log has its own days; write --day day")
         salt = token_hex(16)  # users do not leave the engine
-        log = read_log(self.table, engine=engine, salt=salt, **self.values("events", "columns", "zone"))
+        with without_skip():
+            log = read_log(self.table, engine=engine, salt=salt, **self.values("events", "columns", "zone"))
         return analyse_log(
             log, measure_names(self.measures or []), by_day=self.day is not None, timezone=self.timezone or "UTC",
             **self.settings(),

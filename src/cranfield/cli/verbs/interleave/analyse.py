@@ -77,10 +77,11 @@ cranfield interleave analyse lists.jsonl --traffic logs/
             from cranfield.online.interleaving.attribution_log import count_logged
 
             return count_logged(self.log, self.clicks)
+        from cranfield.online.engines.engine import without_skip
         from cranfield.online.interleaving.engine_counts import count_on_engine
         from cranfield.online.logs import read_log
 
-        with self.open_engine() as engine:
+        with without_skip(), self.open_engine() as engine:
             clicks = self.clicks if self.traffic is None else read_log(self.traffic, engine=engine)
             return count_on_engine(engine, self.log, clicks)
 

@@ -199,7 +199,7 @@ def _labelled(log: Log, labels: Any, sessions: str, silence: float, seed: int) -
     rows = LogRows(log, (LearnedSatisfaction(),), (), sessions, silence)
     known = _label_frame(log, labels)
     count = log.engine.fetch(known.select(nw.len().alias("n"), nw.col("query_id").n_unique().alias("different")))
-    total, different = count.to_pylist()[0].values()
+    total, different = (int(number or 0) for number in count.to_pylist()[0].values())
     if total != different:
         raise UsageError(f"{counted(total - different, 'label')} of queries that already have one; give one per query")
     known = log.engine.keep(known)
@@ -230,7 +230,7 @@ def _label_frame(log: Log, labels: Any) -> Any:
             labels = pyarrow.table(
                 {"query_id": [str(key) for key in labels], "label": [str(v) for v in labels.values()]}
             )
-        frame = log.engine.read(labels)
+        frame = log.engine.read(labels, text=("query_id",))  # the query 0012 is not the number 12
         names = frame.collect_schema().names()
         for name in ("query_id", "label"):
             if name not in names:
