@@ -12,6 +12,7 @@ from cranfield.online.experiments.ab_analysis import analyse
 from cranfield.online.experiments.ab_record import Analysis
 from cranfield.online.experiments.experiment_metrics import Metric
 from cranfield.online.experiments.novelty_effects import novelty_effects
+from cranfield.online.log_measures.local_time import check_timezone
 from cranfield.online.log_measures.log_rows import NONE, LogRows, sum_names
 from cranfield.online.log_measures.measured_log import without_evidence
 from cranfield.online.log_measures.odd_rows import odd_rows
@@ -48,6 +49,7 @@ def analyse_log(
     for name in ("arm", "unit", "day", "engine", "covariates", "caps"):
         if name in options:
             raise UsageError(f"analyse_log: {name} is for tables; a log names its users, arms and days itself")
+    check_timezone(timezone)
     chosen = parse_online_many([measures] if isinstance(measures, str) else measures)
     metrics = [Metric("ratio", *sum_names(measure), name=str(measure)) for measure in chosen]
     groups = tuple(dict.fromkeys(segments))
