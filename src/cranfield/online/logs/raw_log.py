@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from cranfield.collection.column_names import column_key
@@ -26,6 +26,8 @@ NUMBER_ROLES = ("propensity", "value", "dwell")
 WHOLE_ROLES = ("position",)
 TRUTH_ROLES = ("clicked",)
 NUMBERING = ("_file", "_row")
+TIME_CELL = "_time_cell"
+"""The time as it is written, from which `time_kind` follows."""
 TEXT_FORMATS = ("json", "csv")
 COLUMN_FORMATS = ("parquet", "duckdb")
 """Formats of which single columns are quick to read again: a copy of a large log would cost more."""
@@ -164,12 +166,21 @@ def _read_table(
     if not scanned:
         selection.pop(USER_NUMBER, None)  # quick to compute, and another column to keep
     kept = engine.select(frame, {name: sql for name, sql in selection.items() if name not in nothing})
+    kept = _with_time_kind(engine, kept, fields.get("time"))
     if not scanned:
         kept = engine.keep(kept)
     kept = engine.select(kept, nothing, add=True) if nothing else kept
     if "documents" in fields and lists is None:
         lists = kept.filter(~nw.col("_unreadable")).select(*LISTS)
     return RawTable(kept, paths, origin, lists, tuple(guessed), ubi)
+
+
+def _with_time_kind(engine: Engine, rows: Any, time: Field | None) -> Any:
+    """Rows with how their time is written, from the time that was read."""
+    if time is None:
+        return engine.select(rows, {"time_kind": "'missing'"}, add=True)
+    kind = engine.dialect.time_kind(replace(time, sql=engine.quote(TIME_CELL)), engine.quote("time"))
+    return engine.select(rows, {"time_kind": kind}, add=True).drop(TIME_CELL)
 
 
 def _find(engine: Engine, frame: Any, types: Mapping[str, str], candidates: Sequence[str]) -> tuple[str, Field] | None:
@@ -222,7 +233,8 @@ def _selection(
     if "documents" in fields:
         selected[PAGE_SIZE] = sql.length(sql.items(fields["documents"]))
     selected |= {name: sql.text(fields[f"segment {name}"]) for name in segments}
-    selected["time_kind"] = sql.time_kind(fields["time"]) if "time" in fields else "'missing'"
+    if "time" in fields:
+        selected[TIME_CELL] = fields["time"].sql
     if options.numbered:
         selected["wall_time"] = sql.micros(fields["time"]) if "time" in fields else "CAST(NULL AS BIGINT)"
     selected["cell"] = _wrong_cell(engine, fields, selected, options.numbered)
@@ -237,7 +249,7 @@ def _wrong_cell(engine: Engine, fields: Mapping[str, Field], selected: Mapping[s
     sql = engine.dialect
     cases = []
     if everything and "time" in fields and fields["time"].kind not in ("whole", "number", "time", "zoned"):
-        cases.append((f"{selected['time_kind']} = 'unreadable'", "time"))
+        cases.append((f"{sql.time_kind(fields['time'], selected['time'])} = 'unreadable'", "time"))
     for role in (*WHOLE_ROLES, *NUMBER_ROLES, *TRUTH_ROLES):
         if role in fields and role in selected and (everything or fields[role].kind != "number"):
             cases.append((sql.wrong_number(fields[role], selected[role]), role))
