@@ -149,13 +149,15 @@ inline std::unique_ptr<Judged> numbered_documents(const Table& table, const std:
     std::vector<std::vector<Id>> lists(table.lists());
     for (std::size_t l = 0; l < table.lists(); ++l) {
         for (const Id& id : found[l].ids) lists[l].push_back(Id::make(id.offset() + judged->arena.size(), id.length()));
-        judged->grade.insert(judged->grade.end(), found[l].grades.begin(), found[l].grades.end());
+        for (const double grade : found[l].grades) judged->grade.push_back(grade);
         judged->arena.insert(judged->arena.end(), found[l].arena.begin(), found[l].arena.end());
         judged->start.push_back(static_cast<std::int64_t>(judged->grade.size()));
     }
     judged->index = JudgedIndex(judged->arena.data());  // the arena is complete: it stays where it is
-    for (std::size_t l = 0; l < table.lists(); ++l)
-        judged->index.add_topic(table.topics[static_cast<std::size_t>(table.list_topic[l])], lists[l]);
+    for (std::size_t l = 0; l < table.lists(); ++l) {
+        judged->index.begin_topic(table.topics[static_cast<std::size_t>(table.list_topic[l])], lists[l].size());
+        for (const Id id : lists[l]) judged->index.add(id);
+    }
     return judged;
 }
 

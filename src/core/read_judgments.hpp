@@ -1,10 +1,13 @@
-// Reads one large file of judgments window by window: only the table stays in memory, never the file.
+// Reads judgments window by window, from a large file or from blocks: only the table stays in memory, never the file.
 #pragma once
 
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <optional>
+#include <deque>
+#include <limits>
+#include <mutex>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -14,71 +17,107 @@
 
 namespace cranfield {
 
-// For files without faults, whose topics are together. Gives up on others, which `read_table` reads with all details.
+// Has the result of `read_table` for one source and at most one fault.
 class JudgmentReader {
 public:
     JudgmentReader(const ReadOptions& options, OnDuplicate rule, bool labels_count, std::size_t window)
         : options_(options), rule_(rule), labels_count_(labels_count), window_(window) {
         builder_.name("");
+        builder_.table.value.be_coded();
     }
 
-    // The table; nothing if the file is unusual, or if it cannot be read.
-    std::optional<Table> read(Feed& feed) {
-        bool header_wanted = false;
-        Lines lines;
-        for (bool last = false; !last;) {
-            Piece piece;
-            if (!feed.next(window_, piece)) return std::nullopt;
-            last = piece.last;
-            lines.window.assign(1, piece);
-            read_window(lines, options_, header_wanted);
-            if (lines.stopped) return std::nullopt;
-            if (piece.offset == 0) expect(feed.size(), piece.bytes.size(), lines.chunks);
-            if (!add(lines.chunks, piece.base())) return std::nullopt;
-            feed.done(piece);
-        }
-        lines = {};
+    std::vector<Fault> faults;  // the first fault of the file, if any
+    std::size_t line = 0;       // of that fault
+
+    // False if a watch stopped it, or if the source cannot be read.
+    bool read(Feed& feed) {
+        if (!read_lines(feed)) return false;
         feed.close();
-        if (!settle()) return std::nullopt;
-        return builder_.finish();
+        if (scattered_) group();
+        stretches_.shrink_to_fit();
+        const Repeated repeated = settle();
+        if (repeated.list != kNone) return report(feed, repeated);
+        if (!faults.empty()) line = line_in(feed, faults[0].offset);
+        return faults.empty() || line > 0;
     }
+    Table table() { return builder_.finish(); }
 
 private:
-    // Where the entries of a chunk go.
-    struct Place {
-        std::size_t entries = 0, bytes = 0;
-        std::vector<std::int32_t> labels;
+    static constexpr std::size_t kNone = ~std::size_t{0};
+
+    // Consecutive lines of the same topic.
+    struct Stretch {
+        std::int32_t list;
+        std::uint32_t lines;
     };
 
-    // Makes room for the whole file, as far as its first window tells; memory costs nothing until it is written.
-    void expect(std::size_t all, std::size_t read, const std::vector<Chunk>& chunks) {
-        if (all <= read || read == 0) return;
+    // Where the entries of a chunk go, and what their numbers are.
+    struct Place {
+        std::size_t entries = 0, bytes = 0;
+        std::vector<std::int32_t> labels;  // in the table
+        Levels levels;
+        LongColumn<std::uint8_t> codes;    // of the levels; not used once the table has none
+        std::vector<std::uint8_t> code_in_table;
+    };
+
+    // The first document of a list that appears again: two of its entries.
+    struct Repeated {
+        std::size_t list = kNone, first = 0, again = 0;
+    };
+
+    // Adds the lines of all windows, up to the first line that cannot be read.
+    bool read_lines(Feed& feed) {
+        bool header_wanted = false, failed = false;
+        Lines lines;
+        Piece next;
+        if (!feed.next(window_, next)) return false;
+        const double share = feed.length() > 0 ? static_cast<double>(feed.position()) / static_cast<double>(feed.length()) : 1.0;
+        for (bool last = false; !last && faults.empty();) {
+            const Piece piece = next;
+            last = piece.last;
+            lines.window.assign(1, piece);
+            read_window(lines, options_, header_wanted, [&] { failed = !last && !feed.next(window_, next); });
+            if (failed || lines.stopped) return false;
+            if (piece.offset == 0 && !last) expect(lines.chunks, share);
+            add(lines.chunks, piece.base());
+            feed.done(piece);
+        }
+        return true;
+    }
+
+    // Makes room for the whole file, of which this is the first window; memory costs nothing until it is written.
+    void expect(const std::vector<Chunk>& chunks, double share) {
         std::size_t entries = 0, bytes = 0;
         for (const Chunk& chunk : chunks) {
             entries += chunk.entries.size();
             for (const Entry& entry : chunk.entries) bytes += entry.doc.length();
         }
-        const double times = 1.2 * static_cast<double>(all) / static_cast<double>(read);
+        const double times = 1.2 / std::max(share, 1e-3);
         Table& table = builder_.table;
-        const auto likely = static_cast<std::size_t>(static_cast<double>(entries) * times);
+        likely_ = static_cast<std::size_t>(static_cast<double>(entries) * times);
         table.arena.reserve(static_cast<std::size_t>(static_cast<double>(bytes) * times));
-        table.doc.reserve(likely), table.value.reserve(likely);
-        if (options_.layout.rank >= 0) table.rank.reserve(likely);
+        table.doc.reserve(likely_), table.value.reserve(likely_);
+        if (options_.layout.rank >= 0) table.rank.reserve(likely_);
     }
 
-    // Adds the entries of a window. False if there is a fault, or if a topic comes again after another one.
-    bool add(const std::vector<Chunk>& chunks, const char* base) {
+    // Adds the entries of a window, up to the first fault.
+    void add(const std::vector<Chunk>& chunks, const char* base) {
         Table& table = builder_.table;
-        std::vector<Place> places(chunks.size() + 1);
+        std::size_t used = 0;  // chunks
+        while (used < chunks.size() && faults.empty()) {
+            if (!chunks[used].faults.empty()) faults.assign(1, chunks[used].faults[0]);
+            ++used;
+        }
+        std::vector<Place> places(used + 1);
         places[0].entries = table.doc.size(), places[0].bytes = table.arena.size();
-        parallel_for(chunks.size(), options_.threads, {}, [&](std::size_t c, unsigned) {
-            for (const Entry& entry : chunks[c].entries) places[c + 1].bytes += entry.doc.length();
+        parallel_for(used, options_.threads, {}, [&](std::size_t c, unsigned) {
+            places[c + 1].bytes = id_bytes(chunks[c], base);
+            if (table.value.coded()) find_levels(chunks[c], places[c]);
         });
-        for (std::size_t c = 0; c < chunks.size(); ++c) {
-            if (!chunks[c].faults.empty()) return false;
-            for (const Block& block : chunks[c].blocks)
-                if (!add(block)) return false;
+        for (std::size_t c = 0; c < used; ++c) {
+            for (const Block& block : chunks[c].blocks) add(block);
             for (const std::string_view label : chunks[c].labels) places[c].labels.push_back(builder_.label(label));
+            add_levels(chunks[c], places[c]);
             places[c + 1].entries = places[c].entries + chunks[c].entries.size();
             places[c + 1].bytes += places[c].bytes;
         }
@@ -91,77 +130,236 @@ private:
             if (table.label.empty()) table.label.assign(before, 0);
             table.label.resize(entries);
         }
-        parallel_for(chunks.size(), options_.threads, {}, [&](std::size_t c, unsigned) {
-            fill(chunks[c], base, places[c], labels);
-        });
-        return true;
+        parallel_for(used, options_.threads, {}, [&](std::size_t c, unsigned) { fill(chunks[c], base, places[c], labels); });
     }
 
-    bool add(const Block& block) {
-        if (sizes_.empty() || !same_text(builder_.table.topics.back(), block.topic)) {
-            const auto number = static_cast<std::size_t>(builder_.topic(block.topic));
-            if (number < sizes_.size()) return false;
-            sizes_.push_back(0);
+    void add(const Block& block) {
+        const std::vector<std::string>& topics = builder_.table.topics;
+        if (stretches_.empty() || !same_text(topics[static_cast<std::size_t>(stretches_.back().list)], block.topic)) {
+            const std::int32_t list = builder_.topic(block.topic);
+            scattered_ |= static_cast<std::size_t>(list) < sizes_.size();
+            sizes_.resize(topics.size(), 0);
+            stretches_.push_back({list, 0});
         }
-        sizes_.back() += block.count;
-        return true;
+        const std::int32_t list = stretches_.back().list;
+        if (stretches_.back().lines > std::numeric_limits<std::uint32_t>::max() - block.count) stretches_.push_back({list, 0});
+        stretches_.back().lines += block.count;
+        sizes_[static_cast<std::size_t>(list)] += block.count;
+    }
+
+    // Whether an entry uses the id of the entry before it: the lines of a document for several intents often follow one another.
+    static bool shares_id(const Chunk& chunk, const char* base, std::size_t entry) {
+        return entry > 0 && chunk.labels.size() > 1 && same_text(chunk.entries[entry - 1].doc.in(base), chunk.entries[entry].doc.in(base));
+    }
+    static std::size_t id_bytes(const Chunk& chunk, const char* base) {
+        std::size_t bytes = 0;
+        for (std::size_t i = 0; i < chunk.entries.size(); ++i)
+            if (!shares_id(chunk, base, i)) bytes += chunk.entries[i].doc.length();
+        return bytes;
+    }
+
+    static void find_levels(const Chunk& chunk, Place& place) {
+        place.codes.resize(chunk.entries.size());
+        for (std::size_t i = 0; i < chunk.entries.size(); ++i) {
+            const int level = place.levels.place(chunk.entries[i].key);
+            if (level < 0) {
+                place.codes = {};
+                return;
+            }
+            place.codes[i] = static_cast<std::uint8_t>(level);
+        }
+    }
+
+    // Finds the codes of a chunk's levels in the table, which has none any more if there are too many.
+    void add_levels(const Chunk& chunk, Place& place) {
+        NumberColumn& values = builder_.table.value;
+        if (!values.coded()) return;
+        bool fits = place.codes.size() == chunk.entries.size();
+        for (std::size_t level = 0; fits && level < place.levels.numbers().size(); ++level) {
+            const int code = values.code(place.levels.numbers()[level]);
+            fits = code >= 0;
+            place.code_in_table.push_back(static_cast<std::uint8_t>(code));
+        }
+        if (!fits) values.be_plain(likely_);
     }
 
     void fill(const Chunk& chunk, const char* base, const Place& place, bool labels) {
         Table& table = builder_.table;
         std::size_t at = place.entries, byte = place.bytes;
         for (std::size_t i = 0; i < chunk.entries.size(); ++i, ++at) {
-            const std::string_view id = chunk.entries[i].doc.in(base);
-            std::memcpy(table.arena.data() + byte, id.data(), id.size());
-            table.doc[at] = Id::make(byte, id.size());
-            byte += id.size();
-            table.value[at] = chunk.entries[i].key;
+            if (shares_id(chunk, base, i)) {
+                table.doc[at] = table.doc[at - 1];
+            } else {
+                const std::string_view id = chunk.entries[i].doc.in(base);
+                std::memcpy(table.arena.data() + byte, id.data(), id.size());
+                table.doc[at] = Id::make(byte, id.size());
+                byte += id.size();
+            }
+            if (table.value.coded())
+                table.value.codes()[at] = place.code_in_table[place.codes[i]];
+            else
+                table.value.set(at, chunk.entries[i].key);
             if (options_.layout.rank >= 0) table.rank[at] = chunk.ranks[i];
             if (labels) table.label[at] = place.labels[static_cast<std::size_t>(chunk.label[i])];
         }
     }
 
-    // Ends the lists, without duplicates. False if duplicates are errors and there are some.
-    bool settle() {
+    // Brings the entries of each list together, in file order.
+    void group() {
         Table& table = builder_.table;
-        std::vector<Settled> lists(sizes_.size());
-        for (std::size_t l = 1; l < lists.size(); ++l) lists[l].first = lists[l - 1].first + sizes_[l - 1];
-        struct Scratch {
-            std::vector<Kept> entries;
-            IdTable seen;
+        const auto by_list = [&](auto& column) {
+            if (column.empty()) return;
+            std::vector<std::size_t> next(sizes_.size(), 0);
+            for (std::size_t l = 1; l < next.size(); ++l) next[l] = next[l - 1] + sizes_[l - 1];
+            std::remove_reference_t<decltype(column)> grouped;
+            grouped.resize(column.size());
+            std::size_t from = 0;
+            for (const auto [list, lines] : stretches_) {
+                std::size_t& to = next[static_cast<std::size_t>(list)];
+                for (std::size_t end = from + lines; from < end; ++from, ++to) grouped[to] = column[from];
+            }
+            column = std::move(grouped);
         };
-        std::vector<Scratch> scratch(std::max(1u, options_.threads));
-        std::atomic<bool> repeated{false};
+        by_list(table.doc), by_list(table.rank), by_list(table.label);
+        table.value.in_use(by_list);
+        if (rule_ != OnDuplicate::error) stretches_.clear();  // else they say where a line is
+        LongColumn<char> arena;  // so that what is looked up together is in the same place
+        arena.reserve(table.arena.size());
+        Id last{0};
+        for (Id& id : table.doc) {
+            if (arena.empty() || id.packed != last.packed) {
+                const std::string_view text = id.in(table.arena.data());
+                arena.insert(arena.end(), text.begin(), text.end());
+            }
+            last = std::exchange(id, Id::make(arena.size() - id.length(), id.length()));
+        }
+        table.arena = std::move(arena);
+    }
+
+    // Ends the lists, without duplicates. If they are errors, returns the first one of the file.
+    Repeated settle() {
+        Table& table = builder_.table;
+        std::vector<KeptRows> lists(sizes_.size());
+        for (std::size_t l = 1; l < lists.size(); ++l) lists[l].first = lists[l - 1].first + sizes_[l - 1];
+        std::vector<std::vector<std::uint32_t>> slots(std::max(1u, options_.threads));
+        std::vector<Repeated> repeated;
+        std::mutex mutex;
         parallel_for(lists.size(), options_.threads, {}, [&](std::size_t l, unsigned thread) {
-            auto& [entries, seen] = scratch[thread];
-            entries.clear();
-            for (std::size_t at = lists[l].first; at < lists[l].first + sizes_[l]; ++at)
-                entries.push_back({table.id(at), table.value[at], table.rank.empty() ? 0.0 : table.rank[at],
-                                   table.label.empty() ? 0 : table.label[at], at});
-            settle_duplicates(entries, rule_, labels_count_, seen, lists[l].repeats, lists[l].dropped);
-            lists[l].kept = entries.size();
-            if (!lists[l].repeats.empty()) repeated = true;
-            if (lists[l].dropped > 0) keep(lists[l].first, entries);
+            const Repeated found = settle(l, lists[l], slots[thread]);
+            if (found.list == kNone) return;
+            const std::lock_guard lock(mutex);
+            repeated.push_back(found);
         });
-        if (repeated) return false;
+        if (!repeated.empty()) return first_of(repeated, lists);
         for (std::size_t l = 0; l < lists.size(); ++l) {
-            table.dropped += lists[l].dropped;
+            table.dropped += sizes_[l] - lists[l].kept;
             builder_.end_list(0, static_cast<std::int32_t>(l), lists[l].kept);
         }
         if (table.dropped > 0) close_gaps(table, lists);
+        return {};
+    }
+
+    // Moves the entries that are kept to the beginning of their list.
+    Repeated settle(std::size_t list, KeptRows& rows, std::vector<std::uint32_t>& slots) {
+        Table& table = builder_.table;
+        slots.assign(PackedNumbers::slots_for(sizes_[list]), 0);
+        PackedNumbers seen(slots.data(), sizes_[list]);
+        std::string_view last;
+        std::uint64_t last_hash = hash_id(last);
+        const auto label_of = [&](std::size_t row) { return labels_count_ && !table.label.empty() ? table.label[row] : 0; };
+        for (std::size_t row = rows.first; row < rows.first + sizes_[list]; ++row) {
+            const std::string_view id = table.id(row);
+            const std::int32_t label = label_of(row);
+            if (!same_text(id, last)) last_hash = hash_id(last = id);
+            const std::uint64_t hash = last_hash ^ (static_cast<std::uint64_t>(label) * 0x9e3779b97f4a7c15ULL);
+            const std::int32_t earlier = seen.find_or_add(hash, static_cast<std::int32_t>(rows.kept), [&](std::int32_t other) {
+                const std::size_t that = rows.first + static_cast<std::size_t>(other);
+                return label_of(that) == label && same_text(table.id(that), id);
+            });
+            if (earlier < 0) {
+                copy(row, rows.first + rows.kept++);
+                continue;
+            }
+            const std::size_t first = rows.first + static_cast<std::size_t>(earlier);
+            if (rule_ == OnDuplicate::error) return {list, first, row};
+            if (rule_ == OnDuplicate::max && table.value[row] > table.value[first]) {
+                table.value.copy(row, first);
+                if (!table.rank.empty()) table.rank[first] = table.rank[row];
+            }
+        }
+        return {};
+    }
+
+    void copy(std::size_t from, std::size_t to) {
+        if (from == to) return;
+        Table& table = builder_.table;
+        table.doc[to] = table.doc[from];
+        table.value.copy(from, to);
+        if (!table.rank.empty()) table.rank[to] = table.rank[from];
+        if (!table.label.empty()) table.label[to] = table.label[from];
+    }
+
+    // The duplicate whose second line comes first in the file.
+    Repeated first_of(const std::vector<Repeated>& repeated, const std::vector<KeptRows>& lists) const {
+        std::vector<std::size_t> again(lists.size(), kNone), next(lists.size());  // rows
+        for (const Repeated& one : repeated) again[one.list] = one.again;
+        for (std::size_t l = 0; l < lists.size(); ++l) next[l] = lists[l].first;
+        for (const auto [list, lines] : stretches_) {
+            const auto l = static_cast<std::size_t>(list);
+            next[l] += lines;
+            if (again[l] < next[l]) return *std::find_if(repeated.begin(), repeated.end(), [l](const Repeated& one) { return one.list == l; });
+        }
+        return {};
+    }
+
+    // The number of a row's line among all lines of data.
+    std::size_t entry_of(std::size_t list, std::size_t row) const {
+        std::size_t nth = row, entry = 0;
+        for (std::size_t l = 0; l < list; ++l) nth -= sizes_[l];
+        for (const auto [of, lines] : stretches_) {
+            if (static_cast<std::size_t>(of) == list && nth < lines) return entry + nth;
+            if (static_cast<std::size_t>(of) == list) nth -= lines;
+            entry += lines;
+        }
+        return kNone;
+    }
+
+    // Reports a duplicate; the file is read again to find the lines.
+    bool report(Feed& feed, const Repeated& repeated) {
+        const Table& table = builder_.table;
+        std::size_t entries[2] = {entry_of(repeated.list, repeated.first), entry_of(repeated.list, repeated.again)}, lines[2] = {};
+        if (!find_lines(feed, entries, lines)) return false;
+        if (lines[0] == 0 || lines[1] == 0) {
+            faults = {{0, 0, "changed while it was read"}};
+            line = 0;
+            return true;
+        }
+        const double first = table.value[repeated.first], again = table.value[repeated.again];
+        line = lines[1];
+        faults = {{0, 0, repeat_message(table.id(repeated.again), table.topics[repeated.list], lines[0]) + grades_message(first, again)}};
         return true;
     }
 
-    // Puts the entries that are kept where their list begins; each comes from a place further down, or from this one.
-    void keep(std::size_t at, const std::vector<Kept>& entries) {
-        Table& table = builder_.table;
-        for (const Kept& entry : entries) {
-            table.doc[at] = Id::at(table.arena.data(), entry.id);
-            table.value[at] = entry.value;
-            if (!table.rank.empty()) table.rank[at] = entry.rank;
-            if (!table.label.empty()) table.label[at] = entry.label;
-            ++at;
+    bool find_lines(Feed& feed, const std::size_t (&entries)[2], std::size_t (&found)[2]) {
+        if (!feed.rewind()) return false;
+        bool header_wanted = false;
+        Lines lines;
+        std::size_t entry = 0, before = 1;  // lines of data, and all lines
+        for (Piece piece; !piece.last && found[1] == 0;) {
+            if (!feed.next(window_, piece)) return false;
+            lines.window.assign(1, piece);
+            read_window(lines, options_, header_wanted);
+            if (lines.stopped) return false;
+            for (const Chunk& chunk : lines.chunks) {
+                for (std::size_t e = 0; e < 2; ++e)
+                    if (entries[e] >= entry && entries[e] < entry + chunk.entries.size())
+                        found[e] = before - 1 + line_of(piece.bytes, chunk.entries[entries[e] - entry].doc.offset() - piece.offset);
+                entry += chunk.entries.size();
+            }
+            before += static_cast<std::size_t>(std::count(piece.bytes.begin(), piece.bytes.end(), '\n'));
+            feed.done(piece);
         }
+        return true;
     }
 
     const ReadOptions& options_;
@@ -169,7 +367,10 @@ private:
     bool labels_count_;
     std::size_t window_;
     TableBuilder builder_;
-    std::vector<std::size_t> sizes_;  // of each list
+    std::size_t likely_ = 0;             // entries
+    std::vector<std::size_t> sizes_;     // of each list
+    std::deque<Stretch> stretches_;      // in file order
+    bool scattered_ = false;             // the lines of some topic are not together
 };
 
 }  // namespace cranfield

@@ -21,13 +21,6 @@ using LongsIn = Column<std::int64_t>;
 using IntsIn = Column<std::int32_t>;
 using DoublesIn = Column<double>;
 
-// Runs work() without the GIL.
-template <typename Work>
-auto unlocked(const Work& work) {
-    const Unlocked without_gil;
-    return work();
-}
-
 std::tuple<std::unique_ptr<Judged>, Longs, Longs> py_by_document(const Table& table, const LongsIn& place) {
     ByDocument found = unlocked([&] { return by_document(table, span_of(place)); });
     return {std::move(found.judged), to_numpy(std::move(found.order)), to_numpy(std::move(found.start))};

@@ -341,13 +341,32 @@ JoinedRows join_columns(const Judged& judged, const Objects& topics, const Objec
     return finished(rows, judged);
 }
 
+Vector1<double> grade_of(const Judged& judged, const Column<std::int32_t>& documents) {
+    const NumberColumn& grades = judged.grades();
+    LongColumn<double> found;
+    found.reserve(documents.size());
+    for (const std::int32_t document : span_of(documents)) {
+        if (document < 0 || static_cast<std::size_t>(document) >= grades.size()) throw nb::index_error("no such document is judged");
+        found.push_back(grades[static_cast<std::size_t>(document)]);
+    }
+    return to_numpy(std::move(found));
+}
+
 }  // namespace
 
 void bind_joins(nb::module_& m) {
     nb::class_<Judged>(m, "Judged", "Judgments ready for joins: the documents of each topic in a hash table.")
         .def_prop_ro("topics", [](const Judged& j) { return to_strs(j.topics); }, "The judged topics.")
         .def_prop_ro("start", [](const Judged& j) { return view_of(j.start); }, "Where the documents of each topic begin, and where the last ones end.")
-        .def_prop_ro("grade", [](const Judged& j) { return view_of(j.grades()); }, "For each document, its grade.")
+        .def_prop_ro("grade", [](nb::pointer_and_handle<Judged> j) { return numbers_of(j.p->grades(), j.h); }, nb::rv_policy::automatic,
+                     "For each document, its grade.")
+        .def_prop_ro("levels", [](const Judged& j) { return view_of(j.grades().levels()); },
+                     "The different grades of many judgments, if there are few: a grade is then kept as its place here. Else empty.")
+        .def("grade_of", &grade_of, "documents"_a, "Return the grades of some documents, given by their numbers.")
+        .def("best_first", [](const Judged& j) { return to_numpy(unlocked([&] { return best_first(j); })); },
+             "Return the grades, topic after topic, best first; for judgments without `levels`.")
+        .def("best_levels_first", [](const Judged& j) { return to_numpy(unlocked([&] { return best_levels_first(j); })); },
+             "As `best_first`, with the place among `levels` for each grade.")
         .def_prop_ro("dropped", [](const Judged& j) { return j.dropped; }, "The number of duplicate judgments that were dropped.");
 
     m.def("judged", [](const Table& table, const std::string& on_duplicate) { return make_judged(table, make_rule(on_duplicate)); },

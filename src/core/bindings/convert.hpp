@@ -19,6 +19,7 @@
 
 #include "bindings/unlock.hpp"
 #include "mapping.hpp"
+#include "numbers.hpp"
 #include "ranker.hpp"
 #include "reader.hpp"
 #include "windows.hpp"
@@ -50,6 +51,13 @@ template <typename T>
 nb::ndarray<nb::numpy, const T, nb::ndim<1>> view_of(std::span<const T> values) {
     static const T nothing{};
     return {values.empty() ? &nothing : values.data(), {values.size()}, nb::handle()};
+}
+
+// The numbers of a column: a view, of which `owner` is the owner, or a copy if the column has codes.
+inline nb::ndarray<nb::numpy, const double, nb::ndim<1>> numbers_of(const NumberColumn& column, nb::handle owner) {
+    static const double nothing = 0;
+    if (!column.coded()) return {column.empty() ? &nothing : column.plain().data(), {column.size()}, owner};
+    return nb::ndarray<nb::numpy, const double, nb::ndim<1>>(to_numpy(column.decoded()));
 }
 
 inline nb::object to_str(std::string_view bytes) {

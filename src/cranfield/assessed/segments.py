@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from cranfield.types import Array, Index
 
 if TYPE_CHECKING:
+    from cranfield import _core
     from cranfield.assessed.ideal_of_sets import Reward, Units
 
 T = TypeVar("T")
@@ -223,6 +224,13 @@ class Judged:
         return Judged(segment_starts(np.asarray(topic), topics), grades[best_first], size)
 
     @staticmethod
+    def of_table(table: _core.Judged) -> Judged:
+        """The judged documents of a table; one byte for each grade if there are many documents and few grades."""
+        if len(table.levels):
+            return JudgedLevels(table.start, table.levels, table.best_levels_first())
+        return Judged(table.start, table.best_first())
+
+    @staticmethod
     def in_order(start: NDArray[np.int64], grade: Array) -> Judged:
         """From the judged documents topic after topic, where `start` says where each topic begins.
 
@@ -236,10 +244,18 @@ class Judged:
             best_first[begin:end] = grade[begin:end][np.lexsort((-grade[begin:end], topic))]
         return Judged(start, best_first)
 
+    def __len__(self) -> int:
+        return int(self.start[-1])
+
     @cached_property
     def topic(self) -> NDArray[np.int64]:
         """The topic of each entry."""
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+    @cached_property
+    def highest(self) -> float:
+        """The highest grade; minus infinity if no document is judged."""
+        return float(self.grade.max(initial=-np.inf))
 
     def count(self, keep: NDArray[np.bool_]) -> Array:
         """How many judged documents of each topic satisfy `keep`."""
@@ -252,18 +268,27 @@ class Judged:
 
     def count_once(self, key: Any, keep: Callable[[Array], NDArray[np.bool_]]) -> Array:
         """How many judged documents of each topic have a grade that satisfies `keep`; cached under `key`."""
-        return self.once(("count", key), lambda: self.count(keep(self.grade)))
+
+        def make() -> Array:
+            if len(self) <= MANY:
+                return self._count(keep(self.grade))
+            return np.concatenate([part._count(keep(part.grade)) for part, _ in self._parts()])
+
+        return self.once(("count", key), make)
 
     def _parts(self) -> Iterator[tuple[Judged, slice]]:
         """Some topics after the other, with the places of their entries."""
         for first, last in row_blocks(np.diff(self.start), MANY):
             start, entries = self.start[first : last + 1], slice(self.start[first], self.start[last])
             size = None if self.size is None else self.size[entries]
-            yield Judged(start - start[0], self.grade[entries], size), entries
+            yield Judged(start - start[0], self._grades(entries), size), entries
+
+    def _grades(self, entries: slice) -> Array:
+        return self.grade[entries]
 
     def ideal(self, gain: Gains, cutoff: int | None = None) -> Ideal:
         """The ideal list of each topic when a grade is worth `gain(grade)`; down to `cutoff`, if there are many."""
-        large = len(self.grade) > MANY and self.size is None
+        large = len(self) > MANY and self.size is None
 
         def make() -> Ideal:
             if not large:
@@ -296,6 +321,37 @@ class Judged:
         if key not in self._cache:
             self._cache[key] = make()  # two threads may both compute it, with the same result
         return cast(T, self._cache[key])
+
+
+class JudgedLevels(Judged):
+    """Many judged documents with few different grades, the `levels`: each is kept as one byte, its place among them.
+
+    >>> JudgedLevels(np.array([0, 2, 3]), np.array([0.0, 2.0]), np.array([1, 0, 1], dtype=np.uint8)).grade.tolist()
+    [2.0, 0.0, 2.0]
+    """
+
+    levels: Array
+    code: NDArray[np.uint8]
+
+    def __init__(self, start: NDArray[np.int64], levels: Array, code: NDArray[np.uint8]) -> None:
+        self.__dict__.update(start=start, levels=levels, code=code, size=None, _cache={})
+
+    @property
+    def grade(self) -> Array:  # type: ignore[override]
+        """All grades, eight bytes for each; made whenever it is asked for."""
+        grades = np.empty(len(self.code))
+        for begin in range(0, len(grades), MANY):
+            grades[begin : begin + MANY] = self._grades(slice(begin, begin + MANY))
+        return grades
+
+    def _grades(self, entries: slice) -> Array:
+        return self.levels[self.code[entries]]
+
+    @cached_property
+    def highest(self) -> float:
+        return max(
+            (level for code, level in enumerate(self.levels.tolist()) if (self.code == code).any()), default=-np.inf
+        )
 
 
 Gains = Callable[[Array], Array]
