@@ -18,12 +18,12 @@ namespace cranfield {
 
 struct Judged {
     std::vector<std::string> topics;
-    LongColumn<char> arena;  // ids that are in no table
     std::vector<std::int64_t> start{0};
     NumberColumn grade;
     const NumberColumn* in_table = nullptr;  // the grades, if those of a table are used
     JudgedIndex index{nullptr};
     std::size_t dropped = 0;
+    std::shared_ptr<const void> table;  // keeps the table that the ids are in
 
     const NumberColumn& grades() const { return in_table ? *in_table : grade; }
 };
@@ -68,9 +68,9 @@ inline std::unique_ptr<Judged> make_judged(const Table& table, OnDuplicate rule)
     return judged;
 }
 
-// The grades of every topic, best first; equal ones stay in order. For grades without codes.
+// The grades of every topic, best first; equal ones stay in order.
 inline LongColumn<double> best_first(const Judged& judged) {
-    LongColumn<double> grades = judged.grades().plain();
+    LongColumn<double> grades = judged.grades().decoded();
     for (std::size_t t = 0; t + 1 < judged.start.size(); ++t) {
         const auto begin = grades.begin() + judged.start[t], end = grades.begin() + judged.start[t + 1];
         if (!std::is_sorted(begin, end, std::greater<>())) std::stable_sort(begin, end, std::greater<>());
@@ -78,21 +78,28 @@ inline LongColumn<double> best_first(const Judged& judged) {
     return grades;
 }
 
-// The same for grades with codes, as codes.
-inline LongColumn<std::uint8_t> best_levels_first(const Judged& judged) {
-    const LongColumn<std::uint8_t>& codes = judged.grades().codes();
-    const std::vector<double>& levels = judged.grades().levels();
-    std::vector<std::uint8_t> best(levels.size());
-    for (std::size_t code = 0; code < best.size(); ++code) best[code] = static_cast<std::uint8_t>(code);
-    std::sort(best.begin(), best.end(), [&](std::uint8_t a, std::uint8_t b) { return levels[a] > levels[b]; });
-    LongColumn<std::uint8_t> sorted;
-    sorted.reserve(codes.size());
-    for (std::size_t t = 0; t + 1 < judged.start.size(); ++t) {
-        std::vector<std::size_t> documents(levels.size(), 0);
-        for (auto at = static_cast<std::size_t>(judged.start[t]); at < static_cast<std::size_t>(judged.start[t + 1]); ++at) ++documents[codes[at]];
-        for (const std::uint8_t code : best) sorted.insert(sorted.end(), documents[code], code);
+// How many documents of each topic have each of a few grades: topic after topic, the best grade first.
+struct GradeCounts {
+    std::vector<double> levels;
+    LongColumn<std::int32_t> documents;
+};
+
+// For grades with codes.
+inline GradeCounts count_grades(const Judged& judged) {
+    const NumberColumn& grades = judged.grades();
+    GradeCounts out{grades.levels(), {}};
+    std::sort(out.levels.begin(), out.levels.end(), std::greater<>());
+    std::vector<std::size_t> place;  // of each code
+    for (const double level : grades.levels())
+        place.push_back(static_cast<std::size_t>(std::find(out.levels.begin(), out.levels.end(), level) - out.levels.begin()));
+    const std::size_t topics = judged.start.size() - 1;
+    out.documents.assign(topics * out.levels.size(), 0);
+    for (std::size_t t = 0; t < topics; ++t) {
+        std::int32_t* const documents = out.documents.data() + t * out.levels.size();
+        const auto end = static_cast<std::size_t>(judged.start[t + 1]);
+        for (auto at = static_cast<std::size_t>(judged.start[t]); at < end; ++at) ++documents[place[grades.codes()[at]]];
     }
-    return sorted;
+    return out;
 }
 
 // The result of a join: a grid of lists (run × judged topic) and their hits, sorted by list and rank. An entry of `numbers`

@@ -130,6 +130,9 @@ public:
         ids_ = own_ids_.data();
     }
 
+    // Makes room for so many ids of its own.
+    void own_ids(std::size_t documents) { own_ids_.reserve(documents); }
+
     // Makes room for so many documents of so many topics.
     void reserve(std::size_t documents, std::size_t topics) {
         topics_.reserve(topics);

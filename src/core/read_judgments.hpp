@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
-#include <deque>
 #include <limits>
 #include <mutex>
 #include <string>
@@ -16,6 +15,43 @@
 #include "windows.hpp"
 
 namespace cranfield {
+
+// The lists of all lines, in file order: consecutive lines of one list are a stretch. If the lines of a list are not together
+// there may be as many stretches as lines, so that one line takes four bytes, and several eight.
+class Stretches {
+public:
+    // Adds lines of a list.
+    void add(std::int32_t list, std::uint32_t lines) {
+        if (last_ == list && lines_ <= std::numeric_limits<std::uint32_t>::max() - lines) {
+            lines_ += lines;
+            return;
+        }
+        end();
+        last_ = list, lines_ = lines;
+    }
+    std::int32_t last() const { return last_; }  // -1: none
+    // Calls each(list, lines) for every stretch until it returns false.
+    template <typename Each>
+    void visit(const Each& each) {
+        end();
+        for (auto at = packed_.begin(); at != packed_.end(); ++at) {
+            const auto list = static_cast<std::size_t>(*at >> 1);
+            if (!each(list, static_cast<std::size_t>(*at & 1 ? *++at : 1))) return;
+        }
+    }
+    void clear() { *this = {}; }
+
+private:
+    void end() {
+        if (lines_ > 0) packed_.push_back(static_cast<std::uint32_t>(last_) << 1 | (lines_ > 1));
+        if (lines_ > 1) packed_.push_back(lines_);
+        lines_ = 0, last_ = -1;
+    }
+
+    std::vector<std::uint32_t> packed_;  // twice the number of the list; plus 1 if the number of lines follows
+    std::int32_t last_ = -1;
+    std::uint32_t lines_ = 0;
+};
 
 // Has the result of `read_table` for one source and at most one fault.
 class JudgmentReader {
@@ -34,7 +70,6 @@ public:
         if (!read_lines(feed)) return false;
         feed.close();
         if (scattered_) group();
-        stretches_.shrink_to_fit();
         const Repeated repeated = settle();
         if (repeated.list != kNone) return report(feed, repeated);
         if (!faults.empty()) line = line_in(feed, faults[0].offset);
@@ -44,12 +79,6 @@ public:
 
 private:
     static constexpr std::size_t kNone = ~std::size_t{0};
-
-    // Consecutive lines of the same topic.
-    struct Stretch {
-        std::int32_t list;
-        std::uint32_t lines;
-    };
 
     // Where the entries of a chunk go, and what their numbers are.
     struct Place {
@@ -135,15 +164,13 @@ private:
 
     void add(const Block& block) {
         const std::vector<std::string>& topics = builder_.table.topics;
-        if (stretches_.empty() || !same_text(topics[static_cast<std::size_t>(stretches_.back().list)], block.topic)) {
-            const std::int32_t list = builder_.topic(block.topic);
+        std::int32_t list = stretches_.last();
+        if (list < 0 || !same_text(topics[static_cast<std::size_t>(list)], block.topic)) {
+            list = builder_.topic(block.topic);
             scattered_ |= static_cast<std::size_t>(list) < sizes_.size();
             sizes_.resize(topics.size(), 0);
-            stretches_.push_back({list, 0});
         }
-        const std::int32_t list = stretches_.back().list;
-        if (stretches_.back().lines > std::numeric_limits<std::uint32_t>::max() - block.count) stretches_.push_back({list, 0});
-        stretches_.back().lines += block.count;
+        stretches_.add(list, block.count);
         sizes_[static_cast<std::size_t>(list)] += block.count;
     }
 
@@ -214,10 +241,10 @@ private:
             std::remove_reference_t<decltype(column)> grouped;
             grouped.resize(column.size());
             std::size_t from = 0;
-            for (const auto [list, lines] : stretches_) {
-                std::size_t& to = next[static_cast<std::size_t>(list)];
-                for (std::size_t end = from + lines; from < end; ++from, ++to) grouped[to] = column[from];
-            }
+            stretches_.visit([&](std::size_t list, std::size_t lines) {
+                for (const std::size_t end = from + lines; from < end; ++from) grouped[next[list]++] = column[from];
+                return true;
+            });
             column = std::move(grouped);
         };
         by_list(table.doc), by_list(table.rank), by_list(table.label);
@@ -244,11 +271,14 @@ private:
         std::vector<std::vector<std::uint32_t>> slots(std::max(1u, options_.threads));
         std::vector<Repeated> repeated;
         std::mutex mutex;
-        parallel_for(lists.size(), options_.threads, {}, [&](std::size_t l, unsigned thread) {
-            const Repeated found = settle(l, lists[l], slots[thread]);
-            if (found.list == kNone) return;
-            const std::lock_guard lock(mutex);
-            repeated.push_back(found);
+        const std::size_t at_once = lists.size() / 1000 + 1;
+        parallel_for((lists.size() + at_once - 1) / at_once, options_.threads, {}, [&](std::size_t piece, unsigned thread) {
+            for (std::size_t l = piece * at_once; l < std::min(lists.size(), (piece + 1) * at_once); ++l) {
+                const Repeated found = settle(l, lists[l], slots[thread]);
+                if (found.list == kNone) continue;
+                const std::lock_guard lock(mutex);
+                repeated.push_back(found);
+            }
         });
         if (!repeated.empty()) return first_of(repeated, lists);
         for (std::size_t l = 0; l < lists.size(); ++l) {
@@ -300,28 +330,29 @@ private:
     }
 
     // The duplicate whose second line comes first in the file.
-    Repeated first_of(const std::vector<Repeated>& repeated, const std::vector<KeptRows>& lists) const {
+    Repeated first_of(const std::vector<Repeated>& repeated, const std::vector<KeptRows>& lists) {
         std::vector<std::size_t> again(lists.size(), kNone), next(lists.size());  // rows
         for (const Repeated& one : repeated) again[one.list] = one.again;
         for (std::size_t l = 0; l < lists.size(); ++l) next[l] = lists[l].first;
-        for (const auto [list, lines] : stretches_) {
-            const auto l = static_cast<std::size_t>(list);
-            next[l] += lines;
-            if (again[l] < next[l]) return *std::find_if(repeated.begin(), repeated.end(), [l](const Repeated& one) { return one.list == l; });
-        }
-        return {};
+        std::size_t first = 0;
+        stretches_.visit([&](std::size_t list, std::size_t lines) {
+            first = list;
+            return again[list] >= (next[list] += lines);
+        });
+        return *std::find_if(repeated.begin(), repeated.end(), [first](const Repeated& one) { return one.list == first; });
     }
 
     // The number of a row's line among all lines of data.
-    std::size_t entry_of(std::size_t list, std::size_t row) const {
+    std::size_t entry_of(std::size_t list, std::size_t row) {
         std::size_t nth = row, entry = 0;
         for (std::size_t l = 0; l < list; ++l) nth -= sizes_[l];
-        for (const auto [of, lines] : stretches_) {
-            if (static_cast<std::size_t>(of) == list && nth < lines) return entry + nth;
-            if (static_cast<std::size_t>(of) == list) nth -= lines;
-            entry += lines;
-        }
-        return kNone;
+        stretches_.visit([&](std::size_t of, std::size_t lines) {
+            const bool here = of == list && nth < lines;
+            entry += here ? nth : lines;
+            if (of == list && !here) nth -= lines;
+            return !here;
+        });
+        return entry;
     }
 
     // Reports a duplicate; the file is read again to find the lines.
@@ -369,7 +400,7 @@ private:
     TableBuilder builder_;
     std::size_t likely_ = 0;             // entries
     std::vector<std::size_t> sizes_;     // of each list
-    std::deque<Stretch> stretches_;      // in file order
+    Stretches stretches_;
     bool scattered_ = false;             // the lines of some topic are not together
 };
 

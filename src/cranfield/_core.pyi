@@ -158,8 +158,8 @@ def read(
     window: int = 16777216,
 ) -> tuple[Table, list[tuple[int, int, str]]]:
     """
-    Read files, given as buffers. More than `window` bytes of judgments are read so many bytes at a time, unless several
-    faults or the lines are asked for; then judgments may also be an object with `read()`, as for `join_files`.
+    Read files, given as buffers. Judgments of more than `window` bytes are read so many bytes at a time if one fault is
+    enough and lines are not kept; then they may also be an object with `read()`, as for `join_files`.
     Return the table and the faults: (source, line, message) each.
     """
 
@@ -205,19 +205,19 @@ class Judged:
     @property
     def levels(self) -> NDArray[numpy.float64]:
         """
-        The different grades, if few of many judgments differ: then a grade is kept as its place here; else empty.
+        The different grades of many judgments, if there are few: a grade is then kept as its place here. Else empty.
         """
 
     def grade_of(self, documents: NDArray[numpy.int32]) -> NDArray[numpy.float64]:
         """Return the grades of some documents, given by their numbers."""
 
     def best_first(self) -> NDArray[numpy.float64]:
-        """
-        Return the grades, topic after topic, best first; for judgments without `levels`.
-        """
+        """Return the grades, topic after topic, best first."""
 
-    def best_levels_first(self) -> NDArray[numpy.uint8]:
-        """As `best_first`, with the place among `levels` for each grade."""
+    def grade_counts(self) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32]]:
+        """
+        Return `levels`, best first, and how many documents have each: topic after topic, as many numbers as levels.
+        """
 
     @property
     def dropped(self) -> int:

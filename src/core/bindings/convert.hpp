@@ -11,6 +11,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -149,6 +150,9 @@ inline void check_id(std::string_view id, const char* what) {
         throw nb::value_error((std::string("a ") + what + " id has " + std::to_string(id.size()) + " bytes, at most " +
                                std::to_string(kLongestId) + " are allowed").c_str());
 }
+
+// Keeps a Python object for as long as what refers to its memory lives.
+inline std::shared_ptr<const void> kept(nb::handle object) { return std::make_shared<const nb::object>(nb::borrow(object)); }
 
 // Lists are converted here, not by nanobind: its conversions end the process if memory runs out.
 using Objects = nb::typed<nb::list, nb::any>;

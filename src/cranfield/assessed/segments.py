@@ -225,9 +225,11 @@ class Judged:
 
     @staticmethod
     def of_table(table: _core.Judged) -> Judged:
-        """The judged documents of a table; one byte for each grade if there are many documents and few grades."""
-        if len(table.levels):
-            return JudgedLevels(table.start, table.levels, table.best_levels_first())
+        """The judged documents of a table, in little memory if there are many and only a few different grades."""
+        topics, levels = len(table.start) - 1, len(table.levels)
+        if 0 < topics * levels <= table.start[-1]:
+            grades, documents = table.grade_counts()
+            return JudgedLevels(grades, documents.reshape(topics, levels))
         return Judged(table.start, table.best_first())
 
     @staticmethod
@@ -281,10 +283,15 @@ class Judged:
         for first, last in row_blocks(np.diff(self.start), MANY):
             start, entries = self.start[first : last + 1], slice(self.start[first], self.start[last])
             size = None if self.size is None else self.size[entries]
-            yield Judged(start - start[0], self._grades(entries), size), entries
+            yield Judged(start - start[0], self._grades(first, last), size), entries
 
-    def _grades(self, entries: slice) -> Array:
-        return self.grade[entries]
+    def _grades(self, first: int, last: int) -> Array:
+        """The grades of the topics from `first` up to `last`."""
+        return self.grade[self.start[first] : self.start[last]]
+
+    def _down_to(self, cutoff: int | None) -> Judged:
+        """At least those judged documents that can be among the first `cutoff` of an ideal list."""
+        return self
 
     def ideal(self, gain: Gains, cutoff: int | None = None) -> Ideal:
         """The ideal list of each topic when a grade is worth `gain(grade)`; down to `cutoff`, if there are many."""
@@ -293,7 +300,7 @@ class Judged:
         def make() -> Ideal:
             if not large:
                 return self._ideal(gain)
-            return Ideal.joined([part._ideal(gain).down_to(cutoff) for part, _ in self._parts()])
+            return Ideal.joined([part._ideal(gain).down_to(cutoff) for part, _ in self._down_to(cutoff)._parts()])
 
         if isinstance(
             gain, FunctionType | MethodType | partial
@@ -324,34 +331,40 @@ class Judged:
 
 
 class JudgedLevels(Judged):
-    """Many judged documents with few different grades, the `levels`: each is kept as one byte, its place among them.
+    """Many judged documents with few different grades: only how many documents of each topic have each grade is kept.
 
-    >>> JudgedLevels(np.array([0, 2, 3]), np.array([0.0, 2.0]), np.array([1, 0, 1], dtype=np.uint8)).grade.tolist()
-    [2.0, 0.0, 2.0]
+    >>> judged = JudgedLevels(np.array([2.0, 0.0]), np.array([[1, 2], [0, 1]]))
+    >>> judged.start.tolist(), judged.grade.tolist()
+    ([0, 3, 4], [2.0, 0.0, 0.0, 0.0])
     """
 
     levels: Array
-    code: NDArray[np.uint8]
+    """The grades, best first."""
+    documents: NDArray[np.int32]
+    """topics × levels: the number of documents."""
 
-    def __init__(self, start: NDArray[np.int64], levels: Array, code: NDArray[np.uint8]) -> None:
-        self.__dict__.update(start=start, levels=levels, code=code, size=None, _cache={})
+    def __init__(self, levels: Array, documents: NDArray[np.int32]) -> None:
+        start = starts_of(documents.sum(axis=1))
+        self.__dict__.update(start=start, levels=levels, documents=documents, size=None, _cache={})
 
     @property
     def grade(self) -> Array:  # type: ignore[override]
-        """All grades, eight bytes for each; made whenever it is asked for."""
-        grades = np.empty(len(self.code))
-        for begin in range(0, len(grades), MANY):
-            grades[begin : begin + MANY] = self._grades(slice(begin, begin + MANY))
-        return grades
-
-    def _grades(self, entries: slice) -> Array:
-        return self.levels[self.code[entries]]
+        """The grade of every document; made whenever it is asked for."""
+        return self._grades(0, len(self.documents))
 
     @cached_property
     def highest(self) -> float:
-        return max(
-            (level for code, level in enumerate(self.levels.tolist()) if (self.code == code).any()), default=-np.inf
-        )
+        return max(self.levels[self.documents.any(axis=0)].tolist(), default=-np.inf)
+
+    def count_once(self, key: Any, keep: Callable[[Array], NDArray[np.bool_]]) -> Array:
+        return self.once(("count", key), lambda: self.documents[:, keep(self.levels)].sum(axis=1).astype(np.float64))
+
+    def _grades(self, first: int, last: int) -> Array:
+        documents = self.documents[first:last]
+        return np.repeat(np.broadcast_to(self.levels, documents.shape).ravel(), documents.ravel())
+
+    def _down_to(self, cutoff: int | None) -> Judged:
+        return self if cutoff is None else JudgedLevels(self.levels, np.minimum(self.documents, cutoff))
 
 
 Gains = Callable[[Array], Array]
