@@ -69,6 +69,7 @@ public:
     bool read(Feed& feed) {
         if (!read_lines(feed)) return false;
         feed.close();
+        give_memory_back();
         if (scattered_) group();
         const Repeated repeated = settle();
         if (repeated.list != kNone) return report(feed, repeated);
