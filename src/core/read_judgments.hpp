@@ -2,12 +2,12 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <limits>
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -30,13 +30,13 @@ public:
         last_ = list, lines_ = lines;
     }
     std::int32_t last() const { return last_; }  // -1: none
-    // Calls each(list, lines) for every stretch until it returns false.
+    // Calls each(list, lines) for every stretch.
     template <typename Each>
     void visit(const Each& each) {
         end();
         for (auto at = packed_.begin(); at != packed_.end(); ++at) {
             const auto list = static_cast<std::size_t>(*at >> 1);
-            if (!each(list, static_cast<std::size_t>(*at & 1 ? *++at : 1))) return;
+            each(list, static_cast<std::size_t>(*at & 1 ? *++at : 1));
         }
     }
     void clear() { *this = {}; }
@@ -71,8 +71,8 @@ public:
         feed.close();
         give_memory_back();
         if (scattered_) group();
-        const Repeated repeated = settle();
-        if (repeated.list != kNone) return report(feed, repeated);
+        const std::vector<Repeated> repeated = settle();
+        if (!repeated.empty()) return report(feed, repeated);
         if (!faults.empty()) line = line_in(feed, faults[0].offset);
         return faults.empty() || line > 0;
     }
@@ -90,9 +90,11 @@ private:
         std::vector<std::uint8_t> code_in_table;
     };
 
-    // The first document of a list that appears again: two of its entries.
+    // The first document of a list that appears again.
     struct Repeated {
-        std::size_t list = kNone, first = 0, again = 0;
+        std::size_t list = 0, row = 0;
+        std::size_t first = kNone;  // the offset of its first line, once that is found
+        double grade = 0;           // on that line
     };
 
     // Adds the lines of all windows, up to the first line that cannot be read.
@@ -244,13 +246,12 @@ private:
             std::size_t from = 0;
             stretches_.visit([&](std::size_t list, std::size_t lines) {
                 for (const std::size_t end = from + lines; from < end; ++from) grouped[next[list]++] = column[from];
-                return true;
             });
             column = std::move(grouped);
         };
         by_list(table.doc), by_list(table.rank), by_list(table.label);
         table.value.in_use(by_list);
-        if (rule_ != OnDuplicate::error) stretches_.clear();  // else they say where a line is
+        stretches_.clear();
         LongColumn<char> arena;  // so that what is looked up together is in the same place
         arena.reserve(table.arena.size());
         Id last{0};
@@ -264,8 +265,8 @@ private:
         table.arena = std::move(arena);
     }
 
-    // Ends the lists, without duplicates. If they are errors, returns the first one of the file.
-    Repeated settle() {
+    // Ends the lists, without duplicates. If they are errors, returns the first one of each list.
+    std::vector<Repeated> settle() {
         Table& table = builder_.table;
         std::vector<KeptRows> lists(sizes_.size());
         for (std::size_t l = 1; l < lists.size(); ++l) lists[l].first = lists[l - 1].first + sizes_[l - 1];
@@ -275,23 +276,23 @@ private:
         const std::size_t at_once = lists.size() / 1000 + 1;
         parallel_for((lists.size() + at_once - 1) / at_once, options_.threads, {}, [&](std::size_t piece, unsigned thread) {
             for (std::size_t l = piece * at_once; l < std::min(lists.size(), (piece + 1) * at_once); ++l) {
-                const Repeated found = settle(l, lists[l], slots[thread]);
-                if (found.list == kNone) continue;
+                const std::size_t row = settle(l, lists[l], slots[thread]);
+                if (row == kNone) continue;
                 const std::lock_guard lock(mutex);
-                repeated.push_back(found);
+                repeated.push_back({l, row});
             }
         });
-        if (!repeated.empty()) return first_of(repeated, lists);
+        if (!repeated.empty()) return repeated;
         for (std::size_t l = 0; l < lists.size(); ++l) {
             table.dropped += sizes_[l] - lists[l].kept;
             builder_.end_list(0, static_cast<std::int32_t>(l), lists[l].kept);
         }
         if (table.dropped > 0) close_gaps(table, lists);
-        return {};
+        return repeated;
     }
 
-    // Moves the entries that are kept to the beginning of their list.
-    Repeated settle(std::size_t list, KeptRows& rows, std::vector<std::uint32_t>& slots) {
+    // Moves the entries that are kept to the beginning of their list. If duplicates are errors, returns the first one.
+    std::size_t settle(std::size_t list, KeptRows& rows, std::vector<std::uint32_t>& slots) {
         Table& table = builder_.table;
         slots.assign(PackedNumbers::slots_for(sizes_[list]), 0);
         PackedNumbers seen(slots.data(), sizes_[list]);
@@ -312,13 +313,13 @@ private:
                 continue;
             }
             const std::size_t first = rows.first + static_cast<std::size_t>(earlier);
-            if (rule_ == OnDuplicate::error) return {list, first, row};
+            if (rule_ == OnDuplicate::error) return row;
             if (rule_ == OnDuplicate::max && table.value[row] > table.value[first]) {
                 table.value.copy(row, first);
                 if (!table.rank.empty()) table.rank[first] = table.rank[row];
             }
         }
-        return {};
+        return kNone;
     }
 
     void copy(std::size_t from, std::size_t to) {
@@ -330,68 +331,49 @@ private:
         if (!table.label.empty()) table.label[to] = table.label[from];
     }
 
-    // The duplicate whose second line comes first in the file.
-    Repeated first_of(const std::vector<Repeated>& repeated, const std::vector<KeptRows>& lists) {
-        std::vector<std::size_t> again(lists.size(), kNone), next(lists.size());  // rows
-        for (const Repeated& one : repeated) again[one.list] = one.again;
-        for (std::size_t l = 0; l < lists.size(); ++l) next[l] = lists[l].first;
-        std::size_t first = 0;
-        stretches_.visit([&](std::size_t list, std::size_t lines) {
-            first = list;
-            return again[list] >= (next[list] += lines);
-        });
-        return *std::find_if(repeated.begin(), repeated.end(), [first](const Repeated& one) { return one.list == first; });
-    }
-
-    // The number of a row's line among all lines of data.
-    std::size_t entry_of(std::size_t list, std::size_t row) {
-        std::size_t nth = row, entry = 0;
-        for (std::size_t l = 0; l < list; ++l) nth -= sizes_[l];
-        stretches_.visit([&](std::size_t of, std::size_t lines) {
-            const bool here = of == list && nth < lines;
-            entry += here ? nth : lines;
-            if (of == list && !here) nth -= lines;
-            return !here;
-        });
-        return entry;
-    }
-
-    // Reports a duplicate; the file is read again to find the lines.
-    bool report(Feed& feed, const Repeated& repeated) {
-        const Table& table = builder_.table;
-        std::size_t entries[2] = {entry_of(repeated.list, repeated.first), entry_of(repeated.list, repeated.again)}, lines[2] = {};
-        if (!find_lines(feed, entries, lines)) return false;
-        if (lines[0] == 0 || lines[1] == 0) {
-            faults = {{0, 0, "changed while it was read"}};
-            line = 0;
-            return true;
-        }
-        const double first = table.value[repeated.first], again = table.value[repeated.again];
-        line = lines[1];
-        faults = {{0, 0, repeat_message(table.id(repeated.again), table.topics[repeated.list], lines[0]) + grades_message(first, again)}};
-        return true;
-    }
-
-    bool find_lines(Feed& feed, const std::size_t (&entries)[2], std::size_t (&found)[2]) {
-        if (!feed.rewind()) return false;
+    // Reports the duplicate whose second line comes first in the file, which is read again for it.
+    bool report(Feed& feed, const std::vector<Repeated>& repeated) {
+        std::unordered_map<std::size_t, Repeated> of_list;
+        for (const Repeated& one : repeated) of_list.emplace(one.list, one);
+        faults = {{0, 0, "changed while it was read"}};
         bool header_wanted = false;
         Lines lines;
-        std::size_t entry = 0, before = 1;  // lines of data, and all lines
-        for (Piece piece; !piece.last && found[1] == 0;) {
+        if (!feed.rewind()) return false;
+        for (Piece piece; !piece.last;) {
             if (!feed.next(window_, piece)) return false;
             lines.window.assign(1, piece);
             read_window(lines, options_, header_wanted);
             if (lines.stopped) return false;
-            for (const Chunk& chunk : lines.chunks) {
-                for (std::size_t e = 0; e < 2; ++e)
-                    if (entries[e] >= entry && entries[e] < entry + chunk.entries.size())
-                        found[e] = before - 1 + line_of(piece.bytes, chunk.entries[entries[e] - entry].doc.offset() - piece.offset);
-                entry += chunk.entries.size();
-            }
-            before += static_cast<std::size_t>(std::count(piece.bytes.begin(), piece.bytes.end(), '\n'));
+            for (const Chunk& chunk : lines.chunks)
+                for (const Block& block : chunk.blocks) {
+                    const auto known = of_list.find(static_cast<std::size_t>(builder_.topic(block.topic)));
+                    if (known == of_list.end()) continue;
+                    Repeated& one = known->second;
+                    for (std::size_t i = block.first; i < block.first + block.count; ++i) {
+                        if (!is(one.row, chunk, i, piece.base())) continue;
+                        if (one.first != kNone) return report(feed, one, Entry(chunk.entries[i]));
+                        one.first = chunk.entries[i].doc.offset(), one.grade = chunk.entries[i].key;
+                    }
+                }
             feed.done(piece);
         }
         return true;
+    }
+
+    // Whether a line is about the document of a row.
+    bool is(std::size_t row, const Chunk& chunk, std::size_t entry, const char* base) const {
+        const Table& table = builder_.table;
+        if (!same_text(chunk.entries[entry].doc.in(base), table.id(row))) return false;
+        return !labels_count_ || table.label.empty() ||
+               chunk.labels[static_cast<std::size_t>(chunk.label[entry])] == table.labels[static_cast<std::size_t>(table.label[row])];
+    }
+
+    bool report(Feed& feed, const Repeated& first, Entry again) {
+        const std::size_t first_line = line_in(feed, first.first);
+        line = first_line > 0 ? line_in(feed, again.doc.offset()) : 0;
+        const Table& table = builder_.table;
+        faults[0].what = repeat_message(table.id(first.row), table.topics[first.list], first_line) + grades_message(first.grade, again.key);
+        return line > 0;
     }
 
     const ReadOptions& options_;
