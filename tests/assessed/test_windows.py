@@ -26,6 +26,7 @@ from cranfield.collection.blocks import Blocks, load_or_open
 from cranfield.errors import DataError, UsageError
 from tests.content_in_blocks import PACKERS, Slowly, named_pipe
 from tests.oracles.joined import joined as slow_join
+from tests.peak_memory import needs_peak_memory
 
 COLUMNS = ["topic", "label", "doc", "rank", "value", "name"]
 TOPICS = ["1", "2", "t3", "long-topic-name"]
@@ -298,7 +299,7 @@ print(before, int(peak) * 1024, float(values.sum()))
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc/self/status")
+@needs_peak_memory
 @pytest.mark.parametrize("form", ["plain", "scattered", "gz"])
 def test_a_limit_is_honoured(tmp_path: Path, form: str) -> None:
     """A run of 78 MB within 48 MB more than the program itself needs."""

@@ -22,6 +22,7 @@ from cranfield.collection.blocks import Blocks, load_or_open
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import DataError
 from tests.content_in_blocks import PACKERS, Slowly, named_pipe
+from tests.peak_memory import needs_peak_memory
 
 COLUMNS = ["topic", "label", "doc", "value"]
 GRADES = ["0", "1", "-2", "0.5", "3e0"]
@@ -314,7 +315,7 @@ print(int(peak) * 1024 - before, float(values[0].sum()))
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc/self/status")
+@needs_peak_memory
 @pytest.mark.parametrize("form", ["plain", "apart", "gz", "pipe"])
 def test_judgments_take_at_most_twice_the_memory_of_their_text(tmp_path: Path, form: str) -> None:
     """Judgments of 125 MB."""
