@@ -1,8 +1,8 @@
 """Feed the core with randomly mutated runs and judgments.
 
 For every input: no crash (the sanitizers watch); a table, or a fault with a line inside the file; the same result with
-one thread and with three; a join of the file that agrees with the join of the table; and the same judgments, or the same
-fault, from windows and blocks of any size.
+one thread and with three; a join of the file that agrees with the join of the table; and the same judgments, or the
+same fault, from windows and blocks of any size.
 """
 
 from __future__ import annotations

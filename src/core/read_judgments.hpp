@@ -7,6 +7,7 @@
 #include <mutex>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -87,6 +88,7 @@ private:
         std::vector<std::int32_t> labels;  // in the table
         Levels levels;
         LongColumn<std::uint8_t> codes;    // of the levels; not used once the table has none
+        std::vector<bool> shares_id;       // of each entry, with the one before it; empty if none does
         std::vector<std::uint8_t> code_in_table;
     };
 
@@ -143,7 +145,8 @@ private:
         std::vector<Place> places(used + 1);
         places[0].entries = table.doc.size(), places[0].bytes = table.arena.size();
         parallel_for(used, options_.threads, {}, [&](std::size_t c, unsigned) {
-            places[c + 1].bytes = id_bytes(chunks[c], base);
+            find_shared_ids(chunks[c], base, places[c]);
+            places[c + 1].bytes = id_bytes(chunks[c], places[c]);
             if (table.value.coded()) find_levels(chunks[c], places[c]);
         });
         for (std::size_t c = 0; c < used; ++c) {
@@ -177,14 +180,18 @@ private:
         sizes_[static_cast<std::size_t>(list)] += block.count;
     }
 
-    // Whether an entry uses the id of the entry before it: the lines of a document for several intents often follow one another.
-    static bool shares_id(const Chunk& chunk, const char* base, std::size_t entry) {
-        return entry > 0 && chunk.labels.size() > 1 && same_text(chunk.entries[entry - 1].doc.in(base), chunk.entries[entry].doc.in(base));
+    // The lines of a document for several intents often follow one another; then its id is kept once. Looks at the ids only
+    // once: those in a mapped file may change.
+    static void find_shared_ids(const Chunk& chunk, const char* base, Place& place) {
+        if (chunk.labels.size() < 2) return;
+        place.shares_id.resize(chunk.entries.size());
+        for (std::size_t i = 1; i < chunk.entries.size(); ++i)
+            place.shares_id[i] = same_text(chunk.entries[i - 1].doc.in(base), chunk.entries[i].doc.in(base));
     }
-    static std::size_t id_bytes(const Chunk& chunk, const char* base) {
+    static std::size_t id_bytes(const Chunk& chunk, const Place& place) {
         std::size_t bytes = 0;
         for (std::size_t i = 0; i < chunk.entries.size(); ++i)
-            if (!shares_id(chunk, base, i)) bytes += chunk.entries[i].doc.length();
+            if (place.shares_id.empty() || !place.shares_id[i]) bytes += chunk.entries[i].doc.length();
         return bytes;
     }
 
@@ -217,7 +224,7 @@ private:
         Table& table = builder_.table;
         std::size_t at = place.entries, byte = place.bytes;
         for (std::size_t i = 0; i < chunk.entries.size(); ++i, ++at) {
-            if (shares_id(chunk, base, i)) {
+            if (!place.shares_id.empty() && place.shares_id[i]) {
                 table.doc[at] = table.doc[at - 1];
             } else {
                 const std::string_view id = chunk.entries[i].doc.in(base);
