@@ -39,15 +39,17 @@ def make(folder: Path) -> tuple[Path, dict[str, Path]]:
     return many, forms
 
 
-def judgments(folder: Path) -> Path:
-    """20 million judgments."""
-    path = folder / "huge-judgments.qrels"
-    if not path.exists():
-        with open(path, "wb") as file:
+def judgments(folder: Path) -> tuple[Path, Path]:
+    """20 million judgments, plain and as gzip."""
+    path, packed = folder / "huge-judgments.qrels", folder / "huge-judgments.qrels.gz"
+    if not (path.exists() and packed.exists()):
+        with open(path, "wb") as file, gzip.open(packed, "wb", 1) as packed_file:
             for topic in range(JUDGED_TOPICS):
                 rows = range(topic, topic + JUDGED_DEPTH)
-                file.write(b"".join(b"%d 0 %d %d\n" % (topic, 10_000_000 + 7919 * row, row % 3) for row in rows))
-    return path
+                block = b"".join(b"%d 0 %d %d\n" % (topic, 10_000_000 + 7919 * row, row % 3) for row in rows)
+                file.write(block)
+                packed_file.write(block)
+    return path, packed
 
 
 def one(qrels: str, run: str, memory: str) -> dict[str, float]:
@@ -88,10 +90,13 @@ def main() -> None:
     }
     small_qrels, small = data.passages(folder, *data.LARGE)
     rows["a tenth"] = alone(str(small_qrels), str(small), "-") | {"size": small.stat().st_size}
-    large = judgments(folder)
+    large, packed = judgments(folder)
     tiny = folder / "tiny.run"
     tiny.write_text("1 Q0 10007919 1 1.0 tiny\n")
-    rows["20 million judgments"] = alone(str(large), str(tiny), "-") | {"size": large.stat().st_size}
+    size = large.stat().st_size
+    rows["20 million judgments"] = alone(str(large), str(tiny), "-") | {"size": size}
+    rows["20 million judgments, gzip"] = alone(str(packed), str(tiny), "-") | {"size": size}
+    rows["20 million judgments, pipe"] = alone("-", str(tiny), "-", pipe=large) | {"size": size}
     print(json.dumps(rows))
 
 

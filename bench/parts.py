@@ -65,13 +65,13 @@ def memory(folder: Path, repeats: int) -> Part:
     done = subprocess.run(command, check=True, capture_output=True, text=True)
     rows: dict[str, dict[str, Any]] = json.loads(done.stdout)
     per_byte = {label: row["cpu"] / row["size"] for label, row in rows.items()}
-    judged = rows["20 million judgments"]
+    judged = [row["peak"] / row["size"] for label, row in rows.items() if "judgments" in label]
     limited = max(rows[form]["peak"] for form in ("plain", "gzip", "pipe"))
     targets = [
         Target("GB at the peak, within 1 GB", limited / 2**30, at_most=1),
         Target("GB at the peak with topics not together", rows["topics not together"]["peak"] / 2**30, at_most=0.5),
         Target("times the processor time per byte of a tenth", per_byte["plain"] / per_byte["a tenth"], at_most=1.25),
-        Target("peak memory over the size of 20 million judgments", judged["peak"] / judged["size"], at_most=2),
+        Target("peak memory over the size of 20 million judgments", max(judged), at_most=2),
     ]
     return Part(f"a run of {rows['plain']['size'] / 1e9:.1f} GB, five measures", rows, targets)
 

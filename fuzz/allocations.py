@@ -30,6 +30,7 @@ RUN = b"".join(
 QREL = b"".join(
     b"%d %d document-%d %d\n" % (topic, doc % 3, 3 * doc, doc % 3) for topic in range(TOPICS) for doc in range(9)
 )
+APART = b"".join(sorted(QREL.splitlines(keepends=True), key=lambda line: line.split()[2]))
 FAULTY = RUN[:999] + b"\n1 2 3\n" + RUN[999:] + b"1 Q0 document-1 1 1 tag\n"
 
 
@@ -37,6 +38,11 @@ def read(data: bytes, kind: str, threads: int = 2, rule: str = "first") -> Any:
     layout = (QRELS if kind == "qrels" else RUNS)["trec"]
     columns = list(layout.columns)
     return _core.read([data], columns, layout.delimiter, False, layout.expected, kind == "qrels", rule, threads, 5)
+
+
+def read_in_windows(data: bytes, rule: str = "error") -> Any:
+    columns, expected = list(QRELS["trec"].columns), QRELS["trec"].expected
+    return _core.read([data], columns, " ", False, expected, True, rule, 2, 1, window=500)
 
 
 def operations() -> dict[str, Callable[[], Any]]:
@@ -54,6 +60,9 @@ def operations() -> dict[str, Callable[[], Any]]:
     return {
         "read a run": lambda: read(RUN, "run"),
         "read judgments": lambda: read(QREL, "qrels"),
+        "read judgments in windows": lambda: read_in_windows(APART),
+        "read judgments in windows, with duplicates": lambda: read_in_windows(APART + QREL, "max"),
+        "read judgments in windows, with a fault": lambda: read_in_windows(APART + QREL)[1],
         "read a run with faults": lambda: read(FAULTY, "run", rule="error"),
         "prepare judgments": lambda: _core.judged(read(QREL, "qrels")[0], "max"),
         "join files": lambda: _core.join_files(judged, [RUN, RUN], *fixed, "score", False, "error", 0, 2, None),

@@ -1,7 +1,8 @@
 """Feed the core with randomly mutated runs and judgments.
 
 For every input: no crash (the sanitizers watch); a table, or a fault with a line inside the file; the same result with
-one thread and with three; and a join of the file that agrees with the join of the table.
+one thread and with three; a join of the file that agrees with the join of the table; and the same judgments, or the
+same fault, from windows and blocks of any size.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def contents(table: _core.Table) -> tuple[Any, ...]:
     return (
         table.names, table.topics, table.labels, table.docs(0, len(table)), table.list_start.tobytes(),
         table.list_topic.tobytes(), table.list_name.tobytes(), table.values.tobytes(), table.ranks.tobytes(),
-        table.dropped,
+        table.label.tobytes(), table.dropped,
     )  # fmt: skip
 
 
@@ -52,6 +53,18 @@ class Blocks:
         self.position = 0
 
 
+def check_windows(qrels: bytes, rule: str) -> None:
+    """Judgments are the same in one go and window by window."""
+    plain = QRELS["trec"]
+    fixed = (list(plain.columns), plain.delimiter, plain.header, plain.expected, True, rule)
+    for labels_count in (True, False):
+        table, faults = _core.read([qrels], *fixed, 1, 1, labels_count=labels_count)
+        for window, source in ((1, qrels), (40, qrels), (1, Blocks(qrels, 7)), (60, Blocks(qrels, 50))):
+            again, found = _core.read([source], *fixed, 2, 1, labels_count=labels_count, window=window)
+            assert found == faults, f"other faults with a window of {window} bytes: {found} {faults}"
+            assert faults or contents(again) == contents(table), f"other judgments with a window of {window} bytes"
+
+
 def check(run: bytes, qrels: bytes, layout: Layout, rule: str, order: str) -> None:
     fixed = (list(layout.columns), layout.delimiter, layout.header, layout.expected)
     results = []
@@ -60,6 +73,7 @@ def check(run: bytes, qrels: bytes, layout: Layout, rule: str, order: str) -> No
         assert all(1 <= line <= run.count(b"\n") + 1 for _, line, _ in faults), faults
         results.append((contents(table), faults))
     assert results[0] == results[1], "different results with 1 and 3 threads"
+    check_windows(qrels, rule)
     plain = QRELS["trec"]
     judgments, qrels_faults = _core.read([qrels], list(plain.columns), " ", False, plain.expected, True, "max", 1, 5)
     if qrels_faults:

@@ -24,23 +24,22 @@ inline unsigned threads_for(std::size_t entries) {
     return static_cast<unsigned>(std::min<std::size_t>(entries / kWorthAThread + 1, std::max(1u, std::thread::hardware_concurrency())));
 }
 
-// The documents of one topic in order of their ids; `ends` has the row after the last row of each, `grades` its highest
-// grade.
+// The documents of one topic in order of their ids, which are in the table; `ends` has the row after the last row of each,
+// `grades` its highest grade.
 struct TopicDocuments {
-    std::vector<char> arena;
     std::vector<Id> ids;
     std::vector<std::int64_t> ends;
     std::vector<double> grades;
 };
 
-// Finds the documents among the rows of one list. Writes the rows, sorted by document and then by the place of their
-// intent, to `order`.
+// Finds the documents among the rows of one list.
 class DocumentFinder {
 public:
-    DocumentFinder(const Table& table, WholeNumbers places, LongColumn<std::int64_t>& order)
-        : table_(table), places_(places), order_(order) {}
+    DocumentFinder(const Table& table, WholeNumbers places) : table_(table), places_(places) {}
 
-    TopicDocuments find(std::size_t list) {
+    // Writes the rows, sorted by document and then by the place of their intent, to `order`.
+    TopicDocuments find(std::size_t list, std::int64_t* order) {
+        order_ = order;
         begin_ = static_cast<std::size_t>(table_.list_start[list]);
         end_ = static_cast<std::size_t>(table_.list_start[list + 1]);
         number_rows();
@@ -76,6 +75,7 @@ private:
 
     TopicDocuments sort_documents() {
         TopicDocuments out;
+        out.ids.reserve(ids_.size()), out.ends.reserve(ids_.size());
         std::vector<std::int32_t> by_id(ids_.size());
         for (std::size_t i = 0; i < ids_.size(); ++i) by_id[i] = static_cast<std::int32_t>(i);
         const auto id_of = [&](std::int32_t i) { return ids_[static_cast<std::size_t>(i)]; };
@@ -83,9 +83,7 @@ private:
         std::vector<std::int32_t> number(ids_.size());
         for (std::size_t i = 0; i < by_id.size(); ++i) {
             number[static_cast<std::size_t>(by_id[i])] = static_cast<std::int32_t>(i);
-            const std::string_view id = id_of(by_id[i]);
-            out.ids.push_back(Id::make(out.arena.size(), id.size()));
-            out.arena.insert(out.arena.end(), id.begin(), id.end());
+            out.ids.push_back(Id::at(table_.arena.data(), id_of(by_id[i])));
         }
         for (std::int32_t& one : of_row_) one = number[static_cast<std::size_t>(one)];
         return out;
@@ -102,15 +100,15 @@ private:
         out.grades.assign(ids_.size(), -std::numeric_limits<double>::infinity());
         for (std::size_t row = begin_; row < end_; ++row) {
             const auto number = static_cast<std::size_t>(document(row));
-            order_[next[number]++] = static_cast<std::int64_t>(row);
+            order_[next[number]++ - begin_] = static_cast<std::int64_t>(row);
             out.grades[number] = std::max(out.grades[number], table_.value[row]);
         }
     }
 
     void sort_intents(const TopicDocuments& out) {
-        auto from = order_.begin() + static_cast<std::ptrdiff_t>(begin_);
+        std::int64_t* from = order_;
         for (const std::int64_t end : out.ends) {
-            const auto to = order_.begin() + end;
+            std::int64_t* const to = order_ + (static_cast<std::size_t>(end) - begin_);
             const auto before = [&](std::int64_t a, std::int64_t b) { return place(a) < place(b); };
             if (!std::is_sorted(from, to, before)) std::stable_sort(from, to, before);
             from = to;
@@ -119,43 +117,41 @@ private:
 
     const Table& table_;
     WholeNumbers places_;
-    LongColumn<std::int64_t>& order_;
+    std::int64_t* order_ = nullptr;  // of the list at hand
     std::size_t begin_ = 0, end_ = 0;
     IdTable seen_;
     std::vector<std::string_view> ids_;
     std::vector<std::int32_t> of_row_;
 };
 
-// Finds the documents of every list with several threads, and calls also(list, documents, thread) once the rows of a list
-// are sorted.
-template <typename Also>
-std::vector<TopicDocuments> find_documents(const Table& table, WholeNumbers places, LongColumn<std::int64_t>& order,
-                                           unsigned threads, const Also& also) {
+// Finds the documents of every list with several threads: find(list, finder, thread) returns those of a list.
+template <typename Find>
+std::vector<TopicDocuments> find_documents(const Table& table, WholeNumbers places, unsigned threads, const Find& find) {
     if (!table.label.empty() && places.size() != table.labels.size()) throw std::invalid_argument("one place for each label");
-    order.resize(table.size());
-    std::vector<DocumentFinder> finders(threads, DocumentFinder(table, places, order));
+    std::vector<DocumentFinder> finders(threads, DocumentFinder(table, places));
     std::vector<TopicDocuments> found(table.lists());
-    parallel_for(table.lists(), threads, {}, [&](std::size_t list, unsigned thread) {
-        found[list] = finders[thread].find(list);
-        also(list, found[list], thread);
-    });
+    parallel_for(table.lists(), threads, {},
+                 [&](std::size_t list, unsigned thread) { found[list] = find(list, finders[thread], thread); });
     return found;
 }
 
-// Documents ready to be joined, numbered topic by topic in order of their ids.
+// Documents ready to be joined, numbered topic by topic in order of their ids. The ids stay in the table, which must live as
+// long as the result.
 inline std::unique_ptr<Judged> numbered_documents(const Table& table, const std::vector<TopicDocuments>& found) {
     auto judged = std::make_unique<Judged>();
     judged->topics = table.topics;
-    std::vector<std::vector<Id>> lists(table.lists());
+    std::size_t documents = 0;
+    for (const TopicDocuments& topic : found) documents += topic.ids.size();
+    judged->grade.reserve(documents);
+    judged->index = JudgedIndex(table.arena.data());
+    judged->index.reserve(documents, table.lists());
+    judged->index.own_ids(documents);
     for (std::size_t l = 0; l < table.lists(); ++l) {
-        for (const Id& id : found[l].ids) lists[l].push_back(Id::make(id.offset() + judged->arena.size(), id.length()));
-        judged->grade.insert(judged->grade.end(), found[l].grades.begin(), found[l].grades.end());
-        judged->arena.insert(judged->arena.end(), found[l].arena.begin(), found[l].arena.end());
+        judged->index.begin_topic(table.topics[static_cast<std::size_t>(table.list_topic[l])], found[l].ids.size());
+        for (const Id id : found[l].ids) judged->index.add(id);
+        for (const double grade : found[l].grades) judged->grade.push_back(grade);
         judged->start.push_back(static_cast<std::int64_t>(judged->grade.size()));
     }
-    judged->index = JudgedIndex(judged->arena.data());  // the arena is complete: it stays where it is
-    for (std::size_t l = 0; l < table.lists(); ++l)
-        judged->index.add_topic(table.topics[static_cast<std::size_t>(table.list_topic[l])], lists[l]);
     return judged;
 }
 
@@ -169,8 +165,11 @@ struct ByDocument {
 // `places` has one number for each label: intents are sorted by it.
 inline ByDocument by_document(const Table& table, WholeNumbers places) {
     ByDocument out;
-    const auto nothing = [](std::size_t, const TopicDocuments&, unsigned) {};
-    const std::vector<TopicDocuments> found = find_documents(table, places, out.order, threads_for(table.size()), nothing);
+    out.order.resize(table.size());
+    const std::vector<TopicDocuments> found =
+        find_documents(table, places, threads_for(table.size()), [&](std::size_t list, DocumentFinder& finder, unsigned) {
+            return finder.find(list, out.order.data() + table.list_start[list]);
+        });
     out.judged = numbered_documents(table, found);
     for (const TopicDocuments& topic : found) out.start.insert(out.start.end(), topic.ends.begin(), topic.ends.end());
     return out;
@@ -185,18 +184,18 @@ struct TopicEntries {
 // Writes the entries of a list to the columns of all lists, at the place where they stand if no entry is left out.
 class EntryKeeper {
 public:
-    EntryKeeper(const Table& table, WholeNumbers places, const LongColumn<std::int64_t>& order, LongColumn<double>& grade,
-                LongColumn<std::int64_t>& nth)
-        : table_(table), places_(places), order_(order), grade_(grade), nth_(nth),
+    EntryKeeper(const Table& table, WholeNumbers places, LongColumn<double>& grade, LongColumn<std::int64_t>& nth)
+        : table_(table), places_(places), grade_(grade), nth_(nth),
           of_label_(std::max<std::size_t>(1, table.labels.size()), kAbsent) {}
 
-    TopicEntries keep(std::size_t list, const TopicDocuments& documents) {
+    // `order` has the rows of the list, sorted by document and intent.
+    TopicEntries keep(std::size_t list, const TopicDocuments& documents, const std::vector<std::int64_t>& order) {
         const auto begin = static_cast<std::size_t>(table_.list_start[list]);
         TopicEntries out = intents(begin, static_cast<std::size_t>(table_.list_start[list + 1]));
         std::size_t row = begin, kept = begin;
         for (const std::int64_t end : documents.ends) {
             for (; row < static_cast<std::size_t>(end); ++row) {
-                const auto from = static_cast<std::size_t>(order_[row]);
+                const auto from = static_cast<std::size_t>(order[row - begin]);
                 const std::int32_t number = of_label_[label(from)];
                 if (number < 0) continue;
                 grade_[kept] = table_.value[from];
@@ -240,7 +239,6 @@ private:
 
     const Table& table_;
     WholeNumbers places_;
-    const LongColumn<std::int64_t>& order_;
     LongColumn<double>& grade_;
     LongColumn<std::int64_t>& nth_;
     std::vector<std::int32_t> of_label_;  // label -> number of the intent within the topic, for the list at hand
@@ -259,17 +257,20 @@ struct DocumentsByIntent {
 inline DocumentsByIntent documents_by_intent(const Table& table, WholeNumbers places) {
     DocumentsByIntent out;
     auto& [judged, start, intent, grade, lists, labels, empty_lists, empty_labels] = out;
-    LongColumn<std::int64_t> order;
     grade.resize(table.size()), intent.resize(table.size());
     if (places.size() < std::max<std::size_t>(1, table.labels.size())) throw std::invalid_argument("one place for each label");
     const unsigned threads = threads_for(table.size());
-    std::vector<EntryKeeper> keepers(threads, EntryKeeper(table, places, order, grade, intent));
+    std::vector<EntryKeeper> keepers(threads, EntryKeeper(table, places, grade, intent));
+    std::vector<std::vector<std::int64_t>> orders(threads);
     std::vector<TopicEntries> kept(table.lists());
-    const std::vector<TopicDocuments> found =
-        find_documents(table, places, order, threads, [&](std::size_t list, const TopicDocuments& documents, unsigned thread) {
-            kept[list] = keepers[thread].keep(list, documents);
-        });
-    judged = numbered_documents(table, found);
+    judged = numbered_documents(
+        table, find_documents(table, places, threads, [&](std::size_t list, DocumentFinder& finder, unsigned thread) {
+            std::vector<std::int64_t>& order = orders[thread];
+            order.resize(static_cast<std::size_t>(table.list_start[list + 1] - table.list_start[list]));
+            TopicDocuments documents = finder.find(list, order.data());
+            kept[list] = keepers[thread].keep(list, documents, order);
+            return documents;
+        }));
     for (std::size_t list = 0; list < kept.size(); ++list) {
         const TopicEntries& topic = kept[list];
         const auto from = static_cast<std::ptrdiff_t>(table.list_start[list]), to = static_cast<std::ptrdiff_t>(start.back());

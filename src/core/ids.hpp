@@ -123,4 +123,10 @@ inline std::uint64_t hash_id(std::string_view id) {
     return mix(h ^ load_short(p, left), 0xa0761d6478bd642fULL);
 }
 
+// For tables of texts that are looked up without a copy.
+struct TextHash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const { return hash_id(text); }
+};
+
 }  // namespace cranfield

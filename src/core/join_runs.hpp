@@ -2,8 +2,8 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <unordered_set>
@@ -18,59 +18,88 @@ namespace cranfield {
 
 struct Judged {
     std::vector<std::string> topics;
-    LongColumn<char> arena;  // ids that are in no table
     std::vector<std::int64_t> start{0};
-    LongColumn<double> grade;
-    std::span<const double> in_table;  // the grades, if those of a table are used
+    NumberColumn grade;
+    const NumberColumn* in_table = nullptr;  // the grades, if those of a table are used
     JudgedIndex index{nullptr};
     std::size_t dropped = 0;
+    std::shared_ptr<const void> table;  // keeps the table that the ids are in
 
-    std::span<const double> grades() const { return in_table.empty() ? std::span<const double>(grade) : in_table; }
+    const NumberColumn& grades() const { return in_table ? *in_table : grade; }
 };
 
 // Prepares judgments for joins. Labels are ignored: a document judged for two intents is a duplicate here. The ids stay in
 // the table, which must live as long as the result, and so do the grades if no document is judged twice.
 inline std::unique_ptr<Judged> make_judged(const Table& table, OnDuplicate rule) {
     auto judged = std::make_unique<Judged>();
+    JudgedIndex& index = judged->index;
     judged->topics = table.topics;
-    judged->index = JudgedIndex(table.arena.data());
-    judged->index.reserve(table.size(), table.topics.size());
-    judged->index.use_table(table.doc.data());
-    bool whole = true;  // so far, no entry of the table is dropped
-    IdTable seen;
-    std::vector<Repeat> repeats;
-    std::vector<Kept> list;
-    std::vector<Id> documents;
+    index = JudgedIndex(table.arena.data());
+    index.reserve(table.size(), table.topics.size());
+    index.use_table(table.doc.data());
+    const auto label = [&](std::size_t row) {
+        return table.label.empty() ? std::string("") : table.labels[static_cast<std::size_t>(table.label[row])];
+    };
     for (std::size_t l = 0; l < table.lists(); ++l) {
         const std::string& topic = table.topics[static_cast<std::size_t>(table.list_topic[l])];
-        list.clear();
-        for (auto i = static_cast<std::size_t>(table.list_start[l]); i < static_cast<std::size_t>(table.list_start[l + 1]); ++i)
-            list.push_back({table.id(i), table.value[i], 0.0, 0, i});
-        settle_duplicates(list, rule, false, seen, repeats, judged->dropped);
-        if (!repeats.empty()) {
-            const Repeat& repeat = repeats[0];
-            const auto label = [&](std::size_t i) {
-                return table.label.empty() ? std::string("") : table.labels[static_cast<std::size_t>(table.label[i])];
-            };
-            throw std::invalid_argument("topic " + quoted(topic) + ": document " + quoted(repeat.again.id) +
-                                   " is judged twice, for intents (or iterations) " + quoted(label(repeat.first.place)) +
-                                   " and " + quoted(label(repeat.again.place)));
+        const auto begin = static_cast<std::size_t>(table.list_start[l]), end = static_cast<std::size_t>(table.list_start[l + 1]);
+        index.begin_topic(topic, end - begin);
+        for (std::size_t row = begin; row < end; ++row) {
+            const std::int32_t earlier = index.add(table.doc[row]);
+            if (earlier < 0) {
+                if (judged->dropped > 0) judged->grade.push_back(table.value[row]);
+                continue;
+            }
+            const auto first = static_cast<std::size_t>(earlier);
+            if (rule == OnDuplicate::error)  // so that no row before this one was dropped
+                throw std::invalid_argument("topic " + quoted(topic) + ": document " + quoted(table.id(row)) +
+                                            " is judged twice, for intents (or iterations) " + quoted(label(first)) + " and " +
+                                            quoted(label(row)));
+            if (judged->dropped == 0) {
+                index.leave_table();
+                for (std::size_t kept = 0; kept < row; ++kept) judged->grade.push_back(table.value[kept]);
+            }
+            if (rule == OnDuplicate::max && table.value[row] > judged->grade[first]) judged->grade.set(first, table.value[row]);
+            ++judged->dropped;
         }
-        if (whole && judged->dropped > 0) {
-            whole = false;
-            judged->index.leave_table();
-            judged->grade.assign(table.value.begin(), table.value.begin() + static_cast<std::ptrdiff_t>(judged->start.back()));
-        }
-        documents.clear();
-        for (const Kept& entry : list) {
-            documents.push_back(Id::at(table.arena.data(), entry.id));
-            if (!whole) judged->grade.push_back(entry.value);
-        }
-        judged->start.push_back(judged->start.back() + static_cast<std::int64_t>(list.size()));
-        judged->index.add_topic(topic, documents);
+        judged->start.push_back(static_cast<std::int64_t>(index.documents()));
     }
-    if (whole) judged->in_table = table.value;
+    if (judged->dropped == 0) judged->in_table = &table.value;
     return judged;
+}
+
+// The grades of every topic, best first; equal ones stay in order.
+inline LongColumn<double> best_first(const Judged& judged) {
+    LongColumn<double> grades = judged.grades().decoded();
+    for (std::size_t t = 0; t + 1 < judged.start.size(); ++t) {
+        const auto begin = grades.begin() + judged.start[t], end = grades.begin() + judged.start[t + 1];
+        if (!std::is_sorted(begin, end, std::greater<>())) std::stable_sort(begin, end, std::greater<>());
+    }
+    return grades;
+}
+
+// How many documents of each topic have each of a few grades: topic after topic, the best grade first.
+struct GradeCounts {
+    std::vector<double> levels;
+    LongColumn<std::int32_t> documents;
+};
+
+// For grades with codes.
+inline GradeCounts count_grades(const Judged& judged) {
+    const NumberColumn& grades = judged.grades();
+    GradeCounts out{grades.levels(), {}};
+    std::sort(out.levels.begin(), out.levels.end(), std::greater<>());
+    std::vector<std::size_t> place;  // of each code
+    for (const double level : grades.levels())
+        place.push_back(static_cast<std::size_t>(std::find(out.levels.begin(), out.levels.end(), level) - out.levels.begin()));
+    const std::size_t topics = judged.start.size() - 1;
+    out.documents.assign(topics * out.levels.size(), 0);
+    for (std::size_t t = 0; t < topics; ++t) {
+        std::int32_t* const documents = out.documents.data() + t * out.levels.size();
+        const auto end = static_cast<std::size_t>(judged.start[t + 1]);
+        for (auto at = static_cast<std::size_t>(judged.start[t]); at < end; ++at) ++documents[place[grades.codes()[at]]];
+    }
+    return out;
 }
 
 // The result of a join: a grid of lists (run × judged topic) and their hits, sorted by list and rank. An entry of `numbers`

@@ -6,6 +6,10 @@
 #include <utility>
 #include <vector>
 
+#if defined(__GLIBC__)
+#include <malloc.h>
+#endif
+
 namespace cranfield {
 
 // New entries without a value are not initialised: `resize` does not write what several threads write right after.
@@ -25,6 +29,13 @@ struct Unwritten : std::allocator<T> {
         ::new (static_cast<void*>(at)) U(std::forward<Given>(given)...);
     }
 };
+
+// Gives memory that was freed back to the system, where the allocator would keep it for later.
+inline void give_memory_back() {
+#if defined(__GLIBC__)
+    malloc_trim(0);
+#endif
+}
 
 template <typename T>
 using LongColumn = std::vector<T, Unwritten<T>>;

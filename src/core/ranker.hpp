@@ -55,29 +55,68 @@ private:
     std::size_t mask_ = 0;
 };
 
+// A hash table of numbers from 0 on, in six bytes for each: with open addressing, and three slots for two numbers. The lower bits
+// of a slot hold the number + 1, the others as much of the hash as there is room for. It stores no ids: the caller compares them.
+class PackedNumbers {
+public:
+    // For numbers below `numbers`, in `slots_for` slots that are 0 at first.
+    PackedNumbers(std::uint32_t* slots, std::size_t numbers)
+        : slots_(slots), size_(slots_for(numbers)), low_bits_(static_cast<std::uint32_t>((std::uint64_t{1} << std::bit_width(numbers)) - 1)) {}
+
+    static std::size_t slots_for(std::size_t numbers) { return numbers + numbers / 2 + 2; }
+
+    // The number that `same` recognises. If there is none, stores `number` (unless it is negative) and returns -1.
+    template <typename Same>
+    std::int32_t find_or_add(std::uint64_t hash, std::int32_t number, const Same& same) {
+        const std::size_t at = find(hash, same);
+        if (slots_[at] != 0) return number_in(slots_[at]);
+        if (number >= 0) slots_[at] = part_of(hash) | (static_cast<std::uint32_t>(number) + 1);
+        return -1;
+    }
+
+private:
+    // The slot of the number that `same` recognises, or the free slot where it would be.
+    template <typename Same>
+    std::size_t find(std::uint64_t hash, const Same& same) const {
+        const std::uint32_t part = part_of(hash);
+        std::size_t at = static_cast<std::size_t>(((hash & 0xffff'ffffU) * size_) >> 32);
+        while (slots_[at] != 0 && ((slots_[at] & ~low_bits_) != part || !same(number_in(slots_[at])))) at = at + 1 == size_ ? 0 : at + 1;
+        return at;
+    }
+    std::uint32_t part_of(std::uint64_t hash) const { return static_cast<std::uint32_t>(hash >> 32) & ~low_bits_; }
+    std::int32_t number_in(std::uint32_t slot) const { return static_cast<std::int32_t>(slot & low_bits_) - 1; }
+
+    std::uint32_t* slots_;
+    std::size_t size_;
+    std::uint32_t low_bits_;
+};
+
 // A hash table of the judged documents of every topic. Documents are numbered in the order in which they are added.
 class JudgedIndex {
 public:
     explicit JudgedIndex(const char* base) : base_(base) {}
 
-    void add_topic(std::string_view topic, const std::vector<Id>& documents) {
-        if (documents.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max() - documents_))
+    // Begins a topic of at most so many documents.
+    void begin_topic(std::string_view topic, std::size_t documents) {
+        if (documents > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max() - documents_))
             throw std::length_error("more than 2,147,483,647 judged documents");
         topic_number_.emplace(std::string(topic), static_cast<std::int32_t>(topics_.size()));
-        const std::size_t slots = documents.size() + documents.size() / 2 + 2;
-        topics_.push_back({slots_.size(), slots});
-        slots_.resize(slots_.size() + slots, Slot{0, kFree});
-        Slot* const begin = slots_.data() + topics_.back().begin;
-        for (const Id& document : documents) {
-            const std::uint64_t hash = hash_id(document.in(base_));
-            std::size_t at = first_slot(hash, slots);
-            while (begin[at].used != kFree) at = next_slot(at, slots);
-            begin[at] = {documents_++, static_cast<std::uint32_t>(hash >> 32) | 1u};
-        }
-        if (in_table_) return;
-        own_ids_.insert(own_ids_.end(), documents.begin(), documents.end());
-        ids_ = own_ids_.data();
+        topics_.push_back({slots_.size(), static_cast<std::int32_t>(documents), documents_});
+        slots_.resize(slots_.size() + PackedNumbers::slots_for(documents), 0);
     }
+    // Adds a document to the last topic, unless it is there: then returns its number, else -1.
+    std::int32_t add(Id document) {
+        const Topic& topic = topics_.back();
+        const std::string_view id = document.in(base_);
+        const std::int32_t found = numbers_of(topic).find_or_add(hash_id(id), documents_ - topic.first, HasId{*this, topic.first, id});
+        if (found >= 0) return topic.first + found;
+        ++documents_;
+        if (in_table_) return -1;
+        own_ids_.push_back(document);
+        ids_ = own_ids_.data();
+        return -1;
+    }
+    std::size_t documents() const { return static_cast<std::size_t>(documents_); }
 
     // The ids of all documents stand one after the other in a table, which must live as long as the index.
     void use_table(const Id* ids) {
@@ -90,6 +129,9 @@ public:
         own_ids_.assign(ids_, ids_ + documents_);
         ids_ = own_ids_.data();
     }
+
+    // Makes room for so many ids of its own.
+    void own_ids(std::size_t documents) { own_ids_.reserve(documents); }
 
     // Makes room for so many documents of so many topics.
     void reserve(std::size_t documents, std::size_t topics) {
@@ -107,28 +149,28 @@ public:
     // The number of a document of the topic; -1 if it is not judged.
     std::int32_t number(std::int32_t topic, std::string_view doc, std::uint64_t hash) const {
         const Topic& where = topics_[static_cast<std::size_t>(topic)];
-        const Slot* const begin = slots_.data() + where.begin;
-        const auto tag = static_cast<std::uint32_t>(hash >> 32) | 1u;
-        for (std::size_t at = first_slot(hash, where.slots);; at = next_slot(at, where.slots)) {
-            const Slot& slot = begin[at];
-            if (slot.used == kFree) return -1;
-            if (slot.used == tag && same_text(ids_[static_cast<std::size_t>(slot.number)].in(base_), doc)) return slot.number;
-        }
+        const std::int32_t found = numbers_of(where).find_or_add(hash, -1, HasId{*this, where.first, doc});
+        return found < 0 ? -1 : where.first + found;
     }
 
 private:
-    static constexpr std::uint32_t kFree = 0;
-    struct Slot {
-        std::int32_t number;
-        std::uint32_t used;  // kFree, or the upper half of the hash, made odd
-    };
     struct Topic {
-        std::size_t begin, slots;
+        std::size_t begin;              // of its slots
+        std::int32_t documents, first;  // at most so many; the number of the first
     };
-    static std::size_t first_slot(std::uint64_t hash, std::size_t slots) {
-        return static_cast<std::size_t>(((hash & 0xffff'ffffU) * slots) >> 32);
+    PackedNumbers numbers_of(const Topic& topic) const {
+        return {const_cast<std::uint32_t*>(slots_.data()) + topic.begin, static_cast<std::size_t>(topic.documents)};
     }
-    static std::size_t next_slot(std::size_t at, std::size_t slots) { return at + 1 == slots ? 0 : at + 1; }
+    // Whether a document of a topic, the first of which has the number `first`, is the one with this id.
+    struct HasId {
+        const JudgedIndex& index;
+        std::int32_t first;
+        std::string_view id;
+        bool operator()(std::int32_t number) const {
+            return same_text(index.ids_[static_cast<std::size_t>(first + number)].in(index.base_), id);
+        }
+    };
+
     const char* base_;
     std::int32_t documents_ = 0;
     std::unordered_map<std::string, std::int32_t> topic_number_;
@@ -136,7 +178,7 @@ private:
     bool in_table_ = false;
     const Id* ids_ = nullptr;  // of each document: in a table, or its own
     LongColumn<Id> own_ids_;
-    LongColumn<Slot> slots_;
+    LongColumn<std::uint32_t> slots_;  // of all topics, one after the other
 };
 
 struct JoinOptions {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -77,9 +78,7 @@ struct Lines {
     bool stopped = false;
 };
 
-struct ViewHash {
-    std::size_t operator()(std::string_view text) const { return hash_id(text); }
-};
+using TextNumbers = std::unordered_map<std::string, std::int32_t, TextHash, std::equal_to<>>;
 
 // Numbers texts in order of first appearance. In a file with intents, most labels equal the label of the line before, or
 // are the next one.
@@ -101,7 +100,7 @@ public:
 
 private:
     std::vector<std::string_view>& texts_;
-    std::unordered_map<std::string_view, std::size_t, ViewHash> numbers_;
+    std::unordered_map<std::string_view, std::size_t, TextHash> numbers_;
     std::size_t last_ = 0;
 };
 
@@ -323,8 +322,8 @@ inline Lists group(const std::vector<Chunk>& chunks, std::size_t sources, Group 
     Lists out;
     out.tags.resize(sources);
     std::vector<std::int32_t> run_of_source(sources, -1);
-    std::unordered_map<std::string_view, std::int32_t, ViewHash> topic_number;
-    std::vector<std::unordered_map<std::string_view, std::int32_t, ViewHash>> run_number(sources);
+    std::unordered_map<std::string_view, std::int32_t, TextHash> topic_number;
+    std::vector<std::unordered_map<std::string_view, std::int32_t, TextHash>> run_number(sources);
     std::unordered_map<std::uint64_t, std::size_t> list_number;
     for (std::uint32_t c = 0; c < chunks.size(); ++c) {
         const Chunk& chunk = chunks[c];

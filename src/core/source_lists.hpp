@@ -151,12 +151,6 @@ public:
     }
 
 private:
-    struct TextHash {
-        using is_transparent = void;
-        std::size_t operator()(std::string_view text) const { return hash_id(text); }
-    };
-    using Numbers = std::unordered_map<std::string, std::int32_t, TextHash, std::equal_to<>>;
-
     static std::uint64_t key(std::int32_t run, std::int32_t topic) {
         return (static_cast<std::uint64_t>(run) << 32) | static_cast<std::uint32_t>(topic);
     }
@@ -179,7 +173,7 @@ private:
     }
 
     Group by_;
-    Numbers topic_number_, run_number_;
+    TextNumbers topic_number_, run_number_;
     std::unordered_map<std::uint64_t, std::size_t> list_number_;
     std::string_view last_name_;
     std::int32_t last_run_ = -1;

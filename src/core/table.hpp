@@ -12,6 +12,7 @@
 
 #include "ids.hpp"
 #include "memory.hpp"
+#include "numbers.hpp"
 #include "ranker.hpp"
 #include "reader.hpp"
 
@@ -28,7 +29,7 @@ struct Table {
 
     LongColumn<char> arena;
     LongColumn<Id> doc;
-    LongColumn<double> value;
+    NumberColumn value;
     LongColumn<double> rank;          // empty if the file has no such column
     LongColumn<std::int32_t> label;   // empty if all lines have the same label
     LongColumn<std::int64_t> line;    // the line of each entry in its file; empty unless it is kept
@@ -73,14 +74,15 @@ public:
     }
 
 private:
-    using Numbers = std::unordered_map<std::string, std::int32_t>;
-    static std::int32_t number(std::string_view text, Numbers& numbers, std::vector<std::string>& names) {
-        const auto [found, fresh] = numbers.try_emplace(std::string(text), static_cast<std::int32_t>(names.size()));
-        if (fresh) names.emplace_back(text);
-        return found->second;
+    static std::int32_t number(std::string_view text, TextNumbers& numbers, std::vector<std::string>& names) {
+        if (const auto known = numbers.find(text); known != numbers.end()) return known->second;
+        const auto fresh = static_cast<std::int32_t>(names.size());
+        numbers.emplace(std::string(text), fresh);
+        names.emplace_back(text);
+        return fresh;
     }
 
-    Numbers topic_number_, label_number_;
+    TextNumbers topic_number_, label_number_;
 };
 
 // One entry of a list, before duplicates are resolved.
@@ -144,6 +146,14 @@ inline std::string shown_number(double value) {
 #endif
 }
 
+// The message about a document that appears again, and its end, which shows two grades if they differ.
+inline std::string repeat_message(std::string_view doc, std::string_view topic, std::size_t first_line) {
+    return "document " + quoted(doc) + " appears twice for topic " + quoted(topic) + ", first on line " + std::to_string(first_line);
+}
+inline std::string grades_message(double first, double again) {
+    return first == again ? "" : ", with grades " + shown_number(first) + " and " + shown_number(again);
+}
+
 // The faults of entries that repeat earlier ones, in file order, at most `most` of them.
 inline std::vector<Fault> repeat_faults(std::vector<std::pair<Repeat, std::string_view>>& repeats,
                                         const std::vector<Source>& sources, bool qrels,
@@ -156,11 +166,9 @@ inline std::vector<Fault> repeat_faults(std::vector<std::pair<Repeat, std::strin
     for (const auto& [repeat, topic] : repeats) {
         if (faults.size() >= most) break;
         const Kept &first = repeat.first, &again = repeat.again;
-        std::string what = "document " + quoted(again.id) + " appears twice for topic " + quoted(topic) +
-                           ", first on line " + std::to_string(lines.line(first.source, first.place));
+        std::string what = repeat_message(again.id, topic, lines.line(first.source, first.place));
         if (first.source != again.source) what += " of file " + std::to_string(first.source + 1);
-        if (qrels && first.value != again.value)
-            what += ", with grades " + shown_number(first.value) + " and " + shown_number(again.value);
+        if (qrels) what += grades_message(first.value, again.value);
         if (!tags.empty()) what += among_tags(tags[again.source]);
         faults.push_back({again.source, again.place, std::move(what)});
     }
@@ -184,10 +192,15 @@ inline void gather(const List& where, const std::vector<Chunk>& chunks, const st
     }
 }
 
+// The rows of one list: where they begin if no row of the lists before it is dropped, and how many are kept.
+struct KeptRows {
+    std::size_t first = 0, kept = 0;
+};
+
 // One list after reading: its place in the columns, and its faults.
-struct Settled {
-    std::size_t first = 0, first_byte = 0;  // if no entry of the lists before it is dropped
-    std::size_t kept = 0, dropped = 0;
+struct Settled : KeptRows {
+    std::size_t first_byte = 0;  // as `first`
+    std::size_t dropped = 0;
     std::vector<Repeat> repeats;
 };
 
@@ -210,7 +223,7 @@ public:
             std::memcpy(table_.arena.data() + byte, entry.id.data(), entry.id.size());
             table_.doc[at] = Id::make(byte, entry.id.size());
             byte += entry.id.size();
-            table_.value[at] = entry.value;
+            table_.value.set(at, entry.value);
             if (rank_) table_.rank[at] = entry.rank;
             if (label_) table_.label[at] = entry.label;
             if (line_) table_.line[at] = static_cast<std::int64_t>(lines_.line(entry.source, entry.place));
@@ -233,11 +246,12 @@ private:
 };
 
 // Closes the gaps that dropped entries leave.
-inline void close_gaps(Table& table, const std::vector<Settled>& lists) {
+template <typename Rows>
+void close_gaps(Table& table, const std::vector<Rows>& lists) {
     const auto close = [&](auto& column) {
         if (column.empty()) return;
         std::size_t filled = 0;
-        for (const Settled& list : lists) {
+        for (const KeptRows& list : lists) {
             const auto from = column.begin() + static_cast<std::ptrdiff_t>(list.first);
             if (filled != list.first)
                 std::copy(from, from + static_cast<std::ptrdiff_t>(list.kept), column.begin() + static_cast<std::ptrdiff_t>(filled));
@@ -245,7 +259,8 @@ inline void close_gaps(Table& table, const std::vector<Settled>& lists) {
         }
         column.resize(filled);
     };
-    close(table.doc), close(table.value), close(table.rank), close(table.label), close(table.line);
+    close(table.doc), close(table.rank), close(table.label), close(table.line);
+    table.value.in_use(close);
 }
 
 // For each chunk and each of its labels, the number of the label in the table.

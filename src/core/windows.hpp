@@ -94,8 +94,9 @@ public:
 
     bool next(std::size_t bytes, Piece& piece) override {
         std::vector<char>& buffer = buffers_[turn_ ^= 1];
-        buffer.swap(rest_);
+        buffer.assign(rest_.begin(), rest_.end());
         rest_.clear();
+        buffer.reserve(bytes + kBlock);
         std::size_t searched = 0, lines = 0;  // `lines`: where the last whole line ends
         while (!ended_ && (buffer.size() < bytes || lines == 0)) {
             if (!read_(buffer, ended_, position_)) return false;
@@ -129,6 +130,8 @@ public:
     std::size_t length() const override { return length_; }
 
 private:
+    static constexpr std::size_t kBlock = std::size_t{1} << 20;  // what a block often has
+
     Read read_;
     std::function<bool()> again_;
     std::size_t length_, position_ = 0;

@@ -11,14 +11,11 @@
 #include <unordered_set>
 #include <vector>
 
+#include "ids.hpp"
 #include "stemmer.hpp"
 
 namespace cranfield {
 
-struct TextHash {
-    using is_transparent = void;
-    std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
-};
 using TextSet = std::unordered_set<std::string, TextHash, std::equal_to<>>;
 using TextMap = std::unordered_map<std::string, std::string, TextHash, std::equal_to<>>;
 

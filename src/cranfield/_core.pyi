@@ -127,6 +127,11 @@ class Table:
     def renamed(self, name: str) -> Table:
         """Return a copy with another name."""
 
+    def furthest_from_zero(self) -> tuple[int, float]:
+        """
+        Return the value that is furthest from 0, the first one if there are several: its row, and the value.
+        """
+
     def docs(self, begin: int, end: int) -> list[str]:
         """Return the document ids of the rows from `begin` up to `end`."""
 
@@ -153,7 +158,8 @@ def read(
     window: int = 16777216,
 ) -> tuple[Table, list[tuple[int, int, str]]]:
     """
-    Read files, given as buffers; more than `window` bytes of judgments are read so many bytes at a time.
+    Read files, given as buffers. Judgments of more than `window` bytes are read so many bytes at a time if one fault is
+    enough and lines are not kept; then they may also be an object with `read()`, as for `join_files`.
     Return the table and the faults: (source, line, message) each.
     """
 
@@ -195,6 +201,23 @@ class Judged:
     @property
     def grade(self) -> NDArray[numpy.float64]:
         """For each document, its grade."""
+
+    @property
+    def levels(self) -> NDArray[numpy.float64]:
+        """
+        The different grades of many judgments, if there are few: a grade is then kept as its place here. Else empty.
+        """
+
+    def grade_of(self, documents: NDArray[numpy.int32]) -> NDArray[numpy.float64]:
+        """Return the grades of some documents, given by their numbers."""
+
+    def best_first(self) -> NDArray[numpy.float64]:
+        """Return the grades, topic after topic, best first."""
+
+    def grade_counts(self) -> tuple[NDArray[numpy.float64], NDArray[numpy.int32]]:
+        """
+        Return `levels`, best first, and how many documents have each: topic after topic, as many numbers as levels.
+        """
 
     @property
     def dropped(self) -> int:

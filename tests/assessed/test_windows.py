@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import bz2
 import gzip
-import lzma
 import os
 import subprocess
 import sys
-import threading
-from collections.abc import Callable
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -28,27 +24,14 @@ from cranfield.assessed.memory import MemoryPlan, memory_plan, size_in_bytes
 from cranfield.collection import source
 from cranfield.collection.blocks import Blocks, load_or_open
 from cranfield.errors import DataError, UsageError
+from tests.content_in_blocks import PACKERS, Slowly, named_pipe
 from tests.oracles.joined import joined as slow_join
+from tests.peak_memory import needs_peak_memory
 
 COLUMNS = ["topic", "label", "doc", "rank", "value", "name"]
 TOPICS = ["1", "2", "t3", "long-topic-name"]
 JUDGED = {topic: {f"d{number}": number % 3 for number in range(0, 12, 2)} for topic in ("1", "2", "t3", "unused")}
 pytestmark = pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")
-
-
-class Slowly:
-    """Bytes that arrive in blocks, as those of a pipe do."""
-
-    def __init__(self, data: bytes, block: int) -> None:
-        self.data, self.block, self.position, self.length = data, block, 0, len(data)
-
-    def read(self) -> bytes:
-        block = self.data[self.position : self.position + self.block]
-        self.position += len(block)
-        return block
-
-    def rewind(self) -> None:
-        self.position = 0
 
 
 def core_join(sources: list[Any], rules: dict[str, Any], **sizes: int) -> tuple[dict[str, Any] | None, Any]:
@@ -189,20 +172,11 @@ def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cranfield.collection.blocks.BLOCK", 700)
 
 
-def packers() -> dict[str, Callable[[bytes], bytes]]:
-    return {
-        "gz": gzip.compress,
-        "bz2": bz2.compress,
-        "xz": lzma.compress,
-        "zst": lambda data: source.pack(data, "a.zst"),
-    }
-
-
 @pytest.mark.usefixtures("small_windows")
-@pytest.mark.parametrize("suffix", packers())
+@pytest.mark.parametrize("suffix", PACKERS)
 @pytest.mark.parametrize("content", [RUN, SCATTERED], ids=["together", "scattered"])
 def test_a_compressed_file_in_blocks_scores_as_the_plain_one(tmp_path: Path, suffix: str, content: bytes) -> None:
-    pack = packers()[suffix]
+    pack = PACKERS[suffix]
     packed = tmp_path / f"a.run.{suffix}"
     packed.write_bytes(pack(content[:3000]) + pack(content[3000:]))  # two streams, one after the other
     assert isinstance(load_or_open(packed, None, 2000), Blocks)
@@ -221,22 +195,16 @@ def _dict(content: bytes) -> dict[str, dict[str, float]]:
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
 @pytest.mark.parametrize("content", [RUN, SCATTERED, gzip.compress(SCATTERED)], ids=["together", "scattered", "gzip"])
 def test_a_pipe_in_blocks_scores_as_the_file(tmp_path: Path, content: bytes) -> None:
-    pipe = tmp_path / "pipe"
-    os.mkfifo(pipe)
-    writer = threading.Thread(target=pipe.write_bytes, args=(content,))
-    writer.start()
-    try:
+    with named_pipe(tmp_path / "pipe", content) as pipe:
         found = cf.evaluate(QRELS, {"a": str(pipe)}, ["AP"])
-    finally:
-        writer.join()
     np.testing.assert_array_equal(found.values, cf.evaluate(QRELS, {"a": _dict(RUN)}, ["AP"]).values)
 
 
 @pytest.mark.usefixtures("small_windows")
-@pytest.mark.parametrize("suffix", packers())
+@pytest.mark.parametrize("suffix", PACKERS)
 def test_a_truncated_file_in_blocks_is_an_error(tmp_path: Path, suffix: str) -> None:
     packed = tmp_path / f"a.run.{suffix}"
-    packed.write_bytes(packers()[suffix](RUN)[:-9])
+    packed.write_bytes(PACKERS[suffix](RUN)[:-9])
     with pytest.raises(DataError, match=r"truncated|damaged"):
         cf.evaluate(QRELS, str(packed), ["AP"])
 
@@ -331,7 +299,7 @@ print(before, int(peak) * 1024, float(values.sum()))
 """
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="needs /proc/self/status")
+@needs_peak_memory
 @pytest.mark.parametrize("form", ["plain", "scattered", "gz"])
 def test_a_limit_is_honoured(tmp_path: Path, form: str) -> None:
     """A run of 78 MB within 48 MB more than the program itself needs."""

@@ -18,7 +18,7 @@ import pytest
 from cranfield import DataError, Run, evaluate
 from cranfield.assessed.lengths import LengthTable
 from cranfield.collection import source
-from cranfield.collection.records import Reading, from_buffer
+from cranfield.collection.records import Reading, from_content
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows refuses to cut a mapped file short")
 
@@ -39,7 +39,7 @@ def test_a_file_that_is_cut_short_after_it_was_loaded_is_an_error_with_its_name(
     buffer = source.load(run)
     os.truncate(run, left)
     with pytest.raises(DataError, match=r"a\.run: was cut short by another program while it was read"):
-        from_buffer(buffer, Reading("run"), "elsewhere")
+        from_content(buffer, Reading("run"), "elsewhere")
 
 
 def test_text_of_a_file_that_is_cut_short_is_an_error(run: Path) -> None:
@@ -53,11 +53,11 @@ def test_a_file_that_is_replaced_or_grows_is_read_as_it_was(run: Path, tmp_path:
     buffer = source.load(run)
     (tmp_path / "other").write_text("1 Q0 d1 1 1 tag\n")
     os.replace(tmp_path / "other", run)
-    assert len(from_buffer(buffer, Reading("run"), "a.run")) == 20_000
+    assert len(from_content(buffer, Reading("run"), "a.run")) == 20_000
     buffer = source.load(run)
     with run.open("a") as file:
         file.write(LINES)
-    assert len(from_buffer(buffer, Reading("run"), "a.run")) == 1
+    assert len(from_content(buffer, Reading("run"), "a.run")) == 1
 
 
 def test_the_command_line_survives_a_run_that_is_cut_short(run: Path, tmp_path: Path) -> None:

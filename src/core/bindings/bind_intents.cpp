@@ -21,21 +21,16 @@ using LongsIn = Column<std::int64_t>;
 using IntsIn = Column<std::int32_t>;
 using DoublesIn = Column<double>;
 
-// Runs work() without the GIL.
-template <typename Work>
-auto unlocked(const Work& work) {
-    const Unlocked without_gil;
-    return work();
-}
-
-std::tuple<std::unique_ptr<Judged>, Longs, Longs> py_by_document(const Table& table, const LongsIn& place) {
-    ByDocument found = unlocked([&] { return by_document(table, span_of(place)); });
+std::tuple<std::unique_ptr<Judged>, Longs, Longs> py_by_document(nb::pointer_and_handle<Table> table, const LongsIn& place) {
+    ByDocument found = unlocked([&] { return by_document(*table.p, span_of(place)); });
+    found.judged->table = kept(table.h);
     return {std::move(found.judged), to_numpy(std::move(found.order)), to_numpy(std::move(found.start))};
 }
 
 std::tuple<std::unique_ptr<Judged>, Longs, Longs, Vector1<double>, Longs, Longs, Longs, Longs>
-py_documents_by_intent(const Table& table, const LongsIn& place) {
-    DocumentsByIntent found = unlocked([&] { return documents_by_intent(table, span_of(place)); });
+py_documents_by_intent(nb::pointer_and_handle<Table> table, const LongsIn& place) {
+    DocumentsByIntent found = unlocked([&] { return documents_by_intent(*table.p, span_of(place)); });
+    found.judged->table = kept(table.h);
     return {std::move(found.judged),          to_numpy(std::move(found.start)),       to_numpy(std::move(found.intent)),
             to_numpy(std::move(found.grade)), to_numpy(std::move(found.lists)),       to_numpy(std::move(found.labels)),
             to_numpy(std::move(found.empty_lists)), to_numpy(std::move(found.empty_labels))};

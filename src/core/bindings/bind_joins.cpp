@@ -341,17 +341,46 @@ JoinedRows join_columns(const Judged& judged, const Objects& topics, const Objec
     return finished(rows, judged);
 }
 
+Vector1<double> grade_of(const Judged& judged, const Column<std::int32_t>& documents) {
+    const NumberColumn& grades = judged.grades();
+    LongColumn<double> found;
+    found.reserve(documents.size());
+    for (const std::int32_t document : span_of(documents)) {
+        if (document < 0 || static_cast<std::size_t>(document) >= grades.size()) throw nb::index_error("no such document is judged");
+        found.push_back(grades[static_cast<std::size_t>(document)]);
+    }
+    return to_numpy(std::move(found));
+}
+
+std::unique_ptr<Judged> judged(nb::pointer_and_handle<Table> table, const std::string& on_duplicate) {
+    std::unique_ptr<Judged> prepared = make_judged(*table.p, make_rule(on_duplicate));
+    prepared->table = kept(table.h);
+    return prepared;
+}
+
+std::tuple<Vector1<double>, Vector1<std::int32_t>> grade_counts(const Judged& judged) {
+    GradeCounts counts = unlocked([&] { return count_grades(judged); });
+    return {to_numpy(std::move(counts.levels)), to_numpy(std::move(counts.documents))};
+}
+
 }  // namespace
 
 void bind_joins(nb::module_& m) {
     nb::class_<Judged>(m, "Judged", "Judgments ready for joins: the documents of each topic in a hash table.")
         .def_prop_ro("topics", [](const Judged& j) { return to_strs(j.topics); }, "The judged topics.")
         .def_prop_ro("start", [](const Judged& j) { return view_of(j.start); }, "Where the documents of each topic begin, and where the last ones end.")
-        .def_prop_ro("grade", [](const Judged& j) { return view_of(j.grades()); }, "For each document, its grade.")
+        .def_prop_ro("grade", [](nb::pointer_and_handle<Judged> j) { return numbers_of(j.p->grades(), j.h); }, nb::rv_policy::automatic,
+                     "For each document, its grade.")
+        .def_prop_ro("levels", [](const Judged& j) { return view_of(j.grades().levels()); },
+                     "The different grades of many judgments, if there are few: a grade is then kept as its place here. Else empty.")
+        .def("grade_of", &grade_of, "documents"_a, "Return the grades of some documents, given by their numbers.")
+        .def("best_first", [](const Judged& j) { return to_numpy(unlocked([&] { return best_first(j); })); },
+             "Return the grades, topic after topic, best first.")
+        .def("grade_counts", &grade_counts,
+             "Return `levels`, best first, and how many documents have each: topic after topic, as many numbers as levels.")
         .def_prop_ro("dropped", [](const Judged& j) { return j.dropped; }, "The number of duplicate judgments that were dropped.");
 
-    m.def("judged", [](const Table& table, const std::string& on_duplicate) { return make_judged(table, make_rule(on_duplicate)); },
-          "table"_a, "on_duplicate"_a, nb::keep_alive<0, 1>(), "Prepare judgments for joins. Labels are ignored: one grade per topic and document.");
+    m.def("judged", &judged, "table"_a, "on_duplicate"_a, "Prepare judgments for joins. Labels are ignored: one grade per topic and document.");
     m.def("join_files", &join_files, "judged"_a, "sources"_a, "columns"_a, "delimiter"_a, "header"_a, "expected"_a, "order"_a,
           "single_precision"_a, "on_duplicate"_a, "depth"_a, "threads"_a, "progress"_a.none(), "numbers"_a = nb::none(),
           "scores"_a = false, "split_tags"_a = false, "chunk"_a = 0, "window"_a = 0, "scattered"_a = 0, "most"_a = 0,

@@ -36,20 +36,20 @@ int mapped_bytes(PyObject* self, Py_buffer* view, int flags) {
 
 PyType_Slot mapping_slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(mapped_bytes)}, {0, nullptr}};
 
-// A large file of judgments; nothing if it is not large, or unusual.
-std::optional<Table> read_in_windows(const Objects& sources, const ReadOptions& options, OnDuplicate rule, bool labels_count,
-                                     std::size_t window) {
-    const Sources opened(sources);
-    if (opened.feeds[0]->size() <= window) return std::nullopt;
-    ReadOptions in_window = options;
-    in_window.chunk_bytes = std::min(in_window.chunk_bytes, window / 2 + 1);
-    std::optional<Table> table;
+// Judgments from a large file, or from blocks.
+std::tuple<Table, Faults> read_in_windows(Feed& feed, ReadOptions options, OnDuplicate rule, bool labels_count, std::size_t window) {
+    options.chunk_bytes = std::min(options.chunk_bytes, window / 2 + 1);
+    JudgmentReader reader(options, rule, labels_count, window);
+    bool complete = false;
     {
         const Unlocked unlocked;
-        table = JudgmentReader(in_window, rule, labels_count, window).read(*opened.feeds[0]);
+        complete = reader.read(feed);
     }
     if (PyErr_Occurred()) throw nb::python_error();
-    return table;
+    if (!complete) throw std::runtime_error("reading was stopped");
+    Faults faults;
+    for (const Fault& fault : reader.faults) faults.append(nb::make_tuple(0, reader.line, to_str(fault.what)));
+    return {reader.table(), std::move(faults)};
 }
 
 std::tuple<Table, Faults> read(const Objects& sources, const Strings& columns,
@@ -63,9 +63,11 @@ std::tuple<Table, Faults> read(const Objects& sources, const Strings& columns,
     options.keep_columns = true;
     options.watch = make_watch();
     const OnDuplicate rule = make_rule(on_duplicate);
-    if (qrels && sources.size() == 1 && !keep_lines) {
-        std::optional<Table> judgments = read_in_windows(sources, options, rule, labels_count, window);
-        if (judgments) return {std::move(*judgments), Faults()};
+    if (qrels && sources.size() == 1 && most_faults == 1 && !keep_lines) {
+        const Sources opened(sources);
+        const bool in_blocks = !PyObject_CheckBuffer(sources[0].ptr());
+        if (in_blocks || opened.feeds[0]->size() > window)
+            return read_in_windows(*opened.feeds[0], options, rule, labels_count, window);
     }
     const Buffers buffers(sources);
     Table table;
@@ -233,7 +235,8 @@ void bind_tables(nb::module_& m) {
         .def_prop_ro("list_name", [](const Table& t) { return view_of(t.list_name); }, "For each list, the index of its name.")
         .def_prop_ro("list_topic", [](const Table& t) { return view_of(t.list_topic); }, "For each list, the index of its topic.")
         .def_prop_ro("list_start", [](const Table& t) { return view_of(t.list_start); }, "Where each list begins, and where the last one ends.")
-        .def_prop_ro("values", [](const Table& t) { return view_of(t.value); }, "For each row, the score or grade.")
+        .def_prop_ro("values", [](nb::pointer_and_handle<Table> t) { return numbers_of(t.p->value, t.h); }, nb::rv_policy::automatic,
+                     "For each row, the score or grade.")
         .def_prop_ro("ranks", [](const Table& t) { return view_of(t.rank); }, "For each row, the rank column; empty if the file has none.")
         .def_prop_ro("label", [](const Table& t) { return view_of(t.label); }, "For each row, the index of its label; empty if there is only one label.")
         .def_prop_ro("lines", [](const Table& t) { return view_of(t.line); }, "For each row, its line in the file; empty unless `keep_lines`.")
@@ -243,6 +246,8 @@ void bind_tables(nb::module_& m) {
             copy.names.assign(t.names.size(), std::string(Text().of(name.ptr())));
             return copy;
         }, "name"_a, "Return a copy with another name.")
+        .def("furthest_from_zero", [](const Table& t) { return t.value.furthest_from_zero(); },
+             "Return the value that is furthest from 0, the first one if there are several: its row, and the value.")
         .def("docs", &table_docs, "begin"_a, "end"_a, "Return the document ids of the rows from `begin` up to `end`.")
         .def("order", &table_order, "list"_a, "order"_a, "single_precision"_a,
              "Return the rows of a list, best first, and the number that each is ranked by.");
@@ -250,7 +255,8 @@ void bind_tables(nb::module_& m) {
     m.def("read", &read, "sources"_a, "columns"_a, "delimiter"_a, "header"_a, "expected"_a, "qrels"_a, "on_duplicate"_a, "threads"_a,
           "most_faults"_a, "keep_lines"_a = false, "split_tags"_a = false, "labels_count"_a = true,
           "window"_a = std::size_t{16} << 20,
-          "Read files, given as buffers; more than `window` bytes of judgments are read so many bytes at a time.\n"
+          "Read files, given as buffers. Judgments of more than `window` bytes are read so many bytes at a time if one fault is\n"
+          "enough and lines are not kept; then they may also be an object with `read()`, as for `join_files`.\n"
           "Return the table and the faults: (source, line, message) each.");
     m.def("table_from_dict", &table_from_dict, "lists"_a, "name"_a, "what"_a,
           "Build a table from a dict topic -> document -> number. `what` names the number in messages.");

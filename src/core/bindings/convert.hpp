@@ -11,6 +11,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,6 +20,7 @@
 
 #include "bindings/unlock.hpp"
 #include "mapping.hpp"
+#include "numbers.hpp"
 #include "ranker.hpp"
 #include "reader.hpp"
 #include "windows.hpp"
@@ -50,6 +52,13 @@ template <typename T>
 nb::ndarray<nb::numpy, const T, nb::ndim<1>> view_of(std::span<const T> values) {
     static const T nothing{};
     return {values.empty() ? &nothing : values.data(), {values.size()}, nb::handle()};
+}
+
+// The numbers of a column: a view, of which `owner` is the owner, or a copy if the column has codes.
+inline nb::ndarray<nb::numpy, const double, nb::ndim<1>> numbers_of(const NumberColumn& column, nb::handle owner) {
+    static const double nothing = 0;
+    if (!column.coded()) return {column.empty() ? &nothing : column.plain().data(), {column.size()}, owner};
+    return nb::ndarray<nb::numpy, const double, nb::ndim<1>>(to_numpy(column.decoded()));
 }
 
 inline nb::object to_str(std::string_view bytes) {
@@ -141,6 +150,9 @@ inline void check_id(std::string_view id, const char* what) {
         throw nb::value_error((std::string("a ") + what + " id has " + std::to_string(id.size()) + " bytes, at most " +
                                std::to_string(kLongestId) + " are allowed").c_str());
 }
+
+// Keeps a Python object for as long as what refers to its memory lives.
+inline std::shared_ptr<const void> kept(nb::handle object) { return std::make_shared<const nb::object>(nb::borrow(object)); }
 
 // Lists are converted here, not by nanobind: its conversions end the process if memory runs out.
 using Objects = nb::typed<nb::list, nb::any>;

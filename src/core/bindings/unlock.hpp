@@ -40,6 +40,13 @@ private:
     std::optional<nb::gil_scoped_release> release_;
 };
 
+// Runs work() without the GIL.
+template <typename Work>
+auto unlocked(const Work& work) {
+    const Unlocked without_gil;
+    return work();
+}
+
 // Waits at Python's exit. Work with a watch stops at the next look of the watch.
 inline void end_with_python() {
     python_is_ending = true;

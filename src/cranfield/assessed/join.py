@@ -51,17 +51,16 @@ def join(
     return prepare(judgments, options).join(runs, progress)
 
 
-def _odd_grades(qrels: Qrels, grade: Array) -> Iterator[str]:
+def _odd_grades(qrels: Qrels, documents: JudgedIndex) -> Iterator[str]:
     """Messages about judgments from which no useful score can be computed."""
     if not len(qrels):
         yield f"{qrels.path or 'the judgments'}: empty, no document is judged; all measures are undefined"
-    elif not (grade > 0).any():
+    elif documents.by_topic.highest <= 0:
         yield "no document is judged relevant (grade 1 or more); measures that need one are undefined"
-    values = qrels.values
-    if len(values) and max(values.max(), -values.min()) > HIGHEST:
-        place = int(np.abs(values).argmax())
+    place, value = qrels.table.furthest_from_zero()
+    if abs(value) > HIGHEST:
         topic = qrels.topics[int(np.searchsorted(qrels.starts, place, side="right")) - 1]
-        doc, value = qrels.table.docs(place, place + 1)[0], qrels.values[place]
+        doc = qrels.table.docs(place, place + 1)[0]
         yield (
             f"{qrels.path or 'the judgments'}: the grade of document {doc!r} for topic {topic!r} is {value:g}, which "
             "is unlikely to be a grade; check the column of grades"
@@ -107,14 +106,14 @@ class PreparedJudgments:
 def prepare(qrels: Qrels, options: JoinOptions) -> PreparedJudgments:
     """Judgments ready to be joined."""
     prepared = _prepared(qrels, options)
-    grade = prepared.judged.grade if prepared.grade is None else prepared.grade
+    documents = JudgedIndex.of(prepared.judged, prepared.grade)
     return PreparedJudgments(
         qrels,
         options,
-        JudgedIndex.of(prepared.judged, grade),
+        documents,
         prepared.attachments,
         (*qrels.notes, *prepared.notes),
-        tuple(_odd_grades(qrels, grade)),
+        tuple(_odd_grades(qrels, documents)),
         prepared.grade is not None,
     )
 
@@ -155,7 +154,7 @@ def _prepared(qrels: Qrels, options: JoinOptions) -> _Prepared:
     probabilities, types = descriptions(options.intent_probabilities, options.intent_types)
     judged, intents = judged_by_intent(qrels, probabilities, types, keep_empty=options.empty_intents == "keep")
     if not (described or qrels.by_intent):
-        _warn_of_few_intents(qrels, len(judged.grade))
+        _warn_of_few_intents(qrels, int(judged.start[-1]))
     return _Prepared(judged, {"intents": intents}, _about_intents(options, types))
 
 

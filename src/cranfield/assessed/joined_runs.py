@@ -42,7 +42,7 @@ from cranfield.collection.source import (
 )
 from cranfield.errors import CranfieldWarning, DataError, NotedWarning, SameRunWarning, UsageError, warn_caller
 from cranfield.text import counted, listed
-from cranfield.types import Array, Progress
+from cranfield.types import Array, Index, Progress
 
 MOST_THREADS = 1024
 MOST_FILES = 128
@@ -53,19 +53,25 @@ class JudgedIndex(NamedTuple):
     """The judged documents of every topic, for joins."""
 
     table: _core.Judged
-    grade: Array
-    """The grade of each document, NaN if it does not count as judged."""
+    grade: Array | None
+    """The grade of each document, NaN if it does not count as judged; None: those of the table."""
     by_topic: Judged
     """The grades of each topic, best first."""
 
     @staticmethod
-    def of(table: _core.Judged, grade: Array) -> JudgedIndex:
+    def of(table: _core.Judged, grade: Array | None = None) -> JudgedIndex:
+        if grade is None:
+            return JudgedIndex(table, None, Judged.of_table(table))
         unknown = np.isnan(grade)
         if not unknown.any():
             return JudgedIndex(table, grade, Judged.in_order(table.start, grade))
         topics = len(table.topics)
         topic = np.repeat(np.arange(topics), np.diff(table.start))
         return JudgedIndex(table, grade, Judged.of(topic[~unknown], grade[~unknown], topics))
+
+    def grade_of(self, document: Index) -> Array:
+        """The grades of some documents."""
+        return self.table.grade_of(document) if self.grade is None else self.grade.take(document)
 
 
 def join_runs(
@@ -368,7 +374,7 @@ class RunJoiner:
                 else [part["row"] for part in self.joined]
             ),
             rank=self._column("rank"),
-            grade=documents.grade.take(document),
+            grade=documents.grade_of(document),
             tie_first=self._column("tie_first"),
             tie_last=self._column("tie_last"),
             document=document,

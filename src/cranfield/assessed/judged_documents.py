@@ -69,7 +69,7 @@ class JudgedDocuments:
         if judgments.has_intents or options.described_intents:
             lists = join(judgments, runs, options, progress)
         else:
-            lists = join_runs(JudgedIndex.of(judged, grade), runs, options, progress, judgments)
+            lists = join_runs(JudgedIndex.of(judged), runs, options, progress, judgments)
             lists = lists.replace(notes=(*lists.notes, *judgments.notes))
         return JudgedDocuments(judgments, lists, topic, grade, document)
 

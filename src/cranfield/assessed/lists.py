@@ -203,7 +203,7 @@ class Assessed:
     @cached_property
     def max_grade(self) -> float:
         """The largest grade in the judgments, at least 0."""
-        return float(self.judged.grade.max(initial=0.0))
+        return max(0.0, self.judged.highest)
 
     def hits(self, cutoff: int | None = None) -> Hits:
         """All judged documents retrieved at `cutoff` or above."""
@@ -280,7 +280,7 @@ class Assessed:
 
     def ideal_down_to(self, gain: Gains, cutoff: int | None) -> Ideal:
         """The ideal list of each topic, at least down to rank `cutoff`."""
-        if cutoff is None or len(self.judged.grade) <= MANY or ("ideal", gain) in self._cache:
+        if cutoff is None or len(self.judged) <= MANY or ("ideal", gain) in self._cache:
             return self.ideal(gain)
         return self._once(("ideal", gain, cutoff), lambda: self.judged.ideal(gain, cutoff).for_rows(self.set_of_row))
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from cranfield.types import Array, Index
 
 if TYPE_CHECKING:
+    from cranfield import _core
     from cranfield.assessed.ideal_of_sets import Reward, Units
 
 T = TypeVar("T")
@@ -223,6 +224,15 @@ class Judged:
         return Judged(segment_starts(np.asarray(topic), topics), grades[best_first], size)
 
     @staticmethod
+    def of_table(table: _core.Judged) -> Judged:
+        """The judged documents of a table, in little memory if there are many and only a few different grades."""
+        topics, levels = len(table.start) - 1, len(table.levels)
+        if 0 < topics * levels <= table.start[-1]:
+            grades, documents = table.grade_counts()
+            return JudgedLevels(grades, documents.reshape(topics, levels))
+        return Judged(table.start, table.best_first())
+
+    @staticmethod
     def in_order(start: NDArray[np.int64], grade: Array) -> Judged:
         """From the judged documents topic after topic, where `start` says where each topic begins.
 
@@ -236,10 +246,18 @@ class Judged:
             best_first[begin:end] = grade[begin:end][np.lexsort((-grade[begin:end], topic))]
         return Judged(start, best_first)
 
+    def __len__(self) -> int:
+        return int(self.start[-1])
+
     @cached_property
     def topic(self) -> NDArray[np.int64]:
         """The topic of each entry."""
         return np.repeat(np.arange(len(self.start) - 1), np.diff(self.start))
+
+    @cached_property
+    def highest(self) -> float:
+        """The highest grade; minus infinity if no document is judged."""
+        return float(self.grade.max(initial=-np.inf))
 
     def count(self, keep: NDArray[np.bool_]) -> Array:
         """How many judged documents of each topic satisfy `keep`."""
@@ -252,23 +270,37 @@ class Judged:
 
     def count_once(self, key: Any, keep: Callable[[Array], NDArray[np.bool_]]) -> Array:
         """How many judged documents of each topic have a grade that satisfies `keep`; cached under `key`."""
-        return self.once(("count", key), lambda: self.count(keep(self.grade)))
+
+        def make() -> Array:
+            if len(self) <= MANY:
+                return self._count(keep(self.grade))
+            return np.concatenate([part._count(keep(part.grade)) for part, _ in self._parts()])
+
+        return self.once(("count", key), make)
 
     def _parts(self) -> Iterator[tuple[Judged, slice]]:
         """Some topics after the other, with the places of their entries."""
         for first, last in row_blocks(np.diff(self.start), MANY):
             start, entries = self.start[first : last + 1], slice(self.start[first], self.start[last])
             size = None if self.size is None else self.size[entries]
-            yield Judged(start - start[0], self.grade[entries], size), entries
+            yield Judged(start - start[0], self._grades(first, last), size), entries
+
+    def _grades(self, first: int, last: int) -> Array:
+        """The grades of the topics from `first` up to `last`."""
+        return self.grade[self.start[first] : self.start[last]]
+
+    def _down_to(self, cutoff: int | None) -> Judged:
+        """At least those judged documents that can be among the first `cutoff` of an ideal list."""
+        return self
 
     def ideal(self, gain: Gains, cutoff: int | None = None) -> Ideal:
         """The ideal list of each topic when a grade is worth `gain(grade)`; down to `cutoff`, if there are many."""
-        large = len(self.grade) > MANY and self.size is None
+        large = len(self) > MANY and self.size is None
 
         def make() -> Ideal:
             if not large:
                 return self._ideal(gain)
-            return Ideal.joined([part._ideal(gain).down_to(cutoff) for part, _ in self._parts()])
+            return Ideal.joined([part._ideal(gain).down_to(cutoff) for part, _ in self._down_to(cutoff)._parts()])
 
         if isinstance(
             gain, FunctionType | MethodType | partial
@@ -296,6 +328,43 @@ class Judged:
         if key not in self._cache:
             self._cache[key] = make()  # two threads may both compute it, with the same result
         return cast(T, self._cache[key])
+
+
+class JudgedLevels(Judged):
+    """Many judged documents with few different grades: only how many documents of each topic have each grade is kept.
+
+    >>> judged = JudgedLevels(np.array([2.0, 0.0]), np.array([[1, 2], [0, 1]]))
+    >>> judged.start.tolist(), judged.grade.tolist()
+    ([0, 3, 4], [2.0, 0.0, 0.0, 0.0])
+    """
+
+    levels: Array
+    """The grades, best first."""
+    documents: NDArray[np.int32]
+    """topics × levels: the number of documents."""
+
+    def __init__(self, levels: Array, documents: NDArray[np.int32]) -> None:
+        start = starts_of(documents.sum(axis=1))
+        self.__dict__.update(start=start, levels=levels, documents=documents, size=None, _cache={})
+
+    @property
+    def grade(self) -> Array:  # type: ignore[override]
+        """The grade of every document; made whenever it is asked for."""
+        return self._grades(0, len(self.documents))
+
+    @cached_property
+    def highest(self) -> float:
+        return max(self.levels[self.documents.any(axis=0)].tolist(), default=-np.inf)
+
+    def count_once(self, key: Any, keep: Callable[[Array], NDArray[np.bool_]]) -> Array:
+        return self.once(("count", key), lambda: self.documents[:, keep(self.levels)].sum(axis=1).astype(np.float64))
+
+    def _grades(self, first: int, last: int) -> Array:
+        documents = self.documents[first:last]
+        return np.repeat(np.broadcast_to(self.levels, documents.shape).ravel(), documents.ravel())
+
+    def _down_to(self, cutoff: int | None) -> Judged:
+        return self if cutoff is None else JudgedLevels(self.levels, np.minimum(self.documents, cutoff))
 
 
 Gains = Callable[[Array], Array]

@@ -118,7 +118,7 @@ def judged_table(prepared: PreparedJudgments) -> Any:
     import pyarrow
 
     table = prepared.qrels.table
-    if len(table) != len(prepared.documents.grade):
+    if len(table) != prepared.documents.table.start[-1]:
         raise UsageError("judgments by intent need the core: how='core', or evaluate")
     topics = [table.topics[topic] for topic in table.list_topic.tolist()]
     sizes = np.diff(table.list_start).tolist()

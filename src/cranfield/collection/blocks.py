@@ -34,15 +34,15 @@ def load_or_open(path: PathLike, check: Check | None = None, whole: int = WHOLE)
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 return Blocks(Copied(file, name), name, 0, check).short(whole)
-            packed = source.compression(file.read(MAGIC_LENGTH)) is not None
-            file.seek(0)
-            if packed:
+            if source.compression(file.read(MAGIC_LENGTH)) is not None:
+                file.seek(0)
                 return Blocks(file, name, status.st_size, check).short(whole)
+            content = source.plain(file, name)
         except BaseException:
             file.close()
             raise
         file.close()
-    return source.load(path, check)
+    return content
 
 
 class Copied:

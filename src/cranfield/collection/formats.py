@@ -17,6 +17,7 @@ from typing import Any
 
 from cranfield import _core
 from cranfield.collection import search_responses, structured, writing
+from cranfield.collection.blocks import Blocks
 from cranfield.collection.column_names import header_delimiter
 from cranfield.collection.columns import Columns, with_way_out
 from cranfield.collection.first_block import check_json, whole_lines
@@ -66,16 +67,17 @@ class Layout:
         return "score" if "value" in self.columns else "rank"
 
     def read(
-        self, buffer: Buffer, kind: str, *, on_duplicate: str = "error", threads: int | None = None,
+        self, content: Buffer | Blocks, kind: str, *, on_duplicate: str = "error", threads: int | None = None,
         most_faults: int = 1, keep_lines: bool = False, split_tags: bool = False, labels_count: bool = True,
     ) -> tuple[_core.Table, list[tuple[int, int, str]]]:  # fmt: skip
         """The table in the bytes of a file, and (source, line, message) for lines that cannot be read.
 
+        Judgments may be given as blocks if one fault is enough; they are closed at the end. Line 0 is the whole file.
         Runs are one per file, or one per tag (`split_tags`). A document is judged once per topic, or once per topic and
         label of column 2 (`labels_count`).
         """
         table, faults = _core.read(
-            [buffer],
+            [content],
             list(self.columns),
             self.delimiter,
             self.header,
@@ -88,7 +90,12 @@ class Layout:
             split_tags=split_tags,
             labels_count=labels_count,
         )
-        check_complete(buffer)
+        if isinstance(content, Blocks):
+            if faults:
+                content.drain()
+            content.close()
+        else:
+            check_complete(content)
         return table, faults
 
     def encode(self, out: Outgoing, path: str) -> bytes:

@@ -26,6 +26,16 @@ def grade_called(label: str) -> float | None:
     return float(label[1:]) if re.fullmatch(r"L\d{1,9}", label) else None
 
 
+def are_named(buffer: Buffer) -> bool:
+    """Whether the grade of the first line is written as L0, L1, ... or as S, A, B, C.
+
+    >>> are_named(b"0001 2 doc7 L3\\n"), are_named(b"301 0 L8 3\\n")
+    (True, False)
+    """
+    first = first_line(buffer)
+    return bool(_LEVEL.search(first) or _LETTER.search(first))
+
+
 def levels_as_numbers(buffer: Buffer) -> tuple[Buffer, str]:
     """Replace the grades L0, L1, ... or S, A, B, C in qrels by numbers; also return a note if there were any.
 

@@ -18,7 +18,7 @@ from cranfield.collection.grade_labels import levels_as_numbers
 from cranfield.collection.lint_bytes import byte_findings
 from cranfield.collection.lint_entries import entry_findings, ids_alike, plain_id
 from cranfield.collection.lint_findings import SEVERITIES, Finding
-from cranfield.collection.records import Reading, from_buffer
+from cranfield.collection.records import Reading, from_content
 from cranfield.collection.source import Buffer, PathLike, load, shown_path
 from cranfield.collection.topics import Topics
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError
@@ -75,7 +75,7 @@ def _check_file(path: str, kind: str, findings: list[Finding], *, split_tags: bo
         if isinstance(format, formats.Layout):
             table = _read(path, buffer, format, kind, findings, split_tags=split_tags)
         else:
-            table = from_buffer(buffer, Reading(kind, split_tags=split_tags), path)
+            table = from_content(buffer, Reading(kind, split_tags=split_tags), path)
     except CranfieldError as error:
         findings.append(_fault(path, error))
         return None

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from cranfield import _core, check
 from cranfield.collection import formats, source, structured, writing
+from cranfield.collection.blocks import Blocks, load_or_open
 from cranfield.collection.column_names import VALUE
 from cranfield.collection.columns import Columns, with_way_out
-from cranfield.collection.grade_labels import levels_as_numbers
+from cranfield.collection.grade_labels import are_named, levels_as_numbers
 from cranfield.collection.list_shapes import booleans_as_grades, plain_lists, wrong_depth
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.text import counted
@@ -59,17 +60,18 @@ def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table,
         if path.startswith(DATASET_PREFIXES):
             return _from_dataset(path, reading), path
         shown = source.shown_path(path)
-        buffer = source.load(path, lambda head: formats.check_block(head, reading.kind, reading.format, shown))
-        return from_buffer(buffer, reading, shown), "" if path == "-" else path
+        load = load_or_open if reading.kind == "qrels" else source.load
+        content = load(path, lambda head: formats.check_block(head, reading.kind, reading.format, shown))
+        return from_content(content, reading, shown), "" if path == "-" else path
     if isinstance(thing, bytes | bytearray | memoryview):
-        return from_buffer(source.unpacked(bytes(thing), "<bytes>"), reading, "<bytes>"), ""
+        return from_content(source.unpacked(bytes(thing), "<bytes>"), reading, "<bytes>"), ""
     if structured.is_frame(thing):
         return _from_columns(structured.from_frame(thing, reading.kind), reading), ""
     if isinstance(thing, Mapping):
         return from_mapping(thing, reading.kind, name), ""
     if isinstance(thing, source.Readable):
         path = str(getattr(thing, "name", ""))
-        return from_buffer(source.read_stream(thing), reading, path or "<stream>"), path
+        return from_content(source.read_stream(thing), reading, path or "<stream>"), path
     if isinstance(thing, Iterable):
         return _from_columns(structured.from_records(thing, reading.kind), reading), ""
     raise UsageError(
@@ -78,12 +80,17 @@ def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table,
     )
 
 
-def from_buffer(buffer: source.Buffer, reading: Reading, origin: str) -> _core.Table:
-    """The table in the bytes of a file; the first line that cannot be read is an error."""
+def from_content(content: source.Buffer | Blocks, reading: Reading, origin: str) -> _core.Table:
+    """The table in the bytes of a file, or in blocks of judgments; the first line that cannot be read is an error."""
     kind = reading.kind
+    buffer = content.head if isinstance(content, Blocks) else content
     if reading.format:
         source.check_content(bytes(buffer[: source.HEAD]), origin)
     format = formats.named(reading.format, kind) if reading.format else formats.detect(buffer, kind, origin)
+    if isinstance(content, Blocks):
+        if isinstance(format, formats.Structured) or are_named(buffer):
+            return from_content(content.whole(), reading, origin)
+        buffer = content.head = content.head[: source.HEAD]
     if isinstance(format, formats.Structured):
         columns = format.read(buffer, kind, origin)
         if isinstance(columns, dict):
@@ -93,15 +100,15 @@ def from_buffer(buffer: source.Buffer, reading: Reading, origin: str) -> _core.T
         return _from_columns(columns, reading, origin)
     if format.header:
         _check_header(buffer, format, origin)
-    if kind == "qrels":
-        buffer, note = levels_as_numbers(buffer)
+    if kind == "qrels" and not isinstance(content, Blocks):
+        content, note = levels_as_numbers(content)
         reading.notes.extend([note] if note else [])
     table, faults = format.read(
-        buffer, kind, on_duplicate=reading.on_duplicate, threads=reading.threads, split_tags=reading.split_tags,
+        content, kind, on_duplicate=reading.on_duplicate, threads=reading.threads, split_tags=reading.split_tags,
         labels_count=reading.format != PLAIN and format.name != SAMPLED_FORMAT,
     )  # fmt: skip
     for _, line, message in faults:
-        raise DataError(origin, line, with_way_out(formats.explained(message, buffer, line)))
+        raise DataError(origin, line or None, with_way_out(formats.explained(message, buffer, line)))
     reading.tags.extend(table.tags)
     if not len(table):
         raise DataError(origin, None, f"is empty, expected lines of {format.expected}")

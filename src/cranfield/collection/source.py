@@ -69,7 +69,7 @@ def load(path: PathLike, check: Check | None = None) -> Buffer:
         if compression(head):
             file.seek(0)
             return unpacked(file.read(), name, check)
-        return _mapped(file, name) if os.fstat(file.fileno()).st_size else head + file.read()
+        return plain(file, name)
 
 
 @contextmanager
@@ -87,8 +87,11 @@ def open_errors(name: str) -> Iterator[None]:
         raise DataError(repr(name), None, f"cannot be read: {error}") from None
 
 
-def _mapped(file: IO[bytes], name: str) -> Buffer:
-    """The bytes of a file, which are read when they are needed. No file stays open."""
+def plain(file: IO[bytes], name: str) -> Buffer:
+    """The bytes of an open file that is not compressed, which are read when they are needed. No file stays open."""
+    if not os.fstat(file.fileno()).st_size:  # empty, or a file of the system that does not say its size
+        file.seek(0)
+        return file.read()
     if sys.platform == "win32":
         return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
     mapping: Any = _core.Mapping(file.fileno(), os.fsencode(name))

@@ -15,7 +15,7 @@ import numpy as np
 from cranfield import check
 from cranfield.assessed.hits_by_intent import intents_of
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.segments import row_blocks
+from cranfield.assessed.segments import Judged, row_blocks
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures import Measure
@@ -295,7 +295,7 @@ def _binary(lists: Assessed, rel: float, depth: int, *, by_intent: bool) -> Asse
         row=lists.row[keep],
         rank=lists.rank[keep],
         grade=np.ones(int(keep.sum())),
-        judged=type(judged)(judged.start, (judged.grade >= rel).astype(np.float64)),
+        judged=Judged(judged.start, (judged.grade >= rel).astype(np.float64)),
         retrieved=np.minimum(lists.retrieved, depth),
         **dropped,
     )
