@@ -240,7 +240,7 @@ def test_a_pipe_that_cannot_be_copied_is_an_error(tmp_path: Path, monkeypatch: p
     def full(**_: Any) -> Any:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("cranfield.collection.blocks.TemporaryFile", full)
+    monkeypatch.setattr("tempfile.TemporaryFile", full)
     with open(tmp_path / "run", "w+b") as file:
         file.write(RUN)
         file.seek(0)
