@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <unordered_map>
@@ -25,8 +26,9 @@ enum class OnDuplicate { error, first, max };
 class IdTable {
 public:
     void reset(std::size_t ids) {
+        constexpr std::size_t kInCache = 4096;  // of so few ids, one slot in four is used at the most: fewer are tried in vain
         std::size_t slots = 16;
-        while (slots < ids * 2) slots *= 2;
+        while (slots < ids * (ids <= kInCache ? 4 : 2)) slots *= 2;
         mask_ = slots - 1;
         slots_.assign(slots, Slot{0, kEmpty});
     }
@@ -71,6 +73,21 @@ public:
         const std::size_t at = find(hash, same);
         if (slots_[at] != 0) return number_in(slots_[at]);
         if (number >= 0) slots_[at] = part_of(hash) | (static_cast<std::uint32_t>(number) + 1);
+        return -1;
+    }
+
+    // The number that `same` recognises, or -1.
+    template <typename Same>
+    std::int32_t number(std::uint64_t hash, const Same& same) const {
+        constexpr std::size_t kFew = 8;
+        if (size_ > kFew) {
+            const std::uint32_t slot = slots_[find(hash, same)];
+            return slot == 0 ? -1 : number_in(slot);
+        }
+        // Whether one slot is free is hard to predict; that none of them has this part of the hash is not
+        const std::uint32_t part = part_of(hash);
+        for (std::size_t at = 0; at < size_; ++at)
+            if ((slots_[at] & ~low_bits_) == part && slots_[at] != 0 && same(number_in(slots_[at]))) return number_in(slots_[at]);
         return -1;
     }
 
@@ -146,11 +163,28 @@ public:
         return found == topic_number_.end() ? -1 : found->second;
     }
 
+    // The documents of one topic, to look up many.
+    class OfTopic {
+    public:
+        OfTopic(const JudgedIndex& index, std::int32_t topic)
+            : index_(index), first_(index.topics_[static_cast<std::size_t>(topic)].first),
+              numbers_(index.numbers_of(index.topics_[static_cast<std::size_t>(topic)])) {}
+
+        // The number of a document; -1 if it is not judged.
+        std::int32_t number(std::string_view doc, std::uint64_t hash) const {
+            const std::int32_t found = numbers_.number(hash, HasId{index_, first_, doc});
+            return found < 0 ? -1 : first_ + found;
+        }
+
+    private:
+        const JudgedIndex& index_;
+        std::int32_t first_;
+        PackedNumbers numbers_;
+    };
+
     // The number of a document of the topic; -1 if it is not judged.
     std::int32_t number(std::int32_t topic, std::string_view doc, std::uint64_t hash) const {
-        const Topic& where = topics_[static_cast<std::size_t>(topic)];
-        const std::int32_t found = numbers_of(where).find_or_add(hash, -1, HasId{*this, where.first, doc});
-        return found < 0 ? -1 : where.first + found;
+        return OfTopic(*this, topic).number(doc, hash);
     }
 
 private:
@@ -257,11 +291,13 @@ private:
     void look_up(const char* base, const JudgedIndex* judged, std::int32_t topic) {
         has_duplicate = false;
         dropped = 0;
+        std::optional<JudgedIndex::OfTopic> of_topic;
+        if (judged) of_topic.emplace(*judged, topic);
         if (options_.unique) {
             for (Document& document : documents) {
                 const std::string_view id = document.doc.in(base);
                 if (options_.single_precision) document.key = static_cast<double>(static_cast<float>(document.key));
-                document.number = judged ? judged->number(topic, id, hash_id(id)) : -1;
+                document.number = of_topic ? of_topic->number(id, hash_id(id)) : -1;
             }
             return;
         }
@@ -286,7 +322,7 @@ private:
                 ++dropped;
                 continue;
             }
-            document.number = judged ? judged->number(topic, id, hash) : -1;
+            document.number = of_topic ? of_topic->number(id, hash) : -1;
             documents[kept++] = document;
         }
         documents.resize(kept);
