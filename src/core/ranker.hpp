@@ -70,9 +70,16 @@ public:
     // The number that `same` recognises. If there is none, stores `number` (unless it is negative) and returns -1.
     template <typename Same>
     std::int32_t find_or_add(std::uint64_t hash, std::int32_t number, const Same& same) {
-        const std::size_t at = find(hash, same);
-        if (slots_[at] != 0) return number_in(slots_[at]);
-        if (number >= 0) slots_[at] = part_of(hash) | (static_cast<std::uint32_t>(number) + 1);
+        const std::uint32_t part = static_cast<std::uint32_t>(hash >> 32) & ~low_bits_;
+        std::size_t at = static_cast<std::size_t>(((hash & 0xffff'ffffU) * size_) >> 32);
+        for (std::uint32_t slot = slots_[at]; slot != 0; slot = slots_[at]) {
+            if ((slot & ~low_bits_) == part) {
+                const auto found = static_cast<std::int32_t>(slot & low_bits_) - 1;
+                if (same(found)) return found;
+            }
+            if (++at == size_) at = 0;
+        }
+        if (number >= 0) slots_[at] = part | (static_cast<std::uint32_t>(number) + 1);
         return -1;
     }
 
@@ -92,17 +99,6 @@ public:
     }
 
 private:
-    // The slot of the number that `same` recognises, or the free slot where it would be.
-    template <typename Same>
-    std::size_t find(std::uint64_t hash, const Same& same) const {
-        const std::uint32_t part = part_of(hash);
-        std::size_t at = static_cast<std::size_t>(((hash & 0xffff'ffffU) * size_) >> 32);
-        while (slots_[at] != 0 && ((slots_[at] & ~low_bits_) != part || !same(number_in(slots_[at])))) at = at + 1 == size_ ? 0 : at + 1;
-        return at;
-    }
-    std::uint32_t part_of(std::uint64_t hash) const { return static_cast<std::uint32_t>(hash >> 32) & ~low_bits_; }
-    std::int32_t number_in(std::uint32_t slot) const { return static_cast<std::int32_t>(slot & low_bits_) - 1; }
-
     std::uint32_t* slots_;
     std::size_t size_;
     std::uint32_t low_bits_;
