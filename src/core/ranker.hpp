@@ -70,13 +70,10 @@ public:
     // The number that `same` recognises. If there is none, stores `number` (unless it is negative) and returns -1.
     template <typename Same>
     std::int32_t find_or_add(std::uint64_t hash, std::int32_t number, const Same& same) {
-        const std::uint32_t part = static_cast<std::uint32_t>(hash >> 32) & ~low_bits_;
+        const std::uint32_t part = part_of(hash);
         std::size_t at = static_cast<std::size_t>(((hash & 0xffff'ffffU) * size_) >> 32);
         for (std::uint32_t slot = slots_[at]; slot != 0; slot = slots_[at]) {
-            if ((slot & ~low_bits_) == part) {
-                const auto found = static_cast<std::int32_t>(slot & low_bits_) - 1;
-                if (same(found)) return found;
-            }
+            if ((slot & ~low_bits_) == part && same(number_in(slot))) return number_in(slot);
             if (++at == size_) at = 0;
         }
         if (number >= 0) slots_[at] = part | (static_cast<std::uint32_t>(number) + 1);
@@ -85,13 +82,10 @@ public:
 
     // The number that `same` recognises, or -1.
     template <typename Same>
-    std::int32_t number(std::uint64_t hash, const Same& same) const {
+    std::int32_t number(std::uint64_t hash, const Same& same) {
         constexpr std::size_t kFew = 8;
-        if (size_ > kFew) {
-            const std::uint32_t slot = slots_[find(hash, same)];
-            return slot == 0 ? -1 : number_in(slot);
-        }
-        // Whether one slot is free is hard to predict; that none of them has this part of the hash is not
+        if (size_ > kFew) return find_or_add(hash, -1, same);
+        // Whether the first slot is free is hard to predict; that no slot has this part of the hash is not
         const std::uint32_t part = part_of(hash);
         for (std::size_t at = 0; at < size_; ++at)
             if ((slots_[at] & ~low_bits_) == part && slots_[at] != 0 && same(number_in(slots_[at]))) return number_in(slots_[at]);
@@ -99,6 +93,9 @@ public:
     }
 
 private:
+    std::uint32_t part_of(std::uint64_t hash) const { return static_cast<std::uint32_t>(hash >> 32) & ~low_bits_; }
+    std::int32_t number_in(std::uint32_t slot) const { return static_cast<std::int32_t>(slot & low_bits_) - 1; }
+
     std::uint32_t* slots_;
     std::size_t size_;
     std::uint32_t low_bits_;
@@ -167,7 +164,7 @@ public:
               numbers_(index.numbers_of(index.topics_[static_cast<std::size_t>(topic)])) {}
 
         // The number of a document; -1 if it is not judged.
-        std::int32_t number(std::string_view doc, std::uint64_t hash) const {
+        std::int32_t number(std::string_view doc, std::uint64_t hash) {
             const std::int32_t found = numbers_.number(hash, HasId{index_, first_, doc});
             return found < 0 ? -1 : first_ + found;
         }
