@@ -184,6 +184,17 @@ def test_a_trap_is_counted_and_placed(tmp_path: Path, case: str) -> None:
         assert not others
 
 
+def test_empty_tables_are_found(tmp_path: Path) -> None:
+    (tmp_path / "queries.csv").write_text("query_id,user,time,text\n")
+    (tmp_path / "events.csv").write_text("query_id,user,time,action\n")
+    report = check_log(tmp_path)
+    assert [(finding.problem, finding.level) for finding in report.findings] == [
+        ("a table of queries without a row", "error"),
+        ("a table of events without a row", "warning"),
+    ]
+    assert report.wrong
+
+
 def test_events_of_another_user_are_found(tmp_path: Path) -> None:
     report = check_log(write_ubi(tmp_path / "log", GOOD_QUERIES, [event(1), event(2, client_id="u9")]), salt="s")
     assert found(report, "events of another user than their query")[0] == 1

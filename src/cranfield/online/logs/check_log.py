@@ -75,6 +75,10 @@ def check_log(
         raw.engine.fetch(group_traps.size_of(frame))["rows"][0].as_py()
         for frame in (log.queries, log.shown, log.events)
     ]
+    tables = (("queries", raw.queries, sizes[0], "error"), ("events", raw.events, sizes[2], "warning"))
+    for name, table, rows, level in tables:
+        if table is not None and not rows:
+            findings.append(Finding(f"a table of {name} without a row", level, 1, (table.origin,)))
     found = [finding for finding in findings if finding.count]
     found.sort(key=lambda finding: LEVELS.index(finding.level))
     placed = _with_lines(raw, found)

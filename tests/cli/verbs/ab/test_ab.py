@@ -133,6 +133,12 @@ def test_options_of_designs_need_their_design(cranfield: Cranfield, table: str) 
     assert "--tuned-for 500 needs --sequential always-valid" in tuned.err
 
 
+def test_assign_warns_of_a_table(cranfield: Cranfield, tmp_path: Path) -> None:
+    (tmp_path / "ids.csv").write_text("user,country\nu1,de\nu2,fr\n")
+    done = cranfield("ab", "assign", str(tmp_path / "ids.csv"), "--experiment", "x")
+    assert done.err.startswith("warning: every line has several columns, and all of 'user,country' is taken as one id")
+
+
 def test_assign_refuses_what_makes_no_sense(cranfield: Cranfield) -> None:
     assert "give it a name with --experiment" in cranfield("ab", "assign", "-", stdin=b"u1\n").err
     empty = cranfield("ab", "assign", "-", "--experiment", "x", stdin=b"\n")

@@ -70,6 +70,12 @@ cut -f1 users.tsv | cranfield ab assign - --experiment ui-3 --layer page --slot 
         users = [line for line in text.splitlines() if line.strip()]
         if not users:
             raise DataError("standard input" if self.ids == "-" else self.ids, None, "no ids, expected one per line")
+        if not self.quiet and any(all(mark in user for user in users) for mark in "\t,;"):
+            print(
+                f"warning: every line has several columns, and all of {users[0]!r} is taken as one id; expected an id "
+                "per line, such as from cut -f1",
+                file=sys.stderr,
+            )
         arms = experiment.assign(users).tolist()
         by_user = dict(zip(users, arms, strict=True))
         counts = Counter(by_user.values())
