@@ -166,17 +166,18 @@ def test_a_child_that_is_forked_while_a_thread_computes_a_cached_value_does_not_
         from cranfield.assessed.lists import Assessed
 
         class Slow:
-            def max(self, initial):
+            @property
+            def highest(self):
                 inside.set()
                 release.wait()
                 return 1.0
 
         inside, release = threading.Event(), threading.Event()
         lists = Assessed.one([1, 0])
-        slow = lists.replace(judged=type("Judged", (), {"grade": Slow()})())
+        slow = lists.replace(judged=Slow())
         thread = threading.Thread(target=lambda: slow.max_grade)
         thread.start()
-        inside.wait()
+        assert inside.wait(20)
         child = os.fork()
         if child == 0:
             signal.alarm(20)
