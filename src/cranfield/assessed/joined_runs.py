@@ -13,6 +13,7 @@ from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield import _core
 from cranfield.assessed.by_rank import ByRank
@@ -42,7 +43,7 @@ from cranfield.collection.source import (
 )
 from cranfield.errors import CranfieldWarning, DataError, NotedWarning, SameRunWarning, UsageError, warn_caller
 from cranfield.text import counted, listed
-from cranfield.types import Array, Index, Progress
+from cranfield.types import Array, Progress
 
 MOST_THREADS = 1024
 MOST_FILES = 128
@@ -69,7 +70,7 @@ class JudgedIndex(NamedTuple):
         topic = np.repeat(np.arange(topics), np.diff(table.start))
         return JudgedIndex(table, grade, Judged.of(topic[~unknown], grade[~unknown], topics))
 
-    def grade_of(self, document: Index) -> Array:
+    def grade_of(self, document: NDArray[np.int32]) -> Array:
         """The grades of some documents."""
         return self.table.grade_of(document) if self.grade is None else self.grade.take(document)
 

@@ -348,7 +348,7 @@ class JudgedLevels(Judged):
         self.__dict__.update(start=start, levels=levels, documents=documents, size=None, _cache={})
 
     @property
-    def grade(self) -> Array:  # type: ignore[override]
+    def grade(self) -> Array:
         """The grade of every document; made whenever it is asked for."""
         return self._grades(0, len(self.documents))
 
