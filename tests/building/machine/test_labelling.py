@@ -19,6 +19,7 @@ from cranfield.building.assessor_labels import Labels
 from cranfield.building.machine.asking import Patience
 from cranfield.building.machine.document_texts import DocumentTexts
 from cranfield.building.machine.endpoint import Endpoint
+from cranfield.building.machine.grade_answers import NO_GRADE
 from cranfield.building.machine.label_log import read_log
 from cranfield.building.machine.label_plan import LabelPlan
 from cranfield.building.machine.labelling import Labelling, label
@@ -101,11 +102,11 @@ def test_answers_without_a_grade_are_counted_listed_and_no_grade(tmp_path: Path)
         result = ask(server, log, plan_of(DOCS[:7]))
         problems = {entry.doc: entry.problem for entry in result.unparsed}
         assert problems == {
-            "d0": "neither a JSON object with a grade nor a number alone",
+            "d0": NO_GRADE,
             "d1": "grade 7 is not on the scale 0, 1, 2, 3",
             "d2": "the answer is empty",
             "d3": "grade True is not on the scale 0, 1, 2, 3",
-            "d4": "neither a JSON object with a grade nor a number alone",
+            "d4": NO_GRADE,
             "d5": "the model refused",
         }
         assert result.qrels("judge-1/default").to_dict() == {"1": {"d6": 2}}

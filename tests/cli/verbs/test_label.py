@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from cranfield.building.machine.grade_answers import NO_GRADE
 from cranfield.collection.qrels import Qrels
 from tests.building.machine.chat_server import completion, grade_of, send, serving
 from tests.cli.conftest import Cranfield
@@ -64,9 +65,47 @@ def test_answers_without_a_grade_are_listed_and_the_exit_code_is_1(cranfield: Cr
     assert [(entry["doc"], entry["answer"]) for entry in data["unparsed"]] == [("d2", "hard to say")]
     assert "machine.qrels: 1 of 3 items have no grade and are left out" in err
     assert Qrels.read("machine.qrels").to_dict() == {"1": {"d1": 1, "d3": 3}}
-    assert (
-        "1 answer without a grade: 1 d2 (neither a JSON object with a grade nor a number alone): 'hard to say'" in out
-    )
+    assert f"1 answer without a grade: 1 d2 ({NO_GRADE}): 'hard to say'" in out
+
+
+def test_an_answer_with_a_final_score_is_a_grade(cranfield: Cranfield, folder: Path) -> None:
+    def reply(handler: BaseHTTPRequestHandler, doc: str, before: int) -> None:
+        send(handler, 200, completion(f"It has 3 facts of 5.\n##final score: {grade_of(doc)}"))
+
+    with serving(reply) as server:
+        code, _, _ = ask(cranfield, server.url, "--qrels", "machine.qrels")
+    assert code == 0
+    assert Qrels.read("machine.qrels").to_dict() == {"1": {"d1": 1, "d2": 2, "d3": 3}}
+
+
+@pytest.mark.parametrize(
+    ("url", "more", "message"),
+    [
+        ("http://a..b/v1", (), "--endpoint == 'http://a..b/v1' is not a URL: the host or the path"),
+        (f"http://{'a' * 70}.invalid/v1", (), "is not a URL: the host or the path"),
+        ("http://my host/v1", (), "--endpoint == 'http://my host/v1' is not a URL"),
+        ("http://localhost:1/ü", (), "is not a URL"),
+        ("http://localhost:1/v1", ("--timeout", "inf"), "--timeout == inf, must be above 0 and at most 86,400"),
+        ("http://localhost:1/v1", ("--first-wait", "1e300"), "--first-wait == 1e+300, must be between 0 and 86400"),
+    ],
+)
+def test_an_address_or_a_time_that_cannot_be_is_not_called_a_bug(
+    cranfield: Cranfield, folder: Path, url: str, more: tuple[str, ...], message: str
+) -> None:
+    code, _, err = ask(cranfield, url, *more)
+    assert code == 2
+    assert message in err
+
+
+@pytest.mark.parametrize("content", [b"\xff\xfe\n", b"[1, 2]\n", b"{\n"])
+def test_a_file_of_prompts_that_another_program_wrote_is_named(
+    cranfield: Cranfield, folder: Path, content: bytes
+) -> None:
+    (folder / "labels.jsonl.prompts").write_bytes(content)
+    code, _, err = ask(cranfield, "http://localhost:1/v1")
+    assert code == 1
+    assert err.startswith("error: labels.jsonl.prompts:1: ")
+    assert "move this file away, or name another log" in err
 
 
 def test_the_key_comes_from_the_variable_that_is_named(

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from cranfield import check
-from cranfield.building.machine.endpoint import Answer, AskError, Endpoint, EndpointError
+from cranfield.building.machine.endpoint import LONGEST, Answer, AskError, Endpoint, EndpointError
 from cranfield.building.machine.grade_answers import Reading, read_grade
 from cranfield.building.machine.label_log import LABELLED, UNPARSED, Entry, LabelLog
 from cranfield.building.machine.label_plan import Question
@@ -38,7 +38,7 @@ class Patience:
 
     def __post_init__(self) -> None:
         check.whole("label", concurrency=self.concurrency, attempts=self.attempts)
-        check.not_negative("label", first_wait=self.first_wait, longest_wait=self.longest_wait)
+        check.between("label", low=0, high=LONGEST, first_wait=self.first_wait, longest_wait=self.longest_wait)
 
     def wait(self, attempt: int, jitter: float) -> float:
         """Seconds to wait after this number of attempts; jitter is between 0 and 1.

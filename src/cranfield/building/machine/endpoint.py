@@ -23,6 +23,8 @@ MOST_BYTES = 8 << 20
 """The longest response that is read."""
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
 """Statuses after which the same request may succeed later."""
+LONGEST = 86_400.0
+"""The longest time, in seconds, to wait for an answer or between attempts: a day."""
 OF_THE_ITEM = frozenset({400, 413, 414, 422})
 """Statuses that a single document can cause, such as one that is too long."""
 
@@ -70,6 +72,11 @@ class Endpoint:
         split = _split(self.url)
         if split.scheme not in ("http", "https") or not split.hostname:
             raise UsageError(f"endpoint == {shown(self.url)}, must be a URL such as https://host/v1")
+        if not _is_host(split.hostname) or re.search(r"[^\x21-\x7e]", split.path):
+            raise UsageError(
+                f"endpoint == {shown(self.url)} is not a URL: the host or the path has characters that it cannot have, "
+                "or a part of the host is empty or too long"
+            )
         if split.username is not None or split.password is not None:
             raise UsageError("endpoint has a user name or password; put the key into an environment variable instead")
         if split.query or split.fragment:
@@ -77,8 +84,8 @@ class Endpoint:
             raise UsageError(f"endpoint == {start} and more, must be a URL without ? and #, such as https://host/v1")
         if not self.model:
             raise UsageError("model == '', must be the name of a model of the endpoint")
-        if not self.timeout > 0:
-            raise UsageError(f"timeout == {self.timeout!r}, must be above 0")
+        if not 0 < self.timeout <= LONGEST:
+            raise UsageError(f"timeout == {self.timeout!r}, must be above 0 and at most {LONGEST:,.0f}, a day")
         if self.key is not None and re.search(r"[^\x21-\x7e]", self.key):
             raise UsageError("the key has characters that a header cannot hold; check the environment variable")
 
@@ -162,6 +169,19 @@ def _split(url: str) -> SplitResult:
     except ValueError as error:
         raise UsageError(f"endpoint == {shown(url)} is not a URL: {error}") from None
     return split
+
+
+def _is_host(name: str) -> bool:
+    """Can a name be looked up?
+
+    >>> _is_host("bücher.example"), _is_host("a..b"), _is_host("a b")
+    (True, False, False)
+    """
+    try:
+        name.encode("idna")
+    except UnicodeError:
+        return False
+    return re.search(r"[\x00-\x20\x7f]", name) is None
 
 
 def _left(deadline: float) -> float:

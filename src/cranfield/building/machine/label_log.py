@@ -18,6 +18,7 @@ LABELLED, UNPARSED = "labelled", "unparsed"
 """The states of an answer: it has a grade, or no grade could be read from it."""
 PROMPTS_SUFFIX = ".prompts"
 """The templates are in a file beside the log, whose name ends in this."""
+OTHER_FILE = "move this file away, or name another log"
 
 Key = tuple[str, str, str]
 """Topic, document and worker."""
@@ -159,12 +160,17 @@ def keep_templates(path: PathLike, prompts: Sequence[Prompt], scale: Mapping[str
     name = os.fspath(path) + PROMPTS_SUFFIX
     known: list[dict[str, Any]] = []
     if os.path.exists(name):
-        with open(name, encoding="utf-8") as file:
+        with open(name, "rb") as file:
             for number, line in enumerate(file, 1):
                 try:
-                    known.append(dict(json.loads(line)))
-                except ValueError as error:
-                    raise DataError(name, number, f"not valid JSON: {error}") from None
+                    record = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise DataError(name, number, f"not valid JSON: {error}; {OTHER_FILE}") from None
+                if not isinstance(record, dict):
+                    raise DataError(
+                        name, number, f"is {shown(record)}, expected the template of a prompt; {OTHER_FILE}"
+                    )
+                known.append(record)
     records = [
         {"name": prompt.name, "digest": prompt.digest, "scale": dict(scale), "template": prompt.template}
         for prompt in prompts
