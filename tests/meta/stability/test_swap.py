@@ -95,23 +95,31 @@ def test_the_block_size_does_not_change_the_result(monkeypatch, replacement):
 
 def record(counts: list[int], swaps: list[int], largest: float = 0.5) -> SwapRates:
     arrays = (np.array(array)[None, None] for array in (counts, swaps))
-    return SwapRates(("AP",), (42,), *arrays, np.array([[largest]]), 0.01, 0.05, True, 30, 42, 1000, 0, ())
+    interval = np.array([[[0.01]], [[np.inf]]])
+    return SwapRates(
+        ("AP",), (42,), *arrays, np.array([[largest]]), interval, 0.01, 0.05, 0.95, True, 30, 42, 1000, 0, ()
+    )
 
 
 def test_the_five_columns_of_sakai_2007_table_3():
     """Rates 30%, 10%, 5%, 1%: 5% is not above 5%, so 0.02 is enough; 0.02/0.5 = 4%; (40 + 100)/260 reach it."""
     result = record([100, 20, 40, 100], [30, 2, 2, 1])
-    assert result.table().rows == (("AP", "0.02", "0.5000", "4%", "53.8%"),)
-    assert result.data().rows == (("AP", 42, 0.02, 0.5, 0.04, 140 / 260),)
+    assert result.table().rows == (("AP", "0.02", "[0.01, none]", "0.5000", "4%", "53.8%"),)
+    assert result.data().rows == (("AP", 42, 0.02, 0.01, np.inf, 0.5, 0.04, 140 / 260),)
     assert [column.header for column in result.table().columns][1:] == [
-        "abs. diff.", "max.", "diff./max.", "% pairs satisfying",
+        "abs. diff.", "95% interval", "max.", "diff./max.", "% pairs satisfying",
     ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
     ("counts", "swaps", "required", "satisfying"),
     [
-        ([100, 100, 100, 100], [30, 1, 10, 1], 0.03, 0.25),  # the rate rises again at 0.02: it guarantees nothing
+        ([100, 100, 100, 100], [30, 1, 10, 1], 0.03, 0.25),  # 0.01 and 0.02 together: 11/200 is above 5%
+        ([100, 100, 100, 100], [30, 1, 8, 1], 0.01, 0.75),  # 9/200 is not
+        ([500, 300, 200, 3], [150, 9, 2, 1], 0.01, 503 / 1003),  # 1 of 3 is no evidence: (2 + 1)/203 is below 5%
+        ([500, 300, 5, 195], [150, 30, 0, 20], np.nan, 0.0),  # nor is 0 of 5: 20/200 are above 5%
+        ([500, 400, 80, 19], [150, 80, 0, 0], np.nan, 0.0),  # 99 comparisons reach 0.02
+        ([500, 400, 80, 20], [150, 80, 0, 0], 0.02, 0.1),
         ([100, 100, 0, 100], [30, 10, 0, 1], 0.03, 1 / 3),  # nothing fell into 0.02
         ([100, 100, 0, 0], [30, 1, 0, 0], 0.01, 0.5),  # nothing is as large as 0.02
         ([100, 0, 0, 0], [1, 0, 0, 0], 0.0, 1.0),
@@ -119,11 +127,64 @@ def test_the_five_columns_of_sakai_2007_table_3():
         ([100, 100, 0, 0], [1, 30, 0, 0], np.nan, 0.0),
     ],
 )
-def test_no_larger_bin_exceeds_the_rate_above_the_required_difference(counts, swaps, required, satisfying):
+def test_the_required_difference_is_the_first_whose_smoothed_rate_is_within_the_limit(
+    counts, swaps, required, satisfying
+):
     result = record(counts, swaps)
     assert result.required[0, 0] == pytest.approx(required, nan_ok=True)
     assert result.satisfying[0, 0] == pytest.approx(satisfying)
     assert any("no difference is large enough" in note for note in result.notes) == np.isnan(required)
+
+
+def close_systems() -> Scores:
+    """30 systems of 6 kinds whose means differ little, so that few differences are large."""
+    rng = np.random.default_rng(2)
+    able, easy = rng.normal(0, 0.02, 30), rng.beta(2, 4, 40)
+    kinds = rng.normal(0, 0.1, (6, 40))[rng.integers(0, 6, 30)]
+    values = easy[:, None] + able + kinds.T + rng.normal(0, 0.05, (30, 40)).T
+    return Scores.from_matrix(np.clip(values, 0, 1), measure="AP")
+
+
+def test_an_almost_empty_tail_does_not_decide_the_required_difference():
+    """No bin above the limit from there on: 0.07 to 0.15 over these seeds. Smoothed: 0.07 to 0.09."""
+    scores = close_systems()
+    results = [swap_rates(scores, resamples=100, seed=seed) for seed in range(8)]
+    last_above = [np.flatnonzero(result.rates[0, 0] > 0.05)[-1] * 0.01 for result in results]
+    assert max(last_above) - min(last_above) > 0.05
+    required = np.array([result.required[0, 0] for result in results])
+    assert required.max() - required.min() < 0.021
+    low, high = results[0].interval[:, 0, 0]
+    assert low <= np.median(required) <= high
+
+
+def test_the_interval_holds_the_answer_of_many_resamples():
+    """95% intervals of 100 resamples should hold the answer of 5,000 in 95 of 100 seeds; at least 17 of 20 here."""
+    scores = close_systems().select(runs=[f"run{i}" for i in range(1, 9)])
+    answer = swap_rates(scores, resamples=5_000, seed=99).required[0, 0]
+    intervals = [swap_rates(scores, resamples=100, seed=seed).interval[:, 0, 0] for seed in range(20)]
+    assert sum(low - 1e-9 <= answer <= high + 1e-9 for low, high in intervals) >= 17
+    assert any(low < high for low, high in intervals)
+
+
+def test_smoothed_rates_are_those_of_isotonic_regression():
+    """scipy.optimize.isotonic_regression, weighted by the number of comparisons."""
+    from scipy.optimize import isotonic_regression
+
+    rng = np.random.default_rng(5)
+    counts = rng.integers(1, 40, (50, 21))
+    swaps = rng.binomial(counts, np.linspace(0.5, 0.02, 21))
+    for count, swapped, rates in zip(counts, swaps, swap.falling_rates(counts, swaps), strict=True):
+        expected = isotonic_regression(swapped / count, weights=count, increasing=False).x
+        assert rates == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("counts", "thin"), [([400, 300, 99, 50], True), ([400, 99, 300, 50], True), ([400] * 4, False)]
+)
+def test_a_caution_says_that_few_comparisons_decide(counts, thin):
+    result = record(counts, [counts[0] // 2, counts[1] // 5, 0, 0])
+    assert result.required[0, 0] == 0.02
+    assert any("caution: fewer than 100" in note and note.endswith(": AP") for note in result.notes) == thin
 
 
 def test_columns_are_the_curves():
@@ -180,7 +241,7 @@ def test_all_ties_are_swaps():
     assert result.rates[0, 0, 0] == 1
     assert np.isnan(result.required[0, 0])
     assert result.satisfying[0, 0] == 0
-    assert result.table().rows == (("AP", "-", "0.3000", "-", "0.0%"),)
+    assert result.table().rows == (("AP", "-", "[none, none]", "0.3000", "-", "0.0%"),)
 
 
 def test_notes_describe_the_method():

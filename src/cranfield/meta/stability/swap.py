@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.comparison.resampling import check_resampling
+from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import CompleteScores, divided
@@ -26,13 +27,19 @@ _BLOCK = 2_000_000
 """Number of differences held at a time, to bound memory; it does not change the result."""
 _EDGE = 1e-9
 """In units of a bin's width: a difference that is below the edge of a bin by rounding only belongs above it."""
+LEAST = 100
+"""The least number of comparisons that must reach a difference for it to be the required one."""
+_GROUPS = 1_000
+"""The most groups of topic sets that are drawn again for the intervals, to bound memory."""
+_REPEATS = 1_000
+"""How often they are drawn again."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SwapRates(MetaRecord):
     """Swap rates by measure, size of the topic sets, and bin of the difference. Counts are measures × sizes × bins."""
 
-    facts = ("width", "rate", "replacement", "systems", "topics", "resamples", "seed")
+    facts = ("width", "rate", "level", "replacement", "systems", "topics", "resamples", "seed")
 
     measures: tuple[str, ...]
     sizes: tuple[int, ...]
@@ -43,10 +50,14 @@ class SwapRates(MetaRecord):
     """The number of these that the second topic set did not confirm."""
     largest: Array
     """measures × sizes: the largest mean of any system on any of the topic sets."""
+    interval: Array
+    """2 × measures × sizes: both ends of the interval of `required`; infinite where no difference is large enough."""
     width: float
     """The width of a bin; the last bin has no upper end."""
     rate: float
     """The swap rate that `required` must not exceed."""
+    level: float
+    """The level of the interval."""
     replacement: bool
     systems: int
     topics: int
@@ -66,8 +77,13 @@ class SwapRates(MetaRecord):
         return np.asarray(np.round(np.arange(self.counts.shape[2]) * self.width, 12))
 
     @property
+    def smooth(self) -> Array:
+        """measures × sizes × bins: the rates, smoothed so that they do not rise with the difference."""
+        return falling_rates(self.counts, self.swaps)
+
+    @property
     def required(self) -> Array:
-        """measures × sizes: the difference above which no bin has a swap rate above `rate`; NaN if there is none."""
+        """measures × sizes: the least difference whose smoothed swap rate is at most `rate`; NaN if there is none."""
         return np.asarray(np.append(self.edges, np.nan)[self._at()])
 
     @property
@@ -81,14 +97,15 @@ class SwapRates(MetaRecord):
         """measures × sizes: the required difference divided by the largest mean."""
         return divided(self.required, self.largest)
 
+    @property
+    def thin(self) -> NDArray[np.bool_]:
+        """measures × sizes: does the bin of the required difference, or the one below, have few comparisons?"""
+        at = np.minimum(self._at(), self.counts.shape[2] - 1)
+        pair = np.take_along_axis(self.counts, np.stack([at, np.maximum(at - 1, 0)], axis=2), axis=2)
+        return np.asarray((pair < LEAST).any(axis=2) & ~np.isnan(self.required))
+
     def _at(self) -> NDArray[np.intp]:
-        """measures × sizes: the first non-empty bin above the last one that swaps too often."""
-        bins = self.counts.shape[2]
-        filled = self.counts > 0
-        bad = filled & (self.swaps > self.rate * self.counts * (1 + 1e-12))
-        after = np.where(bad.any(axis=2), bins - np.argmax(bad[..., ::-1], axis=2), 0)
-        good = filled & (np.arange(bins) >= after[..., None])
-        return np.asarray(np.where(good.any(axis=2), np.argmax(good, axis=2), bins))
+        return first_low_bin(self.counts, self.swaps, self.rate)
 
     def columns(self) -> Columns:
         """measure, size, difference (the lower end of the bin), count, swaps, rate."""
@@ -96,25 +113,32 @@ class SwapRates(MetaRecord):
         return crossed(axes, {"count": self.counts, "swaps": self.swaps, "rate": self.rates})
 
     def summary(self) -> Columns:
-        """measure, size, required, largest, relative, satisfying; most discriminative first (Sakai 2007 Table 3)."""
-        arrays = {name: getattr(self, name) for name in ("required", "largest", "relative", "satisfying")}
+        """measure, size, required, low, high, largest, relative, satisfying; most discriminative first.
+
+        The columns of Sakai 2007 Table 3, and the interval of the required difference.
+        """
+        ends = dict(zip(("low", "high"), self.interval, strict=True))
+        arrays = {"required": self.required, **ends, "largest": self.largest}
+        arrays |= {"relative": self.relative, "satisfying": self.satisfying}
         columns = crossed({"measure": self.measures, "size": self.sizes}, arrays)
         order = np.lexsort((-columns["satisfying"], columns["size"]))
         return {name: column[order] for name, column in columns.items()}
 
     def table(self, digits: int | None = None) -> Table:
-        """The five columns of Sakai 2007 Table 3, and the size of the topic sets if there are several.
+        """The five columns of Sakai 2007 Table 3, an interval, and the size of the topic sets if there are several.
 
         Percentages and means have `digits` decimals, by default those of Sakai 2007.
         """
         several = len(self.sizes) > 1
         whole, tenths, four = (0, 1, 4) if digits is None else (digits,) * 3
         rows: list[tuple[Cell, ...]] = []
-        for measure, size, required, largest, relative, satisfying in rows_of(self.summary()):
-            edge = _fixed(required, self._digits())
-            cells = (edge, _fixed(largest, four), _fixed(relative, whole, "%"), _fixed(satisfying, tenths, "%"))
+        for measure, size, required, low, high, largest, relative, satisfying in rows_of(self.summary()):
+            edge, *ends = (_fixed(value, self._digits()) for value in (required, low, high))
+            shares = (_fixed(relative, whole, "%"), _fixed(satisfying, tenths, "%"))
+            cells = (edge, f"[{ends[0]}, {ends[1]}]", _fixed(largest, four), *shares)
             rows.append((measure, *((str(size),) if several else ()), *cells))
-        names = ["measure", *(["topics"] if several else []), "abs. diff.", "max.", "diff./max.", "% pairs satisfying"]
+        names = ["measure", *(["topics"] if several else []), "abs. diff.", f"{100 * self.level:g}% interval"]
+        names += ["max.", "diff./max.", "% pairs satisfying"]
         return Table(headings("text", *names), tuple(rows), f"Swap rate ≤ {100 * self.rate:g}%", self.notes)
 
     def data(self) -> Table:
@@ -144,15 +168,62 @@ class SwapRates(MetaRecord):
             "swap unless both sets prefer the same system, so ties count as swaps"
         )
         meaning = (
-            "abs. diff.: lower end of the first bin such that no swap rate from there on exceeds the limit; max.: the "
-            "largest mean of a system on any set; % pairs: comparisons by the first set that reach abs. diff."
+            "abs. diff.: lower end of the first bin whose swap rate is within the limit, with rates smoothed so that "
+            f"they do not rise with the difference, if {LEAST} comparisons or more reach it; max.: the largest mean of "
+            "a system on any set; % pairs: comparisons by the first set that reach abs. diff."
         )
-        too_small = [
-            f"{self.measures[m]} ({self.sizes[s]} topics)" if len(self.sizes) > 1 else self.measures[m]
-            for m, s in np.argwhere(np.isnan(self.required)).tolist()
-        ]
-        none = (f"no difference is large enough for this swap rate: {', '.join(too_small)}",) if too_small else ()
-        return (method, rule, meaning, *none, *self.selection_notes)
+        interval = (
+            f"{100 * self.level:g}% interval of abs. diff. over the pairs of sets, drawn again: what more of them "
+            "could change"
+        )
+        none = self._named(np.isnan(self.required))
+        few = self._named(self.thin)
+        cautions = []
+        if none:
+            cautions.append(f"no difference is large enough for this swap rate, or too few comparisons are: {none}")
+        if few:
+            advice = "use more resamples or wider bins"
+            cautions.append(f"caution: fewer than {LEAST} comparisons in the bins that decide, {advice}: {few}")
+        return (method, rule, meaning, interval, *cautions, *self.selection_notes)
+
+    def _named(self, chosen: NDArray[np.bool_]) -> str:
+        """Some measures, with the size of the topic sets if there are several."""
+        several = len(self.sizes) > 1
+        pairs = ((self.measures[m], self.sizes[s]) for m, s in np.argwhere(chosen).tolist())
+        return ", ".join(f"{measure} ({size} topics)" if several else measure for measure, size in pairs)
+
+
+def falling_rates(counts: NDArray[Any], swaps: NDArray[Any]) -> Array:
+    r"""The rates of bins (last axis) by isotonic regression: neighbouring bins whose rates rise are pooled.
+
+    .. math:: \min_{a \le i} \max_{b \ge i} \frac{\sum_{j=a}^b swaps_j}{\sum_{j=a}^b counts_j}
+
+    An empty bin has the rate of a bin next to it. NaN if all are empty.
+
+    >>> falling_rates(np.array([10, 10, 2, 10]), np.array([6, 1, 1, 1])).round(3).tolist()
+    [0.6, 0.167, 0.167, 0.1]
+    """
+    count, swapped = (
+        np.concatenate([np.zeros((*array.shape[:-1], 1)), np.cumsum(array, axis=-1)], axis=-1)
+        for array in (counts, swaps)
+    )
+    n = counts.shape[-1]
+    best = np.full(counts.shape, np.nan)
+    for a in range(n):
+        rates = divided(swapped[..., a + 1 :] - swapped[..., a, None], count[..., a + 1 :] - count[..., a, None])
+        highest = np.fmax.accumulate(rates[..., ::-1], axis=-1)[..., ::-1]  # over all b ≥ i
+        best[..., a:] = np.fmin(best[..., a:], highest)
+    return best
+
+
+def first_low_bin(counts: NDArray[Any], swaps: NDArray[Any], rate: float) -> NDArray[np.intp]:
+    """The first bin (last axis) that is not empty and has a smoothed rate within the limit; the number of bins if none.
+
+    At least `LEAST` comparisons must be in this bin and above.
+    """
+    enough = np.cumsum(counts[..., ::-1], axis=-1)[..., ::-1] >= LEAST
+    low = (falling_rates(counts, swaps) <= rate * (1 + 1e-12)) & (counts > 0) & enough
+    return np.asarray(np.where(low.any(axis=-1), np.argmax(low, axis=-1), counts.shape[-1]))
 
 
 def swap_rates(
@@ -166,6 +237,7 @@ def swap_rates(
     bins: int = 21,
     width: float = 0.01,
     rate: float = 0.05,
+    level: float = 0.95,
     progress: Progress | None = None,
 ) -> SwapRates:
     r"""How often a second set of topics contradicts the first on which of two systems is better, by their difference.
@@ -177,8 +249,13 @@ def swap_rates(
     from all n topics and have n each (Sakai 2007 Fig. 4). Without it, they are disjoint and have at most n/2 each, as
     in the original method, whose results hold only for that number of topics. `sizes`: one or several numbers of topics
     per set. A tie (D or D′ is 0) counts as a swap, as in that figure. `bins` of `width` hold |D|; the last also takes
-    all larger values. The required difference is the one from which on no bin has a swap rate above `rate`. All
-    measures share the same topic sets. Topics with an undefined score are left out for all measures.
+    all larger values. All measures share the same topic sets. Topics with an undefined score are left out for all
+    measures.
+
+    The required difference is the lower end of the first bin whose swap rate is at most `rate`. Rates are smoothed, so
+    that they do not rise with the difference (isotonic regression, weighted by the comparisons in each bin), and 100
+    comparisons or more must reach the difference: a bin with a handful of comparisons cannot decide. The interval at
+    `level` draws the pairs of topic sets again: it shows what more resamples could change, not what other topics could.
 
     The relative difference is relative to the largest mean of any system on any set. Sakai 2007 §5.3 calls it the
     "maximum overall absolute difference", but the values in its Table 3, such as 1.0000 for RR, can only be means.
@@ -195,11 +272,13 @@ def swap_rates(
     check.whole("swap_rates", bins=bins)
     check.positive("swap_rates", width=width)
     check.between("swap_rates", low=0, high=1, rate=rate)
+    check_alpha("swap_rates", level, "level")
     complete = CompleteScores.of(scores, "swap_rates", measures, least_measures=1)
     runs, topics = len(complete.runs), len(complete.topics)
     chosen = _sizes(sizes, topics, replacement)
     shape = (len(complete.measures), len(chosen), bins)
-    counts, swaps = np.zeros((2, *shape), dtype=np.int64)
+    groups = min(resamples, _GROUPS)
+    binned = np.zeros((*shape[:2], groups, 2, bins), dtype=np.int64)  # confirmed comparisons, and swaps
     largest = np.full(shape[:2], -np.inf)
     by_topic = np.ascontiguousarray(complete.values.reshape(-1, topics).T)
     close, sign = complete.close, [-1.0 if lower_is_better(name) else 1.0 for name in complete.measures]
@@ -207,20 +286,39 @@ def swap_rates(
     block = max(1, _BLOCK // len(first))
     done = 0
     for s, size in enumerate(chosen):
+        begin = 0
         for times in _draws(topics, size, replacement, resamples, seed, block):
+            group = np.arange(begin, begin + len(times)) * groups // resamples
+            begin += len(times)
             means = (times.reshape(-1, topics) @ by_topic / size).reshape(*times.shape[:2], *shape[:1], -1)
             means = np.ascontiguousarray(means.transpose(1, 2, 3, 0))  # 2 topic sets × measures × systems × resamples
             for m in range(shape[0]):
                 largest[m, s] = max(largest[m, s], float((sign[m] * means[:, m]).max()))
-                binned = _binned(means[0, m], means[1, m], first, second, float(close[m]), bins, width)
-                counts[m, s] += binned.sum(axis=0)
-                swaps[m, s] += binned[1]
+                index = _bins_of(means[0, m], means[1, m], first, second, float(close[m]), bins, width)
+                index += 2 * bins * group
+                binned[m, s] += np.bincount(index.ravel(), minlength=binned[m, s].size).reshape(groups, 2, bins)
             done += len(times)
             report(progress, done, len(chosen) * resamples)
+    counts, swaps = binned.sum(axis=(2, 3)), binned[..., 1, :].sum(axis=2)
+    interval = _interval(binned, width, rate, level, seed)
     return SwapRates(
-        complete.measures, chosen, counts, swaps, largest, width, rate, replacement, runs, topics, resamples, seed,
-        complete.notes,
+        complete.measures, chosen, counts, swaps, largest, interval, width, rate, level, replacement, runs, topics,
+        resamples, seed, complete.notes,
     )  # fmt: skip
+
+
+def _interval(binned: Counts, width: float, rate: float, level: float, seed: int) -> Array:
+    """2 × measures × sizes: percentiles of the required difference over groups of topic sets, drawn again."""
+    measures, sizes, groups, _, bins = binned.shape
+    times = np.random.default_rng((seed, 1)).multinomial(groups, np.full(groups, 1 / groups), size=_REPEATS)
+    edges = np.append(np.round(np.arange(bins) * width, 12), np.inf)
+    ends = np.empty((2, measures, sizes))
+    for m, s in np.ndindex(measures, sizes):
+        again = (times @ binned[m, s].reshape(groups, -1)).reshape(_REPEATS, 2, bins)
+        required = edges[first_low_bin(again.sum(axis=1), again[:, 1], rate)]
+        shares = [(1 - level) / 2, (1 + level) / 2]
+        ends[:, m, s] = np.quantile(required, shares, method="inverted_cdf")
+    return ends
 
 
 def _sizes(sizes: int | Iterable[int] | None, topics: int, replacement: bool) -> tuple[int, ...]:
@@ -256,10 +354,10 @@ def _draws(n: int, size: int, replacement: bool, resamples: int, seed: int, bloc
         yield times
 
 
-def _binned(
+def _bins_of(
     means: Array, other_means: Array, first: NDArray[Any], second: NDArray[Any], close: float, bins: int, width: float
 ) -> Counts:
-    """2 × bins: comparisons that the other topic set confirms, and those that it does not.
+    """pairs × resamples: the bin of each comparison, plus `bins` if the other topic set does not confirm it.
 
     The means are systems × resamples.
     """
@@ -273,8 +371,8 @@ def _binned(
     np.minimum(size, bins - 1, out=size)
     index = size.astype(np.int64)
     index[~confirmed] += bins
-    return np.bincount(index.ravel(), minlength=2 * bins).reshape(2, bins)
+    return index
 
 
 def _fixed(value: float, digits: int, unit: str = "f") -> str:
-    return "-" if math.isnan(value) else f"{value:.{digits}{unit}}"
+    return "-" if math.isnan(value) else "none" if math.isinf(value) else f"{value:.{digits}{unit}}"

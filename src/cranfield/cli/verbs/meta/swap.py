@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cranfield.cli import options
 from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, flag, option
 from cranfield.cli.printing import Plotting
-
-if TYPE_CHECKING:
-    pass
 
 
 class SwapVerb(ByClass, options.Source, Plotting):
     """Use the swap method: do two sets of topics agree on which of two runs is better?
 
     For each measure, it gives the difference between two runs above which a second set of topics reverses at most 5% of
-    the comparisons, and the share of comparisons that reach it, which is the measure's discriminative power. --plot
-    draws swap rates against differences.
+    the comparisons, and the share of comparisons that reach it, which is the measure's discriminative power. Swap rates
+    are smoothed so that they do not rise with the difference; the interval draws the pairs of topic sets again, and a
+    caution says where few comparisons decide. --plot draws the rates as they are.
     """
 
     repeats_warnings = True
@@ -40,6 +36,7 @@ cranfield meta swap --scores scores.csv --show curves -f csv -o curves.csv
     sizes: str | None = option("--sizes N,N,...", "The number of topics in each set; default: as many as possible.")
     bins: int = option("--bins N", "The number of bins of differences.", default=21, group=MORE)
     width: float = option("--width W", "The width of a bin.", default=0.01, group=MORE)
+    level: float = options.level()
     resamples: int = options.resamples(1_000, "The number of pairs of topic sets.")
     seed: int = options.seed()
     what: str = options.show(
@@ -56,7 +53,7 @@ cranfield meta swap --scores scores.csv --show curves -f csv -o curves.csv
                 scores,
                 replacement=not self.disjoint,
                 sizes=sizes,
-                **self.values("resamples", "seed", "bins", "width", "rate"),
+                **self.values("resamples", "seed", "bins", "width", "rate", "level"),
                 progress=progress,
             )
         if self.what == "curves":
