@@ -207,6 +207,23 @@ def test_rankings_and_conclusions_are_those_of_a_literal_count(seed: int) -> Non
     assert ranks.rank[0].tolist() == [1 + int((means[0] > value).sum()) for value in means[0]]
 
 
+def test_conclusions_by_one_measure_do_not_depend_on_other_measures() -> None:
+    first, others = drawn(1), drawn(2)
+    both = [
+        Scores(["AP", "P@10"], a.runs, a.topics, np.concatenate([a.values, b.values]))
+        for a, b in zip(first, others, strict=True)
+    ]
+    alone = compare_rankings([ScoredTwice("m", BOTH, *first, ())])
+    beside = compare_rankings([ScoredTwice("m", BOTH, *both, ())])
+    assert beside[0].significant[:, 0].tolist() == alone[0].significant[:, 0].tolist()
+    assert beside[0].changes[:, 0].tolist() == alone[0].changes[:, 0].tolist()
+    # Corrected over both measures, some conclusions by AP would be lost: the test can fail.
+    together = compare(both[0], direction="given").families[0].adjusted
+    assert int((together <= 0.05).sum()) < alone[0].significant[0, 0]
+    pairs = len(first[0].runs) * (len(first[0].runs) - 1) // 2
+    assert f"test: t, holm over the pairs of each measure ({pairs}), α = 0.05" in beside[0].notes
+
+
 def test_a_reversed_conclusion_is_named() -> None:
     human, _ = drawn(0, runs=2)
     apart = Scores(["AP"], human.runs, human.topics, human.values + np.array([0.0, 1.0])[None, :, None])

@@ -64,6 +64,19 @@ def test_one_part_as_csv(cranfield: Cranfield, folder: Path, collection: Sample)
     assert row["judge"] == "good"
 
 
+def test_several_parts(cranfield: Cranfield, folder: Path, collection: Sample) -> None:
+    words = ("audit", collection.qrels, "good.qrels", "bad.qrels", *collection.runs, "-m", "AP", "--quiet")
+    out = cranfield(*words, "--show", "ranks,agreement").out
+    assert out.index("Ranks of runs") < out.index("Agreement with")
+    assert "Confusion" not in out
+    data = json.loads(cranfield(*words, "--show", "ranks", "--show", "agreement", "-f", "json").out)
+    everything = json.loads(cranfield(*words, "-f", "json").out)
+    assert data == {name: everything[name] for name in ("ranks", "agreement")}
+    done = cranfield(*words, "--show", "ranks,agreement", "-f", "csv")
+    assert (done.code, "csv holds one; choose one, or --format json" in done.err) == (2, True)
+    assert "--show rank: expected one or several of agreement, confusion" in cranfield(*words, "--show", "rank").err
+
+
 def test_lengths_and_families(cranfield: Cranfield, folder: Path, collection: Sample) -> None:
     qrels = Qrels.read(collection.qrels)
     docs = sorted({judgment.doc for judgment in qrels})

@@ -129,6 +129,18 @@ def test_decisions_are_those_of_compare_on_each_scale() -> None:
         assert result.difference[number] == pytest.approx(rows["difference"])
 
 
+def test_conclusions_by_one_measure_do_not_depend_on_other_measures() -> None:
+    rng = np.random.default_rng(7)
+    values = rng.normal(0, 0.2, (2, 6, 20)) + np.linspace(0, 0.35, 6)[:, None]
+    names = [f"r{i}" for i in range(6)]
+    both = Scores(["AP", "P@10"], names, map(str, range(20)), values)
+    alone = conclusions(Scores(["AP"], names, map(str, range(20)), values[:1]))
+    beside = conclusions(both)
+    assert beside.significant[:, :15].tolist() == alone.significant.tolist()
+    assert int(compare(both, direction="given").columns()["significant"][:15].sum()) < int(alone.significant[0].sum())
+    assert "test: t, holm over the pairs of each measure (15), α = 0.05" in beside.notes
+
+
 def test_a_pair_can_change_its_order() -> None:
     # By means a (0.4) is below b (0.46). The ranks of 0.3, 0.4 and 1.0 are 2, 6.5 and 10: 6.5 against 4.5.
     values = [[0.4, 0.3], [0.4, 0.3], [0.4, 0.3], [0.4, 0.4], [0.4, 1.0]]

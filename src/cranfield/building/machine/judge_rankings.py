@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cranfield.building.machine.scored_twice import BOTH, DOCUMENTS, ScoredTwice
 from cranfield.comparison.compare import compare
 from cranfield.comparison.differences import noise
-from cranfield.comparison.result import Comparison
+from cranfield.comparison.result import Comparison, Family
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.coefficients import overlap, tau_ap, tau_b
 from cranfield.meta.complete_scores import levels_of
@@ -174,11 +174,16 @@ def compare_rankings(
     """Rank correlations, conclusions that change and ranks, for all judges, documents and measures.
 
     τ is Kendall's τ_b, τ_ap has the human ranking as the gold standard, RBO has p = 0.9. Pairs are tested by `compare`
-    with each of the two judgments; the options are those of `compare`.
+    with each of the two judgments; the options are those of `compare`. The correction is for the pairs of a measure, so
+    that a row does not depend on the other measures.
     """
     parts = [_compared(part, test=test, correction=correction, alpha=alpha, **settings) for part in scored]
-    first = parts[0].human
-    correction_used = "" if first.correction == "none" else f", {first.correction}"
+    first = parts[0].settings
+    correction_used = (
+        ""
+        if first.correction == "none"
+        else f", {first.correction} over the pairs of each measure ({first.comparisons:,})"
+    )
     notes = [
         f"test: {first.test}{correction_used}, α = {alpha:g}",
         f"tau is τ_b, tau_ap takes the human ranking as the gold standard, RBO has p = {RBO_P:g}",
@@ -233,8 +238,11 @@ def _left_out(scored: list[ScoredTwice]) -> Iterator[str]:
 
 @dataclass(frozen=True, eq=False)
 class _Compared:
-    human: Comparison
-    machine: Comparison
+    settings: Comparison
+    """The comparison of the first measure, for the names of the test and the correction."""
+    human: list[Family]
+    """For each measure, the pairs with human judgments."""
+    machine: list[Family]
     correlations: Array
     """τ, τ_ap, RBO × measures."""
     sign: list[Index64]
@@ -251,12 +259,16 @@ class _Compared:
 
 
 def _compared(part: ScoredTwice, **settings: Any) -> _Compared:
-    human, machine = (compare(scores, **settings, direction="given") for scores in (part.human, part.machine))
+    human, machine = (
+        [compare(scores, name, **settings, direction="given") for name in scores.measures]
+        for scores in (part.human, part.machine)
+    )
+    families = [[family for one in side for family in one.families] for side in (human, machine)]
     signs, significant = [], []
-    for families in zip(human.families, machine.families, strict=True):
-        signs.append(np.stack([_signs(family.difference, noise(family.matrix.values)) for family in families]))
-        significant.append(np.stack([family.adjusted <= human.alpha for family in families]))
-    return _Compared(human, machine, _correlations(part), signs, significant)
+    for pairs in zip(*families, strict=True):
+        signs.append(np.stack([_signs(family.difference, noise(family.matrix.values)) for family in pairs]))
+        significant.append(np.stack([family.adjusted <= human[0].alpha for family in pairs]))
+    return _Compared(human[0], families[0], families[1], _correlations(part), signs, significant)
 
 
 def _signs(difference: Array, close: float) -> Index64:
@@ -289,7 +301,7 @@ def _counts(parts: list[_Compared]) -> tuple[Index64, Index64, Index64]:
 def _changed(scored: list[ScoredTwice], parts: list[_Compared]) -> ChangedConclusions:
     rows: list[tuple[Any, ...]] = []
     for part, compared in zip(scored, parts, strict=True):
-        for m, (human, machine) in enumerate(zip(compared.human.families, compared.machine.families, strict=True)):
+        for m, (human, machine) in enumerate(zip(compared.human, compared.machine, strict=True)):
             kinds, runs = compared.change(m), human.matrix.systems
             for i in np.flatnonzero(kinds != "").tolist():
                 names = runs[human.first[i]], runs[human.second[i]]

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from cranfield.report.figures import Figure
     from cranfield.table import Table
 
-PARTS = ("agreement", "confusion", "topics", "lengths", "judges", "rankings", "changes", "ranks", "families")
 FIGURES = ("confusion", "ranks", "topics")
 MOST_CHANGES = 10
 SAY = "--machine FILE or --run FILE"
@@ -37,7 +36,7 @@ class AuditVerb(options.Lists, Plotting, report_options.Reporting):
     of the rankings, and the pairs of runs whose difference is significant under one of the judgments only. These are
     computed twice: on the documents that both judged, and on all judgments of each file, on the topics of both.
 
-    csv and tsv hold one part: that of --show, by default the agreement. json has all parts.
+    csv and tsv hold one part: that of --show, by default the agreement. json has all parts, or those of --show.
     """
 
     summary = "compare machine judgments with human ones"
@@ -79,7 +78,11 @@ cranfield audit human.qrels machine.qrels runs/*.run --report audit.html
     level: float = options.level()
     resamples: int = options.resamples(1_000, "Resamples of topics for the intervals of κ.")
     seed: int = options.seed()
-    what: str | None = option("--show PART", "Print one part: {names}.", choices=PARTS)
+    what: list[str] | None = option(
+        "--show PART",
+        "Print only this part, or several separated by commas: {names}. May be repeated.",
+        names="building.machine.machine_audit:PARTS",
+    )
     figure: str | None = option(
         "--figure NAME",
         "What --plot draws: {names} (of the first machine file; ranks of runs under each; leniency over topics); "
@@ -96,6 +99,10 @@ cranfield audit human.qrels machine.qrels runs/*.run --report audit.html
             from cranfield.report.other_reports.audit_report import SECTIONS
 
             self._outline = self.read_outline(SECTIONS)
+        self._shown = shown_parts(self.what)
+        if len(self._shown) > 1 and self.format in ("csv", "tsv"):
+            named = f"--show {','.join(self._shown)} is {len(self._shown)} tables"
+            raise UsageError(f"{named}, but {self.format} holds one; choose one, or --format json")
         check.whole("", **{"--resamples": self.resamples})
         if self.figure and not self.plot:
             raise UsageError("--figure needs a file to draw to; add --plot FILE")
@@ -166,10 +173,15 @@ cranfield audit human.qrels machine.qrels runs/*.run --report audit.html
 
     def print_parts(self, result: Audit) -> None:
         parts = dict(result.parts())
-        if self.what is not None:
-            if self.what not in parts:
-                raise UsageError(f"--show {self.what}: there is none; {NEEDS[self.what]}")
-            self.show_record(parts[self.what])
+        for name in self._shown:
+            if name not in parts:
+                raise UsageError(f"--show {name}: there is none; {NEEDS[name]}")
+        if len(self._shown) == 1:
+            self.show_record(parts[self._shown[0]])
+        elif self._shown and self.format == "json":
+            self.emit_json({name: parts[name].to_dict() for name in self._shown})
+        elif self._shown:
+            self.show(*(parts[name].table() for name in self._shown))
         elif self.format == "json":
             self.emit(result.to_json())
         elif self.for_programs:
@@ -192,6 +204,17 @@ cranfield audit human.qrels machine.qrels runs/*.run --report audit.html
             if name == "confusion"
             else describe_topic_leniency(result.topics)
         )
+
+
+def shown_parts(given: list[str] | None) -> tuple[str, ...]:
+    """The parts that `--show` names, each once, in the order given."""
+    from cranfield.building.machine.machine_audit import PARTS
+
+    names = tuple(dict.fromkeys(name.strip() for text in given or () for name in text.split(",")))
+    for name in names:
+        if name not in PARTS:
+            raise UsageError(f"--show {name}: expected one or several of {', '.join(PARTS)}, separated by commas")
+    return names
 
 
 TWO = "give two runs or more, and judgments of two topics or more that both judged"

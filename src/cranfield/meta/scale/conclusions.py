@@ -111,7 +111,7 @@ def conclusions(
     A statement is *meaningful* if it stays true under all transformations that the scale of the measure permits; an
     ordinal scale permits all increasing ones. Every pair is compared by `test` (with the options of `compare`)
     on the scores, on their interval scale if `interval` has it (`interval_scores`), and on their ranks (`rank_scores`).
-    Topics on which a system has no score are left out.
+    The correction is for the pairs of a measure. Topics on which a system has no score are left out.
 
     Which mean is higher holds under *every* increasing transformation if, and only if, one system dominates: with the
     scores of each sorted, none of them is below that of the other system at the same place (`dominates`).
@@ -134,26 +134,31 @@ def conclusions(
     transformed[RANKS] = rank_scores(scores)
     options: dict[str, Any] = {"resamples": resamples, "seed": seed, "threads": threads}
     options |= {"test": test, "correction": correction, "alpha": alpha, "direction": "given"}
-    parts = [compare(data, **options) for data in transformed.values()]
-    first = parts[0]
+    compared = [[compare(data, name, **options) for name in data.measures] for data in transformed.values()]
+    parts = [[family for one in of_scale for family in one.families] for of_scale in compared]
+    first = compared[0][0]
     names = [
         (f.matrix.measure, *(np.array(f.matrix.systems, dtype=object)[k] for k in (f.first, f.second)))
-        for f in first.families
+        for f in parts[0]
     ]
-    sign = np.concatenate([np.full(len(f.first), -1.0 if f.lower_is_better else 1.0) for f in first.families])
-    difference = np.stack([np.concatenate([f.difference for f in part.families]) for part in parts])
+    sign = np.concatenate([np.full(len(f.first), -1.0 if f.lower_is_better else 1.0) for f in parts[0]])
+    difference = np.stack([np.concatenate([f.difference for f in part]) for part in parts])
     difference[0] *= sign
     for part, row in zip(parts, difference, strict=True):  # rounding errors are not an order
-        close = np.concatenate([np.full(len(f.first), noise(f.matrix.values)) for f in part.families])
+        close = np.concatenate([np.full(len(f.first), noise(f.matrix.values)) for f in part])
         row[np.abs(row) <= close] = 0.0
-    significant = np.stack([np.concatenate([f.adjusted for f in part.families]) <= alpha for part in parts])
-    dominates = np.concatenate([_dominance(f.matrix, f.first, f.second) for f in first.families]) * sign
-    how = "" if first.correction == "none" else f", {first.correction}"
+    significant = np.stack([np.concatenate([f.adjusted for f in part]) <= alpha for part in parts])
+    dominates = np.concatenate([_dominance(f.matrix, f.first, f.second) for f in parts[0]]) * sign
+    how = (
+        ""
+        if first.correction == "none"
+        else f", {first.correction} over the pairs of each measure ({first.comparisons:,})"
+    )
     notes = [
         f"test: {first.test}{how}, α = {alpha:g}",
         "ranks: among all scores of a measure, 1 for the worst, ties at the mean rank",
         f"{HELD}: pairs whose means keep their order under every increasing transformation of the scores",
-        *dict.fromkeys(note for part in parts[: len(parts) - 1] for f in part.families for note in f.matrix.notes),
+        *dict.fromkeys(note for part in parts[: len(parts) - 1] for f in part for note in f.matrix.notes),
     ]
     return Conclusions(
         tuple(transformed),
