@@ -166,31 +166,52 @@ private:
         for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random.below(static_cast<std::uint32_t>(i))]);
     }
 
-    // Can every system take a document in this round, in whatever order they choose? Else some order would leave one
-    // without, and clicks at random would favour the others. A system that chooses before another takes one of its own
-    // first m - 1 documents; `anything`: it may take any of them.
-    bool round_is_fair(bool anything) {
-        const std::size_t m = systems();
-        for (std::size_t system = 0; system < m; ++system) {
-            const std::size_t have = left(system, m);
-            if (have >= m) continue;
-            std::size_t rivals = 0;
-            for (std::size_t other = 0; other < m; ++other) rivals += other != system && reaches(other, system, anything ? SIZE_MAX : m - 1);
-            if (have <= rivals) return false;
+    // The places of the next round whose clicks count: those at which no order of the systems could leave the one whose
+    // turn it is without a document. There each system is equally likely to choose; beyond, clicks at random would favour
+    // the longer lists. `anything`: a system may choose any of its documents, not only the best that is left.
+    std::size_t fair_places(bool anything) {
+        const std::size_t places = std::min(systems(), options_.length - out_->document.size());
+        std::size_t fair = places;
+        for (std::size_t system = 0; system < systems(); ++system) {
+            const std::size_t have = left(system, places);
+            if (have < fair && exhaustible(system, have, anything)) fair = have;
         }
+        return fair;
+    }
+
+    // Could the other systems take all `have` documents that are left of `system`, one each? If not, it never ends.
+    bool exhaustible(std::size_t system, std::size_t have, bool anything) {
+        std::size_t rivals = 0;
+        reached_.assign(rankings_->list(system).size(), 0);
+        for (std::size_t other = 0; other < systems(); ++other) rivals += other != system && reach(other, system, anything);
+        if (rivals < have) return false;
+        const auto list = rankings_->list(system);
+        for (std::size_t i = next_[system]; i < list.size(); ++i)
+            if (!taken_[static_cast<std::size_t>(list[i])] && !reached_[i]) return false;
         return true;
     }
 
-    // Is one of the first `depth` documents of `other` that are left also in the list of `system`?
-    bool reaches(std::size_t other, std::size_t system, std::size_t depth) const {
+    // Marks the documents of `system` that `other` may choose in a round; false if there are none. The first document that
+    // no other list has ends the search: nobody else takes it, so `other` never chooses one below.
+    bool reach(std::size_t other, std::size_t system, bool anything) {
         const auto list = rankings_->list(other);
-        std::size_t seen = 0;
-        for (std::size_t i = next_[other]; i < list.size() && seen < depth; ++i) {
+        bool any = false;
+        for (std::size_t i = next_[other]; i < list.size(); ++i) {
             if (taken_[static_cast<std::size_t>(list[i])]) continue;
-            if (rankings_->rank(system, list[i]) != 0) return true;
-            ++seen;
+            if (const std::int32_t rank = rankings_->rank(system, list[i]); rank != 0) {
+                reached_[static_cast<std::size_t>(rank - 1)] = 1;
+                any = true;
+            } else if (!anything && only_in(other, list[i])) {
+                break;
+            }
         }
-        return false;
+        return any;
+    }
+
+    bool only_in(std::size_t system, std::int32_t doc) const {
+        for (std::size_t other = 0; other < systems(); ++other)
+            if (other != system && rankings_->rank(other, doc) != 0) return false;
+        return true;
     }
 
     void copy_shared() {
@@ -201,17 +222,21 @@ private:
         }
     }
 
+    // Systems whose list has ended are passed over.
     void team_draft(Random& random) {
         if (options_.skip_shared) copy_shared();
-        while (!full() && round_is_fair(false)) {
+        for (bool any = true; any && !full();) {
+            const std::size_t counting = out_->document.size() + fair_places(false);
+            any = false;
             shuffle(random);
             for (const std::size_t system : order_) {
                 std::int32_t doc;
-                if (full() || !best(system, doc)) break;
-                append_for(doc, system);
+                if (full() || !best(system, doc)) continue;
+                if (out_->document.size() < counting) append_for(doc, system);
+                else append(doc, kNobody);
+                any = true;
             }
         }
-        fill();
     }
 
     // Sums 1 / r^tau over the documents of each system that are not taken.
@@ -281,12 +306,13 @@ private:
     void probabilistic_in_rounds(Random& random) {
         weigh();
         const std::size_t m = systems();
-        while (!full() && round_is_fair(true)) {
+        for (std::size_t places = 1; places != 0 && !full();) {
+            places = fair_places(true);
             shuffle(random);
             chance_.clear();  // place by place of the round, of each system
             const std::size_t begin = out_->document.size();
-            for (const std::size_t system : order_) {
-                if (full()) break;
+            for (std::size_t place = 0; place < places; ++place) {
+                const std::size_t system = order_[place];
                 const double of_system = total(system);
                 const std::int32_t doc = draw(system, of_system, random);
                 for (std::size_t other = 0; other < m; ++other) {
@@ -358,6 +384,7 @@ private:
     std::vector<char> taken_;
     std::vector<std::size_t> next_;   // of each system, where its first document that is not taken may be
     std::vector<std::size_t> order_;  // of the systems in a round
+    std::vector<char> reached_;       // of the documents of a list, whether other systems may choose it in this round
     std::vector<double> power_;       // 1 / r^tau
     std::vector<double> chance_;
     std::vector<double> forward_, backward_;

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import permutations, product
-from math import factorial
 
 Ranking = Sequence[str]
 
@@ -30,23 +29,61 @@ def balanced(a: Ranking, b: Ranking, length: int, a_first: bool) -> list[str]:
     return mixed
 
 
-def team_draft(rankings: Sequence[Ranking], length: int) -> dict[tuple[tuple[str, ...], tuple[int, ...]], float]:
-    """{(documents, teams): probability}, for rankings that are longer than the page."""
-    whole: dict[tuple[tuple[str, ...], tuple[int, ...]], float] = defaultdict(float)
+Drafted = dict[tuple[tuple[str, ...], tuple[int, ...]], float]
+"""{(documents, the system that chose each): probability}"""
+
+
+def drafted_round(
+    rankings: Sequence[Ranking], documents: tuple[str, ...], length: int, order: Sequence[int]
+) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """The textbook's round: each system in turn takes its best document that is left; those without are passed over."""
+    owners: tuple[int, ...] = ()
+    for system in order:
+        left = remaining(rankings[system], documents)
+        if left and len(documents) < length:
+            documents, owners = (*documents, left[0]), (*owners, system)
+    return documents, owners
+
+
+def team_draft(rankings: Sequence[Ranking], length: int, *, credit: str = "textbook") -> Drafted:
+    """All lists of a team draft, by all orders of all rounds.
+
+    credit: `textbook` counts every place for the system that chose the document; `fair` only those places of a round at
+    which no order leaves the system whose turn it is without a document (-1 otherwise).
+    """
+    whole: Drafted = defaultdict(float)
+    orders = list(permutations(range(len(rankings))))
 
     def extend(documents: tuple[str, ...], teams: tuple[int, ...], probability: float) -> None:
-        if len(documents) == length:
+        rounds = [drafted_round(rankings, documents, length, order) for order in orders]
+        if len(documents) == length or not rounds[0][1]:
             whole[documents, teams] += probability
             return
-        for order in permutations(range(len(rankings))):
-            docs, owners = documents, teams
-            for system in order:
-                if len(docs) < length:
-                    docs, owners = (*docs, remaining(rankings[system], docs)[0]), (*owners, system)
-            extend(docs, owners, probability / factorial(len(rankings)))
+        places = min(len(rankings), length - len(documents))
+        fair = next(
+            (
+                n
+                for n in range(places)
+                if any(own[: n + 1] != order[: n + 1] for (_, own), order in zip(rounds, orders, strict=True))
+            ),
+            places,
+        )
+        for docs, owners in rounds:
+            kept = owners if credit == "textbook" else owners[:fair] + (-1,) * len(owners[fair:])
+            extend(docs, teams + kept, probability / len(orders))
 
     extend((), (), 1.0)
     return dict(whole)
+
+
+def place_shares(lists: Drafted, systems: int, length: int) -> list[list[float]]:
+    """For each place, the probability that it counts for each system."""
+    shares = [[0.0] * systems for _ in range(length)]
+    for (_, teams), probability in lists.items():
+        for place, team in enumerate(teams):
+            if team >= 0:
+                shares[place][team] += probability
+    return shares
 
 
 def softmax(ranking: Ranking, taken: Sequence[str], tau: float) -> dict[str, float]:

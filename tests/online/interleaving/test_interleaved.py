@@ -67,19 +67,76 @@ def test_the_top_of_a_balanced_list_holds_the_tops_of_both_lists() -> None:
             )
 
 
-@pytest.mark.parametrize(("rankings", "length"), [([A, B], 3), ([A, B], 4), ([A, B, C], 4)])
-def test_team_draft_draws_lists_and_teams_with_their_probabilities(rankings: list, length: int) -> None:
-    count = 20_000
-    made = batch(rankings, "team-draft", length, count)
+CHAIN = [list("12"), list("23"), list("34")]
+DRAFTS = {
+    "two": ([A, B], 4), "three": ([A, B, C], 4), "three, as long as the page": ([A[:5], B[:5], C[:5]], 5),
+    "chain": (CHAIN, 2), "chain that ends": (CHAIN, 4), "four": ([A[:3], B[:3], C[:3], list("cbf")], 3),
+    "short": ([A[:2], B[:3], C[:3]], 6), "one document": ([["a"], B[:3], ["f"]], 5),
+    "apart": ([["x"], ["y"], ["z"]], 3),
+}  # fmt: skip
+"""Rankings and the length of the page."""
+
+
+def drafted(rankings: list, method: str, length: int, count: int) -> dict:
+    """{(documents, teams): share}."""
+    made = batch(rankings, method, length, count)
     names = np.array(made.lists.names[0], dtype=object)
     rows, counts = np.unique(np.hstack([made.document, made.team]), axis=0, return_counts=True)
-    found = {
-        (tuple(names[row[:length]]), tuple(row[length:].tolist())): n / count
+    one_hot = (made.team[:, :, None] == np.arange(len(rankings))).astype(float)
+    assert method == "sosm" or np.array_equal(made.worth, one_hot)
+    return {
+        (tuple(names[doc] for doc in row[:length] if doc >= 0), tuple(row[length:][row[:length] >= 0].tolist())): n
+        / count
         for row, n in zip(rows, counts.tolist(), strict=True)
     }
-    agree(found, slow.team_draft(rankings, length), count)
-    one_hot = (made.team[:, :, None] == np.arange(len(rankings))).astype(float)
-    assert np.array_equal(made.worth, one_hot)
+
+
+@pytest.mark.parametrize("case", DRAFTS)
+def test_team_draft_draws_lists_and_teams_with_their_probabilities(case: str) -> None:
+    """Against all orders of all rounds; credit is withheld only where an order would leave a system without."""
+    rankings, length = DRAFTS[case]
+    agree(drafted(rankings, "team-draft", length, 20_000), slow.team_draft(rankings, length, credit="fair"), 20_000)
+
+
+@pytest.mark.parametrize("method", ["team-draft", "sosm"])
+@pytest.mark.parametrize("case", DRAFTS)
+def test_the_lists_of_a_team_draft_are_those_of_the_textbook(case: str, method: str) -> None:
+    rankings, length = DRAFTS[case]
+    expected: dict = {}
+    for (documents, _), probability in slow.team_draft(rankings, length).items():
+        expected[documents] = expected.get(documents, 0.0) + probability
+    agree(shares(batch(rankings, method, length, 20_000)), expected, 20_000)
+
+
+def test_three_rankings_that_form_a_chain_give_six_lists_in_which_every_place_counts() -> None:
+    """By hand: the first two of three systems choose; each of the six orders of two gives another list."""
+    found = drafted(CHAIN, "team-draft", 2, 3000)
+    assert {"".join(documents): teams for documents, teams in found} == {
+        "12": (0, 1), "13": (0, 2), "21": (1, 0), "23": (1, 2), "31": (2, 0), "32": (2, 1)
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("systems", "length"), [(3, 5), (4, 10), (5, 7)])
+@pytest.mark.parametrize("method", ["team-draft", "probabilistic(replacement=false)"])
+def test_every_place_counts_if_the_rankings_are_as_long_as_the_page(systems: int, length: int, method: str) -> None:
+    """At place i a system has lost at most i - 1 of its documents, so it always has one left."""
+    rng = np.random.default_rng(3)
+    for seed in range(40):
+        rankings = [rng.permutation(2 * length)[:length].astype(str).tolist() for _ in range(systems)]
+        record = interleave(rankings, method, length=length, seed=seed)
+        assert min(record.teams) >= 0
+        assert np.array(record.worth).reshape(length, systems).sum(axis=1) == pytest.approx(np.ones(length))
+
+
+@pytest.mark.parametrize("case", DRAFTS)
+def test_no_place_of_a_team_draft_favours_a_system(case: str) -> None:
+    """Exactly, over all orders; the textbook's credit does when a ranking ends before the page."""
+    rankings, length = DRAFTS[case]
+    fair = np.array(slow.place_shares(slow.team_draft(rankings, length, credit="fair"), len(rankings), length))
+    assert np.ptp(fair, axis=1) == pytest.approx(np.zeros(length), abs=1e-12)
+    textbook = np.array(slow.place_shares(slow.team_draft(rankings, length), len(rankings), length))
+    ends = case in ("chain that ends", "short", "one document")
+    assert bool(np.ptp(textbook, axis=1).max() > 0.05) == ends
 
 
 @pytest.mark.parametrize("tau", [0.5, 3.0])

@@ -44,8 +44,11 @@ def test_random_clicks_favour_nobody(method: str, rankings: list, click: np.ndar
 @pytest.mark.parametrize(
     "method", ["team-draft", "probabilistic", "probabilistic(replacement=false)", "optimised", "pairwise"]
 )
-def test_random_clicks_favour_none_of_three(method: str) -> None:
-    mean, error = advantage([A, B, C], method, 5, 1 / np.arange(1.0, 6))
+@pytest.mark.parametrize("depths", [(8, 8, 8), (5, 5, 5), (3, 3, 3), (1, 4, 3)], ids=str)
+def test_random_clicks_favour_none_of_three(method: str, depths: tuple[int, ...]) -> None:
+    """Rankings longer than the page, as long, and shorter."""
+    rankings = [ranking[:depth] for ranking, depth in zip([A, B, C], depths, strict=True)]
+    mean, error = advantage(rankings, method, 5, 1 / np.arange(1.0, 6))
     assert np.all(np.abs(mean) <= 4.5 * error + 1e-9)
 
 
