@@ -133,7 +133,8 @@ def index(pages: list[Page], entries: list[Entry]) -> str:
     """The list of all measures, by family."""
     parts = [
         "# Measures",
-        f"There are {len(pages)} measures. Each has a page with its formula, its properties, a picture and an example. "
+        f"There are {len(pages)} measures. Each has a page with its formula, its properties and an example; those of "
+        "ranked lists also have a picture, or say why not. "
         "`cranfield measures NAME` prints the same text in a terminal, and `cranfield measures --search WORDS` finds "
         "measures by words. [How measures are written](../../measures.md) explains names, cutoffs and views such as "
         "`nDCG'@10` or `D#-nDCG`.",

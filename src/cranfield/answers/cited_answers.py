@@ -180,8 +180,14 @@ def citation_scores(
     Reference: Thakur et al., Support Evaluation for the TREC 2024 RAG Track, SIGIR 2025, arXiv:2504.15205
 
     >>> one, two = Sentence("A.", ("d1", "d2"), (1.0, 0.0)), Sentence("B.", (), ())
-    >>> citation_scores({"mine": {"1": [one, two]}}).values.ravel().round(4).tolist()
-    [0.5, 0.5, 0.5]
+    >>> citation_scores({"mine": {"1": [one, two]}}, ["citation-precision", "citation-recall", "citation-F"])
+    Scores: 3 measures × 1 run × 1 topic
+          citation-precision  citation-recall  citation-F
+    mine              0.5000           0.5000      0.5000
+    >>> citation_scores({"mine": {"1": [one, two]}}, ["citation-precision-strict", "supported", "uncited"])
+    Scores: 3 measures × 1 run × 1 topic
+          citation-precision-strict  supported  uncited
+    mine                     0.5000     1.0000   0.5000
     """
     names = list(dict.fromkeys(measures))
     for name in names:

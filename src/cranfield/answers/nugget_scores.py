@@ -90,9 +90,18 @@ def nugget_scores(
 
     >>> from cranfield.answers.nugget_files import Nugget
     >>> nuggets = {"1": {"a": Nugget("a", importance="vital"), "b": Nugget("b", importance="okay")}}
-    >>> found = Assignments({"mine": {"1": {"a": 0.5, "b": 1.0}}}, nuggets)
-    >>> nugget_scores(found, ["all", "vital", "weighted"]).values.ravel().round(4).tolist()
-    [0.75, 0.5, 0.6667]
+    >>> found = Assignments({"mine": {"1": {"a": 1.0, "b": 0.5}}}, nuggets)
+    >>> nugget_scores(found)
+    Scores: 6 measures × 1 run × 1 topic
+             all  all-strict   vital  vital-strict  weighted  weighted-strict
+    mine  0.7500      0.5000  1.0000        1.0000    0.8333           0.6667
+    >>> nugget_scores(found, ["W-Rec", "Prec", "F"], texts={"mine": {"1": "Police shot the gunman."}})
+    Scores: 3 measures × 1 run × 1 topic
+           W-Rec    Prec       F
+    mine  1.0000  1.0000  1.0000
+    weights of nuggets: 1 for vital nuggets, 0 for others
+    Prec: 100 characters for each nugget found; white space does not count
+    F: β = 3
     """
     check_nuggets(assignments.nuggets)
     check.positive("nugget_scores", beta=beta)

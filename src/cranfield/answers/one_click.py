@@ -145,9 +145,12 @@ def one_click_scores(
     Kato, One Click One Revisited, AIRS 2012
 
     >>> units = {"1": {"a": IUnit("a", 2, "bass"), "b": IUnit("b", 1, "Liverpool")}}
-    >>> scores = one_click_scores({"mine": {"1": "He was born in Liverpool."}}, units, {"mine": {"1": {"b": 24}}})
-    >>> scores.values.ravel().round(4).tolist()
-    [0.3276, 0.36, 0.3276, 0.36, 0.3431]
+    >>> one_click_scores({"mine": {"1": "He was born in Liverpool."}}, units, {"mine": {"1": {"b": 24}}})
+    Scores: 5 measures × 1 run × 1 topic
+               S       T  S-flat  T-flat      S#
+    mine  0.3276  0.3600  0.3276  0.3600  0.3431
+    L = 1000 characters; white space counts
+    S#: β = 1
     """
     names = list(dict.fromkeys(map(_spelled, measures)))
     check.positive("one_click_scores", patience=patience, beta=beta)

@@ -92,8 +92,10 @@ def passage_scores(
 
     >>> relevant = {"1": {"d1": [(0, 10)], "d2": []}}
     >>> runs = {"mine": {"1": [("d1", 5, 15), ("d2", 0, 10)]}}
-    >>> passage_scores(relevant, runs).values.ravel().round(4).tolist()
-    [0.25, 0.5, 0.3333, 0.5]
+    >>> passage_scores(relevant, runs)
+    Scores: 4 measures × 1 run × 1 topic
+          char-P  char-R  char-F  char-bpref
+    mine  0.2500  0.5000  0.3333      0.5000
     """
     names = list(dict.fromkeys(measures))
     for name in names:

@@ -81,8 +81,12 @@ def pourpre(
 
     >>> from cranfield.answers.nugget_files import Nugget
     >>> nuggets = {"1": {"a": Nugget("a", "born in 1942", "vital"), "b": Nugget("b", "plays bass guitar", "vital")}}
-    >>> pourpre({"mine": {"1": "He was born in Liverpool."}}, nuggets).values.ravel().round(4).tolist()
-    [0.3571]
+    >>> pourpre({"mine": {"1": "He was born in Liverpool."}}, nuggets)
+    Scores: 1 measure × 1 run × 1 topic
+          POURPRE
+    mine   0.3571
+    weights of nuggets: 1 for vital nuggets, 0 for others
+    POURPRE: macro average, β = 3, 100 characters for each nugget with a match
     """
     check.one_of("pourpre", AVERAGES, average=average)
     check.one_of("pourpre", WEIGHTINGS, weighting=weighting)

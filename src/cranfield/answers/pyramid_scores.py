@@ -53,8 +53,11 @@ def pyramid_scores(
     >>> from cranfield.answers.nugget_files import Nugget
     >>> units = {"1": {name: Nugget(name, weight=w) for name, w in {"a": 4, "b": 2, "c": 1}.items()}}
     >>> found = Assignments({"mine": {"1": {"a": 1.0, "c": 1.0}}}, units)
-    >>> pyramid_scores(found, measures=["pyramid"]).values.ravel().round(4).tolist()
-    [0.8333]
+    >>> pyramid_scores(found, measures=["pyramid"])
+    Scores: 1 measure × 1 run × 1 topic
+          pyramid
+    mine   0.8333
+    pyramid: summaries are taken to have only units that were found in them
     """
     check_nuggets(assignments.nuggets)
     names = list(dict.fromkeys(measures))

@@ -95,8 +95,11 @@ def page_scores(
 
     >>> pages = {"mine": {"1": [Block("web", ("d1", "d2")), Block("images", ("i1",))]}}
     >>> orientation = {"1": {"web": 1.0, "images": 0.25, "news": 0.75}}
-    >>> page_scores(pages, {"1": {"d1": 1, "i1": 1}}, orientation).values.ravel().round(4).tolist()
-    [0.6577, 1.0, 0.5, 0.5, 0.5]
+    >>> page_scores(pages, {"1": {"d1": 1, "i1": 1}}, orientation)
+    Scores: 5 measures × 1 run × 1 topic
+          page-DCG  page-nDCG  vertical-P  vertical-R  vertical-F
+    mine    0.6577     1.0000      0.5000      0.5000      0.5000
+    wanted verticals: orientation 0.5 or more; the ideal page has the best block of each vertical
     """
     names = list(dict.fromkeys(measures))
     for name in names:

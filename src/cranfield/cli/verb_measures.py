@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
@@ -22,6 +23,12 @@ FAMILIES = {
     }.items()
 }  # fmt: skip
 """The heading of each verb's measures."""
+FUNCTIONS = {
+    "rouge": "rouge", "bleu": "bleu", "nuggets": "nugget_scores", "citations": "citation_scores",
+    "one-click": "one_click_scores", "passages": "passage_scores", "verticals": "page_scores",
+    "pyramid": "pyramid_scores", "pyramid-modified": "pyramid_scores", "POURPRE": "pourpre",
+}  # fmt: skip
+"""The function of `cranfield.answers` behind each verb, or behind a measure that has its own."""
 PARAMETERS = {
     "rel": MEANINGS["rel"],
     "gain": MEANINGS["gain"],
@@ -97,10 +104,21 @@ def _of_session(kind: type[SessionMeasure]) -> VerbPage:
 def _of_catalogue(entry: AnswerMeasure) -> VerbPage:
     return VerbPage(
         name=entry.name, family=FAMILIES[entry.verb], family_summary="", what=entry.what, formula=entry.formula,
-        text=entry.text, example="", parameters={}, cutoff="none", aliases=(), reference=entry.reference,
-        asked=entry.name, views={}, verb=entry.verb,
+        text=entry.text, example=_example_of(entry), parameters={}, cutoff="none", aliases=(),
+        reference=entry.reference, asked=entry.name, views={}, verb=entry.verb,
         properties={"low": 0.0, "high": entry.high, "better": entry.better, "scale": ""},
     )  # fmt: skip
+
+
+def _example_of(entry: AnswerMeasure) -> str:
+    """The example in the docstring of the function that computes a measure, with the import that it needs."""
+    from cranfield import answers
+
+    function = FUNCTIONS.get(entry.name, FUNCTIONS[entry.verb])
+    lines = docstring_parts(getattr(answers, function).__doc__)["example"].split("\n")
+    code = [line for line in lines if not line.startswith(">>> from ")]
+    words = set(re.findall(r"\w+", " ".join(line for line in code if line.startswith((">>>", "...")))))
+    return "\n".join([f">>> from cranfield.answers import {', '.join(sorted(words & set(answers.__all__)))}", *code])
 
 
 def verb_pages() -> list[Page]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import doctest
 import io
 import json
 import re
 
 import pytest
 
-from cranfield.answers import cited_answers, one_click, passages, verticals
+from cranfield.answers import cited_answers, one_click, passages, sessions, verticals
 from cranfield.answers.nugget_scores import MEASURES as OF_NUGGETS
 from cranfield.answers.pyramid_scores import MEASURES as PYRAMIDS
 from cranfield.answers.sessions import SESSION_MEASURES
@@ -72,7 +73,7 @@ def test_pages_of_measures_of_other_verbs(cranfield: Cranfield) -> None:
 def test_every_page_of_another_verb_is_complete(page: Page) -> None:
     assert page.formula
     assert page.reference
-    assert page.example or page.verb != "sessions"
+    assert page.example
     assert not re.search(r"[\\]|\(\)", readable(page.formula)), readable(page.formula)
     lines = page.for_people(80).split("\n")
     assert all(len(line) <= 80 or line.startswith("    ") for line in lines)
@@ -81,11 +82,24 @@ def test_every_page_of_another_verb_is_complete(page: Page) -> None:
         assert shown.split("  ")[-1].strip() not in ("", f"{parameter}={default}"), parameter
 
 
-def test_other_verbs_point_to_the_verb_of_a_measure(cranfield: Cranfield) -> None:
-    for name in SESSION_MEASURES:
-        message = cranfield("eval", "--sample", "-m", f"{name}").err
-        assert f"{name} is a measure of sessions: see `cranfield sessions`" in message
-    assert "see `cranfield rouge`" in cranfield("eval", "--sample", "-m", "BLEU").err
+@pytest.mark.parametrize("page", verb_pages(), ids=lambda page: f"{page.verb} {page.name}")
+def test_the_example_on_a_page_of_another_verb_runs(page: Page) -> None:
+    names = vars(sessions).copy() if page.verb == "sessions" else {}
+    test = doctest.DocTestParser().get_doctest(page.example, names, page.name, None, None)
+    assert doctest.DocTestRunner().run(test).failed == 0
+
+
+@pytest.mark.parametrize("page", verb_pages(), ids=lambda page: f"{page.verb} {page.name}")
+def test_eval_names_the_verb_of_every_measure_that_is_listed(page: Page, cranfield: Cranfield) -> None:
+    if page.name == "F":  # also a measure of ranked lists
+        return
+    message = cranfield("eval", "--sample", "-m", page.name).err
+    assert re.search(rf"{re.escape(page.name)} is a measure of .*: see `cranfield {page.verb}`", message), message
+
+
+@pytest.mark.parametrize("name", ["rouge2", "ROUGE-L", "ROUGE-SU4-R", "rouge_l"])
+def test_eval_names_the_verb_of_every_rouge(name: str, cranfield: Cranfield) -> None:
+    assert f"{name} is a measure of summaries: see `cranfield rouge`" in cranfield("eval", "--sample", "-m", name).err
 
 
 def test_search(cranfield: Cranfield) -> None:

@@ -30,17 +30,7 @@ NOT_MEASURES: dict[str, str] = {
     **dict.fromkeys(("num_q", "NumQ"), "the number of topics, which every table of scores shows"),
     **dict.fromkeys(
         (
-            "AWRF",
-            "EE-D",
-            "EE-R",
-            "EE-L",
-            "rND",
-            "rKL",
-            "rRD",
-            "parity",
-            "exposure",
-            "equity",
-            "FA*IR",
+            "AWRF", "EE-D", "EE-R", "EE-L", "rND", "rKL", "rRD", "parity", "exposure", "equity", "FA*IR",
             "dissatisfaction",
         ),
         "a measure of fairness: see `cranfield fairness`, in Python cranfield.fairness",
@@ -49,13 +39,30 @@ NOT_MEASURES: dict[str, str] = {
         ("sDCG", "nsDCG", "sRBP", "sMP", "sU", "sCost", "sCG", "esP", "esR", "esAP", "esDCG", "esNDCG"),
         "a measure of sessions: see `cranfield sessions`, in Python cranfield.answers.sessions",
     ),
-    **dict.fromkeys(
-        ("ROUGE", "BLEU", "POURPRE", "pyramid", "W-Rec"),
-        "a measure of texts: see `cranfield rouge`, `bleu` and `nuggets`, in Python cranfield.answers",
-    ),
+    **{
+        name: f"a measure of {kind}: see `cranfield {verb}`, in Python cranfield.answers"
+        for verb, (kind, measures) in {
+            "rouge": ("summaries", ("ROUGE",)),
+            "bleu": ("texts", ("BLEU",)),
+            "nuggets": ("answers", (
+                "all", "all-strict", "vital", "vital-strict", "weighted", "weighted-strict", "W-Rec", "Prec",
+                "pyramid", "pyramid-modified", "POURPRE",
+            )),
+            "citations": ("answers with citations", (
+                "citation-precision", "citation-recall", "citation-F", "citation-precision-strict",
+                "citation-recall-strict", "supported", "uncited",
+            )),
+            "one-click": ("answers to be read at once", ("S", "T", "S-flat", "T-flat", "S#")),
+            "passages": ("passages", ("char-P", "char-R", "char-F", "char-bpref")),
+            "verticals": ("result pages with several verticals", (
+                "page-DCG", "page-nDCG", "vertical-P", "vertical-R", "vertical-F",
+            )),
+        }.items()
+        for name in measures
+    },
     "runid": "the name of the run, not a measure",
     "relstring": "a string, not a number: see `cranfield explain`",
-}
+}  # fmt: skip
 """Names that are not measures here, and what to use instead."""
 
 LONGEST_NAME = 60
@@ -74,6 +81,8 @@ def not_a_measure(name: str) -> str:
     """What a known name that is not a measure is, whatever its case; empty for any other name."""
     if name in NOT_MEASURES:
         return NOT_MEASURES[name]
+    if folded(name).startswith("rouge"):  # ROUGE-2, rouge1, ROUGE-SU4-R
+        return NOT_MEASURES["ROUGE"]
     return next((what for known, what in NOT_MEASURES.items() if folded(known) == folded(name)), "")
 
 
