@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import re
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,26 @@ def need(module: str, extra: str) -> Any:
     except ImportError:
         package = module.partition(".")[0]
         raise UsageError(f"{extra} needs {package}, which is not installed: pip install {package}") from None
+
+
+def install_command(extra: str) -> str:
+    """The command that installs the packages of an extra. It names the packages, since cranfield is on no index.
+
+    >>> install_command("yaml")
+    "pip install 'pyyaml>=6'"
+    """
+    return " ".join(["pip install", *(f"'{package}'" for package in _packages(extra))])
+
+
+def _packages(extra: str) -> list[str]:
+    from importlib.metadata import requires
+
+    named = re.compile(rf"""([^;]+?)\s*;.*\bextra\s*==\s*['"]{extra}['"]""")
+    packages: list[str] = []
+    for match in filter(None, map(named.fullmatch, requires("cranfield") or ())):
+        other = re.fullmatch(r"cranfield\[(\w+)\]", match[1])  # an extra may contain another one
+        packages += _packages(other[1]) if other else [match[1]]
+    return packages
 
 
 class Tidy:

@@ -173,10 +173,10 @@ def check_page(path: str, name: str = "--output", *, figures: bool = True) -> No
     if figures:
         from importlib.util import find_spec
 
-        from cranfield.report.figures.theme import MISSING
+        from cranfield.report.figures.theme import without_packages
 
         if find_spec("altair") is None or find_spec("vl_convert") is None:  # importing them takes longer
-            raise UsageError(MISSING)
+            raise without_packages()
     from cranfield.report.pages.html_page import environment
 
     environment()

@@ -19,6 +19,7 @@ from cranfield.collection.columns import Columns, with_way_out
 from cranfield.collection.grade_labels import are_named, levels_as_numbers
 from cranfield.collection.list_shapes import booleans_as_grades, plain_lists, wrong_depth
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageError, warn_caller
+from cranfield.frames import install_command
 from cranfield.text import counted
 
 DATASET_PREFIXES = ("irds:", "ir_datasets:")
@@ -145,7 +146,7 @@ def _from_dataset(identifier: str, reading: Reading) -> _core.Table:
     try:
         import ir_datasets
     except ImportError:
-        raise CranfieldError(f"{identifier}: needs ir_datasets: pip install 'cranfield[datasets]'") from None
+        raise CranfieldError(f"{identifier}: needs ir_datasets: {install_command('datasets')}") from None
     part = "qrels" if reading.kind == "qrels" else "scoreddocs"
     try:
         dataset = ir_datasets.load(identifier.partition(":")[2])

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from cranfield.errors import DataError, UsageError
+from cranfield.frames import install_command
 
 MOST_VALUES = 100_000
 """A text of 1 KB with aliases of aliases can stand for billions of values."""
@@ -75,5 +76,5 @@ def _package(caller: str) -> Any:
     try:
         import yaml
     except ImportError:
-        raise UsageError(f"{caller}: YAML needs PyYAML: pip install 'cranfield[yaml]'") from None
+        raise UsageError(f"{caller}: YAML needs PyYAML: {install_command('yaml')}") from None
     return yaml

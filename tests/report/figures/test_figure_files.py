@@ -7,6 +7,7 @@ import io
 import json
 import math
 import re
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -106,7 +107,7 @@ def test_an_error_says_how_to_install_missing_packages(monkeypatch: pytest.Monke
     for absent in ("altair", "vl_convert"):
         with monkeypatch.context() as without:
             without.setitem(sys.modules, absent, None)
-            with pytest.raises(UsageError, match=r"pip install 'cranfield\[plot\]'"):
+            with pytest.raises(UsageError, match=r"pip install 'altair>=\S+' 'vl-convert-python>="):
                 rendered(figure, "svg")
             assert rendered(figure, "csv").startswith(b"system,")
 
@@ -117,3 +118,12 @@ def test_describing_a_figure_does_not_import_drawing_packages() -> None:
         "assert not {'altair', 'vl_convert'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_png_says_that_it_has_288_pixels_per_inch() -> None:
+    figure = describe_boxes(scores(3))
+    svg, png = rendered(figure, "svg").decode(), rendered(figure, "png")
+    (width,) = (float(value) for value in re.findall(r'<svg [^>]*?width="([\d.]+)"', svg))
+    assert struct.unpack(">I", png[16:20])[0] == pytest.approx(3 * width, abs=3)  # 96 pixels of a figure are an inch
+    at = png.index(b"pHYs") + 4
+    assert struct.unpack(">IIB", png[at : at + 9]) == (11339, 11339, 1)  # 288 / 0.0254 pixels per metre

@@ -21,7 +21,7 @@ class PlotVerb(ByClass, options.Source, Printing):
     """Draw box plots of scores, precision-recall and ROC curves, D-nDCG against I-rec, or differences by topic.
 
     The figures of comparisons, power and meta-evaluation are drawn by those verbs with --plot. Figures need the extra
-    `plot`: pip install 'cranfield[plot]'
+    `plot`: pip install '.[plot]' in a clone
     """
 
     figure_field = "output"

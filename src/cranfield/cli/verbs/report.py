@@ -29,7 +29,7 @@ class ReportVerb(options.Source, report_options.Outlined):
 
     --sections chooses parts of it; --outline reads them, a title and texts from a TOML file with the entries title,
     introduction, sections and a table notes with text for each section. Sections that need runs are left out with
-    --scores. Figures need the extra `plot`: pip install 'cranfield[plot]'
+    --scores. Figures need the extra `plot`: pip install '.[plot]' in a clone
     """
 
     summary = "one page with everything: leaderboard, pairs, topics, methods"

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Any, ClassVar
 
 from cranfield.errors import DataError, UsageError
-from cranfield.frames import need
+from cranfield.frames import install_command, need
 from cranfield.online.engines.dialect import Dialect, Field
 
 SKIP = "; to leave out rows that cannot be read: skip="
@@ -187,4 +187,4 @@ def need_logs(module: str, what: str) -> Any:
         return need(module, what)
     except UsageError:
         package = module.partition(".")[0]
-        raise UsageError(f"{what} needs {package}, which is not installed: pip install 'cranfield[{extra}]'") from None
+        raise UsageError(f"{what} needs {package}, which is not installed: {install_command(extra)}") from None

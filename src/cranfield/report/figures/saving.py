@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 from cranfield.collection.source import write_bytes
 from cranfield.collection.writing import to_delimited
 from cranfield.errors import UsageError
-from cranfield.report.figures.theme import MISSING, altair
+from cranfield.report.figures.theme import altair, without_packages
 
 if TYPE_CHECKING:
     from cranfield.report.figures.figure import Figure
 
 SUFFIXES = ("html", "svg", "pdf", "png", "json", "csv")
-PIXELS = 3
-"""Pixels of a PNG per pixel of the figure: 288 per inch."""
+PIXELS, INCH = 3, 96
+"""Pixels of a PNG per pixel of the figure, of which an inch has 96; so a PNG has 288 pixels per inch, and says so."""
 
 
 def check_path(path: str | os.PathLike[str]) -> str:
@@ -60,7 +60,8 @@ def rendered(figure: Figure, suffix: str) -> bytes:
         return str(convert.vegalite_to_svg(spec, **options)).encode("utf-8")
     if suffix == "pdf":
         return bytes(convert.vegalite_to_pdf(spec, **options))
-    return bytes(convert.vegalite_to_png(spec, scale=PIXELS, **options))
+    # vl-convert draws `scale` times `ppi` / 72 pixels, and writes `ppi` into the file.
+    return bytes(convert.vegalite_to_png(spec, scale=72 / INCH, ppi=PIXELS * INCH, **options))
 
 
 def specification(figure: Figure, *, validate: bool = True) -> dict[str, Any]:
@@ -82,7 +83,7 @@ def converter() -> Any:
     try:
         import vl_convert
     except ImportError:
-        raise UsageError(MISSING) from None
+        raise without_packages() from None
     return vl_convert
 
 

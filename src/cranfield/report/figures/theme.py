@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.errors import UsageError
+from cranfield.frames import install_command
 from cranfield.report.figures.figure import Axis, Columns, Figure, in_order
 from cranfield.table import visible_width
 
@@ -34,7 +35,11 @@ USUAL = ("AP", "nDCG", "P", "RR", "Q", "bpref", "RBP", "ERR")
 FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 SIZE = 11
 WIDTH, HEIGHT = 460, 300
-MISSING = "figures need altair and vl-convert-python, which are not installed: pip install 'cranfield[plot]'"
+
+
+def without_packages() -> UsageError:
+    """The error of a figure if the packages that draw it are missing."""
+    return UsageError(f"figures need altair and vl-convert-python, which are not installed: {install_command('plot')}")
 
 
 def altair() -> Any:
@@ -42,7 +47,7 @@ def altair() -> Any:
     try:
         import altair
     except ImportError:
-        raise UsageError(MISSING) from None
+        raise without_packages() from None
     return altair
 
 

@@ -16,10 +16,10 @@ from importlib.resources import files
 from typing import Any
 
 from cranfield.errors import UsageError
+from cranfield.frames import install_command
 from cranfield.text import control_free, printable
 
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-MISSING = "HTML pages need jinja2, which is not installed: pip install 'cranfield[plot]'"
 
 
 @cache
@@ -66,7 +66,7 @@ def environment() -> Any:
     try:
         from jinja2 import Environment, PackageLoader, StrictUndefined
     except ImportError:
-        raise UsageError(MISSING) from None
+        raise UsageError(f"HTML pages need jinja2, which is not installed: {install_command('plot')}") from None
     from markupsafe import Markup
 
     from cranfield.report.pages.sortable_table import table_rows
