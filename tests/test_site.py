@@ -39,9 +39,10 @@ needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="no Chromium on thi
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
-    command = [sys.executable, str(ROOT / "tools" / "make_site.py"), "--output", str(folder / "site")]
-    command += ["--pages", str(folder / "pages")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600)
+    (folder / "here").mkdir()
+    # Paths count from the folder in which the command is typed, as they do for every other command.
+    command = [sys.executable, str(ROOT / "tools" / "make_site.py"), "--output", "../site", "--pages", "../pages"]
+    done = subprocess.run(command, cwd=folder / "here", capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "site"
 

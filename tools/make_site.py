@@ -30,9 +30,9 @@ def main() -> None:
         "--pages", type=Path, default=staging.ROOT / "build" / "site-pages", help="the folder of Markdown pages"
     )
     arguments = parser.parse_args()
-    nav = write_pages(arguments.pages)
-    build(arguments.pages, arguments.output, nav)
-    print(f"{arguments.output / 'index.html'}: {len([*arguments.output.rglob('*.html')])} pages")
+    pages, output = arguments.pages.resolve(), arguments.output.resolve()  # MkDocs resolves from its settings
+    build(pages, output, write_pages(pages))
+    print(f"{output / 'index.html'}: {len([*output.rglob('*.html')])} pages")
 
 
 def write_pages(folder: Path) -> list[Any]:
