@@ -13,6 +13,9 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.assessed.sampling import Sample
+from cranfield.building.pools.pool_building import make_pool
+from cranfield.building.pools.pooled_lists import PooledLists
+from cranfield.building.pools.sampled_qrels import join_pool
 from cranfield.errors import UsageError
 from cranfield.measures import AP, infAP, infNDCG, nDCG, statAP, xinfAP
 
@@ -120,8 +123,10 @@ def test_by_hand() -> None:
     # ideal: one document, then one and a half: ranks 1 and 2 are full, rank 3 holds half a document
     ideal = 1 + 1 / log2(3) + 0.5 / 2
     assert infNDCG().of(grades, strata=strata) == pytest.approx((1 + 1.5 / 2) / ideal)
-    # 1/0.5 = 2 documents at rank 2: precision (1 + 2)/2, counted twice, among 1 + 2
-    assert statAP().of([1, 1], inclusion=[1, 0.5]) == pytest.approx((1 + 2 * 1.5) / 3)
+    # the document at rank 2 stands for 1/0.5 = 2, each with the precision 2/2, among 1 + 2
+    assert statAP().of([1, 1], inclusion=[1, 0.5]) == pytest.approx((1 + 2 * 1) / 3)
+    # it also counts as two in its own precision: (1 + 2)/2
+    assert statAP(pairs="product").of([1, 1], inclusion=[1, 0.5]) == pytest.approx((1 + 2 * 1.5) / 3)
 
 
 # -- expectations over every sample that could have been drawn
@@ -173,23 +178,86 @@ def test_xinfap_is_near_ap_on_average() -> None:
     assert error({"a": 2, "b": 6}) < 1e-4
 
 
-def test_expectation_of_statap_over_independent_draws() -> None:
-    # Documents are drawn independently. The estimate of R is unbiased. In the sum of precisions, pairs of different
-    # documents are unbiased too, but a document paired with itself counts 1/π instead of 1.
+def expected_parts_of_statap(
+    samples: list[tuple[float, list[int]]], chances: list[float], strata: str, pairs: str
+) -> tuple[float, float]:
+    """The sum of precisions and R, averaged over all samples, which have these probabilities."""
+    precisions, relevant = 0.0, 0.0
+    for weight, judged in samples:
+        own = sum(1 / p for p, g in zip(chances, judged, strict=True) if g == 1)
+        relevant += weight * own
+        if own:
+            precisions += weight * own * statAP(pairs=pairs).of(judged, inclusion=chances, strata=strata)
+    return precisions, relevant
+
+
+def test_a_document_counts_once_in_its_own_precision_when_documents_are_drawn_independently() -> None:
     grades, chances = [1, 0, 1, 1], [0.9, 0.5, 0.4, 0.7]
-    expected = sum(
-        (sum(grades[:k]) + 1 / chances[k]) / (k + 1) for k in range(len(grades)) if grades[k]
-    )  # over the relevant documents; those above count once each
-    total, weighted_score = 0.0, 0.0
-    for draw in product([0, 1], repeat=4):
-        weight = float(np.prod([p if d else 1 - p for p, d in zip(chances, draw, strict=True)]))
-        judged = [g if d else -1 for g, d in zip(grades, draw, strict=True)]
-        relevant = sum(1 / p for p, g in zip(chances, judged, strict=True) if g == 1)
-        total += weight * relevant
-        if relevant:
-            weighted_score += weight * relevant * statAP().of(judged, inclusion=chances)
-    assert total == pytest.approx(sum(grades))
-    assert weighted_score == pytest.approx(expected)
+    samples = [
+        (
+            float(np.prod([p if d else 1 - p for p, d in zip(chances, draw, strict=True)])),
+            [g if d else -1 for g, d in zip(grades, draw, strict=True)],
+        )
+        for draw in product([0, 1], repeat=4)
+    ]
+    true = 1 / 1 + 2 / 3 + 3 / 4  # the sum of precisions
+    for pairs in ("joint", "independent"):  # every document is its own stratum: its number is not fixed
+        assert expected_parts_of_statap(samples, chances, "abcd", pairs) == pytest.approx((true, 3))
+    # a document paired with itself counts 1/π instead of 1
+    scaled = (1 / 0.9) / 1 + (1 + 1 / 0.4) / 3 + (2 + 1 / 0.7) / 4
+    assert expected_parts_of_statap(samples, chances, "abcd", "product") == pytest.approx((scaled, 3))
+
+
+def test_statap_knows_that_a_stratum_gives_a_fixed_number_of_documents() -> None:
+    # two of the six documents of b are drawn: one that is drawn leaves one of five for the others, not two of six
+    every = every_sample({"a": 2, "b": 2})
+    samples = [(1 / len(every), grades) for grades in every]
+    chances = [1, 1, *[2 / 6] * 6]
+    true = 1 + 2 / 3 + 3 / 4 + 4 / 7
+    assert expected_parts_of_statap(samples, chances, STRATA, "joint") == pytest.approx((true, 4))
+    in_b = [1 / 4, 2 / 7]  # documents of b above the one at rank 4, and above the one at rank 7
+    seen = true - sum(in_b) * (1 - (1 / 5) / (2 / 6))
+    assert expected_parts_of_statap(samples, chances, STRATA, "independent") == pytest.approx((seen, 4))
+    rounded = [1, 1, *[0.3333] * 6]  # a file that rounds
+    assert expected_parts_of_statap(samples, rounded, STRATA, "joint")[0] == pytest.approx(true, rel=1e-3)
+
+
+def mean_biases(names: list[str], method: str, seeds: int) -> dict[str, float]:
+    """The mean estimate minus the mean of all judgments, in a simulated collection of which a part is judged."""
+    rng = np.random.default_rng(5)
+    docs = [f"d{number}" for number in range(200)]
+    topics = [str(number) for number in range(12)]
+    qrels = {t: {d: int(rng.random() < 0.4 * np.exp(-at / 60)) for at, d in enumerate(docs)} for t in topics}
+    runs = {
+        f"run {noise}": {t: {d: -at + rng.normal(0, noise) for at, d in enumerate(docs)} for t in topics}
+        for noise in (40, 100)
+    }
+    lists = PooledLists.of(runs, depth=200)
+    full = cf.evaluate(qrels, runs, ["AP", "nDCG"]).mean()
+    true = {name: np.mean([row["nDCG" if name == "infNDCG" else "AP"] for row in full.values()]) for name in names}
+    samples = [join_pool(make_pool(lists, method, per_topic=50, seed=seed), qrels).qrels() for seed in range(seeds)]
+    estimates = [cf.evaluate(sample, runs, names).mean() for sample in samples]
+    return {
+        name: float(np.mean([row[name] for means in estimates for row in means.values()]) - true[name])
+        for name in names
+    }
+
+
+def test_the_bias_of_estimates_in_a_simulated_collection() -> None:
+    # 30 samples of 50 of the 200 documents of each of 12 topics
+    names = ["statAP", 'statAP(pairs="product")', "xinfAP", "infNDCG"]
+    for method in ("sample", "stratified"):
+        bias = mean_biases(names, method, 30)
+        assert bias.pop('statAP(pairs="product")') > 0.05, method
+        assert all(abs(value) < 0.015 for value in bias.values()), (method, bias)
+
+
+def test_strata_without_a_drawn_document_are_counted() -> None:
+    # nothing is known about b, so that its relevant documents are in no sum
+    grades, strata = [1, -1, 0, -1], "abab"
+    assert xinfAP().of(grades, strata=strata) == pytest.approx(1, abs=1e-4)
+    note = xinfAP().note(cf.Assessed.one(grades).replace(sample=Sample.one(grades, strata=strata, inclusion=None)))
+    assert str(note).startswith("no document was drawn from 1 stratum")
 
 
 @settings(max_examples=50)
@@ -198,9 +266,14 @@ def test_statap_agrees_with_its_definition(pool: Pool, retrieved: int, data: st.
     grades = [g for g, _ in pool]
     chances = data.draw(st.lists(st.sampled_from([0.1, 0.25, 0.5, 1.0]), min_size=len(pool), max_size=len(pool)))
     worth = [(1 / p if g >= 1 else 0.0) for g, p in zip(grades, chances, strict=True)]
-    numerator = sum(worth[i] * sum(worth[: i + 1]) / (i + 1) for i in range(min(retrieved, len(pool))))
-    score = statAP().of(grades[:retrieved], grades[retrieved:], inclusion=chances)
-    assert score == pytest.approx(numerator / sum(worth))
+    listed = grades[:retrieved], grades[retrieved:]
+    for pairs, itself in (("independent", 1.0), ("product", None)):
+        numerator = sum(
+            worth[i] * (sum(worth[:i]) + (worth[i] if itself is None else itself)) / (i + 1)
+            for i in range(min(retrieved, len(pool)))
+        )
+        score = statAP(pairs=pairs).of(*listed, inclusion=chances)
+        assert score == pytest.approx(numerator / sum(worth))
 
 
 def test_missing_data_is_named() -> None:

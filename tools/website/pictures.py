@@ -106,7 +106,7 @@ def length_scene(_: Measure) -> Scene:
 
 
 def sampled(share: float, measure: Measure, rank: int) -> float:
-    grades = [0] * (rank - 1) + [1] + [0] * (LENGTH - rank)
+    grades = ([0] * (rank - 1) + [1, 1] + [0] * LENGTH)[:LENGTH]
     return measure.of(grades, missed=[1], inclusion=[share] * (LENGTH + 1))
 
 
@@ -114,7 +114,7 @@ def sampled_scene(_: Measure) -> Scene:
     lines: dict[str, Score] = {
         f"each document was judged with probability {share:g}": partial(sampled, share) for share in (1, 0.5, 0.2)
     }
-    return Scene(lines, "One relevant document at rank r, and one that was missed, of a topic with sampled judgments.")
+    return Scene(lines, "Relevant documents at ranks r and r + 1, and one that was missed, all from a sample.")
 
 
 def with_intents(grades: dict[str, int], measure: Measure, rank: int) -> float:

@@ -9,7 +9,7 @@ always the stratum.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,6 +28,8 @@ from cranfield.types import Array, Index
 NOT_DRAWN = -1
 """The grade of a document that is in a stratum but not in the sample."""
 AS_STRATA = "column 2 of the judgments is read as the stratum of a document; grade -1: the document was not drawn"
+FIXED = 1e-3
+"""How far a probability may be off n/N, relative to it, because files round."""
 EXPECTED = "topic doc probability, topic iteration doc grade probability, or topic doc grade method probability"
 
 
@@ -57,6 +59,35 @@ class Sample(Attachment):
         group = self.topic * self.strata + self.stratum
         drawn = np.bincount(group[self.grade >= lowest], minlength=int(group.max(initial=-1)) + 1)
         return np.asarray(np.bincount(group)[group] / np.maximum(drawn[group], 1))
+
+    def strata_without_draws(self) -> int:
+        """How many strata of topics have documents, but none that was drawn."""
+        group = self.topic * self.strata + self.stratum
+        return len(np.unique(group)) - len(np.unique(group[self.grade >= 0]))
+
+    def factors_of_pairs(self, lowest: float = 0) -> Iterator[tuple[int, Array]]:
+        """Strata from which a fixed number of documents was drawn, and π(i) / π(i | r) of two of their documents.
+
+        If n of the N documents of a stratum were drawn, each with probability n/N, another one has the probability
+        (n - 1)/(N - 1) once r is drawn. Yields the number of a stratum and the factor in each topic; where the
+        probability is not n/N, because the design did not fix the number, it is 1.
+
+        >>> sample = Sample.one([1, -1, 1, -1], strata="aaaa", inclusion=[0.5] * 4)
+        >>> [(stratum, factor.tolist()) for stratum, factor in sample.factors_of_pairs()]
+        [(0, [1.5])]
+        """
+        if self.probability is None:
+            return
+        topics, drawn = int(self.topic.max(initial=-1)) + 1, self.grade >= lowest
+        for number in range(self.strata):
+            own = self.stratum == number
+            size = np.bincount(self.topic[own], minlength=topics)
+            count = np.bincount(self.topic[own & drawn], minlength=topics)
+            share = count / np.maximum(size, 1)
+            alike = np.isclose(self.probability, share[self.topic], rtol=FIXED) | ~(own & drawn)
+            fixed = (count > 1) & (np.bincount(self.topic[~alike], minlength=topics) == 0)
+            if (fixed & (count < size)).any():
+                yield number, np.where(fixed, share * (size - 1) / np.maximum(count - 1, 1), 1.0)
 
     @staticmethod
     def one(grades: Sequence[float | None], *, strata: Sequence[Any] | None, inclusion: Sequence[Any] | None) -> Sample:

@@ -6,6 +6,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.sampling import Sample
 from cranfield.assessed.segments import Hits
@@ -13,9 +14,11 @@ from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike
 from cranfield.measures.incomplete import EPSILON
+from cranfield.text import counted
 from cranfield.types import Array, Index
 
 ONE_STRATUM = "the judgments have one stratum; column 2 of the qrels can give strata"
+NONE_DRAWN = "no document was drawn from {}, whose relevant documents xinfAP and infNDCG leave out; statAP does not"
 
 
 def documents_of_sample(lists: Assessed) -> Index:
@@ -54,7 +57,11 @@ class _Stratified(Measure):
         return np.asarray(table[topic[lists.row], stratum])
 
     def note(self, lists: Assessed) -> str | None:
-        return ONE_STRATUM if lists.sample is None or lists.sample.strata == 1 else None
+        if lists.sample is None or lists.sample.strata == 1:
+            return ONE_STRATUM
+        if empty := lists.sample.strata_without_draws():
+            return NONE_DRAWN.format(counted(empty, "stratum", "strata"))
+        return None
 
 
 @measure
@@ -156,23 +163,31 @@ class infNDCG(_Stratified):
         return np.asarray(np.bincount(topic, gains * parts, topics)[of_row], dtype=np.float64)
 
 
+PAIRS = ("joint", "independent", "product")
+
+
 @measure
 class statAP(Measure):
     r"""Average precision estimated from documents that were drawn with different probabilities.
 
-    .. math:: \frac{1}{\hat R}\sum_r \frac{I(r)}{\pi(r)}\cdot\frac{1}{r}\sum_{i \le r} \frac{I(i)}{\pi(i)}, \qquad
-        \hat R = \sum_{relevant} \frac{1}{\pi}
+    .. math:: \frac{1}{\hat R}\sum_r \frac{I(r)}{\pi(r)}\cdot\frac{1}{r}\left(1 + \sum_{i < r}
+        \frac{I(i)}{\pi(i \mid r)}\right), \qquad \hat R = \sum_{relevant} \frac{1}{\pi}
 
-    π is the probability with which a document was drawn to be judged. If all are 1, this is AP. With low probabilities
-    an estimate can exceed 1, because a document represents 1/π documents in its own precision too.
+    π is the probability with which a document was drawn to be judged. If all are 1, this is AP. π(i | r) is the
+    probability of i in the samples that have r, so that a document counts once in its own precision. `pairs` says what
+    is known about it: "joint" (in a stratum of N documents of which n = π N were drawn, (n − 1)/(N − 1) for its other
+    documents; else π(i)), "independent" (always π(i)), or "product" (π(i), and a document counts 1/π in its own
+    precision, too, as in the track of 2007: estimates are far too high, and can exceed 1). The sums are estimated
+    without bias, their ratio nearly so.
     No relevant documents: undefined.
     Reference: Allan, Carterette, Dachev, Aslam, Pavlu & Kanoulas, Million Query Track 2007 Overview, TREC 2007
 
-    >>> statAP().of([1, 0, 1], inclusion=[1, 1, 0.5])
-    1.0
+    >>> statAP().of([1, 0, 1], inclusion=[1, 1, 0.5]), statAP(pairs="product").of([1, 0, 1], inclusion=[1, 1, 0.5])
+    (0.7777777777777777, 1.0)
     """
 
     rel: float = 1
+    pairs: str = "joint"
 
     needs: ClassVar[str] = "inclusion"
     estimates: ClassVar[bool] = True
@@ -180,6 +195,9 @@ class statAP(Measure):
     cutoff_kind = "none"
     top_down = True
     properties = Properties(high=np.inf)
+
+    def __post_init__(self) -> None:
+        check.one_of(self.name, PAIRS, pairs=self.pairs)
 
     def terms(self, lists: Assessed) -> Terms:
         sample = lists.sample
@@ -189,8 +207,14 @@ class statAP(Measure):
                 "with lines 'topic doc probability' or {topic: {doc: probability}}"
             )
         at = np.flatnonzero(lists.grade >= self.rel)
-        hits, worth = lists.hits().at(at), 1.0 / sample.probability[documents_of_sample(lists)[at]]
-        precision = hits.running(worth) / hits.rank
+        hits, drawn = lists.hits().at(at), documents_of_sample(lists)[at]
+        worth = 1.0 / sample.probability[drawn]
+        above = hits.running(worth) - worth
+        if self.pairs == "joint":
+            for number, factor in sample.factors_of_pairs(min(0.0, self.rel)):
+                own = np.where(sample.stratum[drawn] == number, worth, 0.0)
+                above += (factor[sample.topic[drawn]] - 1.0) * np.where(own > 0, hits.running(own) - own, 0.0)
+        precision = (above + (worth if self.pairs == "product" else 1.0)) / hits.rank
         counts, topics = sample.grade >= self.rel, int(lists.topic.max(initial=0)) + 1
         total = np.bincount(sample.topic[counts], 1.0 / sample.probability[counts], topics)
         columns = {"1/probability": worth, "precision": precision}

@@ -1,4 +1,4 @@
-"""Policies that draw documents at random with known probabilities, so that measures can be estimated without bias."""
+"""Policies that draw documents at random with known probabilities, from which scores can be estimated."""
 
 from __future__ import annotations
 
