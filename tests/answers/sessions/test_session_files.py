@@ -183,6 +183,40 @@ def test_pages_of_2014_belong_to_one_query_and_clicks_are_found_by_name(tmp_path
     )
 
 
+def test_a_time_that_is_not_known_is_read_as_such(tmp_path: Path) -> None:
+    # the track of 2013 has 14 clicks like the first
+    text = TRACK_2014.replace('endtime="50"', 'endtime="NA"').replace('endtime="55"', 'endtime=""')
+    sessions = read_sessions(written(tmp_path, text.replace('starttime="60', 'starttime="n/a"  was="60')))
+    first, second = sessions.sessions[0].queries
+    assert first.clicks == (Click(4, 41.0, None), Click(3, 51.0, None))
+    assert second.time is None
+    assert sessions.notes[:2] == (
+        "1 × endtime that is NA, which is not known: session 4, query 1",
+        "1 × starttime that is n/a, which is not known: session 4, query 2",
+    )
+    line = '{"session": "s", "query": 1, "time": null, "list": ["a"], "clicks": [{"rank": 1, "time": "NA", "end": 7}]}'
+    lines = read_sessions(written(tmp_path, line))
+    assert lines.sessions[0].queries[0].clicks == (Click(1, None, 7.0),)
+    assert lines.notes[0] == "1 × time that is NA, which is not known: line 1"
+    with pytest.raises(DataError, match="session 4, query 1: endtime is 'later', expected seconds or a clock"):
+        read_sessions(written(tmp_path, text.replace("NA", "later")))
+
+
+def test_a_session_may_pass_midnight(tmp_path: Path) -> None:
+    text = XML.replace("10:2", "23:5")  # 23:50:55 and so on
+    late = text.replace('starttime="23:51:40" endtime="23:51:50"', 'starttime="00:00:10" endtime="00:00:20"')
+    assert late != text
+    clicks = read_sessions(written(tmp_path, late)).sessions[0].queries[0].clicks
+    assert [click.time for click in clicks] == [23 * 3600 + 51 * 60 + 10, 24 * 3600 + 10]
+    assert clicks[1].end == 24 * 3600 + 20
+
+
+def test_characters_that_xml_does_not_allow_are_blanks(tmp_path: Path) -> None:
+    sessions = read_sessions(written(tmp_path, TRACK_2014.replace("cat food", "cat\x0b&#x1F;food&#10;")))
+    assert sessions.sessions[0].queries[1].text == "cat  food"
+    assert "2 × character that XML does not allow, read as a blank" in sessions.notes
+
+
 def test_xml_that_is_not_utf_8_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "latin.xml"
     path.write_bytes(TRACK_2014.replace("cat food", "caf\xe9").encode("latin-1"))

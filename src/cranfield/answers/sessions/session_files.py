@@ -20,6 +20,8 @@ from cranfield.text import counted, listed, shown
 
 FIELDS = ("session", "topic", "query", "text", "time", "list", "clicks")
 CLICK_FIELDS = ("doc", "rank", "time", "end")
+NOT_KNOWN = ("", "na", "n/a", "nan", "null", "none", "unknown", "-")
+"""What files write in place of a time that they do not know; the tracks write NA."""
 CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2}(?:\.\d+)?)")
 
 
@@ -88,6 +90,7 @@ EARLY = "click with a time before that of its query; clicks are used in order of
 BACKWARDS = "click that ends before it starts; its end is left out"
 DISORDER = "query with a time before that of the query above it; queries stay in the order of their numbers"
 EMPTY = "query without documents"
+TIMELESS = "{} that is {}, which is not known"
 NO_TOPIC = "session without a topic, which cannot be judged"
 
 
@@ -106,6 +109,15 @@ def seconds(value: Any) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
+
+
+def is_known(value: Any) -> bool:
+    """Whether a time is given: not None, and not a word such as NA.
+
+    >>> is_known("12.5"), is_known("NA"), is_known(None)
+    (True, False, False)
+    """
+    return not (value is None or (isinstance(value, str) and value.strip().lower() in NOT_KNOWN))
 
 
 def made_query(
@@ -203,13 +215,13 @@ def _query_of(record: Mapping[str, Any], place: str, origin: str, line: int, fau
     clicks = record.get("clicks") or []
     if not isinstance(clicks, list):
         raise DataError(origin, line, f"clicks is {shown(clicks)}, expected a list")
-    made = [_click_of(click, names, origin, line) for click in clicks]
+    made = [_click_of(click, names, origin, line, faults) for click in clicks]
     text = record.get("text")
-    time = _time(record.get("time"), "time", origin, line)
+    time = _time(record.get("time"), "time", origin, line, faults)
     return made_query(names, made, "" if text is None else str(text), time, place, faults)
 
 
-def _click_of(click: Any, names: Sequence[str], origin: str, line: int) -> Click:
+def _click_of(click: Any, names: Sequence[str], origin: str, line: int, faults: Faults) -> Click:
     if not isinstance(click, dict):
         raise DataError(
             origin, line, f'a click is {shown(click)}, expected an object such as {{"doc": "d1", "time": 3}}'
@@ -217,8 +229,8 @@ def _click_of(click: Any, names: Sequence[str], origin: str, line: int) -> Click
     _check_fields(click, CLICK_FIELDS, (), origin, line)
     if ("doc" in click) == ("rank" in click):
         raise DataError(origin, line, f"a click is {shown(click)}, expected either doc or rank in it")
-    time = _time(click.get("time"), "time", origin, line)
-    end = _time(click.get("end"), "end", origin, line)
+    time = _time(click.get("time"), "time", origin, line, faults)
+    end = _time(click.get("end"), "end", origin, line, faults)
     if "doc" in click:
         doc = _name(click["doc"], "doc", origin, line)
         return Click(names.index(doc) + 1 if doc in names else 0, time, end)
@@ -245,8 +257,10 @@ def _name(value: Any, what: str, origin: str, line: int) -> str:
     return str(value).strip()
 
 
-def _time(value: Any, what: str, origin: str, line: int) -> float | None:
-    if value is None:
+def _time(value: Any, what: str, origin: str, line: int, faults: Faults) -> float | None:
+    if not is_known(value):
+        if value:
+            faults.add(TIMELESS.format(what, value), f"line {line}")
         return None
     time = seconds(value)
     if time is None:

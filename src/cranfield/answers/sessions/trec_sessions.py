@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from xml.etree import ElementTree
 
 from cranfield.answers.sessions.session_files import (
     NO_TOPIC,
+    TIMELESS,
     Click,
     Faults,
     Query,
     Session,
     Sessions,
+    is_known,
     made_query,
     made_session,
 )  # fmt: skip
@@ -24,6 +27,11 @@ from cranfield.text import counted, listed, shown
 
 IDS = ("clueweb12id", "clueweb09id", "docno", "docid", "url")
 """Elements that name a document, the first that is there is used."""
+FORBIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|&#(?:x0*[0-8bcef]|x0*1[0-9a-f]|0*(?:[0-8]|1[124-9]|2[0-9]|3[01]));", re.I
+)
+"""Characters that XML does not allow, which pages bring into titles and snippets; also as references, such as &#11;."""
+DAY = 24 * 3600.0
 REPEATED = "document that appears twice in one list, the second left out"
 
 
@@ -33,6 +41,8 @@ class _Place:
 
     origin: str
     where: str
+    began: float | None = None
+    """The clock at which the session began; a clock of half a day before it is of the next day."""
 
     def fault(self, what: str) -> DataError:
         return DataError(self.origin, None, f"{self.where}: {what}")
@@ -44,10 +54,13 @@ def trec_sessions(text: str, origin: str) -> Sessions:
     An interaction of type `page` is a further page of the query above it, and its documents are added to the list of
     that query. A click says the name of its document, its rank, or both. The query that participants had to answer
     (`currentquery`) has no list and is left out, and so is a session that has nothing else. The files of 2011 and 2012
-    do not name the topic, see `read_session_topics`. Entities that a file declares itself are not read.
+    do not name the topic, see `read_session_topics`. Times are seconds, or clocks, which may pass midnight; one that is
+    NA is not known. Characters that XML does not allow become blanks. Entities that a file declares itself are not
+    read.
     """
     if "<!ENTITY" in text:
         raise DataError(origin, None, "declares entities, which are not read; write the text in their place")
+    text, forbidden = FORBIDDEN.subn(" ", text)
     try:
         root = ElementTree.fromstring(text)
     except UnicodeEncodeError as error:
@@ -76,6 +89,8 @@ def trec_sessions(text: str, origin: str) -> Sessions:
     if not made:
         raise DataError(origin, None, f"holds no session with an interaction: {listed(unasked)}")
     notes = faults.notes()
+    if forbidden:
+        notes += (f"{forbidden:,} × character that XML does not allow, read as a blank",)
     if current:
         notes += (f"{current:,} × current query without a list, left out",)
     if unasked:
@@ -88,7 +103,8 @@ def _session(element: ElementTree.Element, name: str, origin: str, faults: Fault
     topic = None
     if topic_element is not None:
         topic = topic_element.get("num") or topic_element.get("id") or (topic_element.text or "").strip() or None
-    here = _Place(origin, f"session {name}")
+    began = next((clock for part in (element, element.find("interaction")) if (clock := _clock(part))), None)
+    here = _Place(origin, f"session {name}", began)
     numbered: dict[int, ElementTree.Element] = {}
     for at, interaction in enumerate(element.findall("interaction"), 1):
         written = interaction.get("num") or str(at)
@@ -104,7 +120,7 @@ def _session(element: ElementTree.Element, name: str, origin: str, faults: Fault
         else:
             pages.append([numbered[at]])
     queries = [
-        _query(parts, _Place(origin, f"session {name}, query {at}"), faults) for at, parts in enumerate(pages, 1)
+        _query(parts, replace(here, where=f"session {name}, query {at}"), faults) for at, parts in enumerate(pages, 1)
     ]
     return made_session(name, topic, queries, here.where, faults) if queries else None
 
@@ -125,9 +141,9 @@ def _query(pages: list[ElementTree.Element], place: _Place, faults: Faults) -> Q
             for at, click in enumerate(page.findall("clicked/click"), 1)
         ]
         for _, click in sorted(numbered, key=lambda entry: entry[0]):
-            clicks.append(_click(click, at_rank, documents, place))
+            clicks.append(_click(click, at_rank, documents, place, faults))
     text = (pages[0].findtext("query") or "").strip()
-    return made_query(list(documents), clicks, text, _time(pages[0], "starttime", place), place.where, faults)
+    return made_query(list(documents), clicks, text, _time(pages[0], "starttime", place, faults), place.where, faults)
 
 
 def _results(page: ElementTree.Element, place: _Place) -> dict[int, str]:
@@ -147,14 +163,15 @@ def _results(page: ElementTree.Element, place: _Place) -> dict[int, str]:
 
 
 def _click(
-    click: ElementTree.Element, at_rank: Mapping[int, str], documents: Mapping[str, int], place: _Place
+    click: ElementTree.Element, at_rank: Mapping[int, str], documents: Mapping[str, int], place: _Place, faults: Faults
 ) -> Click:
     """A click by the name of its document, or else by the rank that its page shows."""
     rank = (click.findtext("rank") or click.get("rank") or "").strip()
     named = _document(click) or ""
     if named not in at_rank.values():
         named = at_rank.get(int(rank), "") if _is_number(rank) else ""
-    return Click(documents.get(named, 0), _time(click, "starttime", place), _time(click, "endtime", place))
+    times = [_time(click, key, place, faults) for key in ("starttime", "endtime")]
+    return Click(documents.get(named, 0), *times)
 
 
 def _is_number(text: str) -> bool:
@@ -168,14 +185,23 @@ def _document(element: ElementTree.Element) -> str | None:
     return None
 
 
-def _time(element: ElementTree.Element, key: str, place: _Place) -> float | None:
-    written = element.get(key)
-    if not written:
+def _time(element: ElementTree.Element, key: str, place: _Place, faults: Faults) -> float | None:
+    written = element.get(key) or ""
+    if not is_known(written):
+        if written:
+            faults.add(TIMELESS.format(key, written.strip()), place.where)
         return None
     time = as_seconds(written)
     if time is None:
         raise place.fault(f"{key} is {shown(written)}, expected seconds or a clock such as 10:20:55")
-    return time
+    midnight_passed = ":" in written and place.began is not None and time < place.began - DAY / 2
+    return time + DAY if midnight_passed else time
+
+
+def _clock(element: ElementTree.Element | None) -> float | None:
+    """When an element starts, if it gives a clock."""
+    written = "" if element is None else element.get("starttime") or ""
+    return as_seconds(written) if ":" in written else None
 
 
 def read_session_topics(path: PathLike) -> dict[str, str]:
