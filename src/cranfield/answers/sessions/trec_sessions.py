@@ -28,11 +28,8 @@ from cranfield.text import counted, listed, shown
 IDS = ("clueweb12id", "clueweb09id", "docno", "docid", "url")
 """Elements that name a document, the first that is there is used."""
 FORBIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]"
-    "|&#(?:x0*[0-8bcef]|x0*1[0-9a-f]|0*(?:[0-8]|1[124-9]|2[0-9]|3[01]));",
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|&#(?:x0*[0-8bcef]|x0*1[0-9a-f]|0*(?:[0-8]|1[124-9]|2[0-9]|3[01]));",
     re.IGNORECASE,
-)
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|&#(?:x0*[0-8bcef]|x0*1[0-9a-f]|0*(?:[0-8]|1[124-9]|2[0-9]|3[01]));", re.I
 )
 """Characters that XML does not allow, which pages bring into titles and snippets; also as references, such as &#11;."""
 DAY = 24 * 3600.0
