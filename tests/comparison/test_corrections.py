@@ -27,6 +27,7 @@ STATSMODELS = {
     "sidak": "sidak",
     "holm-sidak": "holm-sidak",
     "hochberg": "simes-hochberg",
+    "hommel": "hommel",
     "benjamini-hochberg": "fdr_bh",
     "benjamini-yekutieli": "fdr_by",
 }

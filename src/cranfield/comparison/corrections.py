@@ -6,6 +6,7 @@ With c independent tests of true null hypotheses, each at α, some test is signi
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -179,6 +180,45 @@ def _false_discovery(p: Array) -> Array:
     return _down(p * len(p) / np.arange(1, len(p) + 1))
 
 
+def _hommel(p: Array) -> Array:
+    r"""Hommel's correction: :math:`\tilde p_i = \max_m \min(S_m, m\, p_i)`, with Simes' p-value :math:`S_m` of the m
+    largest p-values.
+
+    With all larger m, S only falls, so that m·p is the smaller one up to some m, which is found by bisection.
+    """
+    c = len(p)
+    if not c:
+        return p
+    sizes = np.arange(1, c + 1)
+    simes = np.maximum.accumulate((sizes * _least_slopes(p))[::-1])[::-1]
+    below = np.searchsorted(-simes / sizes, -p, side="right")  # the number of m with m·p ≤ S_m
+    return np.maximum(below * p, np.append(simes, 0.0)[below])
+
+
+def _least_slopes(p: Array) -> Array:
+    """For m = 1, ..., c: the least of p / k over the m largest p-values, of which the k-th has the factor 1 / k.
+
+    It is the least slope from the point before them on the axis to their points. Going to larger m, it is never again
+    that of a point further right, and only points of the lower convex hull can have it.
+    """
+    points: deque[tuple[int, float]] = deque()
+    slopes = []
+    for j in range(len(p) - 1, -1, -1):
+        new = (j + 1, float(p[j]))
+        while len(points) > 1 and _slope(new, points[0]) >= _slope(points[0], points[1]):
+            points.popleft()
+        points.appendleft(new)
+        start = (j, 0.0)
+        while len(points) > 1 and _slope(start, points[-2]) <= _slope(start, points[-1]):
+            points.pop()
+        slopes.append(_slope(start, points[-1]))
+    return np.array(slopes)
+
+
+def _slope(a: tuple[int, float], b: tuple[int, float]) -> float:
+    return (b[1] - a[1]) / (b[0] - a[0])
+
+
 _ANY = "family-wise error"
 _SHARE = "false discovery rate"
 
@@ -199,6 +239,9 @@ CORRECTIONS: dict[str, Correction] = {
         Correction(
             "hochberg", ("simes-hochberg",), lambda p: _down(_countdown(p) * p), _ANY,
             "independent or positively dependent tests", "Hochberg, Biometrika 1988",
+        ),
+        Correction(
+            "hommel", (), _hommel, _ANY, "independent or positively dependent tests", "Hommel, Biometrika 1988",
         ),
         Correction(
             "benjamini-hochberg", ("bh", "fdr", "fdr-bh"), _false_discovery, _SHARE,

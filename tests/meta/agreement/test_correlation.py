@@ -2,15 +2,17 @@
 
 import itertools
 import math
+import tracemalloc
 
 import numpy as np
 import pytest
-from scipy.stats import kendalltau
+from scipy.stats import kendalltau, weightedtau
 
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.coefficients import COEFFICIENTS
 from cranfield.meta.agreement.correlation import correlate, rank_correlation
-from cranfield.meta.agreement.overlap import rbo
+from cranfield.meta.agreement.overlap import TIES, rbo
+from cranfield.meta.complete_scores import levels_of
 from cranfield.meta.judgments.gain_change import change_gains
 from cranfield.samples import sample
 from cranfield.scores.scores import Scores
@@ -58,6 +60,44 @@ IRCOR = [
 def test_published_values_of_ircor(coefficient: str, x: str, y: str, values: tuple[float, ...]) -> None:
     result = [rank_correlation(data[x], data[y], coefficient).value for data in IRCOR]
     assert result == pytest.approx(values, abs=6e-5)
+
+
+@pytest.mark.parametrize("n", [3, 8, 40, 501, 700])
+@pytest.mark.parametrize("levels", [2, 5, 10**6])
+@pytest.mark.parametrize("coefficient", [*COEFFICIENTS])
+def test_two_long_rankings_have_the_value_of_all_pairs_of_their_items(coefficient: str, levels: int, n: int) -> None:
+    """The formulas over all pairs of items, which `correlate` uses, against those in n log n."""
+    rng = np.random.default_rng(n + levels)
+    x, y = rng.integers(0, levels, (2, n)).astype(float)
+    y = np.where(rng.random(n) < 0.4, x, y)
+    for ties in TIES if coefficient == "rbo" else "w":
+        settings = {"p": 0.95, "ties": ties} if coefficient == "rbo" else {}
+        expected = COEFFICIENTS[coefficient][1](np.stack([levels_of(x), levels_of(y)]), **settings)[0, 1]
+        value = rank_correlation(x, y, coefficient, **settings).value
+        assert value == pytest.approx(expected, abs=1e-10, nan_ok=True)
+
+
+def test_long_rankings_need_memory_in_proportion_to_their_length() -> None:
+    """20,000 items: all pairs of items take 400 million entries; a hundred numbers for each item are 16 MB."""
+    rng = np.random.default_rng(1)
+    x = rng.normal(size=20_000)
+    y = x + rng.normal(size=20_000)
+    for coefficient in COEFFICIENTS:
+        tracemalloc.start()
+        value = rank_correlation(x, y, coefficient).value
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        assert most < 16_000_000, coefficient
+        if coefficient == "tau-b":
+            assert value == pytest.approx(kendalltau(x, y).statistic, abs=1e-12)
+
+
+@pytest.mark.parametrize("levels", [2, 4, 12, 10**6])
+def test_weighted_tau_agrees_with_scipy(levels: int) -> None:
+    rng = np.random.default_rng(levels)
+    for n in (3, 6, 15, 60):
+        x, y = rng.integers(0, levels, (2, n)).astype(float)
+        assert rank_correlation(x, y, "weighted-tau").value == pytest.approx(weightedtau(x, y).statistic, nan_ok=True)
 
 
 def test_tau_b_agrees_with_scipy() -> None:

@@ -93,6 +93,32 @@ def tau_ap_b(levels: Levels, precision: Precision = np.float64) -> Array:
     return _both_ways(divided(2 * _product(better, share), below_top) - 1)
 
 
+def weighted_tau(levels: Levels, precision: Precision = np.float64) -> Array:
+    r"""Vigna's weighted :math:`\tau`: a pair of systems counts by their ranks, so that the top counts most.
+
+    .. math:: \frac{\langle x, y \rangle}{\sqrt{\langle x, x \rangle \langle y, y \rangle}}, \quad
+        \langle x, y \rangle = \sum_{i < j} \Big(\frac{1}{r_i} + \frac{1}{r_j}\Big)
+        \operatorname{sgn}(x_i - x_j) \operatorname{sgn}(y_i - y_j)
+
+    Averaged over ranks r by x, whose ties are ordered by y, and ranks by y, whose ties are ordered by x, as in
+    `scipy.stats.weightedtau`. NaN where all systems tie.
+    Reference: Vigna, A Weighted Correlation Index for Rankings with Ties, WWW 2015, doi:10.1145/2736277.2741088
+    """
+    sign = signs(levels, precision)
+    rankings, m = levels.shape[-2:]
+    harmonic = np.concatenate(([0.0], np.cumsum(1 / np.arange(1, m + 1))))
+    values = np.empty((*levels.shape[:-1], rankings))
+    for a in range(rankings):
+        for b in range(rankings):
+            x, y = sign[..., a, :, :], sign[..., b, :, :]
+            above = ((x > 0) | ((x == 0) & (y > 0))).sum(axis=-2)
+            same = ((x == 0) & (y == 0)).sum(axis=-2)
+            weight = (harmonic[above + same] - harmonic[above]) / same
+            products = [(weight * (left * right).sum(axis=-2)).sum(axis=-1) for left, right in ((x, y), (x, x), (y, y))]
+            values[..., a, b] = divided(products[0], np.sqrt(products[1] * products[2]))
+    return _both_ways(values)
+
+
 def overlap(levels: Levels, precision: Precision = np.float64, *, p: float = 0.9, ties: str = "w") -> Array:
     r"""Extrapolated rank-biased overlap of rankings of the same systems: see `overlap.rbo`.
 
@@ -128,6 +154,7 @@ COEFFICIENTS: dict[str, tuple[str, Callable[..., Array]]] = {
     "tau-ap": ("AP correlation, the row is the gold standard, mean over ties", tau_ap),
     "tau-ap-symmetric": ("AP correlation, mean of both directions", tau_ap_symmetric),
     "tau-ap-b": ("AP correlation, mean of both directions, corrected for ties", tau_ap_b),
+    "weighted-tau": ("Vigna's weighted τ, the top counts most, mean of both directions", weighted_tau),
     "rbo": ("rank-biased overlap, extrapolated", overlap),
 }
 """{name: (description, function)}."""

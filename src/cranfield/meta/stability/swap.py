@@ -369,7 +369,7 @@ def _bins_of(
     np.multiply(size, 1 / width, out=size)
     size += _EDGE
     np.minimum(size, bins - 1, out=size)
-    index = size.astype(np.int64)
+    index: Counts = size.astype(np.int64)
     index[~confirmed] += bins
     return index
 
