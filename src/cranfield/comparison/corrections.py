@@ -192,7 +192,7 @@ def _hommel(p: Array) -> Array:
     sizes = np.arange(1, c + 1)
     simes = np.maximum.accumulate((sizes * _least_slopes(p))[::-1])[::-1]
     below = np.searchsorted(-simes / sizes, -p, side="right")  # the number of m with m·p ≤ S_m
-    return np.maximum(below * p, np.append(simes, 0.0)[below])
+    return np.asarray(np.maximum(below * p, np.append(simes, 0.0)[below]))
 
 
 def _least_slopes(p: Array) -> Array:
