@@ -62,8 +62,7 @@ def test_estimates_by_hand() -> None:
     assert set(estimates) == {"IPS", "clipped", "SNIPS"}
     ess = {one.estimator: one.ess for one in result.estimates}
     assert ess["IPS"] == pytest.approx(sum(weights) ** 2 / sum(w * w for w in weights))
-    cut = [3, 1 / 6, 0.6, 2.5]
-    assert ess["clipped"] == pytest.approx(sum(cut) ** 2 / sum(w * w for w in cut))
+    assert ess["clipped"] == ess["SNIPS"] == ess["IPS"]
     assert result.logged == 0.5
     # the interval of IPS: t with 3 degrees of freedom times the standard error of the mean of (6, 0, 0.6, 0)
     from scipy import stats
@@ -215,6 +214,20 @@ def test_a_small_effective_sample_is_refused_with_a_reason() -> None:
     assert result.estimates[0].ess == pytest.approx(2)
     assert "refused, the effective sample size is 2.0 and must be 100 or more" in result.verdicts[0]
     assert off_policy(rows, "new", least_ess=2).refused == ()
+
+
+def test_clipping_does_not_hide_that_a_policy_is_refused(tmp_path: Path) -> None:
+    """Two rows with weights of 5,000 outweigh 1,998 with weights of about 1; cut at 10, they would look harmless."""
+    rows = pa.table(
+        {"reward": [1.0] * 2000, "propensity": [0.5] * 1998 + [0.0001] * 2, "new": [0.5] * 1998 + [0.5] * 2}
+    )
+    result = off_policy(rows, "new", clip=10)
+    effective = (1998 + 2 * 5000) ** 2 / (1998 + 2 * 5000**2)
+    assert [(one.estimator, one.refused) for one in result.estimates] == [
+        ("IPS", True), ("clipped", True), ("SNIPS", True)
+    ]  # fmt: skip
+    assert [one.ess for one in result.estimates] == pytest.approx([effective] * 3)
+    assert f"the effective sample size is {effective:.1f}" in result.verdicts[0]
 
 
 def test_propensities_that_are_wrong_are_counted() -> None:

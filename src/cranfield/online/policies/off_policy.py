@@ -67,7 +67,8 @@ def off_policy(
         the predictions: a column `model` for the logged action, and a column NEW_model for the new policy.
     cluster: the column of what is independent, for the intervals; default: users, else contexts. `row`: each row.
     clip: the largest weight of the clipped estimate.
-    least_ess: an estimate whose weights have a smaller effective sample size, (Σw)² / Σw², is refused.
+    least_ess: a policy whose weights have a smaller effective sample size, (Σw)² / Σw², is refused, whether weights are
+        cut or not. Only the direct estimate, which has no weights, is given then.
     bad: `error`, or `skip` to leave out rows with a propensity that is missing, 0 or above 1, or without a reward.
 
     References: Horvitz & Thompson 1952; Swaminathan & Joachims, NIPS 2015; Dudík, Langford & Li, ICML 2011; Kish 1965
@@ -151,7 +152,6 @@ def _weighed(frame: Any, cluster: str | None, clip: float, modelled: bool) -> An
         "square": weight * weight,
         "weighted": weight * reward,
         "clipped": clipped,
-        "clipped_square": clipped * clipped,
         "clipped_weighted": clipped * reward,
     }
     if modelled:

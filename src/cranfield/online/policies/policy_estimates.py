@@ -41,7 +41,7 @@ class Estimate:
     change_low: float
     change_high: float
     ess: float
-    """The effective sample size of the weights; NaN for estimates without weights."""
+    """The effective sample size of the policy's weights, uncut; NaN for estimates without weights."""
     refused: bool = False
     """Whether the effective sample size is too small; the numbers are then NaN."""
 
@@ -139,35 +139,44 @@ class OffPolicy(Record):
 
 @dataclass(frozen=True)
 class Part:
-    """An estimator as a ratio of two columns of sums per cluster, and the columns of its weights."""
+    """An estimator as a ratio of two columns of sums per cluster."""
 
     estimator: str
     numerator: str
     denominator: str
-    weight: str = ""
-    square: str = ""
+    weighted: bool = True
+    """Whether it stands or falls with the weights of the policy, cut or not."""
     influence: str = ""
     """The column for the interval of an estimator with a fitted model: the numerator plus the influence of each row on
     the estimate through the model. If the table lacks it, the predictions are taken as given."""
 
 
 PARTS = (
-    Part("IPS", "weighted", "n", "weight", "square"),
-    Part("clipped", "clipped_weighted", "n", "clipped", "clipped_square"),
-    Part("SNIPS", "weighted", "weight", "weight", "square"),
-    Part("direct", "direct", "n", influence="direct_influence"),
-    Part("DR", "corrected", "n", "weight", "square", "corrected_influence"),
+    Part("IPS", "weighted", "n"),
+    Part("clipped", "clipped_weighted", "n"),
+    Part("SNIPS", "weighted", "weight"),
+    Part("direct", "direct", "n", weighted=False, influence="direct_influence"),
+    Part("DR", "corrected", "n", influence="corrected_influence"),
 )
 
 
 def estimates_of(
-    policy: str, sums: Moments, reward: str, level: float, least_ess: float, parts: Sequence[Part] = PARTS
+    policy: str,
+    sums: Moments,
+    reward: str,
+    level: float,
+    least_ess: float,
+    parts: Sequence[Part] = PARTS,
+    *,
+    weights_each: float = 1.0,
 ) -> list[Estimate]:
     r"""The estimates of a policy from the means and covariances of its sums per cluster.
 
     An estimator is a ratio :math:`\theta = \bar A / \bar B` over G clusters. Its variance by the delta method is
     :math:`\mathrm{var}(A - \theta B) / (G \bar B^2)`; the interval uses the t distribution with G − 1 degrees of
-    freedom. The effective sample size is that of Kish, :math:`(\sum w)^2 / \sum w^2`.
+    freedom. The effective sample size is that of Kish, :math:`(\sum w)^2 / \sum w^2`, divided by `weights_each`, the
+    number of weights that each decision has. It is that of the policy: cut weights look more alike, but the policy does
+    what was rarely logged all the same, so all estimators with weights are refused together.
 
     An estimator with a model that was fitted to the same rows is not a plain ratio: the predictions change with the
     rows. Its variance is that of the influences of clusters (infinitesimal jackknife; Efron 1982, chapter 6), which
@@ -176,13 +185,13 @@ def estimates_of(
     quantile = _quantile(sums, level)
     base = _gradient(sums, reward, "n")
     logged = _ratio(sums, reward, "n")
+    effective = effective_size(sums) / weights_each
     found = []
     for part in parts:
         if part.numerator not in sums.names:
             continue
-        ess = effective_size(sums, part.weight, part.square) if part.weight else np.nan
-        if part.weight and not ess >= least_ess:
-            found.append(_refused(policy, part.estimator, ess))
+        if part.weighted and not effective >= least_ess:
+            found.append(_refused(policy, part.estimator, effective))
             continue
         value = _ratio(sums, part.numerator, part.denominator)
         gradient = _gradient(sums, part.numerator, part.denominator)
@@ -201,7 +210,7 @@ def estimates_of(
                 change,
                 change - quantile * error_of_change,
                 change + quantile * error_of_change,
-                ess,
+                effective if part.weighted else np.nan,
             )
         )
     return found
@@ -219,9 +228,9 @@ def logged_value(sums: Moments, reward: str, level: float) -> tuple[float, float
     return value, value - quantile * error, value + quantile * error
 
 
-def effective_size(sums: Moments, weight: str, square: str) -> float:
+def effective_size(sums: Moments) -> float:
     """Kish's effective sample size: how many rows of equal weight would be as informative."""
-    total, squares = (float(sums.n[0] * sums.mean[0, sums.column(name)]) for name in (weight, square))
+    total, squares = (float(sums.n[0] * sums.mean[0, sums.column(name)]) for name in ("weight", "square"))
     return total**2 / squares if squares > 0 else 0.0
 
 

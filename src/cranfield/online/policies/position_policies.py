@@ -34,14 +34,14 @@ UTILITIES = {
     "dcg": "expected sum of attractiveness / log2(rank + 1) per query",
 }
 PARTS = (
-    Part("IPS", "weighted", "n", "weight", "square"),
-    Part("clipped", "clipped_weighted", "n", "clipped", "clipped_square"),
-    Part("direct", "direct", "n", influence="direct_influence"),
-    Part("DR", "corrected", "n", "weight", "square", "corrected_influence"),
+    Part("IPS", "weighted", "n"),
+    Part("clipped", "clipped_weighted", "n"),
+    Part("direct", "direct", "n", weighted=False, influence="direct_influence"),
+    Part("DR", "corrected", "n", influence="corrected_influence"),
 )
 SUMS = (
-    "weight", "square", "weighted", "clipped", "clipped_square", "clipped_weighted", "correction", "reward", "met",
-    "direct_by_model", "corrected_by_model",
+    "weight", "square", "weighted", "clipped_weighted", "correction", "reward", "met", "direct_by_model",
+    "corrected_by_model",
 )  # fmt: skip
 
 
@@ -76,7 +76,9 @@ def off_policy_runs(
     whole log, shrunk towards the overall mean by `shrink` examinations; DR corrects it by the weighted errors. Since a
     weight times γ is the worth of the new rank, DR is IPS plus the direct estimate of documents that were not shown. To
     IPS these give no evidence: a note says how large their share is. Clusters are users. SNIPS is not given: the
-    weights follow from the lists and do not vary by chance.
+    weights follow from the lists and do not vary by chance. The effective sample size counts queries: that of the
+    documents, (Σw)² / Σw², divided by the mean number of documents with a weight above 0 in queries that have some. It
+    is the number of these queries if all weights are equal, and falls as some outweigh others.
     Reference: Joachims, Swaminathan & Schnabel, WSDM 2017, doi:10.1145/3018661.3018699
     """
     nw = need("narwhals", "off_policy_runs")
@@ -130,6 +132,7 @@ def off_policy_runs(
             .join(influences.of_pairs, on=["topic", "doc"], how="left")
             .with_columns(*influences.of_rows())
         )
+        each = _weights_each(engine, weighed)
         sums = engine.keep(_weighed(weighed, clip).group_by("user").agg(*(nw.col(name).sum() for name in SUMS)))
         predicted = (
             new.join(pairs, on=["topic", "doc"], how="left")
@@ -153,7 +156,7 @@ def off_policy_runs(
         )
         columns = ["n", "direct", "possible", "corrected", "direct_influence", "corrected_influence", *SUMS]
         table = moments(per_user, columns)
-        of_run = estimates_of(run.name, table, "reward", level, least_ess, PARTS)
+        of_run = estimates_of(run.name, table, "reward", level, least_ess, PARTS, weights_each=each)
         estimates += of_run
         verdicts.append(verdict(run.name, of_run, least_ess, level))
         users, count = int(table.n[0]), round(float(table.n[0] * table.mean[0, table.column("n")]))
@@ -262,6 +265,14 @@ def _model_influences(engine: Any, new: Any, queries: Any, pairs: Any, shrink: f
     return _Influences(of_pairs, {name: float(row[name]) / examined for name in contained}, mean)
 
 
+def _weights_each(engine: Any, shown: Any) -> float:
+    """The mean number of documents with a weight above 0, over the queries that have such documents; at least 1."""
+    nw = need("narwhals", "off_policy_runs")
+    of_query = shown.filter(nw.col("worth") > 0).group_by("query_id", "user").agg(nw.len().alias("documents"))
+    row = engine.fetch(of_query.select(nw.col("documents").mean().alias("mean"))).to_pylist()[0]
+    return float(row["mean"] or 1.0)
+
+
 def _weighed(shown: Any, clip: float) -> Any:
     """The numbers of each document shown whose sums the estimators need; 0 if the new run does not retrieve it."""
     nw = need("narwhals", "off_policy_runs")
@@ -275,10 +286,8 @@ def _weighed(shown: Any, clip: float) -> Any:
     return frame.select(
         "user",
         "weight",
-        "clipped",
         (weight * weight).alias("square"),
         (weight * clicked).alias("weighted"),
-        (clipped * clipped).alias("clipped_square"),
         (clipped * clicked).alias("clipped_weighted"),
         (weight * (clicked - nw.col("gamma") * nw.col("attractive"))).alias("correction"),
         (clicked * nw.col("logged_worth") / nw.col("gamma")).alias("reward"),
