@@ -242,6 +242,16 @@ def test_pyramid_scores_by_hand() -> None:
     assert scores.values.ravel().tolist() == pytest.approx([5 / 9, 5 / 7])  # 10/5 = 2 units a model
 
 
+def test_the_rounding_of_the_modified_pyramid_is_stated() -> None:
+    """Weights 4, 4, 2, 1 of 4 models: 11/4 = 2.75 units a model. Three units weigh at most 10; the one found, 4."""
+    units = {"1": {f"u{i}": Nugget(f"u{i}", weight=w) for i, w in enumerate((4, 4, 2, 1))}}
+    scores = pyramid_scores(Assignments({"x": {"1": {"u0": 1.0}}}, units), measures=["pyramid-modified"], models=4)
+    assert scores.values.item() == pytest.approx(4 / 10)
+    assert any("rounded to a whole number, halves up (1: 2.75 → 3)" in note for note in scores.notes)
+    whole = pyramid_scores(Assignments({"x": {"1": {"u0": 1.0}}}, units), measures=["pyramid-modified"], models=11)
+    assert any("rounded to a whole number, halves up; above 1" in note for note in whole.notes)
+
+
 def test_pyramids_need_weights() -> None:
     with pytest.raises(UsageError, match="the number of models that express it"):
         pyramid_scores(FOUND)

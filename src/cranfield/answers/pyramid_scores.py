@@ -40,7 +40,8 @@ def pyramid_scores(
 
     w(v) is the number of model summaries that express the unit v. `pyramid`: X is the number of units of the summary
     itself, found in the pyramid or not, so that it is like precision. `pyramid-modified`: X is the mean number of units
-    of the model summaries, rounded to a whole number, so that it is like recall.
+    of the model summaries, the sum of weights divided by the number of models, so that it is like recall. It is rounded
+    to a whole number, halves up: 11 / 4 = 2.75 units are 3. A note says so.
 
     Weights are the weights of nuggets, or their votes. units: {(run, topic): number of units}, if summaries have units
     that no model has; otherwise X counts those found. models: the number of model summaries; by default the highest
@@ -66,10 +67,12 @@ def pyramid_scores(
     check.whole("pyramid_scores", models=models)
     runs, topics = list(assignments.support), list(assignments.nuggets)
     values, missing = np.zeros((len(names), len(runs), len(topics))), np.zeros((len(runs), len(topics)), dtype=bool)
+    sizes: dict[str, float] = {}
     for t, topic in enumerate(topics):
         weights = _weights(assignments, topic)
         most = float(max(weights.values(), default=0.0))
-        mean_size = int(sum(weights.values()) / (models or most) + 0.5) if most else 0
+        sizes[topic] = sum(weights.values()) / (models or most) if most else 0.0
+        mean_size = int(sizes[topic] + 0.5)
         if models is not None and most > models:
             raise UsageError(f"models == {models}, but a unit of topic {topic!r} has weight {most:g}")
         for r, run in enumerate(runs):
@@ -88,10 +91,19 @@ def pyramid_scores(
     notes = list(assignments.notes)
     if "pyramid-modified" in names:
         of = f"of {counted(models, 'model')}" if models else "with as many models as the highest weight of each topic"
-        notes.append(f"pyramid-modified: relative to the mean number of units {of}; above 1 is possible")
+        notes.append(
+            f"pyramid-modified: relative to the mean number of units {of}, "
+            f"rounded to a whole number, halves up{_rounded(sizes)}; above 1 is possible"
+        )
     if "pyramid" in names and units is None:
         notes.append("pyramid: summaries are taken to have only units that were found in them")
     return Scores(names, runs, topics, values, missing, "zero", notes)
+
+
+def _rounded(sizes: Mapping[str, float]) -> str:
+    """The mean numbers of units that are not whole, and what they become."""
+    changed = [f"{topic}: {size:.4g} → {int(size + 0.5)}" for topic, size in sizes.items() if size != int(size)]
+    return f" ({listed(changed, 3, 'topics')})" if changed else ""
 
 
 def _weights(assignments: Assignments, topic: str) -> dict[str, float]:

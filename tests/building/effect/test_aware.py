@@ -1,5 +1,6 @@
 """AWARE: scores averaged over assessors, and the weights of assessors."""
 
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -9,13 +10,15 @@ import pytest
 import cranfield as cf
 from cranfield import CranfieldError
 from cranfield.building.assessor_labels import Labels
-from cranfield.building.effect import aware, aware_weights
+from cranfield.building.effect import aware, aware_weights, merge_effect
 from cranfield.building.effect.labelled_runs import LabelledRuns
 from cranfield.building.effect.random_assessors import GAPS, _random_grades
+from cranfield.errors import NotedWarning
 from cranfield.scores.scores import Scores
 from tests.building.effect.simulated_labels import simulated
 from tests.oracles import assessor_weights as slow
 
+pytestmark = pytest.mark.filterwarnings("ignore:weights by tau")
 SLOW = {
     "frobenius": slow.slow_frobenius, "rmse": slow.slow_rmse, "kl": slow.slow_kl, "tau": slow.slow_tau,
     "tau-ap": slow.slow_tau_ap,
@@ -131,6 +134,42 @@ def test_an_assessor_who_labels_at_random_weighs_less_than_a_careful_one() -> No
     found = aware_weights(labels, runs, "AP", weights="frobenius", replicates=30)
     assert found.workers[-1] == "coin"
     assert found.weight[0, -1, 0] == found.weight[0, :, 0].min()
+
+
+@pytest.mark.parametrize("kind", ["tau", "tau-ap", "frobenius"])
+def test_weights_by_rankings_of_few_runs_are_cautioned(kind: str) -> None:
+    """Three runs, an assessor who is right on 90% of documents, and one on 55%."""
+    rng = np.random.default_rng(1)
+    truth = rng.random((10, 30)) < 0.2
+    labels = [
+        (str(t), f"d{d}", name, int(truth[t, d] == (rng.random() < right)))
+        for name, right in (("good", 0.9), ("bad", 0.55))
+        for t in range(10)
+        for d in range(30)
+    ]
+    scores = {f"r{r}": truth * r / 4 + rng.normal(0, 1, truth.shape) for r in range(20)}
+    runs = {
+        name: {str(t): {f"d{d}": float(x) for d, x in enumerate(row)} for t, row in enumerate(table)}
+        for name, table in scores.items()
+    }
+    three = {name: runs[name] for name in ("r0", "r1", "r2")}
+    if kind == "frobenius":
+        found = aware_weights(labels, three, "AP", weights=kind)
+        good, bad = found.weight[0, :, 0]
+        assert good > bad
+        assert not any("chance" in note for note in found.notes)
+        return
+    with pytest.warns(NotedWarning, match=f"weights by {kind} from 3 runs, fewer than 20, are mostly chance"):
+        found = aware_weights(labels, three, "AP", weights=kind)
+    good, bad = found.weight[0, :, 0]
+    assert good < bad  # what the caution is about
+    assert any("mostly chance" in note for note in found.notes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        aware_weights(labels, runs, "AP", weights=kind, replicates=2)
+    with pytest.warns(NotedWarning):
+        effect = merge_effect(labels, three, "AP", methods=["majority", f"aware:{kind}"], resamples=0)
+    assert any("mostly chance" in note for note in effect.notes)
 
 
 def test_a_topic_that_an_assessor_did_not_label_is_scored_by_the_others() -> None:

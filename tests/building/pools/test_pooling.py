@@ -158,6 +158,17 @@ def test_notes_count_what_is_odd() -> None:
         assert any(text in note for note in notes), text
 
 
+@pytest.mark.parametrize("method", ["depth", "max-mean", "sample"])
+def test_judged_topics_that_were_not_chosen_are_not_called_absent(method: str) -> None:
+    runs = {"x": {topic: {"a": 2.0, "b": 1.0} for topic in "123"}}
+    judged = Qrels.of({topic: {"a": 1} for topic in "1234"})
+    pool = make_pool(PooledLists.of(runs, topics=["1"]), method, judged=judged, budget=2)
+    assert set(pool.topic) == {"1"}
+    assert not any("in no run" in note for note in pool.notes)
+    every = make_pool(PooledLists.of(runs), method, judged=judged, budget=6)
+    assert "1 judged topic is in no run: 4" in every.notes
+
+
 def test_rules_of_other_methods_are_refused() -> None:
     for options in ({"batch": 3}, {"patience": 3}, {"least": 0.5}, {"rel": 2}):
         with pytest.raises(UsageError, match="applies only to adaptive methods; rrf is not adaptive"):

@@ -22,7 +22,7 @@ from cranfield.building.effect.labelled_runs import LabelledRuns
 from cranfield.building.effect.random_assessors import GAPS, RATES, gaps_to_random
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import PathLike
-from cranfield.errors import DataError, UsageError
+from cranfield.errors import DataError, NotedWarning, UsageError, warn_caller
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
@@ -31,6 +31,10 @@ from cranfield.types import Array, Progress
 UNIFORM = "uniform"
 WEIGHTS = (UNIFORM, *GAPS)
 """How assessors are weighted: all alike, or by a distance to random assessors."""
+BY_RANKINGS = ("tau", "tau-ap")
+"""Distances that see only the order of runs."""
+FEW_RUNS = 20
+"""With fewer runs, weights by rankings are mostly chance."""
 WeightsLike = str | PathLike | Mapping[str, float]
 
 
@@ -106,7 +110,8 @@ def aware_weights(labels: LabelsLike, runs: Any, measures: Any = None, **setting
     them. So an assessor who labels at random has little weight, without any gold labels.
 
     weights: `uniform`; or a distance between scores of runs (see `GAPS`): `frobenius`, `rmse`, `kl`, `tau`, `tau-ap`;
-        or {assessor: weight}, or a file with lines of assessor, weight.
+        or {assessor: weight}, or a file with lines of assessor, weight. A caution says if `tau` or `tau-ap` have fewer
+        than 20 runs to rank.
     rates: the probabilities p of random assessors.
     replicates: the number of random assessors for each p.
     power: 1; 2 or 3 favour the best assessors more.
@@ -177,6 +182,9 @@ def weights_of(
             f"AWARE: {counted(workers, 'assessor')}, weights by the {kind} distance to random assessors at {shares}"
             + (" on each topic" if by_topic else "")
         )
+        if few := few_runs(kind, len(joined.runs)):
+            notes.append(few)
+            warn_caller(few, NotedWarning)
         if int(never := unknown.all(axis=(0, 2)).sum()):
             who = listed(np.array(labels.workers, dtype=object)[unknown.all(axis=(0, 2))].tolist())
             notes.append(f"{counted(int(never), 'assessor')} without a distance to random assessors, weight 0: {who}")
@@ -199,6 +207,23 @@ def weights_of(
     counts = np.bincount(labels.worker, minlength=workers)
     return AwareWeights(
         names, labels.workers, weight, gap, counts, kind, tuple(rates), replicates, power, by_topic, seed, tuple(notes)
+    )
+
+
+def few_runs(kind: str, runs: int) -> str | None:
+    """A caution if weights come from rankings of too few runs.
+
+    Labels at random rank the runs at random, so that the rankings by good and by bad labels are about equally far from
+    theirs: 1 apart, give or take chance, which is large with few runs.
+
+    >>> few_runs("frobenius", 3) is None, few_runs("tau", 20) is None
+    (True, True)
+    """
+    if kind not in BY_RANKINGS or runs >= FEW_RUNS:
+        return None
+    return (
+        f"weights by {kind} from {counted(runs, 'run')}, fewer than {FEW_RUNS}, are mostly chance, and may prefer a "
+        "bad assessor to a good one; the weights frobenius use all scores"
     )
 
 

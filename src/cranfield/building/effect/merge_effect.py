@@ -12,7 +12,7 @@ import numpy as np
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.building.assessor_labels import Labels, LabelsLike
-from cranfield.building.effect.aware import WEIGHTS, weighted_mean, weights_of
+from cranfield.building.effect.aware import WEIGHTS, few_runs, weighted_mean, weights_of
 from cranfield.building.effect.effect_record import Interval, MergeEffect
 from cranfield.building.effect.labelled_runs import LabelledRuns
 from cranfield.building.effect.rank_agreement import Significance, correlations, mean_scores, pair_counts
@@ -337,6 +337,8 @@ def _notes(
     how = study.how
     correction = "" if how.correction == "none" else f", {how.correction}"
     notes = [f"significant pairs: {how.test.name} test{correction}, α = {how.settings.alpha:g}"]
+    kinds = (one.method.removeprefix(f"{AWARE}:") for one in variants)
+    notes += filter(None, dict.fromkeys(few_runs(kind, len(study.joined.runs)) for kind in kinds))
     if study.untested:
         times = f"{len(study.untested):,} of {counted(study.tests, 'time')}"
         notes.append(

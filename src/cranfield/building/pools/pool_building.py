@@ -238,7 +238,7 @@ def _one_grade(qrels: Qrels) -> list[tuple[str, str, float]]:
 
 def _about_judged(lists: PooledLists, rows: list[tuple[str, str, float]]) -> Iterator[str]:
     topics = list(dict.fromkeys(topic for topic, *_ in rows if topic not in lists.topic_number))
-    if topics:
+    if topics and not lists.topics_chosen:
         yield f"{counted(len(topics), 'judged topic is', 'judged topics are')} in no run: {listed(topics)}"
     outside = [f"{t}/{d}" for t, d, _ in rows if t in lists.topic_number and _place(lists, t, d) is None]
     if outside:

@@ -49,6 +49,8 @@ class PooledLists:
     rank: Index64
     names: DocumentNames = field(repr=False)
     notes: tuple[str, ...] = ()
+    topics_chosen: bool = False
+    """Were topics chosen by name, so that others are left out on purpose?"""
 
     @staticmethod
     def of(
@@ -156,7 +158,7 @@ class PooledLists:
         what = counted(len(absent), "topic is", "topics are")
         notes = (f"{what} in no run: {listed(absent)}",) if absent else ()
         lists = self.only(np.isin(self.topic, kept))
-        return replace(lists._of_rows(kept), notes=(*self.notes, *notes))
+        return replace(lists._of_rows(kept), notes=(*self.notes, *notes), topics_chosen=True)
 
     def only(self, documents: Mask) -> PooledLists:
         """The lists with some of their documents, at their old ranks."""
