@@ -556,6 +556,59 @@ def test_intents_without_relevant_documents_are_kept_by_option() -> None:
         scored("P-IA@1", empty_intents="drop")
 
 
+RELEVANT_TO_NOTHING = b"""\
+1 1 a 1
+1 2 a 0
+1 2 b 1
+1 3 e 1
+1 0 c 0
+1 0 d 0
+2 1 x 1
+2 2 x 1
+2 0 y 0
+"""
+"""As the Web track of 2009 and NTCIREVAL write it: intent 0 and grade 0 for documents that no intent wants."""
+
+
+@pytest.mark.parametrize("rule", ["renormalise", "keep"])
+@pytest.mark.filterwarnings("error")
+def test_intent_0_of_documents_relevant_to_nothing_is_not_an_intent(rule: str) -> None:
+    run = {"1": {"a": 3.0, "c": 2.0, "b": 1.0}, "2": {"y": 2.0, "x": 1.0}}
+    qrels = cf.Qrels.of(RELEVANT_TO_NOTHING)
+    assert qrels.intents == ("1", "2", "3")
+    scores = cf.evaluate(qrels, run, ["I-rec", "strec@3", "alpha-nDCG@3", "Judged@3"], empty_intents=rule)
+    got = {topic: list(row.values()) for topic, row in scores.to_dict()["run"].items()}
+    # 2 of 3 intents and 2 of 2 are served; c and y are judged
+    assert got["1"][:2] == pytest.approx([2 / 3, 2 / 3])
+    assert got["2"][:2] == [1, 1]
+    assert got["1"][3] == got["2"][3] == 1
+    flat = [(t, i, d, int(g)) for t, i, d, g in (line.split() for line in RELEVANT_TO_NOTHING.decode().splitlines())]
+    retrieved = [(topic, doc, score) for topic, docs in run.items() for doc, score in docs.items()]
+    theirs = pyndeval.RelevanceEvaluator(flat, ["strec@5", "alpha-nDCG@5"]).evaluate(retrieved)
+    ours = cf.evaluate(qrels, run, ["strec@5", "alpha-nDCG@5"], empty_intents=rule).to_dict()["run"]
+    for topic, expected in theirs.items():
+        assert list(ours[topic].values()) == pytest.approx([expected["strec@5"], expected["alpha-nDCG@5"]], abs=1e-6)
+    # a file of probabilities does not have to name it
+    likely = {"1": {"1": 0.5, "2": 0.25, "3": 0.25}, "2": {"1": 0.5, "2": 0.5}}
+    weighted = cf.evaluate(qrels, run, ["P-IA@1"], empty_intents=rule, intent_probabilities=likely)
+    assert weighted.values.ravel().tolist() == [0.5, 0]
+
+
+@quiet
+def test_intent_0_is_an_intent_if_a_document_is_relevant_to_it() -> None:
+    qrels = cf.Qrels.of(b"1 0 a 1\n1 1 a 1\n2 0 x 0\n2 1 x 1\n")
+    assert qrels.intents == ("0", "1")
+    run = {"1": {"a": 1.0}, "2": {"x": 1.0}}
+    kept = cf.evaluate(qrels, run, ["I-rec"], empty_intents="keep")
+    assert kept.values.ravel().tolist() == [1, 0.5]
+    named = {"1": {"0": 0.5, "1": 0.5}, "2": {"0": 0.4, "1": 0.6}}  # the user says that it is one
+    only_zero = cf.Qrels.of(b"1 0 b 0\n1 1 a 1\n1 2 a 1\n")
+    probabilities = {"1": {"0": 0.4, "1": 0.3, "2": 0.3}}
+    described = cf.evaluate(only_zero, run, ["I-rec"], empty_intents="keep", intent_probabilities=probabilities)
+    assert described.values.ravel().tolist() == pytest.approx([2 / 3])
+    assert cf.evaluate(qrels, run, ["I-rec"], empty_intents="keep", intent_probabilities=named).values[0, 0, 1] == 0.5
+
+
 @quiet
 @pytest.mark.parametrize("name", sorted({str(measure) for measure in DIVERSE} | {"D-nDCG[best]", "ERR-IA[ties]"}))
 def test_every_measure_takes_intents_without_relevant_documents(name: str) -> None:

@@ -19,7 +19,7 @@ from cranfield.assessed.intent_files import (
     read_probabilities,
 )
 from cranfield.assessed.segments import Judged, position_in_segment, ranges, row_blocks, segment_starts, starts_of
-from cranfield.collection.qrels import Qrels
+from cranfield.collection.qrels import Qrels, intent_labels
 from cranfield.errors import CranfieldWarning, warn_caller
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index
@@ -219,7 +219,8 @@ def judged_by_intent(
     likely and informational. Probabilities can also be `uniform` or `nonuniform`, by which every intent is half as
     likely as the one before it: 2^(n−j+1) / Σ 2^k for the j-th of n (Sakai 2013 Table 1; Sakai & Song, SIGIR 2011).
     Intents without relevant documents are left out, and the other intents share their probability; with `keep_empty`
-    they are kept, also those that only `probabilities` names, in topics that have relevant documents.
+    they are kept, also those that only `probabilities` names, in topics that have relevant documents. The label 0 of
+    documents that are relevant to nothing is not an intent (`intent_labels`); the documents count as judged.
     """
     table = qrels.table
     topics, codes = table.topics, max(len(table.labels), 1)
@@ -229,8 +230,11 @@ def judged_by_intent(
     judged, document_start, intent, grade, of_list, label, *empty = _core.documents_by_intent(table, place)
     of_topic = table.list_topic[of_list].astype(np.int64)
     labels = [names[code] for code in label.tolist()]
+    known = set(intent_labels(table)) or set(names)
     without = [
-        (topic, names[code]) for topic, code in zip(table.list_topic[empty[0]].tolist(), empty[1].tolist(), strict=True)
+        (topic, names[code])
+        for topic, code in zip(table.list_topic[empty[0]].tolist(), empty[1].tolist(), strict=True)
+        if names[code] in known
     ]
     if keep_empty:
         probabilities = read_probabilities(probabilities)

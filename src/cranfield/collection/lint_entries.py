@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield import _core
 from cranfield.collection.lint_findings import Finding
+from cranfield.collection.qrels import NO_INTENT, intent_labels
 from cranfield.collection.run import several_tags
 from cranfield.text import counted, listed
 
@@ -137,7 +138,9 @@ def _judged_by_intent(entries: Entries) -> Iterator[Finding]:
         return
     labels, again = listed(entries.table.labels), _core.judged(entries.table, "max").dropped
     if again:
-        message = f"documents have several labels in column 2: these are judgments by intent ({labels})"
+        intents = intent_labels(entries.table)
+        none = "" if len(intents) == len(entries.table.labels) else f"; {NO_INTENT}: relevant to none of them"
+        message = f"documents have several labels in column 2: these are judgments by intent ({listed(intents)}{none})"
         yield Finding(entries.path, entries.first(varies), "info", "intents", message)
     else:
         message = f"column 2 varies within topics ({labels}), but no document has two labels: it is ignored"

@@ -21,6 +21,8 @@ from cranfield.errors import DataError
 
 DIVERSITY = "diversity"
 """The format in which column 2 is the intent."""
+NO_INTENT = "0"
+"""The label of documents that are relevant to no intent, in files of the Web track 2009 and of NTCIREVAL."""
 INTENT_NAMES = frozenset({"intent", "subtopic", "subtopic_id"})
 """Names by which a column of a table says that it holds intents."""
 
@@ -148,15 +150,17 @@ class Qrels(Records):
         ()
         >>> Qrels.of(b"1 a d1 1\\n1 b d2 1\\n", format="diversity").intents
         ('a', 'b')
+
+        The label 0 of documents that are relevant to no intent is not one, see `intent_labels`.
         """
         if self.by_intent:
-            return tuple(self.table.labels) or ("0",)
+            return intent_labels(self.table) or (NO_INTENT,)
         if self.plain or not self.labels_vary or len(self.probabilities):
             return ()
         try:
             self.judged()  # stops at the first document that is judged twice
         except DataError:
-            return tuple(self.table.labels)
+            return intent_labels(self.table)
         return ()
 
     @cached_property
@@ -277,6 +281,21 @@ class Qrels(Records):
                 message = f"{error}; to take its highest grade: on_duplicate='max'; or use measures of diversity"
                 raise DataError(self.path or self.name, None, message) from None
         return self._judged[on_duplicate]
+
+
+def intent_labels(table: _core.Table) -> tuple[str, ...]:
+    """The labels of column 2 that are intents: not 0, if there are others and no document is relevant to it.
+
+    >>> intent_labels(Qrels.of(b"1 1 d1 1\\n1 2 d1 1\\n1 0 d2 0\\n").table)
+    ('1', '2')
+    >>> intent_labels(Qrels.of(b"1 1 d1 1\\n1 0 d1 0\\n1 0 d2 1\\n").table)
+    ('1', '0')
+    """
+    labels = tuple(table.labels)
+    if NO_INTENT not in labels or len(labels) == 1:
+        return labels
+    grades = np.asarray(table.values)[np.asarray(table.label) == labels.index(NO_INTENT)]
+    return labels if (grades > 0).any() else tuple(label for label in labels if label != NO_INTENT)
 
 
 def _rebuild_as(rebuild: Callable[..., Qrels], arguments: tuple[Any, ...], by_intent: bool, plain: bool) -> Qrels:
