@@ -242,7 +242,7 @@ def _by_unit(
     size = len(names) * len(first)
     undefined = {key: np.full(size, np.nan) for key in ("unit_low", "unit_high", "unit_p", "unit_adjusted")}
     try:
-        result = compare(units, list(names), baseline=baseline, **settings)
+        result = compare(units, list(names), baseline=baseline, direction="given", **settings)
     except CranfieldError as error:
         notes.append(f"collection p is not defined: {error}")
         return undefined, None
@@ -264,6 +264,7 @@ def _notes(
         f"are fixed (t test, stratified by collection){corrected}; {100 * (1 - alpha):g}% interval of each pair alone"
     )
     if comparison is not None:
+        yield from comparison.contradictions()
         n = len(scores.collections)
         few = f"; {n} collections are few" if n < HARDLY else ""
         yield f"collection p: the collections are a sample of many ({test} test, a collection is the unit){few}"

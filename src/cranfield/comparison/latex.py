@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from cranfield.comparison.result import BETTER_MARK, WORSE_MARK
+from cranfield.comparison.result import AGAINST_MARK, BETTER_MARK, WORSE_MARK
 from cranfield.comparison.wide_table import (
     Entry,
     chosen_columns,
@@ -107,9 +107,11 @@ class _Writer:
             yield "" if math.isnan(entry.difference) else self._cell(entry, name)
 
     def _superscript(self, entry: Entry) -> str:
-        mark = SIGNS[entry.mark] if self.kind == "baseline" else rf"\mathrm{{{entry.mark}}}" if entry.mark else ""
+        text = entry.mark.removesuffix(AGAINST_MARK)
+        mark = SIGNS[text] if self.kind == "baseline" else rf"\mathrm{{{text}}}" if text else ""
         if self.kind == "counts":
             mark = str(entry.beaten) if entry.beaten else ""
+        mark += r"\neq" * (text != entry.mark)
         return f"$^{{{mark}}}$" if mark else ""
 
     def _cell(self, entry: Entry, name: str) -> str:
@@ -143,6 +145,8 @@ class _Writer:
             marks = "Superscripts: the systems that are significantly worse"
         else:
             marks = "Superscripts: the number of systems that are significantly worse"
+        if any(AGAINST_MARK in entry.mark for entries in self.entries for entry in entries.values()):
+            marks += r"; $\neq$: the test and the means point in opposite directions, and the mark follows the test"
         return f"Mean {measures}; the best in bold. {marks} ({how})."
 
 

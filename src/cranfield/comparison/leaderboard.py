@@ -18,7 +18,7 @@ from cranfield.collection.run_table import Belongs, belongs
 from cranfield.collection.source import stem
 from cranfield.comparison.compare import compare, default_correction
 from cranfield.comparison.registry import find_test
-from cranfield.comparison.result import Comparison
+from cranfield.comparison.result import AGAINST_MARK, Comparison
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import CranfieldError, SameRunWarning, UsageError
 from cranfield.evaluation.evaluate_options import EvaluateOptions
@@ -75,6 +75,9 @@ class Leaderboard(Record):
     same_as: tuple[str, ...] = ()
     """The other runs with the same ranking, for each run."""
     notes: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
+    """≠ for runs that `above` and `below` count against their means, because the test contradicts them; with groups,
+    ≠ follows the letters."""
 
     @staticmethod
     def of(
@@ -101,7 +104,7 @@ class Leaderboard(Record):
         low, high = (np.array([getattr(estimate, end) for estimate in estimates])[order] for end in ("low", "high"))
         values = scores.values[scores.measures.index(measure)]
         rank_low, rank_high = rank_intervals(values, level, lower=lower_is_better(measure))
-        letters, above, below = _compared(comparison, measure)
+        letters, above, below, against = _compared(comparison, measure)
         others = {name: scores[name].means()[0][order] for name in scores.measures if name != measure}
         topics = counted(len(scores.topics), "topic")
         notes = [
@@ -124,6 +127,7 @@ class Leaderboard(Record):
             np.array([above.get(run, -1) for run in runs], dtype=np.int64),
             np.array([below.get(run, -1) for run in runs], dtype=np.int64),
             others, tuple(also.get(run, "") for run in runs) if also else (), tuple(notes),
+            tuple(against.get(run, "") for run in runs),
         )  # fmt: skip
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -136,7 +140,8 @@ class Leaderboard(Record):
         columns |= {self.measure: self.mean, "low": self.low, "high": self.high}
         columns |= {"rank low": self.rank_low, "rank high": self.rank_high}
         columns |= {name: given[name] for name in ("groups",) if name in given}
-        columns |= counts | dict(self.others)
+        columns |= counts | ({AGAINST_MARK: np.array(self.against, dtype=object)} if any(self.against) else {})
+        columns |= dict(self.others)
         return columns | {name: given[name] for name in ("same as",) if name in given}
 
     @property
@@ -168,6 +173,7 @@ class Leaderboard(Record):
             cells.append((Column("groups"), self.groups))
         elif (self.above >= 0).any():
             cells += [(Column("above", "count"), self.above.tolist()), (Column("below", "count"), self.below.tolist())]
+            cells += [(Column(AGAINST_MARK), self.against)] * any(self.against)
         cells += [(Column(name, "number", better_of(name)), column.tolist()) for name, column in self.others.items()]
         if any(self.same_as):
             cells.append((Column("same as"), self.same_as))
@@ -208,16 +214,19 @@ def rank_intervals(
     return ends[0].astype(np.int64), ends[1].astype(np.int64)
 
 
-def _compared(comparison: Comparison | None, measure: str) -> tuple[dict[str, str], dict[str, int], dict[str, int]]:
-    """The groups of each run, and how many runs are significantly worse and better."""
+def _compared(
+    comparison: Comparison | None, measure: str
+) -> tuple[dict[str, str], dict[str, int], dict[str, int], dict[str, str]]:
+    """The groups of each run, how many runs are significantly worse and better, and ≠ where groups do not say it."""
     for family in comparison.families if comparison else ():
         if family.matrix.measure == measure and comparison is not None:
             systems = family.matrix.systems
             marks = comparison.marks(family)
             letters = {systems[at]: mark or "" for at, mark in zip(family.ranking, marks, strict=True)}
             above, below = (counts.tolist() for counts in family.counts(comparison.alpha))
-            return letters, dict(zip(systems, above, strict=True)), dict(zip(systems, below, strict=True))
-    return {}, {}, {}
+            against = {} if any(marks) else comparison.disagreements(family)
+            return letters, dict(zip(systems, above, strict=True)), dict(zip(systems, below, strict=True)), against
+    return {}, {}, {}, {}
 
 
 def leaderboard_of(

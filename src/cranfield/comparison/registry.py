@@ -42,6 +42,16 @@ class PairTests:
     resamples: int | None = None
     exact: bool = False
     notes: tuple[str, ...] = ()
+    direction: Array | None = None
+    """Above 0 where the test finds the first system higher, below 0 where it finds it lower; for tests that compare
+    ranks or wins, whose direction need not be that of the means. None: the sign of the mean difference."""
+
+    def signs(self, difference: Array) -> NDArray[np.int64]:
+        """1 where the test finds the first system higher, −1 where it finds it lower, else 0.
+
+        `difference` are the mean differences of the pairs, which decide if the test has no direction of its own.
+        """
+        return np.nan_to_num(np.sign(difference if self.direction is None else self.direction)).astype(np.int64)
 
 
 @dataclass(frozen=True)

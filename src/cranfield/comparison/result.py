@@ -32,6 +32,8 @@ MOST_LETTERS = 200
 FEW_PAIRS = 28
 """Up to this many pairs, those of eight systems, are shown with the ranking."""
 BETTER_MARK, WORSE_MARK = "▲", "▼"
+AGAINST_MARK = "≠"
+"""After a mark: the test and the means of a pair point in opposite directions."""
 OF_DIFFERENCES = "[low, high] of a difference:"
 """How notes begin that are about the intervals of differences; those of means and of groups have other beginnings."""
 OF_MEANS = "[low, high]:"
@@ -66,6 +68,22 @@ class Family:
     def effects(self) -> tuple[Array, Array, Array]:
         """The effect sizes and both ends of their intervals; on first use, because intervals take time."""
         return paired_effects(self.matrix, self.first, self.second, self.effect_kind, self.effect_level)
+
+    @cached_property
+    def direction(self) -> NDArray[np.int64]:
+        """1 where the test finds the first system higher, −1 where it finds it lower; a mark follows this."""
+        return self.tests.signs(self.difference)
+
+    def against(self, alpha: float) -> NDArray[np.bool_]:
+        """The significant pairs whose test points in the opposite direction of their means."""
+        return np.asarray((self.adjusted <= alpha) & (self.direction * self.difference < 0))
+
+    def beaten(self, alpha: float) -> tuple[Index64, Index64]:
+        """The better and the worse system of each significant pair, as the test finds."""
+        better = (self.direction < 0) if self.lower_is_better else (self.direction > 0)
+        differ = self.adjusted <= alpha
+        winner, loser = np.where(better, (self.first, self.second), (self.second, self.first))[:, differ]
+        return winner, loser
 
     @cached_property
     def lower_is_better(self) -> bool:
@@ -106,9 +124,8 @@ class Family:
 
     def counts(self, alpha: float) -> tuple[Index64, Index64]:
         """For each system: how many others are significantly worse, and how many significantly better."""
-        ahead = (self.difference < 0) if self.lower_is_better else (self.difference > 0)
-        differ, size = self.adjusted <= alpha, len(self.matrix.systems)
-        winner, loser = np.where(ahead, (self.first, self.second), (self.second, self.first))[:, differ]
+        size = len(self.matrix.systems)
+        winner, loser = self.beaten(alpha)
         return np.bincount(winner, minlength=size), np.bincount(loser, minlength=size)
 
 
@@ -174,6 +191,7 @@ class Comparison(Record):
             "p": family.tests.p,
             "p adjusted": family.adjusted,
             "significant": family.adjusted <= self.alpha,
+            "against mean": family.against(self.alpha),
             self.effect: family.effects[0],
             "effect low": family.effects[1],
             "effect high": family.effects[2],
@@ -211,6 +229,7 @@ class Comparison(Record):
         counts = (~np.isnan(family.matrix.values)).sum(axis=0)
         marks = self.marks(family)
         beaten, beaten_by = (counts.tolist() for counts in family.counts(self.alpha))
+        flags = self.disagreements(family)
         for place, column in enumerate(family.ranking.tolist()):
             yield {
                 "collection": family.collection,
@@ -221,7 +240,15 @@ class Comparison(Record):
                 "low": float(low[column]),
                 "high": float(high[column]),
                 "groups" if self.baseline is None else "against baseline": marks[place],
-                **({"beats": beaten[column], "loses to": beaten_by[column]} if marks[place] is None else {}),
+                **(
+                    {
+                        "beats": beaten[column],
+                        "loses to": beaten_by[column],
+                        AGAINST_MARK: flags.get(family.matrix.systems[column], ""),
+                    }
+                    if marks[place] is None
+                    else {}
+                ),
                 "topics": int(counts[column]),
             }
 
@@ -242,16 +269,29 @@ class Comparison(Record):
     def marks(self, family: Family) -> list[str | None]:
         """For each system of the ranking: its groups, or whether it is significantly above or below the baseline.
 
-        None stands for groups that would not fit in a table.
+        Above and below are as the test finds. ≠ follows if its means say the opposite. None stands for groups that
+        would not fit in a table.
         """
         if self.baseline is None:
             groups = self._groups[family.collection, family.matrix.measure]
-            return [None] * len(family.ranking) if groups is None else [*groups]
+            if groups is None:
+                return [None] * len(family.ranking)
+            flags = self.disagreements(family)
+            systems = (family.matrix.systems[column] for column in family.ranking.tolist())
+            return [mark + flags.get(system, "") for mark, system in zip(groups, systems, strict=True)]
         marks = {**dict.fromkeys(family.matrix.systems, ""), self.baseline: "baseline"}
-        for system, difference, p in zip(family.first.tolist(), family.difference, family.adjusted, strict=True):
-            if p <= self.alpha:
-                marks[family.matrix.systems[system]] = BETTER_MARK if difference > 0 else WORSE_MARK
+        pairs = (family.first, family.direction, family.adjusted <= self.alpha, family.against(self.alpha))
+        for system, direction, differs, against in zip(*(column.tolist() for column in pairs), strict=True):
+            if differs:
+                mark = BETTER_MARK if direction > 0 else WORSE_MARK
+                marks[family.matrix.systems[system]] = mark + AGAINST_MARK * against
         return [marks[family.matrix.systems[column]] for column in family.ranking.tolist()]
+
+    def disagreements(self, family: Family) -> dict[str, str]:
+        """{system: ≠} for the systems of pairs in which the test and the means point in opposite directions."""
+        against = family.against(self.alpha)
+        members = np.concatenate([family.first[against], family.second[against]])
+        return {family.matrix.systems[column]: AGAINST_MARK for column in np.unique(members).tolist()}
 
     def ranking(self) -> Table:
         """Systems, best first, with intervals, and with letters (two systems differ if they share none) or marks."""
@@ -260,6 +300,7 @@ class Comparison(Record):
         if self.baseline is None:
             unreadable = any(letters is None for letters in self._groups.values())
             groups = ["groups"] * bool(self.group_rule()) + ["beats", "loses to"] * unreadable
+            groups += [AGAINST_MARK] * (unreadable and any(map(self.disagreements, self.families)))
         names = ["rank", "system", "mean", *groups, "topics"]
         if several:
             names = ["collection"] * any(family.collection for family in self.families) + ["measure", *names]
@@ -307,6 +348,7 @@ class Comparison(Record):
         hidden |= {"collection"} if not any(columns["collection"]) else set()
         hidden |= {"measure"} if len({family.matrix.measure for family in self.families}) == 1 else set()
         hidden |= {"p adjusted"} if self.correction == "none" else set()
+        hidden |= set() if columns["against mean"].any() else {"against mean"}
         family_of = np.repeat(np.arange(len(self.families)), [len(family.first) for family in self.families])
         order = np.lexsort((-np.abs(columns["difference"]), family_of))
         if only_significant:
@@ -405,7 +447,22 @@ class Comparison(Record):
             yield f"identical on every topic, so p = 1 and the effect is 0: {listed(identical, noun='pairs')}"
         yield from dict.fromkeys(note for family in self.families for note in family.tests.notes)
         yield from dict.fromkeys(note for family in self.families for note in family.matrix.notes)
+        yield from self.contradictions()
         yield from (f"caution: {assumption.says}" for assumption in self.assumptions if assumption.holds is False)
+
+    def contradictions(self) -> Iterator[str]:
+        """A caution about the pairs in which the test contradicts the means."""
+        pairs = []
+        for family in self.families:
+            names, against = family.matrix.systems, family.against(self.alpha)
+            by = f" by {family.matrix.measure}" if len(self.families) > 1 else ""
+            where = f" on {family.collection}" if family.collection else ""
+            columns = (family.first[against], family.second[against], family.direction[against])
+            for first, second, direction in zip(*(column.tolist() for column in columns), strict=True):
+                higher, lower = (first, second) if direction > 0 else (second, first)
+                pairs.append(f"{names[higher]} is higher than {names[lower]}{by}{where}, though its mean is lower")
+        if pairs:
+            yield f"caution: the {self.test} test contradicts the means ({AGAINST_MARK}): {listed(pairs, noun='pairs')}"
 
     def _notes_on_groups(self) -> Iterator[str]:
         if rule := self.group_rule():

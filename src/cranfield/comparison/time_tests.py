@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 from cranfield.comparison.compare import compare
 from cranfield.errors import UsageError
-from cranfield.record import Record
+from cranfield.record import Record, table_of
 from cranfield.scores.efficiency import Times, read_times
 from cranfield.scores.scores import Scores
+from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
 
@@ -33,6 +34,8 @@ class TimeComparison(Record):
     """The interval of the ratio at level 1 − α; with a correction, for all pairs together."""
     p: Array
     adjusted: Array
+    against: NDArray[np.bool_]
+    """Significant pairs in which the test, of ranks or wins, finds the slower run to be the faster one."""
     test: str
     correction: str
     alpha: float
@@ -40,7 +43,7 @@ class TimeComparison(Record):
     notes: tuple[str, ...]
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """faster, slower, ratio, low, high, p, p adjusted, significant."""
+        """faster and slower (by the ratio), ratio, low, high, p, p adjusted, significant, against mean."""
         return {
             "faster": self.faster,
             "slower": self.slower,
@@ -50,7 +53,15 @@ class TimeComparison(Record):
             "p": self.p,
             "p adjusted": self.adjusted,
             "significant": self.adjusted <= self.alpha,
+            "against mean": self.against,
         }
+
+    def table(self) -> Table:
+        """A row per pair."""
+        columns = self.columns()
+        if not self.against.any():
+            del columns["against mean"]
+        return table_of(columns, notes=self.notes)
 
 
 def compare_times(
@@ -108,11 +119,12 @@ def compare_times(
         f"test of the logarithms of seconds: {result.test}"
         + ("" if result.correction == "none" else f", {result.correction}"),
     ]
+    notes += result.contradictions()
     if len(shared) < len(wanted):
         left_out = listed(topic for topic in wanted if topic not in shared)
         notes.append(f"{counted(len(wanted) - len(shared), 'topic')} without a time of every run left out: {left_out}")
     return TimeComparison(
         np.where(turn, second, first), np.where(turn, first, second), np.exp(np.abs(family.difference)),
         np.exp(np.where(turn, low, -high)), np.exp(np.where(turn, high, -low)), family.tests.p, family.adjusted,
-        result.test, result.correction, alpha, len(shared), tuple(notes),
+        family.against(alpha), result.test, result.correction, alpha, len(shared), tuple(notes),
     )  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from string import ascii_lowercase
 from typing import TYPE_CHECKING
@@ -29,6 +29,7 @@ class Entry:
 
     mean: float
     mark: str = ""
+    """With ≠ at its end if the test and the means point in opposite directions; for counts, ≠ or nothing."""
     difference: float = np.nan
     percent: float = np.nan
     """The difference in percent of the baseline's mean."""
@@ -97,13 +98,14 @@ def entries_of(comparison: Comparison, family: Family, marks: str) -> dict[str, 
     if marks == "baseline":
         return _against_baseline(comparison, family)
     worse = _worse(comparison, family)
-    groups: list[str | None] = [""] * len(names)
+    flags = comparison.disagreements(family)
+    groups: list[str | None] = [flags.get(names[i], "") for i in family.ranking.tolist()]
     if marks == "groups":
         groups = comparison.marks(family)
     elif marks == "beats":
         keys = keys_of(systems_of(comparison))
         beaten = ("".join(sorted(keys[names[j]] for j in np.flatnonzero(worse[i]).tolist())) for i in family.ranking)
-        groups = list(beaten)
+        groups = [letters + (flag or "") for letters, flag in zip(beaten, groups, strict=True)]
     return {
         names[i]: Entry(
             float(family.means[i]), mark or "", beaten=int(worse[i].sum()), beaten_by=int(worse[:, i].sum())
@@ -115,11 +117,7 @@ def entries_of(comparison: Comparison, family: Family, marks: str) -> dict[str, 
 def _worse(comparison: Comparison, family: Family) -> NDArray[np.bool_]:
     """Systems × systems: the second is significantly worse than the first."""
     worse = np.zeros((len(family.matrix.systems),) * 2, dtype=bool)
-    better = (family.difference < 0) if family.lower_is_better else (family.difference > 0)
-    significant = family.adjusted <= comparison.alpha
-    first = np.where(better, family.first, family.second)
-    second = np.where(better, family.second, family.first)
-    worse[first[significant], second[significant]] = True
+    worse[family.beaten(comparison.alpha)] = True
     return worse
 
 
@@ -162,36 +160,47 @@ def wide_table(comparison: Comparison, show: Iterable[str] | str | None = None, 
     columns = [Column("#")] * (kind == "beats") + [Column("system")]
     keys = keys_of(systems)
     rows: list[list[Cell]] = [[keys[system], system] if kind == "beats" else [system] for system in systems]
+    marked = _marked(comparison, kind)
     for family, head in zip(comparison.families, heads_of(comparison), strict=True):
-        columns += _columns(comparison, family, head, kind, shown)
+        columns += _columns(comparison, family, head, marked, shown)
         entries = entries_of(comparison, family, kind)
         for row, system in zip(rows, systems, strict=True):
-            row += _cells(entries.get(system), kind, shown)
+            row += _cells(entries.get(system), marked, shown)
     return Table(
         tuple(columns), tuple(map(tuple, rows)), notes=tuple(notes_of(comparison, kind, shown, "interval" in shown))
     )
 
 
-MARKED = {"baseline": ("sig",), "groups": ("groups",), "beats": ("beats",), "counts": ("beats", "loses to")}
+MARKED = {"baseline": "sig", "groups": "groups", "beats": "beats"}
+COUNTED = {"beats": "beaten", "loses to": "beaten_by"}
 _HEADS = {"difference": ("Δ", "difference"), "percent": ("Δ %", "percent"), "interval": ("Δ", "difference"),
           "p": ("p", "probability"), "effect": ("effect", "difference"), "wins": ("w/t/l", "text")}  # fmt: skip
 
 
-def _columns(comparison: Comparison, family: Family, head: str, kind: str, shown: Iterable[str]) -> Iterable[Column]:
+def _marked(comparison: Comparison, kind: str) -> dict[str, str]:
+    """{heading: field of an entry} of the columns of marks; ≠ has its own beside counts, and only where it occurs."""
+    if kind != "counts":
+        return {MARKED[kind]: "mark"}
+    return COUNTED | ({"≠": "mark"} if any(map(comparison.disagreements, comparison.families)) else {})
+
+
+def _columns(
+    comparison: Comparison, family: Family, head: str, marked: Mapping[str, str], shown: Iterable[str]
+) -> Iterable[Column]:
     yield Column("mean", "number", "lower" if family.lower_is_better else "higher", head)
-    for name in MARKED[kind]:
-        yield Column(name, "count" if kind == "counts" else "text", group=head)
+    for name, field in marked.items():
+        yield Column(name, "text" if field == "mark" else "count", group=head)
     for name in shown:
         header, cells = _HEADS[name]
         yield Column(comparison.effect if name == "effect" else header, cells, group=head)
 
 
-def _cells(entry: Entry | None, kind: str, shown: Iterable[str]) -> Iterable[Cell]:
+def _cells(entry: Entry | None, marked: Mapping[str, str], shown: Iterable[str]) -> Iterable[Cell]:
     if entry is None:  # the system is not in this collection
-        yield from [None] * (1 + len(MARKED[kind]) + len(tuple(shown)))
+        yield from [None] * (1 + len(marked) + len(tuple(shown)))
         return
     yield entry.mean
-    yield from (entry.beaten, entry.beaten_by) if kind == "counts" else (entry.mark,)
+    yield from (getattr(entry, field) for field in marked.values())
     for name in shown:
         if name == "interval" and not np.isnan(entry.difference):
             yield Estimate("", "", entry.difference, entry.low, entry.high, 0, 0, 0)

@@ -71,12 +71,12 @@ class Significance:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
-                p = self.test.run(matrix, first, second, self.settings).p
+                tests = self.test.run(matrix, first, second, self.settings)
             except CranfieldError as error:  # such as too few topics for the test
                 return untested, str(error)
-        differs = adjust(p, self.correction) <= self.settings.alpha
+        differs = adjust(tests.p, self.correction) <= self.settings.alpha
         means = matrix.values.mean(axis=0)
-        return np.where(differs, np.sign(means[first] - means[second]), 0).astype(np.int64), None
+        return np.where(differs, tests.signs(means[first] - means[second]), 0).astype(np.int64), None
 
 
 def pair_counts(reference: Index64, other: Index64) -> tuple[int, int, int, int]:

@@ -247,13 +247,15 @@ class _Compared:
     """τ, τ_ap, RBO × measures."""
     sign: list[Index64]
     """For each measure, 2 × pairs: which run is better: 1, −1, or 0 within rounding."""
+    direction: list[Index64]
+    """For each measure, 2 × pairs: which run is better as the test finds, whose direction need not be the means'."""
     significant: list[NDArray[np.bool_]]
     """For each measure, 2 × pairs."""
 
     def change(self, measure: int) -> NDArray[Any]:
         """The kind of change of each pair; empty if there is none."""
         human, machine = self.significant[measure]
-        opposite = self.sign[measure][0] != self.sign[measure][1]
+        opposite = self.direction[measure][0] != self.direction[measure][1]
         kinds = [human & ~machine, machine & ~human, human & machine & opposite]
         return np.select(kinds, list(CHANGES), "").astype(object)
 
@@ -264,11 +266,12 @@ def _compared(part: ScoredTwice, **settings: Any) -> _Compared:
         for scores in (part.human, part.machine)
     )
     families = [[family for one in side for family in one.families] for side in (human, machine)]
-    signs, significant = [], []
+    signs, directions, significant = [], [], []
     for pairs in zip(*families, strict=True):
         signs.append(np.stack([_signs(family.difference, noise(family.matrix.values)) for family in pairs]))
+        directions.append(np.stack([family.direction for family in pairs]))
         significant.append(np.stack([family.adjusted <= human[0].alpha for family in pairs]))
-    return _Compared(human[0], families[0], families[1], _correlations(part), signs, significant)
+    return _Compared(human[0], families[0], families[1], _correlations(part), signs, directions, significant)
 
 
 def _signs(difference: Array, close: float) -> Index64:

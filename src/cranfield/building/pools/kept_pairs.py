@@ -72,12 +72,12 @@ class SignificantPairs:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CranfieldWarning)
             try:
-                p = self.chosen.run(Matrix.of(defined.T), self.first, self.second, self.settings).p
+                tests = self.chosen.run(Matrix.of(defined.T), self.first, self.second, self.settings)
             except UsageError:  # too few topics for this test
                 return np.zeros(len(self.first), dtype=np.int64)
         means = defined.mean(axis=1)
-        differ = adjust(p, self.correction) <= self.settings.alpha
-        return np.asarray(np.where(differ, np.sign(means[self.first] - means[self.second]), 0), dtype=np.int64)
+        differ = adjust(tests.p, self.correction) <= self.settings.alpha
+        return np.asarray(np.where(differ, tests.signs(means[self.first] - means[self.second]), 0), dtype=np.int64)
 
     def compare(self, measure: int, values: Array) -> KeptPairs:
         """How many pairs are kept with other scores (runs × topics) of a measure."""

@@ -106,7 +106,9 @@ def gate(
 
     - `non-inferior` (default): the candidate fails unless the data rule out a larger loss. With the differences
       :math:`d_t` (candidate − baseline) of the topics, the hypothesis :math:`E[d] \le -\text{margin}` must be rejected
-      by a one-sided `test` at `alpha`. Too few topics, or scores that vary much, fail: the change has to prove itself.
+      by a one-sided `test` at `alpha`. A test of ranks or wins can reject it although the observed mean loss exceeds
+      the margin, if a few topics lose much; the candidate then fails. Too few topics, or scores that vary much, fail:
+      the change has to prove itself.
     - `observed`: the candidate fails if its observed mean loss exceeds the margin, whatever the chance of that. A
       candidate that is really worse by exactly the margin passes half of the time.
 

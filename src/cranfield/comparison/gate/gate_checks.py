@@ -105,9 +105,9 @@ def margin_check(one: Compared, limit: Limit, observed: bool, test: PairTest, se
             message = f"{one.measure}: {counted(n, 'topic')}, but the rule non-inferior needs 2 or more"
             raise UsageError(f"{message}; use the rule observed")
         p, bound = _tested(one, margin, test, settings)
-        passed = p <= settings.alpha
+        passed = p <= settings.alpha and difference >= -margin  # a test of ranks or wins may contradict the mean
         how = f"{test.name}, {shown_p(p)}, {counted(n, 'topic')}"
-        reason = f"{shown}; {_proof(bool(passed), difference, margin, bound, how)}"
+        reason = f"{shown}; {_proof(p <= settings.alpha, difference, margin, bound, how)}"
     return GateCheck(
         condition="margin", limit=margin, passed=bool(passed), value=value, baseline=other, difference=difference,
         bound=bound, p=p, reason=reason, worst=one.worst(gains), **one.facts(),
@@ -123,8 +123,10 @@ def _tested(one: Compared, margin: float, test: PairTest, settings: TestSettings
     return float(result.p[0]), float(result.low[0]) - margin
 
 
-def _proof(passed: bool, difference: float, margin: float, bound: float, how: str) -> str:
-    if passed:
+def _proof(ruled_out: bool, difference: float, margin: float, bound: float, how: str) -> str:
+    if ruled_out and difference < -margin:
+        return f"the mean loses more than the margin {margin:g}, though most topics do not ({how})"
+    if ruled_out:
         return f"a loss above {margin:g} is ruled out ({how})"
     possible = "" if math.isnan(bound) else f", it may be {max(-bound, 0):.4f}"
     if difference < -margin:

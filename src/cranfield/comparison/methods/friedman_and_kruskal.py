@@ -265,7 +265,8 @@ def friedman_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings:
     result = _friedman(matrix, settings.alpha, first, second)
     none = np.full(len(first), np.nan)
     notes = (f"{result.headline()}; pairs by Nemenyi's test of mean ranks",)
-    return PairTests(result.z, result.p, none, none, np.full(len(first), matrix.n, dtype=np.int64), notes=notes)
+    n = np.full(len(first), matrix.n, dtype=np.int64)
+    return PairTests(result.z, result.p, none, none, n, notes=notes, direction=result.z)
 
 
 @pair_test(
@@ -284,4 +285,5 @@ def kruskal_wallis_of_pairs(matrix: Matrix, first: Index64, second: Index64, set
     n = np.array(result.n, dtype=np.int64)
     chi = result.headline().partition(", ε²")[0]
     notes = (f"{chi}; pairs by Tukey–Kramer on mean ranks, topics not matched",)
-    return PairTests(result.z, result.p, none, none, np.minimum(n[first], n[second]), notes=notes)
+    n = np.minimum(n[first], n[second])
+    return PairTests(result.z, result.p, none, none, n, notes=notes, direction=result.z)

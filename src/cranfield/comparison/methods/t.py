@@ -224,7 +224,8 @@ def welch_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: Te
         pairs = counted(int((se == 0).sum()), "pair")
         notes.append(f"there is no variance in {pairs}: p = 1 if the means are the same, else {LIMIT}")
     t, p, low, high = t_of(difference, se, df, settings.alternative, settings.outside)
-    return PairTests(t, p, low, high, np.minimum(n, m).astype(np.int64), notes=tuple(notes))
+    n = np.minimum(n, m).astype(np.int64)
+    return PairTests(t, p, low, high, n, notes=tuple(notes), direction=t)  # means over all topics of each system
 
 
 # -- shared by the tests

@@ -1,8 +1,4 @@
-"""Tests on ranks or signs: Wilcoxon's signed-rank and rank-sum tests, and the sign test.
-
-The sign test and the rank-sum test need scores on an ordinal scale. The signed-rank test ranks differences, so it needs
-an interval scale, as the t test does (Ferro & Maistro 2024 §7.5).
-"""
+"""Tests on ranks or signs: Wilcoxon's signed-rank and rank-sum tests, and the sign test."""
 
 from __future__ import annotations
 
@@ -59,7 +55,7 @@ def wilcoxon(
     alternative: str = "two-sided",
     level: float = 0.95,
 ) -> TestResult:
-    r"""Wilcoxon's signed-rank test: is the median difference 0?
+    r"""Wilcoxon's signed-rank test: are the differences symmetric about 0?
 
     .. math:: W = \sum_i \operatorname{sgn}(d_i)\, r_i, \qquad z = \frac{|W| - c}{\sqrt{\sum_i r_i^2}}
 
@@ -67,9 +63,13 @@ def wilcoxon(
     n(n+1)(2n+1)/6, (16). `zeros`: differences of 0 are left out ("wilcox"), ranked and then left out ("pratt"), or
     ranked, with half of their ranks for each sign ("zsplit"), so that W stays as it is but its variance includes them.
     `method`: "exact" counts all 2ⁿ signs, with or without ties; "normal" uses z; "auto" is exact up to 100 differences.
-    `continuity` is c: 1 is half the step of W, as in R; IR Evaluation, course notes, 2015 (17) uses 0.5. The test
-    assumes symmetric differences on an interval scale. The estimate is the median of the means of any two differences.
-    The effect is the share of ranks in favour of x minus the share in favour of y.
+    `continuity` is c: 1 is half the step of W, as in R; IR Evaluation, course notes, 2015 (17) uses 0.5.
+
+    The sign of W says which system is higher. It is a test of the mean, and of the median, only if the differences are
+    symmetric: otherwise many small losses can outweigh one large gain that decides the mean, so that W and the mean
+    have opposite signs. It ranks differences, so it needs scores on an interval scale, as the t test does; the sign
+    test and the rank-sum test need only an order (Ferro & Maistro 2024 §7.5). The estimate is the median of the means
+    of any two differences. The effect is the share of ranks in favour of x minus the share in favour of y.
     References: Wilcoxon, Biometrics Bulletin 1(6), 1945; Pratt, JASA 54(287), 1959
 
     The depression scores of Hollander & Wolfe (R's `wilcox.test`: V = 40, p = 0.01953); W is V minus the other sum, 5:
@@ -297,7 +297,7 @@ def wilcoxon_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings:
         notes.insert(0, f"p-values use {how}" if method == "normal" else f"{exact_part} {how}")
     if some_zeros:
         notes.append(f"differences of 0 were {_OF_ZEROS[zeros]}")
-    return _without_interval(w, p, n, exact, notes)
+    return _without_interval(w, p, n, exact, notes, w)
 
 
 @pair_test(
@@ -325,7 +325,7 @@ def sign_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: Tes
         notes.append(f"differences up to {settings.margin:g} count as ties, in wins and losses too")
         if tied:
             notes.append(f"no difference is above {settings.margin:g} in {counted(tied, 'pair')}: p = 1")
-    return _without_interval(wins, sign_p(wins, losses, settings.alternative), n, True, notes)
+    return _without_interval(wins, sign_p(wins, losses, settings.alternative), n, True, notes, wins - losses)
 
 
 def widened(margin: float) -> float:
@@ -345,10 +345,12 @@ def _check_wilcoxon(zeros: str, method: str, continuity: float) -> None:
     check.not_negative("wilcoxon", continuity=continuity)
 
 
-def _without_interval(statistic: Array, p: Array, n: Array, exact: bool, notes: list[str]) -> PairTests:
+def _without_interval(
+    statistic: Array, p: Array, n: Array, exact: bool, notes: list[str], direction: Array
+) -> PairTests:
     statistic, p = (np.where(n < 1, np.nan, values) for values in (statistic, p))
-    none = np.full(len(n), np.nan)
-    return PairTests(statistic, p, none, none.copy(), n.astype(np.int64), exact=exact, notes=tuple(notes))
+    none, topics = np.full(len(n), np.nan), n.astype(np.int64)
+    return PairTests(statistic, p, none, none.copy(), topics, exact=exact, notes=tuple(notes), direction=direction)
 
 
 # -- estimates and their intervals

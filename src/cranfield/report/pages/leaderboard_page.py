@@ -48,6 +48,7 @@ def leaderboard_columns(board: Leaderboard, digits: int = DIGITS) -> list[HtmlCo
     elif (board.above >= 0).any():
         for name, counts in (("Above", board.above), ("Below", board.below)):
             columns.append(number_column(name, counts.tolist(), better="neither", shown=list(map(str, counts))))
+        columns += [text_column("≠", board.against)] * any(board.against)
     for name, means in board.others.items():
         columns.append(number_column(name, means.tolist(), digits=digits, better=better_of(name)))
     if any(board.same_as):

@@ -60,6 +60,7 @@ def _shown(comparison: Comparison, columns: Mapping[str, NDArray[Any]], order: N
         *CONSTANT,
     }
     hidden |= {"p adjusted" if comparison.correction == "none" else "p"}
+    hidden |= set() if columns["against mean"].any() else {"against mean"}
     table = table_of({name: column for name, column in columns.items() if name not in hidden}, order)
     spans = {"difference": ("low", "high"), comparison.effect: ("effect low", "effect high")}
     heads = [Column(c.header, "difference") if c.header in spans else c for c in table.columns]

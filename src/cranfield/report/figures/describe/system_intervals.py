@@ -28,12 +28,12 @@ def describe_intervals(comparison: Comparison, measure: str | None = None) -> Fi
     matrix, ranking, baseline = family.matrix, family.ranking, comparison.baseline
     low, high = family.intervals(1 - comparison.alpha)
     against = int(ranking[0]) if baseline is None else matrix.column(baseline)
-    significant = family.adjusted <= comparison.alpha
-    differs = np.zeros(len(matrix.systems), dtype=bool)
-    for system, other in ((family.first, family.second), (family.second, family.first)):
-        differs[system[significant & (other == against)]] = True
+    significant, contradicts = family.adjusted <= comparison.alpha, family.against(comparison.alpha)
     reference = "the best" if baseline is None else "the baseline"
-    stands = np.where(differs, f"differs from {reference}", f"does not differ from {reference}").astype(object)
+    stands = np.full(len(matrix.systems), f"does not differ from {reference}", dtype=object)
+    for system, other in ((family.first, family.second), (family.second, family.first)):
+        stands[system[significant & (other == against)]] = f"differs from {reference}"
+        stands[system[contradicts & (other == against)]] = f"differs from {reference}, against the means"
     if baseline is not None:
         stands[against] = "baseline"
     marks: tuple[Reference, ...] = ()
