@@ -132,6 +132,11 @@ class Table:
         Return the value that is furthest from 0, the first one if there are several: its row, and the value.
         """
 
+    def digests(self, labels_count: bool) -> NDArray[numpy.uint64]:
+        """
+        Return the digest of each list, which does not depend on the order of its rows.
+        """
+
     def docs(self, begin: int, end: int) -> list[str]:
         """Return the document ids of the rows from `begin` up to `end`."""
 

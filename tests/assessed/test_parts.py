@@ -25,6 +25,7 @@ from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions, Sharding
 from cranfield.assessed.lists import Assessed
 from cranfield.collection.formats import RUNS
+from cranfield.collection.qrels import Qrels
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 
 pytestmark = pytest.mark.filterwarnings(
@@ -177,6 +178,16 @@ def test_changed_judgments_are_noticed(tmp_path: Path) -> None:
     with pytest.warns(CranfieldWarning, match="the judgments or the options have changed"):
         found = cf.evaluate(other, paths, ["AP"], shards=3, resume=folder)
     np.testing.assert_array_equal(found.values, cf.evaluate(other, paths, ["AP"]).values)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_other_topics_of_the_same_file_of_judgments_are_noticed(tmp_path: Path) -> None:
+    qrels, run = tmp_path / "qrels.txt", tmp_path / "a.run"
+    qrels.write_text("1 0 a 1\n1 0 b 0\n2 0 a 0\n2 0 b 1\n")
+    run.write_text("1 Q0 a 1 2 x\n1 Q0 b 2 1 x\n2 Q0 b 1 2 x\n2 Q0 a 2 1 x\n")  # the relevant document is first
+    for topic in ("1", "2"):
+        part = Qrels.read(qrels).of_topics([topic])
+        assert cf.evaluate(part, [run], "AP", resume=tmp_path / "kept").means().tolist() == [[1.0]]
 
 
 def test_a_damaged_part_is_made_again(tmp_path: Path) -> None:

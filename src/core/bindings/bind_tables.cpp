@@ -10,6 +10,7 @@
 #include "bindings/bind.hpp"
 #include "bindings/convert.hpp"
 #include "bindings/unlock.hpp"
+#include "digest.hpp"
 #include "mapping.hpp"
 #include "read_judgments.hpp"
 #include "table.hpp"
@@ -248,6 +249,8 @@ void bind_tables(nb::module_& m) {
         }, "name"_a, "Return a copy with another name.")
         .def("furthest_from_zero", [](const Table& t) { return t.value.furthest_from_zero(); },
              "Return the value that is furthest from 0, the first one if there are several: its row, and the value.")
+        .def("digests", [](const Table& t, bool labels_count) { return to_numpy(unlocked([&] { return list_digests(t, labels_count); })); },
+             "labels_count"_a, "Return the digest of each list, which does not depend on the order of its rows.")
         .def("docs", &table_docs, "begin"_a, "end"_a, "Return the document ids of the rows from `begin` up to `end`.")
         .def("order", &table_order, "list"_a, "order"_a, "single_precision"_a,
              "Return the rows of a list, best first, and the number that each is ranked by.");

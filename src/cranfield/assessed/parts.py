@@ -385,8 +385,9 @@ def judgments_digest(qrels: Qrels, options: JoinOptions) -> str:
         f"{name} {judgments_digest(judgments, JoinOptions())}" for name, judgments in options.dimensions.items()
     )  # fmt: skip
     settings = f"{qrels.by_intent} {qrels.plain} {options.on_duplicate} {options.empty_intents} {extra}"
-    if qrels.path and can_be_cut(qrels.path):
-        return f"{file_identity(qrels.path)} {len(qrels)} {settings}"
+    if qrels.path and can_be_cut(qrels.path):  # of which these may be a part, such as some topics
+        content = _digest(*qrels.topics, qrels.table.digests(True).tobytes().hex())
+        return f"{file_identity(qrels.path)} {content} {settings}"
     table = qrels.table
     arrays = (table.values, table.list_start, table.label, table.ranks)
     texts = ("\0".join(texts) for texts in (table.topics, table.labels, table.docs(0, len(table))))
