@@ -168,11 +168,11 @@ def run_group(word: str, words: list[str]) -> int:
     """Run a verb of a group. Without one, a group that has a default runs that."""
     group = GROUPS[word]
     words = [dict(group.other_names).get(words[0], words[0]), *words[1:]] if words else words
-    if not words or not group.default or words[0] in ("help", *group.verbs):
+    if not group.default or (words and words[0] in ("help", *group.verbs)):
         return run_verb(words, group.verbs, f"{word} ")
     import os
 
-    if words[0].isalpha() and not os.path.exists(words[0]) and _closest(words[0], group.verbs):
+    if words and words[0].isalpha() and not os.path.exists(words[0]) and _closest(words[0], group.verbs):
         raise unknown(words[0], group.verbs, f"{word} ")  # a misspelled verb, not the name of a file
     return execute(find(f"{word} {group.default}"), f"cranfield {word}", words)
 
@@ -192,6 +192,16 @@ def run_verb(words: list[str], verbs: Sequence[str], group: str = "") -> int:
 
 def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
     """Run a verb with the words after its name; return the exit code."""
+    try:
+        return _executed(verb, prog, words)
+    except BrokenPipeError:
+        raise
+    except Exception as error:
+        verb.failed(words, error)
+        raise
+
+
+def _executed(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
     from cranfield.cli.declare import declared
     from cranfield.cli.guard import OK
     from cranfield.cli.parser import parsed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
 from importlib import import_module
 from typing import Any, ClassVar
@@ -128,6 +129,10 @@ class Verb:
     def perform(self) -> int | None:
         """Do all the work; return the exit code, where None is 0."""
         return self.run()
+
+    @classmethod
+    def failed(cls, words: Sequence[str], error: Exception) -> None:
+        """Tell other programs that there is no result, and why; `words` are those of the command line."""
 
     def run(self) -> int | None:
         """Do the work; return the exit code, where None is 0."""

@@ -116,8 +116,8 @@ def _with_messages(work: Callable[[], int], pressed: list[int]) -> int:
                 sys.stdout.flush()
             return code
         except CranfieldError as error:
-            say("; ".join([f"error: {error}", *getattr(error, "__notes__", ())]))
-            return USAGE if isinstance(error, UsageError) else DATA
+            say(f"error: {message_of(error)}")
+            return USAGE if isinstance(error, UsageError) else _code(error)
         except KeyboardInterrupt:
             say("interrupted")
             return INTERRUPTED
@@ -126,26 +126,38 @@ def _with_messages(work: Callable[[], int], pressed: list[int]) -> int:
             return BROKEN_PIPE
         except OSError as error:
             _discard_output()
-            path = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
-            say(f"error: {path}{error.strerror or error}")
-            return DATA
-        except MemoryError:
-            say("error: not enough memory")
-            return DATA
-        except RecursionError:
-            say("error: the data is nested too deep")
-            return DATA
+            say(f"error: {message_of(error)}")
+            return _code(error)
+        except (MemoryError, RecursionError) as error:
+            say(f"error: {message_of(error)}")
+            return _code(error)
         except Exception as error:
             if os.environ.get(SHOW_TRACEBACK):
                 raise
             if pressed:
                 say("interrupted")
                 return INTERRUPTED
-            if _no_memory(error):
-                say("error: not enough memory")
-                return DATA
-            say(f"error: {_where(error)}: this is a bug in cranfield, please report it; {SHOW_TRACEBACK}=1 shows more")
-            return DATA
+            say(f"error: {message_of(error)}")
+            return _code(error)
+
+
+def _code(error: BaseException) -> int:
+    """The exit code; a verb may have set another one on the error than that of wrong data."""
+    return int(getattr(error, "exit_code", DATA))
+
+
+def message_of(error: BaseException) -> str:
+    """What is printed about an error."""
+    if isinstance(error, CranfieldError):
+        return "; ".join([str(error), *getattr(error, "__notes__", ())])
+    if _no_memory(error):
+        return "not enough memory"
+    if isinstance(error, RecursionError):
+        return "the data is nested too deep"
+    if isinstance(error, OSError):
+        path = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
+        return f"{path}{error.strerror or error}"
+    return f"{_where(error)}: this is a bug in cranfield, please report it; {SHOW_TRACEBACK}=1 shows more"
 
 
 def _no_memory(error: BaseException | None) -> bool:
@@ -159,7 +171,7 @@ def _no_memory(error: BaseException | None) -> bool:
     return False
 
 
-def _where(error: Exception) -> str:
+def _where(error: BaseException) -> str:
     """The error, with the line and file that raised it."""
     trace = error.__traceback__
     while trace is not None and trace.tb_next is not None:

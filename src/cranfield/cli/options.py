@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli.declare import MORE, argument, flag, option
@@ -183,12 +184,15 @@ class Source(Collection):
         """The scores of each file of `--scores` under its name. `purpose` begins the message if there are too few."""
         from cranfield.assessed.joined_runs import distinct_names
         from cranfield.collection.source import stem
+        from cranfield.scores.basis import warn_of_unlike
 
         if len(self.scores or []) < 2:
             raise UsageError(f"{purpose}; give --scores FILE two times or more")
         files = self.scores or []
         names = distinct_names([stem(path) for path in files], files)
-        return {name: read_score_files([path], self.measures) for name, path in zip(names, files, strict=True)}
+        parts = [read_score_files([path], self.measures) for path in files]
+        notes = warn_of_unlike(files, [part.basis for part in parts], ("measures", "rules"))  # judgments always differ
+        return {name: replace(part, notes=(*part.notes, *notes)) for name, part in zip(names, parts, strict=True)}
 
 
 class Rescaled(Source):
@@ -230,7 +234,8 @@ def read_score_files(files: Sequence[str], measures: Sequence[str] | None, missi
     rule = None if missing == "zero" else missing
     parts = [Scores.read(path, measure=name, missing=rule) for path in files]
     # A score that a file lacks is not 0: only an evaluation knows that a run lacked the topic.
-    scores = parts[0] if len(parts) == 1 else Scores.combine(*parts, missing="skip" if missing == "zero" else missing)
+    rule = "skip" if missing == "zero" else missing
+    scores = parts[0] if len(parts) == 1 else Scores.combine(*parts, missing=rule, names=files)
     return scores.select(measures=wanted) if wanted else scores
 
 

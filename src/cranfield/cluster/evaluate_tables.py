@@ -19,6 +19,7 @@ from cranfield.cluster.run_tables import read_tables
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import DataError, UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score
+from cranfield.evaluation.score_basis import basis_of
 from cranfield.online.engines import Engine, open_engine
 from cranfield.scores.scores import Scores
 
@@ -72,8 +73,9 @@ def evaluate_tables(
     options = JoinOptions(order=order, precision=precision, depth=depth)
     opened = open_engine(engine, memory=memory, threads=threads)
     try:
-        judgments = read_judgments(opened, qrels)
-        return score(assess_tables(opened, prepare(judgments, options), runs, how, columns), chosen, missing=missing)
+        prepared = prepare(read_judgments(opened, qrels), options)
+        lists = assess_tables(opened, prepared, runs, how, columns)
+        return score(lists, chosen, missing=missing, basis=basis_of(prepared, chosen, missing))
     finally:
         if opened is not engine:
             opened.close()

@@ -20,9 +20,11 @@ from cranfield.assessed.segments import distinct
 from cranfield.collection.accepted_inputs import Content, Numbers, QrelsLike, RunsLike
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import CranfieldError, CranfieldWarning, NotedWarning, UsageError, warn_caller
+from cranfield.evaluation.score_basis import basis_of
 from cranfield.measures import DEFAULT, Gain, Measure
 from cranfield.measures.naming.name_lists import names_in
 from cranfield.measures.naming.parse import parse, parse_many
+from cranfield.scores.basis import Basis
 from cranfield.scores.scores import Scores
 from cranfield.text import listed
 from cranfield.types import Array, Progress
@@ -139,6 +141,10 @@ class Evaluator:
         return prepare(self.qrels, self.options)
 
     @cached_property
+    def _basis(self) -> Basis:
+        return basis_of(self._prepared, self.measures, self.missing)
+
+    @cached_property
     def _names(self) -> tuple[str, ...]:
         return tuple(map(str, self.measures))
 
@@ -148,7 +154,7 @@ class Evaluator:
 
     def evaluate(self, runs: RunsLike, progress: Progress | None = None) -> Scores:
         """The scores of one or several runs."""
-        return _score(self.assess(runs, progress), self.measures, self.missing, self._names)
+        return _score(self.assess(runs, progress), self.measures, self.missing, self._names, self._basis)
 
 
 def with_scores(options: JoinOptions, measures: Iterable[Measure]) -> JoinOptions:
@@ -201,13 +207,17 @@ def _not_a_measure(thing: object) -> UsageError:
 
 
 def score(
-    lists: Assessed, measures: MeasureLike | Iterable[MeasureLike] | None = None, *, missing: str = "zero"
-) -> Scores:
-    """The scores of assessed lists that form a grid of runs × topics."""
-    return _score(lists, as_measures(measures), missing)
+    lists: Assessed, measures: MeasureLike | Iterable[MeasureLike] | None = None, *, missing: str = "zero",
+    basis: Basis | None = None,
+) -> Scores:  # fmt: skip
+    """The scores of assessed lists that form a grid of runs × topics; `basis` is kept with them."""
+    return _score(lists, as_measures(measures), missing, basis=basis)
 
 
-def _score(lists: Assessed, chosen: list[Measure], missing: str, names: tuple[str, ...] | None = None) -> Scores:
+def _score(
+    lists: Assessed, chosen: list[Measure], missing: str, names: tuple[str, ...] | None = None,
+    basis: Basis | None = None,
+) -> Scores:  # fmt: skip
     warn_of_gains(chosen, lists)
     shape = (len(lists.runs), len(lists.topics))
     absent = lists.missing.reshape(shape)
@@ -228,6 +238,7 @@ def _score(lists: Assessed, chosen: list[Measure], missing: str, names: tuple[st
         missing=absent,
         missing_rule=missing,
         notes=tuple(dict.fromkeys([*lists.notes, *notes_of(chosen, lists)])),
+        basis=basis,
     )
 
 

@@ -130,6 +130,8 @@ class ScoreFile:
             rule, *notes = _split_notes(body[0][1][header.index("notes")])
             if rule in MISSING_RULES:
                 facts = {"missing_rule": rule, "notes": notes}
+                if "basis" in header:
+                    facts["basis"] = parsed_json(body[0][1][header.index("basis")], self.path)
         return self._entries(columns, facts, body)
 
     def _matrix(self, rows: _Rows) -> Cells:

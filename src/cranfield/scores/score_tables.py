@@ -15,6 +15,7 @@ from cranfield.collection.column_names import COLUMNS, find_columns, repeated_co
 from cranfield.collection.structured import parsed_json
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.frames import need
+from cranfield.scores.basis import Basis
 from cranfield.scores.labels import label
 from cranfield.text import listed
 from cranfield.types import Array
@@ -39,6 +40,7 @@ class Cells:
     """runs × topics: the run lacks the topic."""
     missing_rule: str = "zero"
     notes: Sequence[str] = ()
+    basis: Basis | None = None
 
 
 def grid(
@@ -75,7 +77,8 @@ def grid(
         examples = listed((f"{runs[i]} {topics[j]}" for i, j in np.argwhere(absent)), 3)
         message = f"{absent.sum()} of {absent.size} lists have no score and count as 0: {examples}"
         warn_caller(f"{message}; missing='skip' leaves them out", CranfieldWarning)
-    return Cells(measures, runs, topics, values, missing, rule, tuple(map(str, facts.get("notes", ()))))
+    notes = tuple(map(str, facts.get("notes", ())))
+    return Cells(measures, runs, topics, values, missing, rule, notes, Basis.of_plain(facts.get("basis")))
 
 
 def codes(names: Sequence[str], known: Sequence[str]) -> NDArray[np.int64]:

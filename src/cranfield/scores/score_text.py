@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def csv_text(scores: Scores, separator: str, change: Callable[[str], str] | None = None) -> str:
-    """measure, run, topic, value, missing, and the notes in the first row; an undefined value is empty.
+    """measure, run, topic, value, missing, and in the first row the notes and the basis; an undefined value is empty.
 
     `change` is applied to the names of measures, runs and topics.
     """
@@ -31,6 +31,9 @@ def csv_text(scores: Scores, separator: str, change: Callable[[str], str] | None
     columns["missing"] = ["true" if x else "false" for x in columns["missing"]]
     columns["notes"] = [""] * len(columns["value"])
     columns["notes"][:1] = [joined_notes((scores.missing_rule, *scores.notes))]
+    if scores.basis is not None:
+        columns["basis"] = [""] * len(columns["value"])
+        columns["basis"][:1] = [json.dumps(scores.basis.plain(scores.topics, scores.measures), ensure_ascii=False)]
     if change is not None:
         for name in ("measure", "run", "topic"):
             changed = {label: change(label) for label in set(columns[name])}
@@ -52,6 +55,7 @@ def json_text(scores: Scores) -> str:
         "measures": scores.measures,
         "runs": scores.runs,
         "topics": scores.topics,
+        **({} if scores.basis is None else {"basis": scores.basis.plain(scores.topics, scores.measures)}),
         "missing": missing,
         "scores": plain(scores.to_dict()),
     }

@@ -20,6 +20,7 @@ from cranfield.frames import need
 from cranfield.record import Shown
 from cranfield.scores import risk, score_tables, score_text
 from cranfield.scores import summary as summaries
+from cranfield.scores.basis import Basis, warn_of_unlike
 from cranfield.scores.labels import label, positions, repeated, same_measure
 from cranfield.scores.risk import Risk
 from cranfield.scores.score_files import FORMATS, ScoreFile, format_of
@@ -64,6 +65,8 @@ class Scores(Shown):
     """`zero`: a missing topic has the score of an empty list; `skip`: it has none."""
     notes: tuple[str, ...]
     """What readers of the scores must know, such as the rule that ordered the documents."""
+    basis: Basis | None
+    """What the scores were computed from; None if that is not known. Equal scores may have different ones."""
 
     def __init__(
         self,
@@ -74,6 +77,7 @@ class Scores(Shown):
         missing: ArrayLike | None = None,
         missing_rule: str = "zero",
         notes: Iterable[str] = (),
+        basis: Basis | None = None,
     ) -> None:
         check.one_of("Scores", MISSING_RULES, missing_rule=missing_rule)
         axes = {
@@ -100,6 +104,7 @@ class Scores(Shown):
         object.__setattr__(self, "missing", lacks)
         object.__setattr__(self, "missing_rule", missing_rule)
         object.__setattr__(self, "notes", tuple(notes))
+        object.__setattr__(self, "basis", basis)
 
     # -- the value
 
@@ -270,7 +275,8 @@ class Scores(Shown):
         values = standardise(self.values, aligned.values, method, cdf=cdf, a=a, b=b)
         how = {"z": "z through the normal distribution" if cdf else "z", "linear": f"linear, a={a:g}, b={b:g}"}
         note = f"standardised per topic ({how.get(method, method)}) on {len(aligned.runs)} runs"
-        return replace(self, values=values, notes=(*self.notes, note))
+        unlike = warn_of_unlike(["the scores", "the reference"], [self.basis, aligned.basis])
+        return self._rescaled(values, note, unlike)
 
     def transformed(self, kind: str = "arcsine") -> Scores:
         r"""Every score x as :math:`\arcsin\sqrt x` ("arcsine"), so that variances depend less on means.
@@ -291,7 +297,11 @@ class Scores(Shown):
                 f"transformed: {score} is {self.values[measure, run, topic]:g}, must be between 0 and 1 for arcsine"
             )
         note = "arcsine: every score x became arcsin √x (0 to 1.5708); means, differences and intervals are of these"
-        return replace(self, values=values, notes=(*self.notes, note))
+        return self._rescaled(values, note)
+
+    def _rescaled(self, values: Array, note: str, more: Sequence[str] = ()) -> Scores:
+        basis = self.basis and self.basis.with_rule("scale", note)
+        return replace(self, values=values, notes=(*self.notes, note, *more), basis=basis)
 
     def risk(self, kind: str = "URisk", baseline: str | None = None, alpha: float = 1.0) -> Risk:
         """The risk of each run: `URisk` or `TRisk` against a baseline run, or `GeoRisk` against all runs.
@@ -326,7 +336,8 @@ class Scores(Shown):
         }
 
     def _metadata(self) -> dict[str, Any]:
-        return {"missing_rule": self.missing_rule, "notes": list(self.notes)}
+        basis = {} if self.basis is None else {"basis": self.basis.plain(self.topics, self.measures)}
+        return {"missing_rule": self.missing_rule, "notes": list(self.notes), **basis}
 
     def to_dict(self) -> dict[str, dict[str, dict[str, float]]]:
         """{run: {topic: {measure: value}}}; undefined is NaN, and a missing topic that is skipped is left out."""
@@ -344,21 +355,21 @@ class Scores(Shown):
     def to_csv(
         self, path: PathLike | None = None, *, sep: str = ",", change: Callable[[str], str] | None = None
     ) -> str:
-        """CSV with the columns measure, run, topic, value (all digits, or empty), missing, and notes (first row).
+        """CSV with measure, run, topic, value (all digits, or empty), missing, and in the first row notes and basis.
 
         `change` is applied to the names of measures, runs and topics, for example `cranfield.table.safe_cell`.
         """
         return _written(score_text.csv_text(self, sep, change), path)
 
     def to_json(self, path: PathLike | None = None) -> str:
-        """JSON with labels, rule, notes, the scores as in `to_dict`, and the missing topics. Returns the text.
+        """JSON with labels, rule, notes, basis, the scores as in `to_dict`, and the missing topics. Returns the text.
 
         An undefined value is null; infinity is the text "inf". A missing topic that is skipped has no scores.
         """
         return _written(score_text.json_text(self), path)
 
     def to_parquet(self, path: PathLike) -> None:
-        """Parquet with the columns of `to_arrow`, and the rule and the notes in the metadata of the schema."""
+        """Parquet with the columns of `to_arrow`, and rule, notes and basis in the metadata of the schema."""
         buffer = io.BytesIO()
         need("pyarrow.parquet", "Parquet").write_table(self.to_arrow(), buffer)
         write_bytes(path, buffer.getvalue())
@@ -453,11 +464,12 @@ class Scores(Shown):
     from_pandas = from_polars = from_arrow = from_frame
 
     @staticmethod
-    def combine(*parts: Scores, missing: str | None = None) -> Scores:
+    def combine(*parts: Scores, missing: str | None = None, names: Sequence[str] = ()) -> Scores:
         """Combine scores of several runs, topics or measures.
 
         A topic that a run lacks in all parts is missing: it counts as 0 with a warning if another run has a score, or
-        is left out with `missing="skip"`.
+        is left out with `missing="skip"`. A warning and a note say if parts were computed from other judgments, by
+        other definitions of a measure or by other rules. `names` are the names of the parts in messages.
 
         >>> a, b = (Scores.from_matrix([[0.5]], runs=[name]) for name in "ab")
         >>> Scores.combine(a, b).runs
@@ -467,16 +479,18 @@ class Scores(Shown):
         if missing is None and len(rules) > 1:
             problem = "missing topics count as 0 in some parts, not in others"
             raise UsageError(f"combine: {problem}; use missing='zero' or 'skip'")
+        bases = [part.basis for part in parts]
+        unlike = warn_of_unlike(names or [f"part {number}" for number in range(1, len(parts) + 1)], bases)
         columns = [part.columns() for part in parts]
         cells = score_tables.grid(
             {axis: [x for part in columns for x in part[axis].tolist()] for axis in AXES},
             np.concatenate([np.empty(0), *(part["value"] for part in columns)]),
             np.concatenate([np.empty(0, dtype=bool), *(part["missing"] for part in columns)]),
             missing or next(iter(rules), "zero"),
-            {"notes": dict.fromkeys(note for part in parts for note in part.notes)},
+            {"notes": dict.fromkeys([*(note for part in parts for note in part.notes), *unlike])},
             lambda _, message: DataError("combine", None, message),
         )
-        return _wrapped(cells)
+        return replace(_wrapped(cells), basis=Basis.union(bases))
 
     @staticmethod
     def read(
@@ -497,7 +511,8 @@ class Scores(Shown):
         """
         if not isinstance(path, (str, os.PathLike)):
             options: dict[str, Any] = {"measure": measure, "run": run, "header": header, "topic_column": topic_column}
-            return Scores.combine(*(Scores.read(part, format, **options) for part in path), missing=missing)
+            parts = [Scores.read(part, format, **options) for part in path]
+            return Scores.combine(*parts, missing=missing, names=[os.fspath(part) for part in path])
         file = ScoreFile(os.fspath(path), format, label(measure), run, missing, header, topic_column)
         return _wrapped(file.read())
 

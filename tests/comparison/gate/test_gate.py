@@ -82,10 +82,49 @@ def test_a_percentage_is_of_the_mean_of_the_baseline() -> None:
     assert result.checks[0].limit == pytest.approx(0.01)
 
 
-def test_topics_that_only_one_side_has_are_left_out_of_the_comparison_with_a_note() -> None:
-    result = gate_scores(scores(BASE[:20]), scores(BASE, "prod"), Conditions(at_least={"AP": 0.1}))
+def test_other_topics_are_refused_and_common_ones_compared_by_option() -> None:
+    conditions: dict[str, Any] = {"at_least": {"AP": 0.1}}
+    with pytest.raises(UsageError, match=r"the topics differ \(gone: t20, t21, t22 and 7 more\); .*common_topics=True"):
+        gate_scores(scores(BASE[:20]), scores(BASE, "prod"), Conditions(**conditions))
+    result = gate_scores(scores(BASE[:20]), scores(BASE, "prod"), Conditions(**conditions, common_topics=True))
     assert "10 topics left out: not in both new and prod" in result.notes
     assert [check.topics for check in result.checks] == [20, 20]
+
+
+QRELS = {f"q{i}": {"a": 1, "b": 0} for i in range(10)}
+RUN = {topic: {"a": 2.0, "b": 1.0} for topic in QRELS}
+CHANGED = {**QRELS, "q3": {"a": 0, "b": 1}, "q7": {"a": 0, "b": 1}}  # a fifth of the topics
+
+
+@pytest.mark.parametrize(
+    ("before", "options", "refused", "accept"),
+    [
+        (CHANGED, {}, "the judgments of 2 of 10 topics differ (q3, q7); score new again, or accept", "judgments"),
+        (QRELS, {"depth": 1}, "the rules differ (depth is none, was 1)", "rules"),
+        (CHANGED, {"depth": 1}, "the judgments of 2 of 10 topics differ (q3, q7); the rules", ["judgments", "rules"]),
+        (CHANGED, {"depth": 1}, "accept_changes='judgments,rules'", "all"),
+    ],
+)
+def test_scores_of_something_else_are_refused_unless_the_change_is_accepted(
+    before: dict[str, dict[str, int]], options: dict[str, Any], refused: str, accept: str | list[str]
+) -> None:
+    against = cf.evaluate(before, {"new": RUN}, "RR", **options)
+    with pytest.raises(UsageError) as error:
+        cf.gate(QRELS, {"new": RUN}, "RR", against=against)
+    assert refused in str(error.value)
+    with pytest.raises(UsageError):
+        cf.gate(QRELS, {"new": RUN}, "RR", against=against, accept_changes="topics")
+    result = cf.gate(QRELS, {"new": RUN}, "RR", against=against, accept_changes=accept, rule="observed")
+    assert result.passed
+    assert any(note.startswith("accepted: the ") for note in result.notes)
+
+
+def test_an_identical_evaluation_is_compared_and_an_unknown_one_is_noted() -> None:
+    against = cf.evaluate(QRELS, {"new": RUN}, "RR")
+    assert cf.gate(dict(reversed(QRELS.items())), {"new": RUN}, "RR", against=against).notes == ("order: score",)
+    unknown = Scores.from_dict(against.to_dict())
+    note = "new (baseline): the file does not say from what its scores were computed, which was not checked"
+    assert note in cf.gate(QRELS, {"new": RUN}, "RR", against=unknown).notes
 
 
 LIMITS: dict[str, tuple[dict[str, Any], bool, str]] = {
@@ -146,6 +185,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "margin": ({"margin": -0.1}, "margin == -0.1, must be 0 or above: the loss that is tolerated"),
     "margin text": ({"margin": "much"}, "margin == 'much', must be a number or a percentage such as 2%"),
     "measure": ({"at_least": {"RR": 0.1}}, "at_least of RR: not one of the measures AP"),
+    "change": ({"accept_changes": "runs"}, "accept_changes == 'runs', must be one of 'judgments', 'topics'"),
     "limit": ({"at_least": {"AP": "high"}}, "at_least == 'high', must be a number"),
 }
 

@@ -24,6 +24,7 @@ from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluate_options import EvaluateOptions
 from cranfield.evaluation.evaluator import as_measures, evaluate
+from cranfield.scores.basis import CHANGES, changed_topics
 from cranfield.scores.scores import Scores
 from cranfield.text import listed
 
@@ -36,6 +37,7 @@ Limits: TypeAlias = Mapping[Any, float]
 RULES = ("non-inferior", "observed")
 """When a candidate fails its margin: a larger loss is not ruled out by the test, or was observed."""
 MARGIN = 0.01
+ALL = "all"
 USUAL = "nDCG@10"
 
 
@@ -53,12 +55,23 @@ class Conditions:
     no_topic_drop: Limits | None = None
     resamples: int = 10_000
     seed: int = 0
+    accept_changes: str | Iterable[str] = ()
+    common_topics: bool = False
 
     def __post_init__(self) -> None:
         check.one_of("gate", RULES, rule=self.rule)
+        for change in self.accepted:
+            check.one_of("gate", CHANGES, accept_changes=change)
         check_alpha("gate", self.alpha)
         if find_test(self.test).simultaneous:
             raise UsageError(f"test == {self.test!r} is for many systems; use one of two systems, such as t")
+
+    @property
+    def accepted(self) -> tuple[str, ...]:
+        """The changes that are accepted; those of topics are if only common topics are compared."""
+        given = self.accept_changes
+        names = given.replace(",", " ").split() if isinstance(given, str) else list(given)
+        return CHANGES if names == [ALL] else (*names, *(["topics"] if self.common_topics else []))
 
     def for_measures(self, measures: Sequence[Measure]) -> tuple[list[Measure], Conditions]:
         """All measures to compute, and the conditions in which the margin is that of `measures` if there are any."""
@@ -98,6 +111,8 @@ def gate(
     no_topic_drop: Limits | None = None,
     resamples: int = 10_000,
     seed: int = 0,
+    accept_changes: str | Iterable[str] = (),
+    common_topics: bool = False,
     **options: Unpack[EvaluateOptions],
 ) -> GateResult:
     r"""Check one or more candidates before they are released.
@@ -115,7 +130,10 @@ def gate(
     Every measure must pass, so α needs no correction for several measures (an intersection–union test). A candidate
     that equals the baseline on every topic passes.
 
-    baseline: a run, or `against`: scores of an earlier evaluation, for topics that both have.
+    baseline: a run, or `against`: scores of an earlier evaluation. If these were computed from other judgments, on
+        other topics, by other definitions of a measure or by other rules, the error says what differs.
+    accept_changes: the changes to accept nevertheless, by name: `judgments`, `topics`, `measures`, `rules`, or `all`.
+    common_topics: compare the topics that both have, and leave out the others.
     margin: a number, a percentage of the baseline's mean ("2%"), or one of these by measure.
     at_least, at_most: {measure: limit} of the candidate's mean.
     no_topic_below: {measure: limit}; no topic may score below it. no_topic_drop: {measure: limit}; no topic may lose
@@ -135,8 +153,9 @@ def gate(
     gate failed: 1 of 1 check
     """
     conditions = Conditions(
-        margin, rule, test, alpha, at_least, at_most, no_topic_below, no_topic_drop, resamples, seed
-    )
+        margin, rule, test, alpha, at_least, at_most, no_topic_below, no_topic_drop, resamples, seed, accept_changes,
+        common_topics,
+    )  # fmt: skip
     judgments = Qrels.of(qrels)
     chosen, conditions = conditions.for_measures(as_measures(measures) if measures else [])
     scores = evaluate(judgments, candidates, chosen, **options)
@@ -166,7 +185,7 @@ def gate_scores(scores: Scores, against: Scores | None = None, conditions: Condi
     if not limits and not any(floors.values()):
         raise UsageError("nothing to check: give a baseline, or a limit such as at_least={'nDCG@10': 0.45}")
     name = _baseline_name(against, scores.runs)
-    notes: list[str] = list(scores.notes)
+    notes: list[str] = [*scores.notes, *_changes(scores, against, name, conditions.accepted)]
     checks: list[GateCheck] = []
     for run in scores.runs:
         for measure in measures:
@@ -187,6 +206,28 @@ def gate_scores(scores: Scores, against: Scores | None = None, conditions: Condi
     return GateResult(
         tuple(checks), conditions.rule, find_test(conditions.test).name, conditions.alpha, name, tuple(notes)
     )
+
+
+def _changes(scores: Scores, against: Scores | None, name: str, accepted: Sequence[str]) -> list[str]:
+    """Notes on what changed since the baseline was scored; a change that is not accepted is an error."""
+    if against is None:
+        return []
+    found = {}
+    if topics := changed_topics(scores.topics, against.topics):
+        found["topics"] = topics
+    if scores.basis is not None and against.basis is not None:
+        found |= scores.basis.changes(against.basis)
+    refused = [kind for kind in CHANGES if kind in found and kind not in accepted]
+    if refused:
+        what = "; ".join(found[kind] for kind in refused)
+        hint = f"score {against.runs[0]} again, or accept by name: accept_changes={','.join(refused)!r}"
+        if refused == ["topics"]:
+            hint = "compare the topics that both have: common_topics=True"
+        raise UsageError(f"{listed(scores.runs, 3)} cannot be compared with {name}: {what}; {hint}")
+    notes = [f"accepted: {found[kind]}" for kind in CHANGES if kind in found and kind != "topics"]
+    if against.basis is None:
+        notes.append(f"{name}: the file does not say from what its scores were computed, which was not checked")
+    return notes
 
 
 def _baseline_name(against: Scores | None, candidates: Sequence[str]) -> str:

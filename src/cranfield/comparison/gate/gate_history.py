@@ -6,6 +6,7 @@ import json
 import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ from cranfield.collection.source import read_bytes
 from cranfield.comparison.gate.gate_result import GateResult
 from cranfield.errors import DataError, UsageError
 from cranfield.record import Record
+from cranfield.scores.basis import CHANGES
 from cranfield.scores.scores import Scores
 from cranfield.text import listed
 
@@ -28,6 +30,8 @@ class Build:
     candidate: str
     passed: bool
     means: dict[str, float]
+    digests: dict[str, str]
+    """Digests of judgments, topics, measures and rules; empty if the file does not have them."""
 
 
 @dataclass(frozen=True, repr=False)
@@ -36,6 +40,17 @@ class GateHistory(Record):
 
     builds: tuple[Build, ...]
     measures: tuple[str, ...]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where the means before and after are not comparable, because they are of other judgments, topics or rules."""
+        notes = []
+        known = [build for build in self.builds if build.digests]
+        for before, build in pairwise(known):
+            changed = [kind for kind in CHANGES if before.digests.get(kind) != build.digests.get(kind)]
+            if changed:
+                notes.append(f"{build.build}: not the {' and '.join(changed)} of {before.build}")
+        return tuple(notes)
 
     @staticmethod
     def read(path: str, measures: list[str] | None = None) -> GateHistory:
@@ -70,7 +85,8 @@ def _build(line: str, path: str, number: int) -> Build:
     try:
         entry = json.loads(line)
         means = {str(name): float(mean) for name, mean in entry["means"].items()}
-        return Build(str(entry["build"]), str(entry["time"]), str(entry["candidate"]), bool(entry["passed"]), means)
+        build, time, candidate = (str(entry[name]) for name in ("build", "time", "candidate"))
+        return Build(build, time, candidate, bool(entry["passed"]), means, dict(entry.get("digests", {})))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         what = f"{line[:40]!r} is not a build: expected JSON with build, time, candidate, passed and means"
         raise DataError(path, number, what) from None
@@ -83,11 +99,12 @@ def add_build(path: str, scores: Scores, result: GateResult, build: str | None =
         count = len({one.build for one in GateHistory.read(path).builds}) if os.path.getsize(path) else 0
     name = build or str(count + 1)
     now = datetime.now(UTC).isoformat(timespec="seconds")
+    digests = {} if scores.basis is None else scores.basis.digests(scores.topics, scores.measures)
     lines = []
     for run, means in scores.mean().items():
         passed = all(check.passed for check in result.checks if check.candidate == run)
         finite = {measure: mean for measure, mean in means.items() if np.isfinite(mean)}
-        entry = {"build": name, "time": now, "candidate": run, "passed": passed, "means": finite}
+        entry = {"build": name, "time": now, "candidate": run, "passed": passed, "means": finite, "digests": digests}
         lines.append(json.dumps(entry, ensure_ascii=False) + "\n")
     try:
         with open(path, "a", encoding="utf-8") as file:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -129,7 +130,7 @@ class GateResult(Record):
         """JUnit's XML: a test case per check."""
         lines = [
             '<?xml version="1.0" encoding="UTF-8"?>',
-            f'<testsuites tests="{len(self.checks)}" failures="{len(self.failed)}">',
+            f'<testsuites tests="{len(self.checks)}" failures="{len(self.failed)}" errors="0">',
             f'  <testsuite name="cranfield gate" tests="{len(self.checks)}" failures="{len(self.failed)}" errors="0">',
         ]
         for check in self.checks:
@@ -152,6 +153,28 @@ class GateResult(Record):
             for check in self.failed
         ]
         return "\n".join([*lines, f"::notice title=gate::{_command(self.summary())}"])
+
+
+def junit_error(message: str) -> str:
+    """JUnit's XML if there is no verdict: a test case with an error."""
+    return "\n".join([
+        '<?xml version="1.0" encoding="UTF-8"?>',
+        '<testsuites tests="1" failures="0" errors="1">',
+        '  <testsuite name="cranfield gate" tests="1" failures="0" errors="1">',
+        '    <testcase classname="cranfield.gate" name="verdict">',
+        f'      <error type="gate" message={_attribute(message)}/>',
+        "    </testcase>", "  </testsuite>", "</testsuites>", "",
+    ])  # fmt: skip
+
+
+def json_error(message: str) -> str:
+    """The JSON if there is no verdict."""
+    return json.dumps({"passed": None, "error": message, "checks": []}, ensure_ascii=False, indent=1)
+
+
+def annotation_of_error(message: str) -> str:
+    """The workflow command of GitHub Actions if there is no verdict."""
+    return f"::error title=gate::{_command(message)}"
 
 
 def _attribute(text: str) -> str:

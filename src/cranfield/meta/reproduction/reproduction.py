@@ -17,6 +17,7 @@ from cranfield.evaluation.evaluator import MeasureLike, evaluate
 from cranfield.meta.agreement.overlap import rbo
 from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, table_of
 from cranfield.meta.reproduction import reproduction_measures as closeness
+from cranfield.scores.basis import CHANGES, warn_of_unlike
 from cranfield.scores.scores import Scores
 from cranfield.table import Table
 from cranfield.types import Array
@@ -185,7 +186,9 @@ def reproduce_scores(
     names = {BASELINE: baseline, **({} if advanced is None else {ADVANCED: advanced})}
     before = original.select(runs=list(dict.fromkeys(pair[0] for pair in names.values())))
     after = again.select(measures=original.measures, runs=list(dict.fromkeys(pair[1] for pair in names.values())))
-    return _reproduction(before, after, names, names, same_collection, (), [])
+    kinds = CHANGES if same_collection else ("measures", "rules")
+    unlike = warn_of_unlike(["the original", "the repetition"], [before.basis, after.basis], kinds)
+    return _reproduction(before, after, names, names, same_collection, (), unlike)
 
 
 def _orders(

@@ -10,7 +10,6 @@ import hashlib
 import io
 import json
 import os
-import sys
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -21,7 +20,7 @@ import numpy as np
 import cranfield
 from cranfield.collection.source import write_bytes
 from cranfield.errors import DataError
-from cranfield.measures import Measure
+from cranfield.measures.definition import files_outside
 from cranfield.measures.naming.parse import parse
 from cranfield.scores.scores import Scores
 from cranfield.table import Column, Estimate, Table
@@ -101,15 +100,7 @@ def measure_key(name: str) -> str:
     >>> measure_key("AP")
     'AP'
     """
-    modules = sorted(module for module in _modules(parse(name)) if module.partition(".")[0] != "cranfield")
-    files = (getattr(sys.modules.get(module), "__file__", None) for module in modules)
-    return " ".join([name, *(file_sum(file) for file in files if file)])
-
-
-def _modules(measure: Measure) -> set[str]:
-    """The modules of a measure and of the measures in its parameters."""
-    inner = (value for value in vars(measure).values() if isinstance(value, Measure))
-    return {type(measure).__module__}.union(*map(_modules, inner))
+    return " ".join([name, *map(file_sum, files_outside(parse(name)))])
 
 
 def _sum(content: bytes) -> str:

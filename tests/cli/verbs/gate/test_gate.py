@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
@@ -80,12 +81,80 @@ def test_wrong_files(cranfield: Cranfield, tmp_path: Path) -> None:
     cranfield("gate", QRELS, BM25, "--at-least", "AP=0", "--save", str(other))
     result = cranfield("gate", QRELS, BM25, "-m", "RR", "--against", str(other))
     assert (result.code, "has no scores by RR; it has AP" in result.err) == (2, True)
-    assert cranfield("gate", QRELS, BM25, "--baseline", str(tmp_path / "none.run")).code == 1
+
+
+NO_VERDICT = {
+    "a missing file": ((QRELS, "none.run", "--at-least", "AP=0"), "none.run: no such file"),
+    "a missing baseline": ((QRELS, BM25, "--baseline", "none.run"), "none.run: no such file"),
+    "a run instead of saved scores": ((QRELS, BM25, "--against", DENSE), "--against reads scores that --save wrote"),
+    "an unknown measure": ((QRELS, BM25, "-m", "XYZ"), "no measure 'XYZ'"),
+    "an unknown option": ((QRELS, BM25, "--margn", "1"), "no option '--margn'"),
+    "no judgments": (("--at-least", "AP=0"), "no judgments; give QRELS RUN..."),
+}
+
+
+@pytest.mark.parametrize("case", NO_VERDICT)
+def test_without_a_verdict_the_code_is_2_and_build_servers_get_the_error(
+    cranfield: Cranfield, tmp_path: Path, case: str
+) -> None:
+    words, message = NO_VERDICT[case]
+    junit = tmp_path / "gate.xml"
+    result = cranfield("gate", *words, "--junit", str(junit), "--format", "json", "--annotations")
+    assert result.code == 2
+    assert message in result.err
+    suite = ElementTree.fromstring(junit.read_text("utf-8")).find("testsuite")
+    assert suite is not None
+    assert (suite.get("errors"), suite.get("failures")) == ("1", "0")
+    error = suite.find("testcase/error")
+    assert error is not None
+    assert message in (error.get("message") or "")
+    data, _, annotation = result.out.partition("::error title=gate::")
+    assert (json.loads(data)["passed"], message in json.loads(data)["error"]) == (None, True)
+    assert message in annotation
+
+
+@pytest.mark.parametrize("word", ["gate", "pool"])
+def test_a_group_that_does_something_by_itself_needs_something_to_do(cranfield: Cranfield, word: str) -> None:
+    result = cranfield(word)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(f"usage: cranfield {word} ")
+
+
+def changed_judgments(folder: Path) -> str:
+    """The sample's judgments with a fifth of the lines changed."""
+    lines = [line.split() for line in Path(QRELS).read_text("utf-8").splitlines()]
+    for line in lines[::5]:
+        line[3] = "1" if line[3] == "0" else "0"
+    path = folder / "changed.txt"
+    path.write_text("".join(" ".join(line) + "\n" for line in lines), "utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("name", ["last.json", "last.csv", "last.parquet"])
+def test_scores_of_other_judgments_are_no_baseline(cranfield: Cranfield, tmp_path: Path, name: str) -> None:
+    saved, changed = str(tmp_path / name), changed_judgments(tmp_path)
+    cranfield("gate", changed, BM25, "--at-least", "AP=0", "--save", saved)
+    words = ("gate", QRELS, BM25, "-m", "AP", "--against", saved, "--rule", "observed")
+    result = cranfield(*words)
+    assert (result.code, result.out) == (2, "")
+    assert f"{saved}: bm25 cannot be compared with bm25 (baseline): the judgments of 24 of 24 topics" in result.err
+    assert result.err.rstrip().endswith("or accept by name: --accept-changes judgments")
+    for accept in (["judgments"], ["judgments,rules"], []):
+        accepted = cranfield(*words, "--accept-changes", *accept)
+        assert (accepted.code, "accepted: the judgments of 24 of 24" in accepted.out) == (0, True)
+    assert cranfield("gate", QRELS, BM25, "--at-least", "AP=0", "--accept-changes").code == 2
+
+
+def test_a_history_says_where_the_judgments_changed(cranfield: Cranfield, tmp_path: Path) -> None:
+    history = str(tmp_path / "builds.jsonl")
+    for build, qrels in {"mon": QRELS, "tue": QRELS, "wed": changed_judgments(tmp_path)}.items():
+        cranfield("gate", qrels, BM25, "--at-least", "AP=0", "--history", history, "--build", build)
+    assert cranfield("gate", "history", history).out.splitlines()[-1] == "wed: not the judgments of tue"
 
 
 def test_a_run_or_several_runs_instead_of_saved_scores(cranfield: Cranfield, tmp_path: Path) -> None:
     result = cranfield("gate", QRELS, BM25, "-m", "AP", "--against", DENSE, "--quiet")
-    assert result.code == 1
+    assert result.code == 2
     assert "; --against reads scores that --save wrote, --baseline reads a run" in result.err
     assert "header=" not in result.err
     both = str(tmp_path / "both.json")

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, RESULT, flag, option
+from cranfield.cli.declare import MORE, RESULT, declared, flag, option
 from cranfield.cli.measure_names import chosen
-from cranfield.cli.printing import Printing
-from cranfield.errors import DataError, UsageError
+from cranfield.cli.printing import Printing, emit
+from cranfield.errors import CranfieldError, DataError, UsageError
 from cranfield.text import listed
 
 if TYPE_CHECKING:
     from cranfield.measures import Measure
     from cranfield.scores.scores import Scores
 
+ALL = "all"
+CHANGE_LIST = r"(judgments|topics|measures|rules|all)(,(judgments|topics|measures|rules|all))*"
+"""The values of --accept-changes; another word after it is not one of them."""
 GATE_TESTS = "comparison.gate.gate:gate_tests"
 
 
@@ -26,8 +30,9 @@ class CheckVerb(options.Collection, Printing):
     one-sided test at --alpha. With few topics this is hard to pass; the line then says how large the loss may be. The
     rule observed fails only if the mean loss that was observed exceeds the margin. Every measure must pass.
 
-    --at-least, --at-most, --no-topic-below and --no-topic-drop need no test. The exit code is 0 if everything passes, 1
-    if not, 2 if the command is wrong. A file that cannot be read also gives 1.
+    --at-least, --at-most, --no-topic-below and --no-topic-drop need no test. The exit code is 0 if everything passes
+    and 1 if not. It is 2 if there is no verdict: the command is wrong, a file cannot be read, or the scores of
+    --against were computed from other judgments, topics, measures or rules. JUnit XML and JSON then hold the error.
     """
 
     summary = "a gate for builds: pass or fail, and why; see: cranfield gate help"
@@ -47,6 +52,12 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
         "--against FILE", "Compare with the scores of an earlier build, from --save.",
         reads=True,
     )  # fmt: skip
+    accept_changes: str | None = option(
+        "--accept-changes CHANGE,...",
+        "Compare with --against although these differ: judgments, topics, measures, rules; default: all of them.",
+        bare=(ALL, CHANGE_LIST), group=MORE,
+    )  # fmt: skip
+    common_topics: bool = flag("--common-topics", "Compare with --against on the topics that both have.", group=MORE)
     margin: list[str] | None = option(
         "--margin LOSS", "The loss to tolerate: 0.01 (the default), 2% of the baseline, or by measure: nDCG@10=0.01.",
     )  # fmt: skip
@@ -80,6 +91,34 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
     )
     build: str | None = option("--build NAME", "The name of the build in the history; default: its number.", group=MORE)
 
+    def given(self) -> bool:
+        return any(getattr(self, parameter.name) != parameter.default for parameter in declared(type(self)))
+
+    def check(self) -> None:
+        super().check()
+        if self.qrels is None and not self.sample:
+            raise UsageError("no judgments; give QRELS RUN..., or --sample")
+        for label, value in (("--accept-changes", self.accept_changes), ("--common-topics", self.common_topics)):
+            if value and self.against is None:
+                raise UsageError(f"{label} is about the scores of --against; give them, or leave it out")
+
+    @classmethod
+    def failed(cls, words: Sequence[str], error: Exception) -> None:
+        from cranfield.cli.guard import USAGE, message_of
+        from cranfield.collection.source import write_bytes
+        from cranfield.comparison.gate.gate_result import annotation_of_error, json_error, junit_error
+
+        error.exit_code = USAGE  # type: ignore[attr-defined]
+        message = message_of(error)
+        with suppress(CranfieldError, OSError):
+            if junit := value_of(words, "--junit"):
+                write_bytes(junit, junit_error(message).encode("utf-8", "backslashreplace"))
+        with suppress(CranfieldError, OSError):
+            if value_of(words, "--format", "-f") == "json":
+                emit(json_error(message), value_of(words, "--output", "-o"), format="json")
+        if "--annotations" in words:
+            print(annotation_of_error(message))
+
     def run(self) -> int:
         from cranfield.comparison.gate.gate import Conditions, gate_scores
 
@@ -89,12 +128,16 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
             margin=margins(self.margin), at_least=limits("--at-least", self.at_least),
             at_most=limits("--at-most", self.at_most), no_topic_below=limits("--no-topic-below", self.no_topic_below),
             no_topic_drop=limits("--no-topic-drop", self.no_topic_drop), alpha=self.alpha or 0.0,
-            **self.values("rule", "test", "resamples", "seed"),
+            accept_changes=self.accept_changes or (),
+            **self.values("rule", "test", "resamples", "seed", "common_topics"),
         )  # fmt: skip
         wanted, conditions = conditions.for_measures(chosen(self.measures) if self.measures else [])
         scores = self.evaluate(wanted, missing=self.missing)
         against = self.read_baseline(wanted)
-        result = gate_scores(scores, against, conditions)
+        try:
+            result = gate_scores(scores, against, conditions)
+        except UsageError as error:
+            raise UsageError(in_options(str(error), self.against)) from None
         if self.save:
             scores.write(self.save)
         if self.junit:
@@ -147,6 +190,30 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
         qrels = self.files()[0]
         settings = self.join_options() | {"missing": self.missing}
         return evaluate(self.read_qrels(qrels), [self.baseline], wanted, **settings)
+
+
+def in_options(message: str, against: str | None) -> str:
+    """A message of the library about scores that are not alike, with the file and the options of the command line."""
+    import re
+
+    found = re.sub(r"accept_changes='([a-z,]+)'", r"--accept-changes \1", message)
+    found = found.replace("common_topics=True", "--common-topics")
+    return message if found == message else f"{against}: {found}"
+
+
+def value_of(words: Sequence[str], *spellings: str) -> str | None:
+    """The value of an option among words that may not be a whole command.
+
+    >>> value_of(["q", "--junit", "a.xml"], "--junit"), value_of(["-fjson"], "--format", "-f"), value_of(["q"], "-f")
+    ('a.xml', 'json', None)
+    """
+    for word, following in zip(words, [*words[1:], None], strict=True):
+        for spelling in spellings:
+            if word == spelling:
+                return following
+            if word.startswith(f"{spelling}=" if spelling.startswith("--") else spelling):
+                return word[len(spelling) :].removeprefix("=")
+    return None
 
 
 def limits(label: str, texts: Sequence[str] | None) -> dict[str, float]:
