@@ -86,7 +86,7 @@ FUNCTIONS = {
         *("one_sample_t", "document_bootstrap", "compare_times"),
     ),
     "Two samples that are not matched": ("unpaired_t", "rank_sum", "unpaired_bootstrap", "permutation"),
-    "Many systems": ("tukey", "scheffe", "randomised_tukey", "friedman", "kruskal_wallis"),
+    "Many systems": ("tukey", "scheffe", "pooled_t", "randomised_tukey", "friedman", "kruskal_wallis"),
     "Analysis of variance": ("two_way", "one_way", "anova", "mixed", "bootstrap_anova"),
     "Equivalence, and how likely a difference is": ("tost", "bayesian_t", "bayesian_signed_rank"),
     "How large, how sure": (

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cranfield.comparison.methods.equivalence import tost
     from cranfield.comparison.methods.friedman_and_kruskal import friedman, kruskal_wallis
     from cranfield.comparison.methods.paired_resampling import bootstrap_shift, paired_bootstrap, randomisation
+    from cranfield.comparison.methods.pooled_t import pooled_t
     from cranfield.comparison.methods.randomised_tukey import randomised_tukey
     from cranfield.comparison.methods.t import one_sample_t, paired_t, unpaired_t
     from cranfield.comparison.methods.tukey import scheffe, tukey
@@ -45,9 +46,9 @@ __all__ = [
     "bootstrap_shift", "compare", "compare_times", "detectable_difference", "difference_interval",
     "document_bootstrap", "estimated_variance", "family_wise_error", "friedman", "holm", "known_tests",
     "kruskal_wallis", "mean_interval", "mixed", "omega_squared", "one_sample_t", "one_way", "paired_bootstrap",
-    "paired_effect", "paired_t", "permutation", "pooled_variance", "randomisation", "randomised_tukey", "rank_sum",
-    "scheffe", "sign_test", "simulated_power", "topic_set_size", "tost", "tukey", "two_way", "unpaired_bootstrap",
-    "unpaired_effect", "unpaired_t", "wilcoxon",
+    "paired_effect", "paired_t", "permutation", "pooled_t", "pooled_variance", "randomisation", "randomised_tukey",
+    "rank_sum", "scheffe", "sign_test", "simulated_power", "topic_set_size", "tost", "tukey", "two_way",
+    "unpaired_bootstrap", "unpaired_effect", "unpaired_t", "wilcoxon",
 ]  # fmt: skip
 
 _HOME = {
@@ -92,6 +93,7 @@ _HOME = {
         "paired_bootstrap",
         "randomisation",
     ),
+    "methods.pooled_t": ("pooled_t",),
     "methods.randomised_tukey": ("randomised_tukey",),
     "methods.t": (
         "one_sample_t",

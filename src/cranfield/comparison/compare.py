@@ -61,7 +61,8 @@ def compare(
     One correction covers all comparisons of a call: over pairs, measures and collections.
 
     `test` is a name from `cranfield.comparison.known_tests()`. Tests of all pairs at once, such as tukey and
-    randomised-tukey, need no correction; for others the default is Holm's, and `correction` names another or "none".
+    randomised-tukey, need no correction; for others the default is Holm's, or Benjamini and Hochberg's for pooled-t and
+    bootstrap-anova, which keeps the share of false discoveries below α; `correction` names another or "none".
     With a `baseline`, every other system is compared with it (system − baseline), and `alternative` may be "greater" or
     "less". Otherwise all differences are better − worse; with `direction="given"`, or another alternative than
     "two-sided", they are first − second in the order of the data. `systems` maps runs to systems: the runs of one
@@ -127,12 +128,12 @@ def compare(
 
 
 def default_correction(correction: str | None, test: PairTest) -> str:
-    """The name of the correction: Holm's unless another is given; none for a test of all pairs together."""
+    """The name of the correction: that of the test unless another is given; none for a test of all pairs together."""
     if test.simultaneous:
         if correction is not None and find_correction(correction).name != "none":
             raise UsageError(f"{test.name} holds for all pairs together; leave out correction={correction!r}")
         return "none"
-    return find_correction("holm" if correction is None else correction).name
+    return find_correction(test.correction if correction is None else correction).name
 
 
 def _matrices(data: Any, measure: Any) -> Iterable[tuple[str, Matrix]]:

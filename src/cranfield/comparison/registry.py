@@ -106,6 +106,8 @@ class PairTest:
     """The same test for two samples, if there is such a function."""
     simultaneous: bool = False
     """The p-values hold for all pairs together, so they need no correction."""
+    correction: str = "holm"
+    """The correction of p-values that is used by default, unless the test is simultaneous."""
     resampling: bool = False
     any_level: bool = False
     """The intervals have level 1 − `TestSettings.outside`, so they can be corrected for the number of comparisons."""

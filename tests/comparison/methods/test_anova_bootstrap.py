@@ -11,6 +11,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 from cranfield.comparison.anova.anova import anova, two_way
+from cranfield.comparison.compare import compare
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.methods.anova_bootstrap import bootstrap_anova
 from cranfield.comparison.registry import TestSettings, find_test
@@ -162,3 +163,14 @@ def test_more_resamples_than_memory_holds_raise_an_error(scores: np.ndarray) -> 
         bootstrap_anova(scores, resamples=100_000_000)
     with pytest.raises(UsageError, match="seed == -1, must be a whole number"):
         bootstrap_anova(scores, seed=-1)
+
+
+def test_compare_finds_the_pairs_that_the_function_finds_with_many_systems() -> None:
+    """With Holm's correction of 120 pairs and 1,000 resamples no p could be small enough: 120/1001 is above 0.05."""
+    rng = np.random.default_rng(3)
+    scores = rng.beta(2, 4, 20)[:, None] + np.linspace(0, 0.4, 16) + rng.normal(0, 0.05, (20, 16))
+    result = compare(scores, test="bootstrap-anova", resamples=1_000)
+    assert result.correction == "benjamini-hochberg"
+    found = sum(bool(row["significant"]) for row in result.rows())
+    assert found == int(bootstrap_anova(scores, resamples=1_000).differ.sum())
+    assert found > 60

@@ -106,6 +106,11 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
         "all factors except topics. May be repeated.",
     )
     scheffe: bool = flag("--scheffe", "Use Scheffé's test instead of Tukey's.")
+    fdr: bool = flag(
+        "--fdr",
+        "Instead of Tukey's test, use t with the error of the model, and keep the share of false discoveries below "
+        "alpha (Benjamini & Hochberg): it finds more pairs.",
+    )
     alpha: float = options.alpha(help="Significance level of the comparisons.")
     pairs: bool = flag("--pairs", "Print all pairs of levels with their differences.", group=RESULT)
     means: list[str] | None = option(
@@ -126,6 +131,8 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
                     raise UsageError(f"--shards cuts judgments and runs into parts; leave out --{name}")
             if self.shards < 2:
                 raise UsageError(f"--shards {self.shards}, must be 2 or more")
+        if self.scheffe and self.fdr:
+            raise UsageError("--scheffe and --fdr are two tests; leave out one of them")
         if self.classes is not None and self.by is not None:
             raise UsageError("--by analyses each class alone, --classes all of them together; leave out one of them")
         if self.random and self.type == "III":
@@ -215,9 +222,11 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
         return factors
 
     def _compared(self, result: Anova | MixedAnova, factor: str) -> LevelPairs:
+        from cranfield.comparison.methods.pooled_t import pooled_t
         from cranfield.comparison.methods.tukey import scheffe, tukey
 
-        return (scheffe if self.scheffe else tukey)(result, factor=factor, alpha=self.alpha)
+        test = scheffe if self.scheffe else pooled_t if self.fdr else tukey
+        return test(result, factor=factor, alpha=self.alpha)
 
     def _text(self, analyses: Sequence[Analysis]) -> str:
         digits = self.digits

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -23,7 +24,8 @@ from cranfield.record import table_of
 from cranfield.table import Table
 from cranfield.types import Array, Index64
 
-METHODS = {"tukey": "Tukey HSD", "scheffe": "Scheffé"}
+Levels = Callable[[Array, Index64, Index64, Array, int, float], PairTests]
+"""From means, pairs, the standard error of a mean for each pair, degrees of freedom and α, to the tests of pairs."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
@@ -102,7 +104,7 @@ def tukey(data: Any, measure: Any = None, *, factor: str = "system", alpha: floa
     >>> result.p.round(4).tolist()
     [0.0385, 0.0017, 0.0123]
     """
-    return _test_levels("tukey", data, measure, factor, alpha)
+    return compare_levels("Tukey HSD", partial(_test_pairs, "tukey"), "tukey", data, measure, factor, alpha)
 
 
 def scheffe(data: Any, measure: Any = None, *, factor: str = "system", alpha: float = 0.05) -> LevelPairs:
@@ -117,24 +119,27 @@ def scheffe(data: Any, measure: Any = None, *, factor: str = "system", alpha: fl
     >>> scheffe([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8], [0.1, 0.3, 0.6]]).p.round(4).tolist()
     [0.0443, 0.002, 0.0143]
     """
-    return _test_levels("scheffe", data, measure, factor, alpha)
+    return compare_levels("Scheffé", partial(_test_pairs, "scheffe"), "scheffe", data, measure, factor, alpha)
 
 
-def _test_levels(method: str, data: Any, measure: Any, factor: str, alpha: float) -> LevelPairs:
-    check_alpha(method, alpha)
+def compare_levels(
+    method: str, test: Levels, caller: str, data: Any, measure: Any, factor: str, alpha: float
+) -> LevelPairs:
+    """All pairs of levels of a factor of an analysis, or of the systems of scores."""
+    check_alpha(caller, alpha)
     analysis = data if isinstance(data, Anova | MixedAnova) else two_way(data, measure)
     names = [analysis.model.layout.factor(name.strip()).name for name in re.split(r"[:×*]", factor)]
     means, variance, df = analysis.estimated(names)
     first, second = all_pairs(len(means.levels))
     spread = np.sqrt(variance * means.difference_variance(first, second) / 2)
-    tests = _test_pairs(method, means.mean, first, second, spread, df, alpha)
+    tests = test(means.mean, first, second, spread, df, alpha)
     notes = list(analysis.notes)
     if means.raw:
         notes.append(UNADJUSTED)
     if math.isnan(tests.critical):
         notes.append("standard errors differ between pairs, so there is no single half-width")
     return LevelPairs(
-        method=METHODS[method],
+        method=method,
         factor=":".join(names),
         measure=analysis.measure,
         levels=tuple(":".join(level) for level in means.levels),
@@ -155,9 +160,7 @@ def _test_pairs(
 ) -> PairTests:
     """Compare differences over the standard error of one mean (`spread`, per pair) with a studentized range or F."""
     k = len(mean)
-    difference = mean[first] - mean[second]
-    # Means of the same numbers in another order differ by rounding.
-    difference = np.where(np.abs(difference) <= 1e-13 * np.abs(mean).max(initial=0.0), 0.0, difference)
+    difference = differences_of(mean, first, second)
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = np.where(difference == 0.0, 0.0, difference / spread)
     if method == "tukey":
@@ -181,6 +184,12 @@ def _test_pairs(
         critical=float(half[0]) if same else math.nan,
         notes=notes,
     )
+
+
+def differences_of(mean: Array, first: Index64, second: Index64) -> Array:
+    """The differences of means; means of the same numbers in another order differ by rounding, which becomes 0."""
+    difference = mean[first] - mean[second]
+    return np.where(np.abs(difference) <= 1e-13 * np.abs(mean).max(initial=0.0), 0.0, difference)
 
 
 def _two_way_pairs(method: str, matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
