@@ -34,6 +34,13 @@ STATSMODELS = {
 probabilities = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
+@given(probabilities)
+def test_step_by_step_corrections_never_find_less_than_bonferroni(values: list[float]) -> None:
+    most = bonferroni(values)
+    for name in ("holm", "hochberg", "hommel"):
+        assert (adjust(values, name) <= most + 1e-12).all(), name
+
+
 def test_every_correction_is_compared_with_statsmodels() -> None:
     assert set(STATSMODELS) | {"none"} == set(CORRECTIONS)
 

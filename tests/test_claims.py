@@ -1,0 +1,47 @@
+"""Claims of the documentation: each strong one has a test, and its commands work as they are typed."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from cranfield.frames import install_command
+
+ROOT = Path(__file__).parent.parent
+
+
+@pytest.fixture
+def script(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(str(ROOT / "tools"))
+    return importlib.import_module("claims")
+
+
+def test_every_strong_claim_names_the_test_that_holds_it(script: ModuleType) -> None:
+    assert doctest.testmod(script).failed == 0
+    assert len(script.claims()) > 100
+    assert script.faults() == []
+
+
+def test_a_claim_without_a_test_is_found(script: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = {"README.md": {"no such sentence": "tests/test_claims.py::test_nothing"}}
+    monkeypatch.setattr(script, "entries", lambda: page)
+    faults = "\n".join(script.faults())
+    assert "README.md: nothing holds" in faults
+    assert "README.md: no sentence has 'no such sentence'" in faults
+    assert "tests/test_claims.py::test_nothing is not a test" in faults
+
+
+def test_no_command_installs_cranfield_from_an_index_on_which_it_is_not() -> None:
+    places = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "src" / "cranfield").rglob("*.py")]
+    found = [place for place in places if re.search(r"pip install '?cranfield", place.read_text("utf-8"))]
+    assert found == []
+
+
+def test_the_command_for_an_extra_names_its_packages() -> None:
+    assert install_command("frames") == "pip install 'pyarrow>=14'"
+    assert install_command("spark") == "pip install 'duckdb>=1.5' 'narwhals>=2.20' 'pyarrow>=14' 'pyspark>=3.5'"
