@@ -210,6 +210,7 @@ private:
 
 struct JoinOptions {
     Order order = Order::score;
+    Ties ties = Ties::z_to_a;  // in the order `score`; equal ranks stay in file order
     bool single_precision = false;
     OnDuplicate on_duplicate = OnDuplicate::error;
     std::size_t depth = 0;  // 0: no limit
@@ -361,10 +362,8 @@ private:
             }
             const auto first = static_cast<std::size_t>(above + 1), last = static_cast<std::size_t>(above + level);
             std::size_t rank = first;
-            if (level > 1) {  // equal scores: from the last id to the first
-                const std::string_view id = documents[at].doc.in(base);
-                for (std::size_t i = 0; i < keys_.size(); ++i) rank += keys_[i] == key && documents[i].doc.in(base) > id;
-            }
+            if (level > 1)
+                for (std::size_t i = 0; i < keys_.size(); ++i) rank += keys_[i] == key && is_before(base, i, at);
             if (rank <= retrieved)
                 hits.push_back({static_cast<std::int32_t>(rank), static_cast<std::int32_t>(first),
                                 static_cast<std::int32_t>(std::min(last, retrieved)), documents[at].number});
@@ -372,22 +371,28 @@ private:
         std::sort(hits.begin(), hits.end(), [](const Hit& a, const Hit& b) { return a.rank < b.rank; });
     }
 
+    // Whether the document at one place of the file comes before another with the same score.
+    bool is_before(const char* base, std::size_t i, std::size_t at) const {
+        if (options_.ties == Ties::file) return i < at;
+        const std::string_view id = documents[i].doc.in(base), other = documents[at].doc.in(base);
+        return options_.ties == Ties::a_to_z ? id < other : id > other;
+    }
+
     void sort(const char* base) {
-        if (options_.order == Order::rank) {  // equal ranks stay in file order
-            tied_ = false;
-            std::stable_sort(documents.begin(), documents.end(),
-                             [](const Document& a, const Document& b) { return a.key > b.key; });
+        tied_ = options_.order != Order::rank;
+        const auto is_higher = [](const Document& a, const Document& b) { return a.key > b.key; };
+        if (options_.order == Order::rank || options_.ties == Ties::file) {
+            std::stable_sort(documents.begin(), documents.end(), is_higher);
             return;
         }
-        std::sort(documents.begin(), documents.end(), [](const Document& a, const Document& b) { return a.key > b.key; });
-        tied_ = true;
+        std::sort(documents.begin(), documents.end(), is_higher);
         for (std::size_t begin = 0, end = 0; begin < documents.size(); begin = end) {
             for (end = begin + 1; end < documents.size() && documents[end].key == documents[begin].key;) ++end;
             if (end - begin > 1) order_by_id(base, begin, end);
         }
     }
 
-    // Sorts tied documents by id, from the last to the first. The ids are copied: those in a mapped file may change while
+    // Sorts tied documents by id. The ids are copied: those in a mapped file may change while
     // they are sorted, and std::sort would leave its bounds.
     void order_by_id(const char* base, std::size_t begin, std::size_t end) {
         copied_.clear();
@@ -400,6 +405,7 @@ private:
         std::sort(tied_documents_.begin(), tied_documents_.end(), [copies = copied_.data()](const auto& a, const auto& b) {
             return a.copy.in(copies) > b.copy.in(copies);
         });
+        if (options_.ties == Ties::a_to_z) std::reverse(tied_documents_.begin(), tied_documents_.end());  // no id appears twice
         for (std::size_t i = begin; i < end; ++i) documents[i] = tied_documents_[i - begin].document;
     }
 

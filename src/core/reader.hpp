@@ -61,6 +61,7 @@ struct Chunk {
 };
 
 enum class Order { score, rank, file };
+enum class Ties { z_to_a, a_to_z, file };  // the order of documents with equal scores
 
 struct ReadOptions {
     Layout layout;

@@ -141,7 +141,7 @@ class Table:
         """Return the document ids of the rows from `begin` up to `end`."""
 
     def order(
-        self, list: int, order: str, single_precision: bool
+        self, list: int, order: str, single_precision: bool, ties: str = "z-a"
     ) -> tuple[NDArray[numpy.int64], NDArray[numpy.float64]]:
         """
         Return the rows of a list, best first, and the number that each is ranked by.
@@ -253,6 +253,7 @@ def join_files(
     window: int = 0,
     scattered: int = 0,
     most: int = 0,
+    ties: str = "z-a",
 ) -> tuple[Joined | None, list[tuple[int, int, str]]]:
     """
     Join run files with judgments. A file is a buffer, or an object with `read()`, which returns the next block,
@@ -271,6 +272,7 @@ def join_tables(
     threads: int = 1,
     numbers: Judged | None = None,
     scores: bool = False,
+    ties: str = "z-a",
 ) -> Joined:
     """Join runs in memory with judgments."""
 
@@ -282,20 +284,34 @@ def join_dicts(
     depth: int,
     numbers: Judged | None = None,
     scores: bool = False,
+    ties: str = "z-a",
 ) -> Joined:
     """
     Join runs, given as (name, dict topic -> document -> score), with judgments.
     """
 
 def join_tuples(
-    judged: Judged, tuples: list[Any], topic: int, doc: int, score: int, single_precision: bool
+    judged: Judged,
+    tuples: list[Any],
+    topic: int,
+    doc: int,
+    score: int,
+    single_precision: bool,
+    keep_scores: bool = False,
+    ties: str = "z-a",
 ) -> tuple[Joined, NDArray[numpy.int32]] | None:
     """
     Join one run, given as tuples. Return the hits and the judged topics; None if a row is unusual.
     """
 
 def join_columns(
-    judged: Judged, topics: list[Any], docs: list[Any], scores: NDArray[numpy.float64], single_precision: bool
+    judged: Judged,
+    topics: list[Any],
+    docs: list[Any],
+    scores: NDArray[numpy.float64],
+    single_precision: bool,
+    keep_scores: bool = False,
+    ties: str = "z-a",
 ) -> tuple[Joined, NDArray[numpy.int32]] | None:
     """
     Join one run, given as columns. Return the hits and the judged topics; None if a row is unusual.
@@ -458,7 +474,14 @@ class PooledDocuments:
 
     def __init__(self) -> None: ...
     def add(
-        self, table: Table, order: str, single_precision: bool, depth: int, threads: int, scores: bool = False
+        self,
+        table: Table,
+        order: str,
+        single_precision: bool,
+        depth: int,
+        threads: int,
+        scores: bool = False,
+        ties: str = "z-a",
     ) -> None:
         """
         Add a run: the first `depth` documents of each list (0: all), and with `scores` the numbers they are ranked by.

@@ -161,7 +161,7 @@ def test_a_changed_run_is_noticed_and_read_again(tmp_path: Path) -> None:
     np.testing.assert_array_equal(found.values, cf.evaluate(QRELS, paths, ["AP"]).values)
 
 
-@pytest.mark.parametrize("change", [{"depth": 5}, {"order": "file"}, {"on_duplicate": "max"}])
+@pytest.mark.parametrize("change", [{"depth": 5}, {"order": "file"}, {"ties": "a-z"}, {"on_duplicate": "max"}])
 def test_changed_rules_are_noticed(tmp_path: Path, change: dict[str, Any]) -> None:
     paths = written(tmp_path, {"a.run": b"".join(lines("a"))})
     folder = tmp_path / "parts"

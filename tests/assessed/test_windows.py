@@ -76,6 +76,7 @@ def files(draw: st.DrawFn) -> bytes:
     st.fixed_dictionaries(
         {
             "order": st.sampled_from(["score", "rank", "file"]),
+            "ties": st.sampled_from(["z-a", "a-z", "file"]),
             "on_duplicate": st.sampled_from(["error", "first", "max", "first"]),
             "depth": st.sampled_from([0, 2]),
             "split_tags": st.booleans(),

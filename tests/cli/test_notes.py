@@ -49,3 +49,17 @@ def test_where_notes_are_not_below_a_table_the_warnings_are_printed(
     done = cranfield("compare", "--sample", "-m", "AP", *more)
     assert "warning: 1 judged topic missing from runs: dense (114)" in done.err
     assert "warning: AP: undefined on 1 of 24 topics (113)" in done.err
+
+
+@pytest.mark.parametrize("format", ["table", "markdown", "html", "latex", "json", "csv", "tsv", "trec"])
+@pytest.mark.parametrize("verb", [("eval",), ("eval", "-q"), ("leaderboard",)])
+def test_every_format_of_scores_says_which_order_was_used(
+    cranfield: Cranfield, verb: tuple[str, ...], format: str
+) -> None:
+    if format == "trec" and verb == ("leaderboard",):
+        return
+    for order, said in ((("--order", "rank"), "order: rank"), (("--ties", "a-z"), "equal scores: a-z")):
+        done = cranfield(*verb, "--sample", "-m", "AP", "-f", format, *order)
+        assert (done.code, (done.out + done.err).count(said) > 0) == (0, True)
+        if format in ("csv", "tsv", "trec") and "-q" not in verb:
+            assert said not in done.out  # rows and nothing else

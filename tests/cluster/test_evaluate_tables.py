@@ -83,8 +83,8 @@ def way(request: pytest.FixtureRequest) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "options",
-    [{}, {"precision": 32}, {"depth": 7}, {"missing": "skip"}, {"depth": 3, "precision": 32}],
-    ids=["plain", "32 bits", "depth", "skip", "depth and 32 bits"],
+    [{}, {"precision": 32}, {"depth": 7}, {"missing": "skip"}, {"depth": 3, "precision": 32}, {"ties": "a-z"}],
+    ids=["plain", "32 bits", "depth", "skip", "depth and 32 bits", "a to z"],
 )
 def test_scores_are_those_of_evaluate(way: dict[str, Any], options: dict[str, Any]) -> None:
     qrels, runs = collection()
@@ -177,6 +177,8 @@ def test_what_a_table_cannot_do(duck: Engine, monkeypatch: pytest.MonkeyPatch) -
     table = table_of(runs)
     with pytest.raises(UsageError, match="rows of a table have no order"):
         evaluate_tables(qrels, table, "AP", engine=duck, order="file")
+    with pytest.raises(UsageError, match="ties == 'file', but the rows of a table have no order"):
+        evaluate_tables(qrels, table, "AP", engine=duck, ties="file")
     with pytest.raises(UsageError, match="how == 'core' needs Spark"):
         evaluate_tables(qrels, table, "AP", engine=duck, how="core")
     with pytest.raises(DataError, match="none of its topics is judged"):

@@ -52,9 +52,10 @@ JoinedDict to_python(Joined joined) {
 }
 
 JoinOptions join_options(const std::string& order, bool single_precision, const std::string& on_duplicate, std::size_t depth,
-                         const Judged* numbers, bool scores) {
+                         const Judged* numbers, bool scores, const std::string& ties) {
     JoinOptions options;
     options.order = make_order(order);
+    options.ties = make_ties(ties);
     options.single_precision = single_precision;
     options.on_duplicate = make_rule(on_duplicate);
     options.depth = depth;
@@ -67,8 +68,9 @@ JoinOptions join_options(const std::string& order, bool single_precision, const 
 }
 
 JoinedDict join_tables_in_memory(const Judged& judged, const nb::typed<nb::list, Table>& runs, const std::string& order,
-                                 bool single_precision, std::size_t depth, unsigned threads, const Judged* numbers, bool scores) {
-    const JoinOptions options = join_options(order, single_precision, "error", depth, numbers, scores);
+                                 bool single_precision, std::size_t depth, unsigned threads, const Judged* numbers, bool scores,
+                                 const std::string& ties) {
+    const JoinOptions options = join_options(order, single_precision, "error", depth, numbers, scores, ties);
     std::vector<const Table*> tables;
     for (const nb::handle run : runs) tables.push_back(&nb::cast<const Table&>(run));
     std::optional<Joined> joined;
@@ -85,13 +87,13 @@ std::tuple<std::optional<JoinedDict>, Faults> join_files(const Judged& judged, c
                                                          bool single_precision, const std::string& on_duplicate,
                                                          std::size_t depth, unsigned threads, const std::optional<Progress>& progress,
                                                          const Judged* numbers, bool scores, bool split_tags, std::size_t chunk,
-                                                         std::size_t window, std::size_t scattered, std::size_t most) {
+                                                         std::size_t window, std::size_t scattered, std::size_t most, const std::string& ties) {
     const Sources opened(sources);
     ReadOptions reading;
     reading.layout = make_layout(columns, delimiter, header, expected);
     reading.threads = threads;
     if (chunk > 0) reading.chunk_bytes = chunk;
-    const JoinOptions options = join_options(order, single_precision, on_duplicate, depth, numbers, scores);
+    const JoinOptions options = join_options(order, single_precision, on_duplicate, depth, numbers, scores, ties);
     reading.order = options.order;
     JoinMemory memory;
     memory.window = window;
@@ -182,8 +184,8 @@ bool read_any(PyObject* documents, std::string_view topic, Text& text, Ranker& r
 
 // The strings are read where Python keeps them.
 JoinedDict join_dicts(const Judged& judged, const nb::typed<nb::list, std::pair<nb::str, AnyDict>>& runs, const std::string& order,
-                      bool single_precision, std::size_t depth, const Judged* numbers, bool scores) {
-    const JoinOptions options = join_options(order, single_precision, "error", depth, numbers, scores);
+                      bool single_precision, std::size_t depth, const Judged* numbers, bool scores, const std::string& ties) {
+    const JoinOptions options = join_options(order, single_precision, "error", depth, numbers, scores, ties);
     if (options.order == Order::rank) throw nb::value_error("order == 'rank', but a dict has no ranks; use 'score' or 'file'");
     Joined joined(judged.topics.size());
     Ranker ranker(options);
@@ -304,8 +306,8 @@ JoinedRows finished(RowJoin& rows, const Judged& judged) {
 }
 
 JoinedRows join_tuples(const Judged& judged, const Objects& tuples, std::size_t topic, std::size_t doc, std::size_t score,
-                       bool single_precision) {
-    RowJoin rows(judged, join_options("score", single_precision, "error", 0, nullptr, false));
+                       bool single_precision, bool keep_scores, const std::string& ties) {
+    RowJoin rows(judged, join_options("score", single_precision, "error", 0, nullptr, keep_scores, ties));
     const auto fields = static_cast<Py_ssize_t>(std::max({topic, doc, score})) + 1;
     for (const nb::handle row : tuples) {
         PyObject* const tuple = row.ptr();
@@ -330,9 +332,9 @@ JoinedRows join_tuples(const Judged& judged, const Objects& tuples, std::size_t 
 }
 
 JoinedRows join_columns(const Judged& judged, const Objects& topics, const Objects& docs, const Column<double>& scores,
-                        bool single_precision) {
+                        bool single_precision, bool keep_scores, const std::string& ties) {
     if (topics.size() != scores.size() || docs.size() != scores.size()) return std::nullopt;
-    RowJoin rows(judged, join_options("score", single_precision, "error", 0, nullptr, false));
+    RowJoin rows(judged, join_options("score", single_precision, "error", 0, nullptr, keep_scores, ties));
     const std::span<const double> values = span_of(scores);
     for (std::size_t row = 0; row < values.size(); ++row)
         if (!rows.add(PyList_GET_ITEM(topics.ptr(), static_cast<Py_ssize_t>(row)),
@@ -383,19 +385,21 @@ void bind_joins(nb::module_& m) {
     m.def("judged", &judged, "table"_a, "on_duplicate"_a, "Prepare judgments for joins. Labels are ignored: one grade per topic and document.");
     m.def("join_files", &join_files, "judged"_a, "sources"_a, "columns"_a, "delimiter"_a, "header"_a, "expected"_a, "order"_a,
           "single_precision"_a, "on_duplicate"_a, "depth"_a, "threads"_a, "progress"_a.none(), "numbers"_a = nb::none(),
-          "scores"_a = false, "split_tags"_a = false, "chunk"_a = 0, "window"_a = 0, "scattered"_a = 0, "most"_a = 0,
+          "scores"_a = false, "split_tags"_a = false, "chunk"_a = 0, "window"_a = 0, "scattered"_a = 0, "most"_a = 0, "ties"_a = "z-a",
           "Join run files with judgments. A file is a buffer, or an object with `read()`, which returns the next block,\n"
           "`rewind()`, `position` and `length`. Return the hits (None if there is a fault) and the faults; a fault on line 0\n"
           "is about the whole file. In bytes: `chunk` is what a thread reads at a time, `window` what is in memory at a time,\n"
           "`scattered` the memory for lists whose lines are not together, `most` the memory for all that is kept.\n"
           "0: the default; for `most`, no limit.");
     m.def("join_tables", &join_tables_in_memory, "judged"_a, "tables"_a, "order"_a, "single_precision"_a, "depth"_a, "threads"_a = 1,
-          "numbers"_a = nb::none(), "scores"_a = false, "Join runs in memory with judgments.");
+          "numbers"_a = nb::none(), "scores"_a = false, "ties"_a = "z-a", "Join runs in memory with judgments.");
     m.def("join_dicts", &join_dicts, "judged"_a, "runs"_a, "order"_a, "single_precision"_a, "depth"_a, "numbers"_a = nb::none(),
-          "scores"_a = false, "Join runs, given as (name, dict topic -> document -> score), with judgments.");
+          "scores"_a = false, "ties"_a = "z-a", "Join runs, given as (name, dict topic -> document -> score), with judgments.");
     m.def("join_tuples", &join_tuples, "judged"_a, "tuples"_a, "topic"_a, "doc"_a, "score"_a, "single_precision"_a,
+          "keep_scores"_a = false, "ties"_a = "z-a",
           "Join one run, given as tuples. Return the hits and the judged topics; None if a row is unusual.");
     m.def("join_columns", &join_columns, "judged"_a, "topics"_a, "docs"_a, "scores"_a, "single_precision"_a,
+          "keep_scores"_a = false, "ties"_a = "z-a",
           "Join one run, given as columns. Return the hits and the judged topics; None if a row is unusual.");
 }
 

@@ -11,9 +11,10 @@ namespace cranfield {
 namespace {
 
 void add_run(PooledDocuments& pooled, const Table& table, const std::string& order, bool single_precision, std::size_t depth,
-             unsigned threads, bool scores) {
+             unsigned threads, bool scores, const std::string& ties) {
     JoinOptions options;
     options.order = make_order(order);
+    options.ties = make_ties(ties);
     options.single_precision = single_precision;
     options.depth = depth;
     options.scores = scores;
@@ -31,7 +32,7 @@ Table documents(const PooledDocuments& pooled, const std::optional<Column<double
 void bind_pools(nb::module_& m) {
     nb::class_<PooledDocuments>(m, "PooledDocuments", "The first documents of every list of many runs, numbered topic by topic.")
         .def(nb::init<>())
-        .def("add", &add_run, "table"_a, "order"_a, "single_precision"_a, "depth"_a, "threads"_a, "scores"_a = false,
+        .def("add", &add_run, "table"_a, "order"_a, "single_precision"_a, "depth"_a, "threads"_a, "scores"_a = false, "ties"_a = "z-a",
              "Add a run: the first `depth` documents of each list (0: all), and with `scores` the numbers they are ranked by.")
         .def("documents", &documents, "values"_a = nb::none(),
              "The documents of every topic, in the order of their numbers, with these values or zeros.")

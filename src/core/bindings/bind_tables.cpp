@@ -193,10 +193,11 @@ Table table_take(const Table& table, const Column<std::int64_t>& rows, const nb:
 }
 
 std::tuple<Vector1<std::int64_t>, Vector1<double>> table_order(const Table& table, std::size_t list, const std::string& order,
-                                                               bool single_precision) {
+                                                               bool single_precision, const std::string& ties) {
     if (list >= table.lists()) throw nb::index_error("the table has no such list");
     JoinOptions options;
     options.order = make_order(order);
+    options.ties = make_ties(ties);
     options.single_precision = single_precision;
     Ranker ranker(options);
     const auto begin = static_cast<std::size_t>(table.list_start[list]);
@@ -252,7 +253,7 @@ void bind_tables(nb::module_& m) {
         .def("digests", [](const Table& t, bool labels_count) { return to_numpy(unlocked([&] { return list_digests(t, labels_count); })); },
              "labels_count"_a, "Return the digest of each list, which does not depend on the order of its rows.")
         .def("docs", &table_docs, "begin"_a, "end"_a, "Return the document ids of the rows from `begin` up to `end`.")
-        .def("order", &table_order, "list"_a, "order"_a, "single_precision"_a,
+        .def("order", &table_order, "list"_a, "order"_a, "single_precision"_a, "ties"_a = "z-a",
              "Return the rows of a list, best first, and the number that each is ranked by.");
 
     m.def("read", &read, "sources"_a, "columns"_a, "delimiter"_a, "header"_a, "expected"_a, "qrels"_a, "on_duplicate"_a, "threads"_a,

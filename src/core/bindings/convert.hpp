@@ -296,6 +296,13 @@ inline Order make_order(const std::string& order) {
     throw nb::value_error(("order == '" + order + "', must be 'score', 'rank' or 'file'").c_str());
 }
 
+inline Ties make_ties(const std::string& ties) {
+    if (ties == "z-a") return Ties::z_to_a;
+    if (ties == "a-z") return Ties::a_to_z;
+    if (ties == "file") return Ties::file;
+    throw nb::value_error(("ties == '" + ties + "', must be 'z-a', 'a-z' or 'file'").c_str());
+}
+
 inline OnDuplicate make_rule(const std::string& rule) {
     if (rule == "error") return OnDuplicate::error;
     if (rule == "first") return OnDuplicate::first;

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield import check
 from cranfield.assessed.memory import size_in_bytes
+from cranfield.collection.run import check_order
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -41,8 +42,10 @@ class JoinOptions:
     """How runs are read and ranked."""
 
     order: str | None = None
-    """`score` (descending, ties by document id descending, as in trec_eval), `rank` or `file`; None: `score` for runs
-    with scores, else `rank`."""
+    """`score` (descending), `rank` or `file`; None: `score` for runs with scores, else `rank`."""
+    ties: str = "z-a"
+    """The order of documents with equal scores: by id, descending (`z-a`, as in trec_eval) or ascending (`a-z`), or as
+    in the `file`."""
     precision: int = 64
     """Bits in which scores are compared: 64, or 32 as in trec_eval up to version 9."""
     on_duplicate: str = "error"
@@ -95,8 +98,7 @@ class JoinOptions:
     doc`. A set counts once, at the rank of its last document."""
 
     def __post_init__(self) -> None:
-        if self.order is not None:
-            check.one_of("", ("score", "rank", "file"), order=self.order)
+        check_order("", self.order, self.ties)
         check.one_of("", ("error", "first", "max"), on_duplicate=self.on_duplicate)
         check.one_of("", EMPTY_INTENTS, empty_intents=self.empty_intents)
         if self.precision not in (32, 64):

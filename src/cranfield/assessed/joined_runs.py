@@ -29,7 +29,7 @@ from cranfield.collection.blocks import Blocks, load_or_open
 from cranfield.collection.columns import with_way_out
 from cranfield.collection.list_shapes import plain_lists, wrong_depth
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.run import Run, runs_of, several_tags
+from cranfield.collection.run import TIES, Run, runs_of, several_tags
 from cranfield.collection.source import (
     DATA_LINE,
     HEAD,
@@ -380,7 +380,7 @@ class RunJoiner:
             tie_last=self._column("tie_last"),
             document=document,
             judged=documents.by_topic,
-            notes=(f"order: {', '.join(sorted(self.orders))}",),
+            notes=(f"order: {', '.join(sorted(self.orders))}", *self._tie_notes()),
         )
         self._warn(lists)
         if self.options.scores and self.orders == {"score"}:
@@ -390,6 +390,10 @@ class RunJoiner:
             numbers, begin = self._column("numbers"), lists.document_start[:-1]
             lists = lists.replace(lengths=self.lengths.lists(numbers, begin, unknown, self.options.missing_length))
         return lists
+
+    def _tie_notes(self) -> list[str]:
+        ties = self.options.ties
+        return [f"equal scores: {ties}"] if "score" in self.orders and ties != TIES[0] else []
 
     def _column(self, name: str) -> Any:
         """An array of all joins, one after the other."""
@@ -413,7 +417,8 @@ class RunJoiner:
             level, several = self._column("level"), self._column("several")
             equal = [lists.runs[run] for run in np.flatnonzero((level == several) & (several > 0)).tolist()]
             if equal:
-                what = "all documents of a list have the same score and are ordered by id"
+                kept = "keep the order of the file" if self.options.ties == "file" else "are ordered by id"
+                what = f"all documents of a list have the same score and {kept}"
                 _warn(f"{listed(equal, 3, 'runs')}: {what}; if the file has an order, use order='rank' or 'file'")
         same = [f"{first} and {second}" for first, second in self._same_runs(lists)]
         if same:

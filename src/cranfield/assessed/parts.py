@@ -122,6 +122,7 @@ def join_rules(options: JoinOptions, order: str) -> dict[str, Any]:
     """The rules of a join as arguments of the core."""
     return {
         "order": order,
+        "ties": options.ties,
         "single_precision": options.precision == 32,
         "depth": min(options.depth or 0, 2**31 - 1),
         "numbers": None if options.lengths is None else options.lengths.numbers,
@@ -396,7 +397,7 @@ def judgments_digest(qrels: Qrels, options: JoinOptions) -> str:
 
 def _rules_text(options: JoinOptions) -> str:
     """The options that change hits."""
-    names = ("precision", "on_duplicate", "depth", "split_tags", "scores", "sampled", "strata")
+    names = ("ties", "precision", "on_duplicate", "depth", "split_tags", "scores", "sampled", "strata")
     text = " ".join(f"{name}={getattr(options, name)!r}" for name in names)
     lengths = "" if options.lengths is None else _digest(*map(str, options.lengths.documents))
     return f"{_core.__name__} 1 {text} {lengths}"

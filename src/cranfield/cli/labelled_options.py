@@ -36,6 +36,7 @@ class LabelledOptions(LabelReading, Quiet):
     )
     split_tags: bool = options.split_tags()
     order: str | None = options.order()
+    ties: str = options.ties()
 
     def given(self) -> bool:
         return self.labels is not None
@@ -56,4 +57,4 @@ class LabelledOptions(LabelReading, Quiet):
         """How runs are read and ranked."""
         from cranfield.assessed.join_options import JoinOptions
 
-        return JoinOptions(order=self.order, format=self.run_format, split_tags=self.split_tags)
+        return JoinOptions(order=self.order, ties=self.ties, format=self.run_format, split_tags=self.split_tags)

@@ -40,6 +40,7 @@ from cranfield.cli.single_options import (
     significance_test,
     split_tags,
     threads,
+    ties,
     topic_texts,
 )
 from cranfield.errors import UsageError
@@ -55,7 +56,7 @@ __all__ = [
     "Lists", "Ranked", "Rescaled", "Sized", "Source", "alpha", "assumed_length", "baseline_file", "bytes_of",
     "columns_of", "condensed", "depth", "intent_types", "level", "measures", "missing", "named_files", "nan",
     "numbers", "order", "per_topic", "pool_depth", "read_score_files", "rel", "resamples", "scores", "seed",
-    "shared_measures", "show", "significance_test", "split_tags", "threads", "topic_texts", "whole_numbers",
+    "shared_measures", "show", "significance_test", "split_tags", "threads", "ties", "topic_texts", "whole_numbers",
 ]  # fmt: skip
 
 USUAL = "nDCG@10"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.cli.declare import RANKING, READING, SIDE, Verb, declared, flag, option
 from cranfield.cli.option_values import assumed_length, bytes_of, columns_of, named_files
-from cranfield.cli.single_options import intent_types, order, split_tags
+from cranfield.cli.single_options import intent_types, order, split_tags, ties
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -126,12 +126,17 @@ class Ranked(Files):
     """How files are read and lists are ranked."""
 
     order: str | None = order()
+    ties: str = ties()
     precision: int = option(
         "--precision BITS",
         "Compare scores as 64-bit numbers, or as 32-bit numbers like trec_eval 9.",
         default=64,
         group=RANKING,
     )
+
+    def ranking_rules(self) -> dict[str, Any]:
+        """The options under the names that `JoinOptions` uses."""
+        return self.values("order", "ties", "precision", "on_duplicate", "split_tags")
 
 
 class Lists(Ranked):
@@ -206,6 +211,7 @@ class Lists(Ranked):
         """The options under the names that `evaluate` and `JoinOptions` use."""
         return {
             "order": self.order,
+            "ties": self.ties,
             "precision": self.precision,
             "on_duplicate": self.on_duplicate,
             "format": self.run_format,

@@ -111,11 +111,23 @@ def split_tags() -> Any:
 def order() -> Any:
     return option(
         "--order RULE",
-        "Rank documents by {names}: by score (ties by document id, descending, as in trec_eval), by the rank column, "
+        "Rank documents by {names}: by score (for equal scores see --ties), by the rank column, "
         "or in the order of the file; default: score if there are scores, else rank.",
         choices=("score", "rank", "file"),
         group=RANKING,
         solves="order=",
+    )
+
+
+def ties() -> Any:
+    return option(
+        "--ties RULE",
+        "The order of documents with equal scores, {names}: by document id, descending (as in trec_eval) or ascending, "
+        "or as in the file.",
+        default="z-a",
+        choices=("z-a", "a-z", "file"),
+        group=RANKING,
+        solves="ties=",
     )
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from cranfield import _core
+from cranfield.assessed.join_options import JoinOptions
 from cranfield.cluster.run_tables import LIST, RunTables, check_lists
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import DataError, UsageError
@@ -35,13 +36,14 @@ def lists_by_sql(engine: Engine, tables: RunTables) -> Any:
     return found
 
 
-def hits_by_sql(engine: Engine, tables: RunTables, judged: Any, depth: int | None) -> Any:
+def hits_by_sql(engine: Engine, tables: RunTables, judged: Any, options: JoinOptions) -> Any:
     """A pyarrow table of hits, by window functions and a join; `judged` is a table of topic, doc and document."""
     key, same_list = engine.quote("key"), "PARTITION BY run, topic"
+    by_id = "doc ASC" if options.ties == "a-z" else "doc DESC"
     ranked = engine.select(
         tables.frame,
         {
-            "rank": f"row_number() OVER ({same_list} ORDER BY {key} DESC, doc DESC)",
+            "rank": f"row_number() OVER ({same_list} ORDER BY {key} DESC, {by_id})",
             "tie_first": f"rank() OVER ({same_list} ORDER BY {key} DESC)",
             "level": f"count(*) OVER ({same_list}, {key})",
         },
@@ -50,20 +52,20 @@ def hits_by_sql(engine: Engine, tables: RunTables, judged: Any, depth: int | Non
     hits = ranked.join(engine.read(judged), on=["topic", "doc"], how="inner")
     columns = {name: engine.quote(name) for name in HIT_COLUMNS}
     hits = engine.select(hits, {**columns, "tie_last": "tie_first + level - 1"})
-    if depth is not None:
+    if options.depth is not None:
         import narwhals as nw
 
-        hits = hits.filter(nw.col("rank") <= depth)
+        hits = hits.filter(nw.col("rank") <= options.depth)
     return engine.fetch(hits)
 
 
-def hits_by_core(engine: Engine, tables: RunTables, qrels: Qrels, precision: int, depth: int | None) -> tuple[Any, Any]:
+def hits_by_core(engine: Engine, tables: RunTables, qrels: Qrels, options: JoinOptions) -> tuple[Any, Any]:
     """Lists and hits, by our core in the workers of Spark: each holds whole lists, and hands back their hits."""
     import narwhals as nw
     import pyarrow.compute as compute
 
     native = tables.frame.to_native().select(*LIST, "doc", "key").repartition(*LIST)
-    work = partition_join(qrels, tables.order, precision, depth)
+    work = partition_join(qrels, tables.order, options.precision, options.depth, options.ties)
     try:
         table = nw.from_native(native.mapInArrow(work, IN_CORE)).collect("pyarrow").to_arrow()
     except Exception as error:
@@ -91,7 +93,7 @@ def _of_worker(error: Exception, tables: RunTables) -> Exception:
 
 
 def partition_join(
-    qrels: Qrels, order: str, precision: int, depth: int | None
+    qrels: Qrels, order: str, precision: int, depth: int | None, ties: str = "z-a"
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function that joins the lists of one partition, as Arrow batches."""
 
@@ -121,18 +123,18 @@ def partition_join(
                     raise ValueError(
                         f"{FAULT}{where}: documents have the same rank, and the rows of a table have no order"
                     )
-        yield from _batches(table, qrels, precision, depth)
+        yield from _batches(table, qrels, precision, depth, ties)
 
     return work
 
 
-def _batches(table: _core.Table, qrels: Qrels, precision: int, depth: int | None) -> Iterator[Any]:
+def _batches(table: _core.Table, qrels: Qrels, precision: int, depth: int | None, ties: str) -> Iterator[Any]:
     """The lists and the hits of one partition."""
     import numpy as np
     import pyarrow
 
     judged = qrels.judged()
-    joined = _core.join_tables(judged, [table], "score", precision == 32, depth or 0)
+    joined = _core.join_tables(judged, [table], "score", precision == 32, depth or 0, ties=ties)
     names, all_topics, zeros = table.names, table.topics, np.zeros(len(table.list_topic), dtype=np.int32)
     lengths = np.diff(table.list_start).astype(np.int32)
     rows = (

@@ -35,6 +35,7 @@ def evaluate_tables(
     how: str | None = None,
     missing: str = "zero",
     order: str | None = None,
+    ties: str = "z-a",
     precision: int = 64,
     depth: int | None = None,
     columns: Mapping[str, str] | None = None,
@@ -49,7 +50,7 @@ def evaluate_tables(
     engine: `duckdb`, `spark`, the URL of a Spark master, a Spark session, or a DuckDB connection.
     how: `core`: our core ranks and joins in the workers of Spark, which need cranfield; `sql`: window functions and a
         join of the engine. Default: `core` on Spark, and `sql` on DuckDB.
-    order: `score` or `rank`; the rows of a table have no order of their own.
+    order, ties: `score` or `rank`, and `z-a` or `a-z`; the rows of a table have no order of their own.
     columns: names of columns if they are unusual: {"topic": "search term", "run": "system"}.
     Runs in a column are sorted by name. Duplicate documents are an error. The others are as in `evaluate`.
 
@@ -64,13 +65,15 @@ def evaluate_tables(
         check.one_of("", WAYS, how=how)
     if order == "file":
         raise UsageError("order == 'file', but the rows of a table have no order; use 'score' or 'rank'")
+    if ties == "file":
+        raise UsageError("ties == 'file', but the rows of a table have no order; use 'z-a' or 'a-z'")
     chosen = as_measures(measures)
     needs = {name for measure in chosen for name in measure.looks_at()} & {"scores", "lengths", "dimensions"}
     if needs:
         raise UsageError(
             f"measures that need {' and '.join(sorted(needs))} cannot be computed from tables; use evaluate"
         )
-    options = JoinOptions(order=order, precision=precision, depth=depth)
+    options = JoinOptions(order=order, ties=ties, precision=precision, depth=depth)
     opened = open_engine(engine, memory=memory, threads=threads)
     try:
         prepared = prepare(read_judgments(opened, qrels), options)
@@ -104,10 +107,10 @@ def assess_tables(
     tables = read_tables(engine, runs, options.order, options.precision, columns)
     documents = prepared.documents.table
     if how == "core":
-        lists, hits = hits_by_core(engine, tables, prepared.qrels, options.precision, options.depth)
+        lists, hits = hits_by_core(engine, tables, prepared.qrels, options)
     else:
         lists = lists_by_sql(engine, tables)
-        hits = hits_by_sql(engine, tables, judged_table(prepared), options.depth)
+        hits = hits_by_sql(engine, tables, judged_table(prepared), options)
     names = sorted(lists["run"].unique().to_pylist()) if tables.names is None else list(tables.names)
     if not names:
         raise DataError(tables.origin, None, "is empty: it has no rows")

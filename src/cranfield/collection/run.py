@@ -21,6 +21,20 @@ from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.text import listed
 from cranfield.types import Index64
 
+ORDERS = ("score", "rank", "file")
+"""What lists are sorted by."""
+TIES = ("z-a", "a-z", "file")
+"""The order of documents with equal scores: by id, descending or ascending, or as in the file."""
+
+
+def check_order(caller: str, order: str | None, ties: str) -> None:
+    """Refuse an unknown order, and a rule for ties that the order does not use."""
+    if order is not None:
+        check.one_of(caller, ORDERS, order=order)
+    check.one_of(caller, TIES, ties=ties)
+    if ties != TIES[0] and order in ("rank", "file"):
+        raise UsageError(f"ties == {ties!r} is for order='score'; in the order {order!r} no documents are tied")
+
 
 class Retrieved(NamedTuple):
     """One line of a run."""
@@ -154,44 +168,52 @@ class Run(Records):
         with np.errstate(divide="ignore"):
             return bool((self.values == 1.0 / ranks).all())
 
-    def ranking(self, topic: object, order: str = "score", precision: int = 64) -> list[Ranked]:
-        """The list of one topic, best first, by `score` (compared in 64 or 32 bits), `rank` or as in the `file`."""
-        self._check_order("ranking", order)
-        return self._ranked(self._positions(topic, order, precision))
+    def ranking(self, topic: object, order: str = "score", precision: int = 64, ties: str = "z-a") -> list[Ranked]:
+        """The list of one topic, best first, by `score` (compared in 64 or 32 bits), `rank` or as in the `file`.
 
-    def ordered_docs(self, topic: object, order: str = "score") -> list[str]:
+        ties: documents with equal scores are sorted by id, `z-a` or `a-z`, or stay as in the `file`.
+
+        >>> [place.doc for place in Run.of({"q": {"b": 1, "a": 1, "c": 1}}).ranking("q", ties="a-z")]
+        ['a', 'b', 'c']
+        """
+        self._check_order("ranking", order, ties)
+        return self._ranked(self._positions(topic, order, precision, ties))
+
+    def ordered_docs(self, topic: object, order: str = "score", ties: str = "z-a") -> list[str]:
         """The documents of one topic, best first; as `ranking`, without ranks and scores."""
-        rows = self._positions(topic, order, 64)
+        rows = self._positions(topic, order, 64, ties)
         return self.table.take(rows, self.name).docs(0, len(rows))
 
-    def ranked_at(self, topic: object, places: Index64, order: str = "score", precision: int = 64) -> list[Ranked]:
+    def ranked_at(
+        self, topic: object, places: Index64, order: str = "score", precision: int = 64, ties: str = "z-a"
+    ) -> list[Ranked]:
         """The documents at these places of `ranking`, counted from 0; the rest of the list is not converted."""
-        return self._ranked(self._positions(topic, order, precision)[places], places + 1)
+        return self._ranked(self._positions(topic, order, precision, ties)[places], places + 1)
 
-    def _positions(self, topic: object, order: str, precision: int) -> Index64:
+    def _positions(self, topic: object, order: str, precision: int, ties: str) -> Index64:
         self._slice(topic)  # an unknown topic is an error
-        return self.table.order(self._place[str(topic)], order, precision == 32)[0]
+        return self.table.order(self._place[str(topic)], order, precision == 32, ties)[0]
 
     def _ranked(self, rows: Index64, ranks: Index64 | None = None) -> list[Ranked]:
         docs = self.table.take(rows, self.name).docs(0, len(rows))
         places = np.arange(1, len(rows) + 1) if ranks is None else ranks
         return list(map(Ranked, places.tolist(), docs, self.values[rows].tolist()))
 
-    def top(self, k: int, order: str = "score") -> Run:
-        """The first `k` documents of every list, best first.
+    def top(self, k: int, order: str = "score", ties: str = "z-a") -> Run:
+        """The first `k` documents of every list, best first; `order` and `ties` as for `ranking`.
 
         >>> Run.of({"q": {"a": 1, "b": 2, "c": 3}}).top(2).to_dict()
         {'q': {'c': 3.0, 'b': 2.0}}
         """
-        self._check_order("top", order)
+        self._check_order("top", order, ties)
         if k < 1:
             raise UsageError(f"k == {k!r}, must be 1 or more")
-        firsts = [self.table.order(place, order, False)[0][:k] for place in range(len(self.topics))]
+        firsts = [self.table.order(place, order, False, ties)[0][:k] for place in range(len(self.topics))]
         rows = np.concatenate(firsts) if firsts else np.empty(0, dtype=np.int64)
         return Run(self.table.take(rows, self.name), self.name, self.path)
 
-    def _check_order(self, caller: str, order: str) -> None:
-        check.one_of(caller, ("score", "rank", "file"), order=order)
+    def _check_order(self, caller: str, order: str, ties: str) -> None:
+        check_order(caller, order, ties)
         if order == "rank" and not self.has_ranks:
             raise UsageError(f"order == 'rank', but {self.name} has no ranks; use 'score' or 'file'")
 

@@ -7,7 +7,7 @@ import hashlib
 from cranfield.collection.run import Run
 
 
-def ranking_digest(run: Run, order: str = "score") -> str:
+def ranking_digest(run: Run, order: str = "score", ties: str = "z-a") -> str:
     """The SHA-256 digest of all lists of a run: topics, and documents in their order. Scores and tags do not matter.
 
     >>> first = Run.of({"1": {"a": 2.0, "b": 1.0}}, name="red")
@@ -18,7 +18,7 @@ def ranking_digest(run: Run, order: str = "score") -> str:
     """
     digest = hashlib.sha256()
     for topic in sorted(run.topics):
-        docs = run.ordered_docs(topic, order)
+        docs = run.ordered_docs(topic, order, ties)
         text = "\0".join([topic, str(len(docs)), *docs])
         digest.update(text.encode("utf-8", "surrogatepass") + b"\0\0")
     return digest.hexdigest()

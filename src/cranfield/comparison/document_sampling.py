@@ -256,7 +256,7 @@ def _topics(
     grades, order, topics = qrels.to_dict(), rules.order or "score", []
     for name in names:
         rankings = [
-            [entry.doc for entry in run.ranking(name, order, rules.precision)[: rules.depth]]
+            [entry.doc for entry in run.ranking(name, order, rules.precision, rules.ties)[: rules.depth]]
             if name in run.topics
             else []
             for run in runs.values()

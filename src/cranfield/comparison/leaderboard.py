@@ -333,7 +333,7 @@ def leaderboard(
         warnings.simplefilter("ignore", SameRunWarning)  # a note says which runs are the same
         scores = evaluate(qrels, runs, measures, **options)
     by_name = runs_by_name(scores, runs)
-    same = same_rankings(scores, by_name, options.get("order"), **_reading(options))
+    same = same_rankings(scores, by_name, options.get("order"), options.get("ties", "z-a"), **_reading(options))
     files = {name: os.fspath(run) for name, run in by_name.items() if isinstance(run, str | os.PathLike)}
     return leaderboard_of(
         scores, teams=teams, files=files, same=same, level=level, test=test, correction=correction, alpha=alpha

@@ -18,6 +18,7 @@ class EvaluateOptions(TypedDict, total=False):
 
     missing: str
     order: str | None
+    ties: str
     precision: int
     on_duplicate: str
     depth: int | None

@@ -47,6 +47,7 @@ def evaluate(
     *,
     missing: str = "zero",
     order: str | None = None,
+    ties: str = "z-a",
     precision: int = 64,
     on_duplicate: str = "error",
     depth: int | None = None,
@@ -86,6 +87,7 @@ def evaluate(
     """
     options = JoinOptions(
         order=order,
+        ties=ties,
         precision=precision,
         on_duplicate=on_duplicate,
         depth=depth,

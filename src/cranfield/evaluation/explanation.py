@@ -279,12 +279,12 @@ def explain(
     lists = lists.replace(place=lists.rank - 1)
     order = lists.notes[0].removeprefix("order: ")
     grades = {} if options.together is not None else judgments.highest_grades(topic)  # sets have no rank of their own
-    explained = _explain(measures[0], lists, the_run, topic, order, options.precision, depth)
+    explained = _explain(measures[0], lists, the_run, topic, order, options, depth)
     return replace(explained, text=text, missed=missed_documents(explained, grades))
 
 
 def _explain(
-    measure: Measure, lists: Assessed, run: Run, topic: str, order: str, precision: int, depth: int | None
+    measure: Measure, lists: Assessed, run: Run, topic: str, order: str, options: JoinOptions, depth: int | None
 ) -> Explanation:
     score = float(values_of(measure, lists)[0])
     of_list, by_intent = measure.split_views()
@@ -324,7 +324,7 @@ def _explain(
     top = read.take_hits(np.array([0]), slice(end), read.row[:end])
     intents = intents_by_rank(top) if uses_intents else {}
     grades = dict(zip(top.rank.tolist(), top.grade.tolist(), strict=True))
-    documents = run.ranked_at(topic, places, order, precision)
+    documents = run.ranked_at(topic, places, order, options.precision, options.ties)
     ranks = {document.doc: rank for rank, document in enumerate(documents, 1)}
     lines = [
         Line(rank, document.doc, document.score, grades.get(rank), counts.get(rank, {}), score_here,

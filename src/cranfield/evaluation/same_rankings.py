@@ -24,7 +24,9 @@ class SameRankings:
     """Runs with the same scores on every topic, whose documents could not be compared."""
 
 
-def same_rankings(scores: Scores, runs: Mapping[str, Any], order: str | None = None, **reading: Any) -> SameRankings:
+def same_rankings(
+    scores: Scores, runs: Mapping[str, Any], order: str | None = None, ties: str = "z-a", **reading: Any
+) -> SameRankings:
     """Find the runs that have the same documents in the same order on every topic.
 
     Equal lists have equal scores, so only runs with equal scores are read again; `runs` is {name: run or file}. Those
@@ -47,7 +49,7 @@ def same_rankings(scores: Scores, runs: Mapping[str, Any], order: str | None = N
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", CranfieldWarning)  # it was given when the run was scored
                 run = Run.of(thing, **reading)
-            digests[name] = ranking_digest(run, order or "score")
+            digests[name] = ranking_digest(run, order or "score", ties)
         groups += _together(digests)
         if len(digests) < len(names):
             unchecked.append(names)

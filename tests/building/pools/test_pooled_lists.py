@@ -48,6 +48,8 @@ def test_ties_and_orders_are_those_of_evaluation(tmp_path: Path) -> None:
     # By score: c, then the tie by id, descending: b, a. By rank: b, a, c. As listed: a, b, c.
     for order, expected in ((None, ["c", "b", "a"]), ("rank", ["b", "a", "c"]), ("file", ["a", "b", "c"])):
         assert PooledLists.of(str(path), options=JoinOptions(order=order)).docs(0) == expected
+    for ties in ("a-z", "file"):
+        assert PooledLists.of(str(path), options=JoinOptions(ties=ties)).docs(0) == ["c", "a", "b"]
 
 
 def test_ids_are_any_text() -> None:

@@ -275,8 +275,8 @@ def _reference(
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*without judgments ignored")  # a note says so
         scores: Scores = evaluate(
-            kept, runs, joined.measures, missing=missing, order=how.order, precision=how.precision, format=how.format,
-            on_duplicate=how.on_duplicate, split_tags=how.split_tags,
+            kept, runs, joined.measures, missing=missing, order=how.order, ties=how.ties, precision=how.precision,
+            format=how.format, on_duplicate=how.on_duplicate, split_tags=how.split_tags,
         )  # fmt: skip
     rows = np.array([t for t, topic in enumerate(joined.topics) if topic in common], dtype=np.int64)
     place = {topic: t for t, topic in enumerate(scores.topics)}

@@ -32,6 +32,7 @@ def fuse(
     top: int | None = None,
     name: str | None = None,
     order: str | None = None,
+    ties: str | None = None,
     options: JoinOptions | None = None,
     progress: Progress | None = None,
     **parameter: float,
@@ -52,7 +53,8 @@ def fuse(
     weights: a number for each run, in their order, or {name: number}; default: 1 each.
     depth: use the first `depth` documents of every list.
     top: keep the first `top` documents of every fused list.
-    order: how the lists are ranked: `score` (default), `rank` or `file`.
+    order, ties: how the lists are ranked: `score` (default), `rank` or `file`, and equal scores `z-a` (default), `a-z`
+        or as in the `file`. Equal scores of the fused list are ordered `z-a`.
 
     Reference: Fox & Shaw, Combination of multiple searches, TREC-2, 1994; Cormack, Clarke & Büttcher, SIGIR 2009,
     doi:10.1145/1571941.1572114; Aslam & Montague, SIGIR 2001, doi:10.1145/383952.384007
@@ -71,8 +73,8 @@ def fuse(
     if order == "rank" and chosen.uses == "scores" and norm != "rank":
         raise UsageError(f"order == 'rank', but {chosen.name} uses scores; use norm='rank', or a method such as rrf")
     settings = options or JoinOptions()
-    if order is not None:
-        settings = replace(settings, order=order)
+    if order is not None or ties is not None:
+        settings = replace(settings, order=order or settings.order, ties=ties or settings.ties)
     lists = RetrievedLists.of(runs, depth=depth, options=settings, progress=progress)
     if len(lists.runs) < 2:
         raise UsageError(f"one run ({listed(lists.runs)}), must be two or more to fuse")

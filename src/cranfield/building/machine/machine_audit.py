@@ -74,7 +74,7 @@ class Audit(Record):
         return "\n\n".join(part.table().text() for _, part in self.parts())
 
 
-RANKING = ("order", "precision", "on_duplicate", "depth")
+RANKING = ("order", "ties", "precision", "on_duplicate", "depth")
 """The options that say how documents are ranked."""
 PARTS = ("agreement", "confusion", "topics", "lengths", "judges", "rankings", "changes", "ranks", "families")
 """The names of the parts of an audit."""

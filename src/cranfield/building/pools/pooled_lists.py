@@ -245,7 +245,10 @@ def pooled_documents(
     for number, together in enumerate(read_each(sources, reading, threads)):
         for run in together:
             try:
-                pooled.add(run.table, options.order or "score", options.precision == 32, depth or 0, threads, scores)
+                pooled.add(
+                    run.table, options.order or "score", options.precision == 32, depth or 0, threads, scores,
+                    ties=options.ties,
+                )  # fmt: skip
             except ValueError as error:
                 raise UsageError(f"{run.path or run.name}: {error}") from None
             names.append(run.name)

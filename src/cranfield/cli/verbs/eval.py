@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     Risks = Callable[[Scores], Risk] | None
 
 RISKS = ("URisk", "TRisk", "GeoRisk")
-ON_ENGINE = ("order", "precision", "memory")
+ON_ENGINE = ("order", "ties", "precision", "memory")
 """Options of reading that also apply to runs in tables."""
 STATISTICS = ("mean", "gmean", "median", *RISKS, "area")
 

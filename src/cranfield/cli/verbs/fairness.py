@@ -106,7 +106,7 @@ cranfield fairness qrels.txt bm25.run --groups regions.tsv --format csv -o fairn
         order = self.order or "score"
         rankings = {
             name: {
-                topic: [[place.doc for place in run.ranking(topic, order, self.precision)[: self.depth]]]
+                topic: [[place.doc for place in run.ranking(topic, order, self.precision, self.ties)[: self.depth]]]
                 for topic in run.topics
             }
             for name, run in runs.items()

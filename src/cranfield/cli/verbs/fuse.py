@@ -59,7 +59,7 @@ cranfield fuse bm25.run dense.run | cranfield eval qrels.txt - -m nDCG@10
         from cranfield.assessed.join_options import JoinOptions
         from cranfield.building.fusion.fuse import fuse
 
-        reading = JoinOptions(format=self.run_format, **self.values("order", "precision", "on_duplicate", "split_tags"))
+        reading = JoinOptions(format=self.run_format, **self.ranking_rules())
         with self.progress("reading") as progress:
             fused = fuse(
                 self.runs, self.method, weights=options.numbers("--weights", self.weights), options=reading,

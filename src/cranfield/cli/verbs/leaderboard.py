@@ -106,4 +106,5 @@ cranfield leaderboard qrels.txt runs/*.run -m AP --by classes.csv  # a table for
         runs: dict[str, object] = {**files}
         if not files and not self.scores and "-" not in (paths := expand(self.files()[1])):
             runs = {**self.read_runs(paths)}
-        return same_rankings(scores, runs, self.order, format=self.run_format, on_duplicate=self.on_duplicate)
+        reading = {"format": self.run_format, "on_duplicate": self.on_duplicate}
+        return same_rankings(scores, runs, self.order, self.ties, **reading)

@@ -125,6 +125,7 @@ def reproduce(
     depth: int | None = None,
     missing: str = "zero",
     order: str | None = None,
+    ties: str = "z-a",
 ) -> Reproduction:
     """How close are runs to the runs that they replicate, or reproduce on another collection?
 
@@ -151,13 +152,16 @@ def reproduce(
     judged = Qrels.of(qrels)
     same = other_qrels is None
     before, after = (
-        evaluate(judgments, {role: pair[i] for role, pair in runs.items()}, measures, missing=missing, order=order)
+        evaluate(
+            judgments, {role: pair[i] for role, pair in runs.items()}, measures, missing=missing, order=order, ties=ties
+        )
         for i, judgments in enumerate((judged, judged if same else Qrels.of(other_qrels)))
     )
     orders: list[Orders] = []
     notes: list[str] = []
     if same:
-        orders += [_orders(role, *pair, p, union, depth, order, notes) for role, pair in runs.items()]
+        ranked = {"order": order or "score", "ties": ties}
+        orders += [_orders(role, *pair, p, union, depth, ranked, notes) for role, pair in runs.items()]
         rule = ", documents numbered by id" if union == "id" else ""
         cut = f"the first {depth} documents of each list" if depth else "whole lists"
         notes.append(f"τ union and RBO (p = {p:g}) of {cut}{rule}")
@@ -192,7 +196,14 @@ def reproduce_scores(
 
 
 def _orders(
-    role: str, original: Run, again: Run, p: float, union: str, depth: int | None, order: str | None, notes: list[str]
+    role: str,
+    original: Run,
+    again: Run,
+    p: float,
+    union: str,
+    depth: int | None,
+    ranked: dict[str, Any],
+    notes: list[str],
 ) -> Orders:
     """Compare the lists of the topics that both runs have."""
     shared = [topic for topic in original.topics if topic in again]
@@ -203,9 +214,7 @@ def _orders(
         notes.append(f"{role}: lists compared on {len(shared)} topics; {alone} left out that only one run has")
     tau, overlap = np.empty((2, len(shared)))
     for i, topic in enumerate(shared):
-        first, second = (
-            [place.doc for place in run.ranking(topic, order or "score")[:depth]] for run in (original, again)
-        )
+        first, second = ([place.doc for place in run.ranking(topic, **ranked)[:depth]] for run in (original, again))
         tau[i] = closeness.tau_union(first, second, union=union)
         overlap[i] = rbo(first, second, p).extrapolated if first and second else 0.0
     return Orders(role, tuple(shared), tau, overlap)

@@ -60,8 +60,8 @@ def reproduce_in_collection(
         return runs[names[0]], runs[names[1]]
 
     both = None if advanced is None else pair("advanced", advanced)
-    order = None if options is None else options.order
+    order, ties = (None, "z-a") if options is None else (options.order, options.ties)
     return reproduce(
         qrels, pair("baseline", baseline), both, measures, other_qrels=other_qrels, p=p, union=union, depth=depth,
-        missing=missing, order=order,
+        missing=missing, order=order, ties=ties,
     )  # fmt: skip

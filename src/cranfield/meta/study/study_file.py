@@ -27,8 +27,9 @@ from cranfield.text import cut, shown
 FILES = ("qrels", "teams", "intent_probabilities", "intent_types", "lengths", "inclusion", "topic_numbers", "together")
 """Keys of a collection that name one file."""
 JOINING = (
-    "order", "precision", "on_duplicate", "depth", "format", "split_tags", "intent_probabilities", "intent_types",
-    "lengths", "missing_length", "strata", "inclusion", "dimensions", "empty_intents", "topic_numbers", "together",
+    "order", "ties", "precision", "on_duplicate", "depth", "format", "split_tags", "intent_probabilities",
+    "intent_types", "lengths", "missing_length", "strata", "inclusion", "dimensions", "empty_intents", "topic_numbers",
+    "together",
 )  # fmt: skip
 """Keys of a collection that say how runs are joined with judgments: those of `JoinOptions`."""
 TOP = ("title", "output", "cache", "report", "seed", "measures", "collections", "methods")

@@ -37,7 +37,7 @@ class SimulatedBatch:
 class ClickSimulation:
     """Sessions on the lists of runs. Each session draws a topic and a run that has it, all equally likely.
 
-    depth, order: the first documents of each list, in the order of `Run.ranking`.
+    depth, order, ties: the first documents of each list, in the order of `Run.ranking`.
     queries: {topic: query} if the model knows queries by their texts and the runs have ids of topics.
     """
 
@@ -48,6 +48,7 @@ class ClickSimulation:
         *,
         depth: int = 10,
         order: str = "score",
+        ties: str = "z-a",
         queries: Mapping[str, str] | None = None,
     ) -> None:
         check.whole("simulation", depth=depth)
@@ -57,12 +58,12 @@ class ClickSimulation:
         lists: list[tuple[str, str, list[str]]] = []
         unknown = set()
         for run in runs:
-            top = run.top(depth, order)
+            top = run.top(depth, order, ties)
             for topic in top.topics:
                 if queries is not None and topic not in queries:
                     unknown.add(topic)
                     continue
-                docs = [place.doc for place in top.ranking(topic, order)]
+                docs = [place.doc for place in top.ranking(topic, order, ties=ties)]
                 lists.append((run.name, topic if queries is None else queries[topic], docs))
         if not lists:
             raise UsageError(f"no topic of the runs is among the topics: {listed(sorted(unknown))}")

@@ -63,6 +63,7 @@ def simulate_clicks(
     seed: int = 0,
     depth: int = 10,
     order: str = "score",
+    ties: str = "z-a",
     queries: Mapping[str, str] | None = None,
     progress: Progress | None = None,
 ) -> SimulatedClicks:
@@ -75,7 +76,7 @@ def simulate_clicks(
     suffix = os.path.splitext(path)[1].lower()
     if suffix and suffix not in SUFFIXES:
         raise UsageError(f"{path}: a simulated log is a file that ends in {' or '.join(SUFFIXES)}, or a directory")
-    simulation = ClickSimulation(model, runs, depth=depth, order=order, queries=queries)
+    simulation = ClickSimulation(model, runs, depth=depth, order=order, ties=ties, queries=queries)
     partial, impressions, clicks = f"{path}.partial", 0, 0
     try:
         with _Writer(partial, suffix) as writer:

@@ -151,6 +151,7 @@ def reuse_logged(
     depth: int | None = None,
     order: str = "score",
     precision: int = 64,
+    ties: str = "z-a",
     most_weight: float | None = None,
     level: float = 0.95,
 ) -> ReusedHistory:
@@ -170,7 +171,7 @@ def reuse_logged(
     def first(name: str, query: str | None, depth: int) -> list[str]:
         if query not in topics[name]:
             return []
-        return [one.doc for one in runs[name].ranking(query, order, precision)[:depth]]
+        return [one.doc for one in runs[name].ranking(query, order, precision, ties)[:depth]]
 
     seen: dict[str, int] = {}
     history, taus, without, strange = [], set(), 0, 0

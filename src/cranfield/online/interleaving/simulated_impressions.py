@@ -61,7 +61,7 @@ class SimulatedImpressions:
         """The mean score of each run on the topics, negated for measures of which less is better."""
         from cranfield.measures.property_tables import lower_is_better
 
-        names = ("order", "precision", "on_duplicate", "format", "split_tags")
+        names = ("order", "ties", "precision", "on_duplicate", "format", "split_tags")
         reading = {} if options is None else {name: getattr(options, name) for name in names}
         scores = evaluate(self.qrels, self.runs, measure, **reading)
         sign = -1.0 if lower_is_better(scores.measures[0]) else 1.0

@@ -15,6 +15,11 @@ from cranfield.scores.score_text import all_notes
 from cranfield.table import Cell, Column, Table
 from cranfield.text import counted
 
+TIE_RULES = {
+    "z-a": "by document id, descending (as in trec_eval)",
+    "a-z": "by document id, ascending",
+    "file": "in the order of the file",
+}
 RULES = {"zero": "scored as an empty list", "skip": "left out of the mean of the run"}
 
 
@@ -31,6 +36,7 @@ def evaluated_section(experiment: Experiment) -> Section:
     if experiment.runs:
         rule = options.order or "score if there are scores, else rank"
         facts.append(("order of documents", rule))
+        facts.append(("documents with equal scores", TIE_RULES[options.ties]))
         facts.append(("scores compared as", f"{options.precision}-bit numbers"))
         facts.append(("a document twice in a list", options.on_duplicate))
     facts.append(("a judged topic that a run lacks", RULES.get(scores.missing_rule, scores.missing_rule)))

@@ -68,7 +68,7 @@ class Experiment:
     @cached_property
     def same(self) -> SameRankings:
         """Runs that are the same under several names."""
-        return same_rankings(self.scores, self.runs, self.options.order)
+        return same_rankings(self.scores, self.runs, self.options.order, self.options.ties)
 
     @cached_property
     def comparison(self) -> Comparison:

@@ -47,7 +47,12 @@ def _sentences(experiment: Experiment, cite: Cite) -> list[str]:
     sizes = f"{counted(len(scores.runs), 'run')} on {counted(len(scores.topics), 'topic')}"
     sentences = [f"We evaluated {sizes} by {named}, computed with cranfield {escape_latex(__version__)}."]
     if experiment.runs and experiment.options.order in (None, "score"):
-        sentences.append("Documents were ranked by score, with ties broken by document identifier as trec\\_eval does.")
+        broken = {
+            "z-a": "broken by document identifier as trec\\_eval does",
+            "a-z": "broken by document identifier in ascending order",
+            "file": "kept in the order of the file",
+        }[experiment.options.ties]
+        sentences.append(f"Documents were ranked by score, with ties {broken}.")
     elif experiment.runs:
         rule = {"rank": "the rank in the file", "file": "their order in the file"}[str(experiment.options.order)]
         sentences.append(f"Documents were ranked by {rule}.")

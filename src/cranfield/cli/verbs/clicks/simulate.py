@@ -54,7 +54,7 @@ cranfield clicks simulate dbn.json bm25.run --topics topics.tsv --sessions 5000 
         with self.progress("simulating") as progress:
             result = simulate_clicks(
                 fitted, runs, self.output or "", order=self.order or "score", queries=queries, progress=progress,
-                **self.values("sessions", "seed", "depth"),
+                **self.values("sessions", "seed", "depth", "ties"),
             )  # fmt: skip
         warn_of_notes(result.notes, "trec")
         print(result.sentence())

@@ -62,7 +62,7 @@ cranfield interleave make bm25.run dense.run --method optimised --topics 301,302
         from cranfield.text import counted
 
         maker = Interleaver(MixingMethod.of(self.method), length=self.length)
-        reading = JoinOptions(format=self.run_format, **self.values("order", "precision", "on_duplicate", "split_tags"))
+        reading = JoinOptions(format=self.run_format, **self.ranking_rules())
         with self.progress("reading") as progress:
             pooled = PooledLists.of(
                 self.runs, depth=self.depth or self.length, topics=chosen_topics(self.topics), options=reading,

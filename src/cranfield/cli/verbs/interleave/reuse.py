@@ -54,5 +54,5 @@ cranfield interleave reuse lists.jsonl new.run bm25.run --old bm25.run --old den
 
         reading = {"format": self.run_format, **self.values("on_duplicate", "split_tags")}
         old, new = (read_runs(files, **reading) for files in (self.old or [], self.runs))
-        setting = self.values("precision", "depth", "most_weight", "level")
+        setting = self.values("ties", "precision", "depth", "most_weight", "level")
         self.show_record(reuse_logged(self.log, old, new, self.clicks, order=self.order or "score", **setting))

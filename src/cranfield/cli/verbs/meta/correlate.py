@@ -49,8 +49,8 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
     persistence: float = option(
         "--persistence, -p P", "rbo: probability of looking one rank deeper.", default=0.9, group=MORE
     )
-    ties: str = option(
-        "--ties RULE",
+    rbo_ties: str = option(
+        "--rbo-ties RULE",
         "rbo: how ties are treated, {names}: they share a rank, mean over all orders, or corrected.",
         default="w",
         names="meta.agreement.overlap:TIES",
@@ -95,7 +95,8 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
                 result = correlate(
                     scores,
                     coefficients=self.names,
-                    **self.values("level", "resamples", "seed", "ties"),
+                    ties=self.rbo_ties,
+                    **self.values("level", "resamples", "seed"),
                     p=self.persistence,
                     progress=progress,
                 )

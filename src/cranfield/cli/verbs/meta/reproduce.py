@@ -63,6 +63,7 @@ cranfield meta reproduce qrels.txt bm25.run again.run --by classes.txt  # for ea
     topics: bool = flag("--topics, -q", "Print how alike the lists are for each topic.", group=RESULT)
     missing: str = options.missing()
     order: str | None = options.order()
+    ties: str = options.ties()
 
     def given(self) -> bool:
         return bool(self.words or self.scores)
@@ -105,7 +106,7 @@ cranfield meta reproduce qrels.txt bm25.run again.run --by classes.txt  # for ea
                 pairs[0],
                 pairs[1] if both else None,
                 chosen(self.measures or [options.USUAL]),
-                **self.values("union", "depth", "missing", "order"),
+                **self.values("union", "depth", "missing", "order", "ties"),
                 other_qrels=None if other is None else after.qrels,
                 p=self.persistence,
             )

@@ -83,7 +83,7 @@ cranfield pool runs/*.run --method stratified --strata 10:1,50:0.2,100:0.05 --se
         method = Method.of(self.method)
         strata = () if self.strata is None else read_strata(self.strata)
         judged = None if self.judged is None else self.read_qrels(self.judged)
-        reading = JoinOptions(format=self.run_format, **self.values("order", "precision", "on_duplicate", "split_tags"))
+        reading = JoinOptions(format=self.run_format, **self.ranking_rules())
         with self.progress("reading") as progress:
             lists = PooledLists.of(
                 self.runs, depth=self.depth, topics=chosen_topics(self.topics), options=reading, progress=progress

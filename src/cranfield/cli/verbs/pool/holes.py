@@ -37,7 +37,7 @@ cranfield pool holes qrels.txt new.run -k 10 --per-topic -f csv
         from cranfield.assessed.join_options import JoinOptions
         from cranfield.building.pools.pool_holes import pool_holes
 
-        reading = JoinOptions(format=self.run_format, **self.values("order", "precision", "on_duplicate", "split_tags"))
+        reading = JoinOptions(format=self.run_format, **self.ranking_rules())
         with self.progress("reading") as progress:
             result = pool_holes(self.read_qrels(self.qrels), self.runs, self.k, options=reading, progress=progress)
         self.show(result.topic_table() if self.per_topic else result.table())
