@@ -10,6 +10,7 @@ import pytest
 from cranfield.collection.qrels import Qrels
 from cranfield.compat import ir_measures
 from cranfield.compat.ir_measures.core_evaluators import _joined_rows
+from cranfield.compat.ir_measures.plan import TREC_EVAL
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}}
 COLUMNS: dict[str, Any] = {
@@ -22,7 +23,7 @@ COLUMNS: dict[str, Any] = {
 @pytest.mark.parametrize("kind", [polars.Float64, polars.Float32, polars.Int32, polars.UInt8])
 def test_a_polars_frame_is_joined_without_a_table_in_between(kind: Any) -> None:
     frame = polars.DataFrame(COLUMNS).with_columns(polars.col("score").cast(kind))
-    assert _joined_rows(Qrels.of(QRELS).judged(), frame) is not None
+    assert _joined_rows(Qrels.of(QRELS).judged(), frame, TREC_EVAL, False) is not None
     values = ir_measures.calc_aggregate([ir_measures.RR, ir_measures.AP], QRELS, frame)
     assert values == {ir_measures.RR: 0.5, ir_measures.AP: 0.5}  # the relevant documents are second
 

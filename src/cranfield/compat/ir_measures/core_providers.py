@@ -26,6 +26,8 @@ class CoreProvider(Provider):
     """A provider that cranfield computes."""
 
     EVALUATOR: ClassVar[str] = "CoreEvaluator"
+    RANKING: ClassVar[str] = "TREC_EVAL"
+    """How the original ranks documents: the name of a ranking of `plan`."""
 
     def adapted(self, measure: Measure) -> Measure:
         """The measure that it computes for this one."""
@@ -33,13 +35,19 @@ class CoreProvider(Provider):
 
     def plan(self, measure: Measure) -> Anything:
         """How to compute a measure. A parameter that the measure does not have is ignored, as in ir_measures."""
-        from cranfield.compat.ir_measures.plan import plan
-
         if measure.NAME not in {known.NAME for known in self.SUPPORTED_MEASURES}:
             raise ValueError(f"unsupported measure {measure}")
         adapted = self.adapted(measure)
         params = {name: value for name, value in adapted.params.items() if name in adapted.SUPPORTED_PARAMS}
-        return plan(str(adapted.NAME), params)
+        return self.ranked(str(adapted.NAME), params)
+
+    def ranked(self, name: str, params: Anything) -> Anything:
+        """The plan for a measure with these parameters, with the ranking of this provider."""
+        from dataclasses import replace
+
+        from cranfield.compat.ir_measures import plan as plans
+
+        return replace(plans.plan(name, params), ranking=getattr(plans, self.RANKING))
 
     def _evaluator(self, measures: Iterable[Measure], qrels: TYPE_QREL) -> Evaluator:
         from cranfield.compat.ir_measures import core_evaluators
@@ -77,6 +85,7 @@ class CwlEvalProvider(CoreProvider):
     """The measures of the C/W/L framework; results are `CwlMetric`s."""
 
     NAME = "cwl_eval"
+    RANKING = "AS_GIVEN"
     EVALUATOR = "CwlEvaluator"
     SUPPORTED_MEASURES: ClassVar = [
         _known("P", cutoff=_ANY, rel=_ANY, judged_only=_FALSE),
@@ -95,6 +104,7 @@ class CompatProvider(CoreProvider):
     """Compatibility."""
 
     NAME = "compat"
+    RANKING = "BY_ID"
     SUPPORTED_MEASURES: ClassVar = [_known("Compat", p=_ANY, normalize=_ANY)]
 
 
@@ -102,6 +112,7 @@ class PyNdEvalProvider(CoreProvider):
     """The measures of diversity."""
 
     NAME = "pyndeval"
+    RANKING = "BY_ID"
     SUPPORTED_MEASURES: ClassVar = [
         *(_known(name, cutoff=_ANY, rel=_ANY, judged_only=_ANY) for name in ("ERR_IA", "nERR_IA")),
         *(_known(name, cutoff=_ANY, alpha=_ANY, rel=_ANY, judged_only=_ANY) for name in ("alpha_DCG", "alpha_nDCG")),
@@ -116,6 +127,7 @@ class JudgedProvider(CoreProvider):
     """The fraction of documents that are judged."""
 
     NAME = "judged"
+    RANKING = "BY_ID"
     SUPPORTED_MEASURES: ClassVar = [_known("Judged", cutoff=_ANY)]
 
 
@@ -123,6 +135,7 @@ class MsMarcoProvider(CoreProvider):
     """The reciprocal rank."""
 
     NAME = "msmarco"
+    RANKING = "BY_ID"
     SUPPORTED_MEASURES: ClassVar = [_known("RR", cutoff=_ANY, rel=_ANY, judged_only=_FALSE)]
 
 
@@ -130,6 +143,7 @@ class GdevalProvider(CoreProvider):
     """The measures of gdeval, which has exponential gains and prints five decimals."""
 
     NAME = "gdeval"
+    RANKING = "GDEVAL"
     SUPPORTED_MEASURES: ClassVar = [
         _known("nDCG", cutoff=_NEEDED, dcg=Choices("exp-log2"), gains=_ABSENT, judged_only=_FALSE),
         _known("ERR", cutoff=_NEEDED),
@@ -163,6 +177,7 @@ class AccuracyProvider(CoreProvider):
     """Accuracy; topics without a retrieved relevant document have no value."""
 
     NAME = "accuracy"
+    RANKING = "AS_GIVEN"
     EVALUATOR = "DefinedEvaluator"
     SUPPORTED_MEASURES: ClassVar = [_known("Accuracy", cutoff=_ANY, rel=_ANY)]
 

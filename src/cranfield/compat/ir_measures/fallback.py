@@ -76,9 +76,13 @@ def _of_group(group: dict[Measure, Provider], qrels: TYPE_QREL) -> Evaluator:
         if not isinstance(provider, CoreProvider) or provider.NAME == "accuracy":
             return provider.evaluator(group, qrels)
     from cranfield.compat.ir_measures.core_evaluators import CoreEvaluator
-    from cranfield.compat.ir_measures.plan import plan
 
-    return CoreEvaluator({measure: plan(str(measure.NAME), measure.params) for measure in group}, qrels)
+    plans = {
+        measure: provider.ranked(str(measure.NAME), measure.params)
+        for measure, provider in group.items()
+        if isinstance(provider, CoreProvider)
+    }
+    return CoreEvaluator(plans, qrels)
 
 
 class FallbackEvaluator(Evaluator):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from cranfield.measures import ranked
 from cranfield.measures.base import divide
 from cranfield.measures.cwl_reader import as_cwl
 from cranfield.measures.retrieved import num_retrieved
-from cranfield.types import Array
+from cranfield.types import Array, Index64
 
 SUMMED = ("NumQ", "NumRet", "NumRel")
 """Counts, which are summed over topics; other measures are averaged."""
@@ -35,6 +35,20 @@ NEEDS: dict[str, tuple[str, ...]] = {
 }
 """Required parameters."""
 _EXAMPLE = {"cutoff": "{} @ 10", "recall": "{} @ 0.1", "max_rel": "{}(max_rel=3)"}
+
+
+class Ranking(NamedTuple):
+    """How a tool behind ir_measures ranks documents by score."""
+
+    precision: int
+    """The bits in which scores are compared."""
+    ties: str
+    """The order of documents with equal scores, as in `JoinOptions`."""
+
+
+TREC_EVAL, GDEVAL = Ranking(32, "z-a"), Ranking(64, "z-a")
+BY_ID, AS_GIVEN = Ranking(64, "a-z"), Ranking(64, "file")
+"""The sorting of Python: by score and id; or by score alone, which keeps the order of the run."""
 
 
 class PairAccuracy(measures.Measure):
@@ -63,6 +77,21 @@ class ListedDocuments(measures.Measure):
         return divide(lists.hits(self.k).count, num_retrieved(lists, self.k))
 
 
+class ListedCompat(measures.Compat):
+    """Compat of ir_measures: the ideal ranking takes a document that was not retrieved for one with the score 0."""
+
+    name = "ListedCompat"
+
+    def scored(self, lists: Assessed, ideal_rank: Index64) -> Array:
+        """The score of each list; `ideal_rank` has the place of each hit in the ideal ranking."""
+        relevant, depth = self._depth(lists)
+        weight, overlap = self.tables(int(depth.max(initial=0)))
+        hits = lists.hits().where(lists.grade > 0)
+        both = np.maximum(lists.rank, ideal_rank)[lists.grade > 0]
+        total = hits.sum(overlap[depth[hits.row]] - overlap[both - 1])
+        return divide(total, self._largest(relevant, depth, weight, overlap))
+
+
 @dataclass(frozen=True)
 class Plan:
     """How to compute a requested measure; without a measure of cranfield it counts topics."""
@@ -74,12 +103,18 @@ class Plan:
     """Higher grades count as this one."""
     decimals: int | None = None
     """The number of decimals that values are rounded to."""
+    ranking: Ranking = TREC_EVAL
 
-    def values(self, lists: Assessed, condensed: Assessed, undefined: float = 0.0) -> Array:
-        """One number per list."""
+    def values(
+        self, lists: Assessed, condensed: Assessed, undefined: float = 0.0, ideal_rank: Index64 | None = None
+    ) -> Array:
+        """One number per list; `ideal_rank` is for Compat."""
         if self.ours is None:
             return np.ones(lists.rows)
-        scores = self.ours.evaluate(self._limited(condensed if self.judged_only else lists))
+        if ideal_rank is not None and isinstance(self.ours, ListedCompat):
+            scores = self.ours.scored(lists, ideal_rank)
+        else:
+            scores = self.ours.evaluate(self._limited(condensed if self.judged_only else lists))
         scores = np.where(np.isnan(scores), undefined, scores)
         return scores if self.decimals is None else np.round(scores, self.decimals)
 
@@ -103,7 +138,8 @@ def plan(name: str, parameters: Mapping[str, Any]) -> Plan:
     """The plan for a measure with these parameters.
 
     >>> plan("nDCG", {"cutoff": 10, "judged_only": True})
-    Plan(ours=nDCG@10, judged_only=True, summed=False, highest=None, decimals=None)
+    Plan(ours=nDCG@10, judged_only=True, summed=False, highest=None, decimals=None, ranking=Ranking(precision=32, \
+ties='z-a'))
     >>> plan("INST", {"T": 2.0, "max_rel": 3}).ours
     INST(T=2,max_grade=3)
     """
@@ -117,6 +153,8 @@ def plan(name: str, parameters: Mapping[str, Any]) -> Plan:
         return Plan(PairAccuracy(**params))
     if name == "Judged":
         return Plan(ListedDocuments(**params))
+    if name == "Compat":
+        return Plan(ListedCompat(**params))
     if name == "SDCG" and params.pop("dcg", "log2") != "log2":
         raise UsageError(f"SDCG: dcg == {parameters['dcg']!r}, must be 'log2'")
     judged_only = bool(params.pop("judged_only", False))
