@@ -9,7 +9,7 @@ import pytest
 import sacrebleu
 
 from cranfield import UsageError
-from cranfield.answers.bleu_scores import bleu, tokenised_13a
+from cranfield.answers.bleu_scores import bleu, tokenised_13a, tokenised_char, tokenised_intl
 
 WORDS = [
     "the",
@@ -26,6 +26,9 @@ WORDS = [
     "U.S.",
     "it's",
     "ä",
+    "«東京。»",
+    "10\u00a0€",
+    "2019.",
 ]
 METHODS = {"exp": "exp", "floor": "floor", "add-k": "add-k", "none": "none"}
 
@@ -35,7 +38,7 @@ def random_text(rng: random.Random, most: int = 14) -> str:
 
 
 @pytest.mark.peers
-@pytest.mark.parametrize("tokeniser", ["13a", "none"])
+@pytest.mark.parametrize("tokeniser", ["13a", "intl", "char", "none"])
 @pytest.mark.parametrize("smoothing", sorted(METHODS))
 def test_scores_are_those_of_sacrebleu(tokeniser: str, smoothing: str) -> None:
     rng = random.Random(1)
@@ -62,14 +65,38 @@ def enumerate_topics(texts: list) -> list[tuple[str, object]]:
 
 
 @pytest.mark.peers
-def test_the_tokeniser_is_that_of_sacrebleu() -> None:
-    from sacrebleu.tokenizers.tokenizer_13a import Tokenizer13a
-
+@pytest.mark.parametrize("name", ["13a", "intl", "char"])
+def test_the_tokeniser_is_that_of_sacrebleu(name: str) -> None:
+    theirs = sacrebleu.metrics.BLEU(tokenize=name).tokenizer
+    ours = {"13a": tokenised_13a, "intl": tokenised_intl, "char": tokenised_char}[name]
     rng = random.Random(2)
-    signs = [*list("ab1.,-'\"()$%&;:/<> \n"), "&amp;", "&lt;", "<skipped>", "é", "東"]
+    signs = [
+        *list("ab1.,-'\"()$%&;:/<> \n"),
+        "&amp;",
+        "&lt;",
+        "<skipped>",
+        "é",
+        "東",
+        "。",
+        "«",
+        "€",
+        "\u00a0",
+        "²",
+        "٣",
+        "־",
+    ]
     for _ in range(2000):
         text = "".join(rng.choice(signs) for _ in range(rng.randrange(12)))
-        assert tokenised_13a(text) == Tokenizer13a()(text), repr(text)
+        assert ours(text).split() == theirs(text).split(), repr(text)
+
+
+@pytest.mark.peers
+@pytest.mark.parametrize("tokeniser", ["13a", "intl"])
+def test_blanks_at_the_end_of_a_text_change_nothing(tokeniser: str) -> None:
+    text, reference = "in 2019. 5-\n", "it was 2019. 5-"
+    expected = sacrebleu.metrics.BLEU(tokenize=tokeniser, effective_order=True).sentence_score(text, [reference]).score
+    result = bleu({"x": {"1": text}}, {"1": reference}, tokeniser=tokeniser)
+    assert 100 * result.scores.values.item() == pytest.approx(expected, abs=1e-9)
 
 
 def test_by_hand() -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -15,14 +16,13 @@ from numpy.typing import NDArray
 from cranfield import _core, check
 from cranfield.answers.answer_texts import TextsOfRuns
 from cranfield.answers.rouge_scores import paired_texts
-from cranfield.answers.tokenisation import WordRules
+from cranfield.answers.tokenisation import WordRules, characters_of
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.text import listed
 from cranfield.types import Array, Index64
 
-TOKENISERS = ("13a", "none")
 SMOOTHING = ("exp", "floor", "add-k", "none")
 _DEFAULT = {"floor": 0.1, "add-k": 1.0}
 _ENTITIES = {"&quot;": '"', "&amp;": "&", "&lt;": "<", "&gt;": ">"}
@@ -93,7 +93,8 @@ def bleu(
     reference that has it most often. l is the length of the text in words, r that of the reference whose length is
     closest. The score of one text uses the orders up to the highest n of which it has n-grams.
 
-    tokeniser: `13a` (the rules of mteval-v13a, the default of sacreBLEU) or `none` (blanks).
+    tokeniser: `13a` (the rules of mteval-v13a, the default of sacreBLEU), `intl` (those of mteval-v14, which know the
+        punctuation and symbols of all scripts), `char` (every character is a word) or `none` (blanks).
     smoothing: of precisions of 0: `exp` (1/2, 1/4, ... of an n-gram), `floor` (`smoothing_value` n-grams, 0.1 by
         default), `add-k` (adds k, 1 by default, to both counts of n above 1), or `none`.
 
@@ -110,10 +111,10 @@ def bleu(
     if smoothing_value is not None and smoothing not in _DEFAULT:
         raise UsageError(f"bleu: smoothing_value applies to floor and add-k, not to {smoothing!r}")
     value = _DEFAULT.get(smoothing, 0.0) if smoothing_value is None else smoothing_value
+    split = _TOKENISERS[tokeniser]
 
     def prepared(text: str) -> str:
-        text = text.lower() if lower_case else text
-        return tokenised_13a(text) if tokeniser == "13a" else " ".join(text.split())
+        return split((text.lower() if lower_case else text).rstrip())
 
     lists = {
         topic: [prepared(text) for text in ([texts] if isinstance(texts, str) else texts)]
@@ -199,3 +200,46 @@ def tokenised_13a(text: str) -> str:
     text = re.sub(r"([\.,])([^0-9])", r" \1 \2", text)  # . and , unless before a digit
     text = re.sub(r"([0-9])(-)", r"\1 \2 ", text)  # - after a digit
     return " ".join(text.split())
+
+
+def tokenised_intl(text: str) -> str:
+    """Words, punctuation and symbols of any script between blanks, by the rules of mteval-v14 for all languages.
+
+    Punctuation between digits stays, and so does that after a digit at the very end, as in the original.
+
+    >>> tokenised_intl("«Ça coûte 3,50 €», dit-il en 2019.")
+    '« Ça coûte 3,50 € » , dit - il en 2019.'
+    """
+    after_other, before_other, symbol = _intl_patterns()
+    text = after_other.sub(r"\1 \2 ", text)
+    text = before_other.sub(r" \1 \2", text)
+    return " ".join(symbol.sub(r" \1 ", text).split())
+
+
+@lru_cache(maxsize=1)
+def _intl_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """Punctuation after anything but a number, and before it; symbols."""
+    number, punctuation, symbol = (characters_of(kind) for kind in "NPS")
+    return (
+        re.compile(f"([^{number}])([{punctuation}])"),
+        re.compile(f"([{punctuation}])([^{number}])"),
+        re.compile(f"([{symbol}])"),
+    )
+
+
+def tokenised_char(text: str) -> str:
+    """Every character that is not blank, between blanks.
+
+    >>> tokenised_char("東京 2")
+    '東 京 2'
+    """
+    return " ".join("".join(text.split()))
+
+
+_TOKENISERS: dict[str, Callable[[str], str]] = {
+    "13a": tokenised_13a,
+    "intl": tokenised_intl,
+    "char": tokenised_char,
+    "none": lambda text: " ".join(text.split()),
+}
+TOKENISERS = tuple(_TOKENISERS)

@@ -123,12 +123,24 @@ def unicode_words(text: str) -> list[str]:
 @lru_cache(maxsize=1)
 def _patterns() -> tuple[re.Pattern[str], re.Pattern[str]]:
     """Patterns of words and of characters that are dropped; they are made on first use, which takes a moment."""
-    categories = [unicodedata.category(chr(point)) for point in range(sys.maxunicode + 1)]
-    marks = _ranges([point for point, category in enumerate(categories) if category[0] == "M"])
-    dropped = _ranges([point for point, category in enumerate(categories) if category == "Cf"])
+    marks, dropped = characters_of("M"), characters_of("Cf")
     single = "".join(f"{chr(low)}-{chr(high)}" for low, high in _BY_CHARACTER)
     letter = rf"(?![{single}])[^\W_]"
     return re.compile(rf"(?=[{single}])[^\W_][{marks}]*|{letter}(?:{letter}|[{marks}])*"), re.compile(f"[{dropped}]")
+
+
+def characters_of(category: str) -> str:
+    """The characters of a category of Unicode, such as P (punctuation) or Cf, as the inside of a class of a pattern.
+
+    >>> bool(re.fullmatch(f"[{characters_of('Sc')}]+", "$€"))
+    True
+    """
+    return _ranges([point for point, name in enumerate(_categories()) if name.startswith(category)])
+
+
+@lru_cache(maxsize=1)
+def _categories() -> list[str]:
+    return [unicodedata.category(chr(point)) for point in range(sys.maxunicode + 1)]
 
 
 def _ranges(points: Sequence[int]) -> str:

@@ -24,8 +24,10 @@ cranfield bleu mine.jsonl -r references.jsonl -q --format csv -o bleu.csv
 """
 
     tokeniser: str = option(
-        "--tokeniser NAME", "How texts become words: {names} (the rules of mteval-v13a, or blanks).", default="13a",
-        names="answers.bleu_scores:TOKENISERS",
+        "--tokeniser NAME",
+        "How texts become words: {names} (the rules of mteval-v13a, those of mteval-v14 for all scripts, every "
+        "character, or blanks).",
+        default="13a", names="answers.bleu_scores:TOKENISERS",
     )  # fmt: skip
     smoothing: str = option(
         "--smoothing NAME",
