@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cranfield import DataError
+from cranfield import CranfieldWarning, DataError
 from cranfield.answers.cited_answers import (
     Sentence,
     citation_scores,
@@ -113,3 +113,16 @@ def test_a_topic_without_an_answer_has_no_share_of_uncited_sentences() -> None:
     assert scores.values[0, 0, 0] == 0.5
     assert np.isnan(scores.values[0]).tolist() == [[False, True], [True, True]]
     assert scores.values[1].tolist() == [[0.5, 0], [0, 0]]
+
+
+def test_support_without_meaning_counts_as_not_judged(tmp_path: Path) -> None:
+    (tmp_path / "c.tsv").write_text(
+        "run\ttopic\tsentence\tcitation\tsupport\nx\t1\t1\td1\tsupport\nx\t1\t1\td2\tfailed\n"
+    )
+    with pytest.raises(DataError, match=r"c.tsv:3: support is 'failed', .*1 × support .*unknown='unjudged'"):
+        read_cited_answers([tmp_path / "c.tsv"])
+    with pytest.warns(CranfieldWarning, match="1 × support without meaning, counted as not judged: 'failed'"):
+        answers = read_cited_answers([tmp_path / "c.tsv"], unknown="unjudged")
+    assert answers["x"]["1"][0].support == (1.0, None)
+    assert citation_scores(answers, ["citation-precision"]).values.item() == 1 / 2
+    assert citation_scores(answers, ["citation-precision"], unjudged="skip").values.item() == 1

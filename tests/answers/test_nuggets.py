@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cranfield import DataError, UsageError
+from cranfield import CranfieldWarning, DataError, UsageError
 from cranfield.answers.answer_texts import Answer
 from cranfield.answers.nugget_files import Assignments, Nugget, read_assignments, read_nuggets, weights_of
 from cranfield.answers.nugget_scores import assignment_labels, characters, explain_nuggets, nugget_scores
@@ -150,6 +150,64 @@ def test_wrong_assignments_are_errors(tmp_path: Path, rows: str, message: str) -
     (tmp_path / "a.tsv").write_text(f"topic\trun\tnugget\tsupport\n{rows}\n")
     with pytest.raises(DataError, match=message):
         read_assignments(tmp_path / "a.tsv", NUGGETS)
+
+
+MACHINE = """\
+{"qid": "1", "run_id": "x", "nuggets": [
+ {"text": "t1", "importance": "vital", "assignment": "support"},
+ {"text": "t2", "importance": "failed", "assignment": "support"},
+ {"text": "t3", "importance": "okay", "assignment": "The answer says so."},
+ {"text": "t4", "importance": "vital", "assignment": "failed"},
+ {"text": "t5", "importance": ["okay"], "assignment": null},
+ {"text": "t6", "importance": "okay", "assignment": "partial_support"}]}
+""".replace("\n ", "")
+"""Nuggets of a language model, some of whose answers could not be read."""
+
+
+def test_values_without_meaning_are_counted_and_listed(tmp_path: Path) -> None:
+    (tmp_path / "m.jsonl").write_text(MACHINE)
+    with pytest.raises(DataError) as error:
+        read_assignments(tmp_path / "m.jsonl")
+    message = str(error.value)
+    assert "m.jsonl:1: importance is 'failed', expected vital or okay" in message
+    assert "2 × importance ('failed', ['okay'])" in message
+    assert "3 × support ('The answer says so.', 'failed', empty)" in message
+    assert message.endswith("unknown='zero'")
+    with pytest.raises(UsageError, match="unknown == 'skip', must be one of 'error', 'zero'"):
+        read_assignments(tmp_path / "m.jsonl", unknown="skip")
+
+
+def test_support_without_meaning_is_zero_and_importance_without_meaning_counts_in_all(tmp_path: Path) -> None:
+    """Support 1, 1, 0, 0, 0, 1/2; t1 and t4 are vital, t3 and t6 okay, t2 and t5 neither."""
+    (tmp_path / "m.jsonl").write_text(MACHINE)
+    found = read_assignments(tmp_path / "m.jsonl", unknown="zero")
+    assert found.notes == (
+        "2 × importance without meaning, counted as part of all and all-strict only: 'failed', ['okay']",
+        "3 × support without meaning, counted as not supported: 'The answer says so.', 'failed', empty",
+    )
+    assert scored("all", found) == pytest.approx(2.5 / 6)
+    assert scored("all-strict", found) == pytest.approx(2 / 6)
+    assert scored("vital", found) == pytest.approx(1 / 2)
+    assert scored("weighted", found) == pytest.approx((1 + 0.5 * 0.5) / (2 + 2 * 0.5))
+    assert scored("weighted-strict", found) == pytest.approx(1 / 3)
+    assert nugget_scores(found).notes == found.notes
+
+
+def test_a_file_of_nuggets_and_votes_may_have_values_without_meaning(tmp_path: Path) -> None:
+    (tmp_path / "n.tsv").write_text("topic\tnugget\ttype\n1\ta\tvital\n1\tb\tfailed\n")
+    (tmp_path / "v.tsv").write_text("topic\tnugget\tassessor\ttype\n1\ta\tann\tvital\n1\ta\tben\t?\n")
+    with pytest.warns(CranfieldWarning, match=r"2 × importance without meaning.*: 'failed', '\?'"):
+        nuggets = read_nuggets(tmp_path / "n.tsv", tmp_path / "v.tsv", unknown="zero")
+    assert nuggets["1"]["b"].importance == ""
+    assert (nuggets["1"]["a"].votes, nuggets["1"]["a"].voters) == (1, 1)  # ben's vote does not count
+
+
+def test_nuggets_that_are_neither_vital_nor_okay_are_noted() -> None:
+    nuggets = {"1": {"a": Nugget("a", "", "vital"), "b": Nugget("b", "", "okay"), "c": Nugget("c")}}
+    found = Assignments({"x": {"1": {"a": 1.0, "c": 1.0}}}, nuggets)
+    scores = nugget_scores(found, ["all", "weighted"])
+    assert scores.values.ravel().tolist() == pytest.approx([2 / 3, 1 / 1.5])
+    assert scores.notes == ("1 nugget is neither vital nor okay, counted only in all and all-strict: 1: c",)
 
 
 def test_a_nugget_twice_or_of_unknown_type_is_an_error(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.answers.answer_rows import Row, read_rows
-from cranfield.answers.nugget_files import SupportReader
+from cranfield.answers.nugget_files import SupportReader, UnknownValues
 from cranfield.answers.nugget_scores import f_measure
 from cranfield.collection.source import PathLike, expand, stem
-from cranfield.errors import UsageError
+from cranfield.errors import UsageError, warn_caller
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed, shown
@@ -26,6 +26,7 @@ MEASURES = (
 )  # fmt: skip
 DEFAULT = MEASURES[:3]
 UNJUDGED = ("zero", "skip")
+UNKNOWN = ("error", "unjudged")
 COUNTED = ("all", "first")
 
 
@@ -43,7 +44,7 @@ CitedAnswers = Mapping[str, Mapping[str, Sequence[Sentence]]]
 
 
 def read_cited_answers(
-    paths: Iterable[PathLike], support: PathLike | None = None
+    paths: Iterable[PathLike], support: PathLike | None = None, *, unknown: str = "error"
 ) -> dict[str, dict[str, list[Sentence]]]:
     """Answers with citations, as JSON-lines or as rows of sentences, and judgments of support.
 
@@ -53,7 +54,10 @@ def read_cited_answers(
     with an empty citation.
 
     support: rows of run, topic, sentence, citation and support, if the answers do not have it.
+    unknown: support without meaning, such as `failed`, is an error, which counts and lists all of it; with `unjudged`,
+        such a citation counts as not judged.
     """
+    values = UnknownValues(unknown, UNKNOWN[1], {"support": "not judged"})
     answers: dict[str, dict[str, list[Sentence]]] = {}
     for path in expand(paths):
         rows = read_rows(
@@ -62,10 +66,14 @@ def read_cited_answers(
         if any(isinstance(row.values.get("sentences"), list) for row in rows):
             _from_objects(rows, stem(path), answers)
         else:
-            _from_table(rows, stem(path), answers)
+            _from_table(rows, stem(path), answers, values)
     if not answers:
         raise UsageError("no answers")
-    return answers if support is None else _judged(answers, support)
+    if support is not None:
+        answers = _judged(answers, support, values)
+    for note in values.notes():
+        warn_caller(note)
+    return answers
 
 
 def _from_objects(rows: Sequence[Row], name: str, answers: dict[str, dict[str, list[Sentence]]]) -> None:
@@ -95,8 +103,10 @@ def _cited(row: Row, citation: object, references: Any) -> str:
     raise row.fault(f"a citation is {shown(citation)}, expected a document or its place in the references")
 
 
-def _from_table(rows: Sequence[Row], name: str, answers: dict[str, dict[str, list[Sentence]]]) -> None:
-    read = SupportReader(rows)
+def _from_table(
+    rows: Sequence[Row], name: str, answers: dict[str, dict[str, list[Sentence]]], unknown: UnknownValues
+) -> None:
+    read = SupportReader(rows, None, unknown)
     parts: dict[tuple[str, str], dict[int, Sentence]] = {}
     for row in rows:
         run, topic = row.text("run") if row.has("run") else name, row.text("topic")
@@ -119,10 +129,12 @@ def _from_table(rows: Sequence[Row], name: str, answers: dict[str, dict[str, lis
         answers[run][topic] = [sentences.get(i, Sentence("", (), ())) for i in range(1, max(sentences) + 1)]
 
 
-def _judged(answers: dict[str, dict[str, list[Sentence]]], path: PathLike) -> dict[str, dict[str, list[Sentence]]]:
+def _judged(
+    answers: dict[str, dict[str, list[Sentence]]], path: PathLike, unknown: UnknownValues
+) -> dict[str, dict[str, list[Sentence]]]:
     rows = read_rows(path, ("run", "topic", "sentence", "citation", "support"))
-    read = SupportReader(rows)
-    judged: dict[tuple[str, str, int, str], float] = {}
+    read = SupportReader(rows, None, unknown)
+    judged: dict[tuple[str, str, int, str], float | None] = {}
     for row in rows:
         run, topic, number, citation = (
             row.text("run"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -9,7 +10,7 @@ from cranfield import check
 from cranfield.answers.answer_rows import Row, read_rows
 from cranfield.answers.answer_texts import Answer
 from cranfield.collection.source import PathLike
-from cranfield.errors import UsageError
+from cranfield.errors import UsageError, warn_caller
 from cranfield.text import counted, listed, shown
 
 VITAL, OKAY = "vital", "okay"
@@ -19,6 +20,47 @@ _SUPPORT = {
     "partial_support": 0.5, "partial": 0.5, "partially_supported": 0.5,
     "not_support": 0.0, "no_support": 0.0, "none": 0.0, "not_supported": 0.0, "no": 0.0, "false": 0.0,
 }  # fmt: skip
+UNKNOWN = ("error", "zero")
+"""What to do with support and importance that have no meaning, such as the word `failed` of a language model."""
+
+
+@dataclass
+class UnknownValues:
+    """The values of rows that have no meaning: an error that counts and lists them, or notes."""
+
+    rule: str = "error"
+    other_rule: str = "zero"
+    counted_as: Mapping[str, str] = field(
+        default_factory=lambda: {"support": "not supported", "importance": "part of all and all-strict only"}
+    )
+    rows: dict[str, list[tuple[Row, str]]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check.one_of("", ("error", self.other_rule), unknown=self.rule)
+
+    def add(self, row: Row, role: str, expected: str) -> None:
+        self.rows.setdefault(role, []).append((row, expected))
+
+    def notes(self) -> list[str]:
+        """How many values of which kind count as what; an error if the rule says so."""
+        if self.rows and self.rule == "error":
+            role, rows = next(iter(self.rows.items()))
+            row, expected = rows[0]
+            value = f"{role} is {shown(row.values[role]) if row.has(role) else 'empty'}, expected {expected}"
+            every = " and ".join(f"{len(rows):,} × {role} ({_counts(role, rows)})" for role, rows in self.rows.items())
+            counts = " and ".join(f"{role} as {self.counted_as[role]}" for role in self.rows)
+            way_out = f"correct them, or count such {counts}: unknown={self.other_rule!r}"
+            raise row.fault(f"{value}; values without meaning: {every}; {way_out}")
+        return [
+            f"{len(rows):,} × {role} without meaning, counted as {self.counted_as[role]}: {_counts(role, rows)}"
+            for role, rows in self.rows.items()
+        ]
+
+
+def _counts(role: str, rows: Sequence[tuple[Row, str]]) -> str:
+    """The values, those that appear most often first."""
+    values = Counter(shown(row.values[role]) if row.has(role) else "empty" for row, _ in rows)
+    return listed(f"{value} {count:,} times" if count > 1 else value for value, count in values.most_common())
 
 
 @dataclass(frozen=True)
@@ -50,14 +92,14 @@ class Assignments:
     notes: tuple[str, ...] = field(default=())
 
 
-def importance_of(row: Row) -> str:
+def importance_of(row: Row, unknown: UnknownValues) -> str:
     """`vital`, `okay`, or empty."""
     if not row.has("importance"):
         return ""
-    name = _IMPORTANCE.get(row.text("importance").lower())
+    name = _IMPORTANCE.get(str(row.values["importance"]).strip().lower())
     if name is None:
-        raise row.fault(f"importance is {shown(row.values['importance'])}, expected vital or okay")
-    return name
+        unknown.add(row, "importance", "vital or okay")
+    return name or ""
 
 
 def nested_rows(rows: Iterable[Row]) -> Iterator[Row]:
@@ -80,11 +122,16 @@ def nested_rows(rows: Iterable[Row]) -> Iterator[Row]:
             yield Row(row.origin, row.line, values)
 
 
-def read_nuggets(path: PathLike, votes: PathLike | None = None) -> dict[str, dict[str, Nugget]]:
+def read_nuggets(
+    path: PathLike, votes: PathLike | None = None, *, unknown: str | UnknownValues = "error"
+) -> dict[str, dict[str, Nugget]]:
     """Nuggets: rows of topic, nugget, and optionally type (vital or okay), weight and text, as `judge export` writes.
 
     votes: rows of topic, nugget, assessor and type: what each assessor called the nugget.
+    unknown: a type that is neither is an error, which lists all of them; with `zero`, such a nugget has no type, and
+        such a vote does not count.
     """
+    values = unknown if isinstance(unknown, UnknownValues) else UnknownValues(unknown)
     nuggets: dict[str, dict[str, Nugget]] = {}
     rows = read_rows(path, ("topic", "nugget|nuggets"), ("importance", "weight", "nugget_text"))
     for row in nested_rows(rows):
@@ -94,11 +141,18 @@ def read_nuggets(path: PathLike, votes: PathLike | None = None) -> dict[str, dic
             raise row.fault(f"nugget {shown(id)} of topic {shown(topic)} appears twice")
         weight = row.number("weight", least=0) if row.has("weight") else None
         text = str(row.values.get("nugget_text") or "").strip()
-        of_topic[id] = Nugget(id, text, importance_of(row), weight)
-    return nuggets if votes is None else _with_votes(nuggets, votes)
+        of_topic[id] = Nugget(id, text, importance_of(row, values), weight)
+    if votes is not None:
+        nuggets = _with_votes(nuggets, votes, values)
+    for note in values.notes():
+        if values is not unknown:  # else the caller has them
+            warn_caller(note)
+    return nuggets
 
 
-def _with_votes(nuggets: dict[str, dict[str, Nugget]], path: PathLike) -> dict[str, dict[str, Nugget]]:
+def _with_votes(
+    nuggets: dict[str, dict[str, Nugget]], path: PathLike, unknown: UnknownValues
+) -> dict[str, dict[str, Nugget]]:
     voted: dict[tuple[str, str], dict[str, str]] = {}
     for row in read_rows(path, ("topic", "nugget", "assessor", "importance")):
         topic, id, assessor = row.text("topic"), row.text("nugget"), row.text("assessor")
@@ -106,7 +160,9 @@ def _with_votes(nuggets: dict[str, dict[str, Nugget]], path: PathLike) -> dict[s
         of_nugget = voted.setdefault((topic, id), {})
         if assessor in of_nugget:
             raise row.fault(f"{assessor} votes twice on nugget {shown(id)} of topic {shown(topic)}")
-        of_nugget[assessor] = importance_of(row) or OKAY
+        vote = importance_of(row, unknown)
+        if vote or not row.has("importance"):
+            of_nugget[assessor] = vote or OKAY
     return {
         topic: {
             id: replace(
@@ -133,6 +189,7 @@ def read_assignments(
     answers: Sequence[Answer] = (),
     *,
     full_grade: float | None = None,
+    unknown: str | UnknownValues = "error",
 ) -> Assignments:
     """Which answer has which nugget: rows of topic, nugget, run (or answer) and support.
 
@@ -140,7 +197,11 @@ def read_assignments(
     the spans that `judge export` writes, every row is a nugget that was found. A column importance (vital or okay)
     names the nuggets if no `nuggets` are given. A column answer (or doc) is the id of an answer in `answers`, or the
     name of a run.
+
+    unknown: a support or an importance without meaning, such as `failed`, is an error, which counts and lists all of
+        them; with `zero`, such support is 0 and such nuggets count only in `all` and `all-strict`.
     """
+    values = unknown if isinstance(unknown, UnknownValues) else UnknownValues(unknown)
     rows = list(
         nested_rows(
             read_rows(path, ("topic", "nugget|nuggets", "run|answer"), ("support", "importance", "nugget_text"))
@@ -148,7 +209,7 @@ def read_assignments(
     )
     ids = {answer.id: answer for answer in answers if answer.id}
     runs = {answer.run for answer in answers}
-    read = SupportReader(rows, full_grade)
+    read = SupportReader(rows, full_grade, values)
     judged = any(row.values.get("support") is not None for row in rows)
     support: dict[str, dict[str, dict[str, float]]] = {}
     found: dict[str, dict[str, Nugget]] = {}
@@ -160,10 +221,12 @@ def read_assignments(
         of_run = support.setdefault(run, {}).setdefault(topic, {})
         if id in of_run and judged:
             raise row.fault(f"nugget {shown(id)} of topic {shown(topic)} is assigned twice for run {shown(run)}")
-        of_run[id] = read(row) if judged else 1.0
-        nugget = Nugget(id, str(row.values.get("nugget_text") or ""), importance_of(row))
+        of_run[id] = (read(row) or 0.0) if judged else 1.0
+        nugget = Nugget(id, str(row.values.get("nugget_text") or ""), importance_of(row, values))
         known = found.setdefault(topic, {}).setdefault(id, nugget)
-        if known.importance != nugget.importance:
+        if values.rule == "zero" and not (known.importance and nugget.importance):
+            found[topic][id] = replace(known, importance=known.importance or nugget.importance)
+        elif known.importance != nugget.importance:
             message = f"nugget {shown(id)} of topic {shown(topic)} is {nugget.importance or 'without importance'}"
             raise row.fault(f"{message} here and {known.importance or 'without importance'} before")
     notes = (
@@ -171,6 +234,7 @@ def read_assignments(
         if judged
         else ["no column says how far a nugget is supported: every row is one that was found"]
     )
+    notes += values.notes()
     complete = nuggets if nuggets is not None else found
     lacking = [
         f"{run}: {topic}"
@@ -203,33 +267,34 @@ def _run_of(row: Row, topic: str, ids: Mapping[str, Answer], runs: set[str]) -> 
 class SupportReader:
     """Reads the support in the rows of a file, as 1 (full), 0.5 (partial) or 0: words, or grades.
 
+    Values without meaning are None, and are added to `unknown`, whose `notes` has to be called at the end.
+
     full_grade: the lowest grade that is full support; grades between 0 and that are partial support. By default 2 if
     the file has a grade above 1, else 1.
     """
 
-    def __init__(self, rows: Sequence[Row], full_grade: float | None = None) -> None:
+    def __init__(self, rows: Sequence[Row], full_grade: float | None, unknown: UnknownValues) -> None:
         grades = [number for row in rows if (number := _number(row.values.get("support"))) is not None]
         check.positive("", full_grade=1 if full_grade is None else full_grade)
         self.full = full_grade or (2.0 if any(grade > 1 for grade in grades) else 1.0)
+        self.unknown = unknown
         self.notes: list[str] = []
         if grades:
             between = "grades between 0 and that: partial" if any(0 < grade < self.full for grade in grades) else ""
             self.notes.append("; ".join(filter(None, [f"full support: grade {self.full:g} or more", between])))
 
-    def __call__(self, row: Row) -> float:
+    def __call__(self, row: Row) -> float | None:
         value = row.values.get("support")
         number = _number(value)
-        if number is None and not row.has("support"):
-            raise row.fault("support is empty, expected support, partial_support, not_support, or a grade")
         if number is None:
             word = str(value).strip().lower().replace(" ", "_").replace("-", "_")
-            if word not in _SUPPORT:
-                raise row.fault(
-                    f"support is {shown(value)}, expected support, partial_support, not_support, or a grade"
-                )
+            if word not in _SUPPORT or value is None:
+                self.unknown.add(row, "support", "support, partial_support, not_support, or a grade")
+                return None
             return _SUPPORT[word]
         if not 0 <= number < float("inf"):
-            raise row.fault(f"support is {shown(value)}, expected a grade, 0 or above")
+            self.unknown.add(row, "support", "a grade, 0 or above")
+            return None
         return 1.0 if number >= self.full else 0.5 if number > 0 else 0.0
 
 

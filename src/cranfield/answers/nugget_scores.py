@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.answers.answer_texts import TextsOfRuns
-from cranfield.answers.nugget_files import VITAL, Assignments, Nuggets, check_nuggets, weights_of
+from cranfield.answers.nugget_files import OKAY, VITAL, Assignments, Nuggets, check_nuggets, weights_of
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
@@ -69,7 +69,8 @@ def nugget_scores(
     r"""Scores of answers from the nuggets that were found in them.
 
     `all`: the mean support of all nuggets, where full support is 1 and partial support 1/2; `vital`: of vital nuggets;
-    `weighted`: okay nuggets count half; with `-strict`, partial support is 0 (Pradeep et al. 2024).
+    `weighted`: okay nuggets count half; with `-strict`, partial support is 0 (Pradeep et al. 2024). Nuggets that are
+    neither vital nor okay count only in `all` and `all-strict`.
 
     .. math:: \text{W-Rec} = \frac{\sum_{v \in V} w(v)}{\sum_{v \in V^*} w(v)}, \quad
               \text{Prec} = 1 - \frac{\max(0, l - a |V|)}{l}, \quad
@@ -132,6 +133,11 @@ def nugget_scores(
                 row = {name: value if np.isnan(value) else 0.0 for name, value in row.items()}
             values[:, r, t] = [row[name] for name in names]
     notes = [*assignments.notes, *text_notes(texts, nuggets)]
+    if has_importance and set(names) & set(SHARES[2:]):
+        plain = [f"{t}: {id}" for t, of in nuggets.items() for id, nugget in of.items() if not nugget.importance]
+        if plain and not any("importance without meaning" in note for note in notes):
+            have = counted(len(plain), "nugget is", "nuggets are")
+            notes.append(f"{have} neither vital nor okay, counted only in all and all-strict: {listed(plain)}")
     if unassigned:
         notes.append(
             f"{counted(len(unassigned), 'answer')} without assignments, as if no nugget was found: {listed(unassigned)}"
@@ -186,7 +192,7 @@ def _of_answer(
     given = np.array([support.get(id, 0.0) for id in nuggets])
     strict = (given >= 1).astype(float)
     vital = np.array([float(nugget.importance == VITAL) for nugget in nuggets.values()])
-    half = np.where(vital > 0, 1.0, 0.5)
+    half = np.array([{VITAL: 1.0, OKAY: 0.5}.get(nugget.importance, 0.0) for nugget in nuggets.values()])
     weight = np.array([weights[id] for id in nuggets])
     matched = (given > 0 if partial_matches else given >= 1).astype(float)
     recall = _mean(matched, weight)
@@ -248,7 +254,8 @@ def explain_nuggets(assignments: Assignments, topic: str, *, weighting: str = "a
         topic, tuple(runs), tuple(nuggets), tuple(nugget.importance for nugget in nuggets.values()),
         np.array([weights[topic][id] for id in nuggets]),
         np.array(support, dtype=np.float64).reshape(len(nuggets), len(runs)),
-        tuple(nugget.text for nugget in nuggets.values()), (note, "1: full support, 0.5: partial support"),
+        tuple(nugget.text for nugget in nuggets.values()),
+        (*assignments.notes, note, "1: full support, 0.5: partial support"),
     )  # fmt: skip
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli.declare import MORE, Verb, argument, option
@@ -22,6 +24,18 @@ def systems(required: bool = True) -> Any:
 
 def explain() -> Any:
     return option("--explain TOPIC", "Show how the scores of this topic come about.")
+
+
+def same_source(first: Iterable[str], second: Iterable[str]) -> str | None:
+    """A file or folder that is among both, under whatever name."""
+    from cranfield.collection.source import expand
+
+    others = expand(second)
+    for path in expand(first):
+        for other in others:
+            if path == other or (os.path.exists(path) and os.path.exists(other) and os.path.samefile(path, other)):
+                return path
+    return None
 
 
 class ReferenceTexts(Sized):
@@ -46,6 +60,11 @@ class ReferenceTexts(Sized):
 
         if not self.references:
             raise UsageError("no references; give a file or a folder of them: --reference SOURCE")
+        if same := same_source(self.systems, self.references):
+            raise UsageError(
+                f"{same} is given as texts of a system and as references, and would be compared with itself; leave it "
+                "out of the systems, or write the references to a file of their own, with the fields topic and text"
+            )
         runs = texts_of_runs(read_answers(self.systems))
         topics = {topic for texts in runs.values() for topic in texts}
         return runs, with_numbered_references(read_references(self.references), topics)

@@ -17,6 +17,7 @@ FILES = {
     "nuggets.tsv": "topic\tnugget\ttype\tweight\ttext\n1\ta\tvital\t2\tpolice kill gunman\n2\tb\tokay\t1\tdogs bark\n",
     "people.tsv": "topic\trun\tnugget\tsupport\n1\tmine\ta\tsupport\n1\tother\ta\tpartial\n2\tmine\tb\tsupport\n",
     "machine.tsv": "topic\trun\tnugget\tsupport\n1\tmine\ta\tsupport\n1\tother\ta\tnot_support\n2\tmine\tb\tsupport\n",
+    "failed.tsv": "topic\trun\tnugget\tsupport\n1\tmine\ta\tfailed\n1\tother\ta\tpartial\n2\tmine\tb\tsupport\n",
     "cited.tsv": "run\ttopic\tsentence\tcitation\tsupport\nmine\t1\t1\td1\t1\nmine\t1\t2\t\t\n",
     "iunits.tsv": "topic\tiunit\tweight\tvital_string\n1\tu\t1\tgunman\n",
     "spans.tsv": "topic\tiunit\trun\tstart\tend\ttext\n1\tu\tmine\t16\t22\tgunman\n",
@@ -40,6 +41,22 @@ def printed(cranfield: Cranfield, line: str) -> str:
     result = cranfield(*line.split())
     assert result.code == 0, result.err
     return result.out
+
+
+def test_values_without_meaning_count_as_zero_by_option(cranfield: Cranfield) -> None:
+    command = "nuggets --assignments failed.tsv --nuggets nuggets.tsv -m all --unknown zero"
+    result = cranfield(*command.split())
+    lines = result.out.splitlines()
+    assert lines[1].split() == ["mine", "2", "0.5000"]
+    assert lines[2].split() == ["other", "2", "0.2500"]
+    assert "1 × support without meaning, counted as not supported: 'failed'" in result.out
+    command = "nuggets --assignments people.tsv --against failed.tsv --unknown zero"
+    result = cranfield(*command.split())
+    assert "failed: 1 × support without meaning" in result.err
+    result = cranfield("nuggets", "--assignments", "failed.tsv")
+    assert result.code == 1
+    assert "failed.tsv:2: support is 'failed'" in result.err
+    assert "on the command line: --unknown RULE" in result.err
 
 
 def test_rouge_prints_recall_precision_and_f(cranfield: Cranfield) -> None:
@@ -115,6 +132,10 @@ def test_passages_and_verticals(cranfield: Cranfield) -> None:
     ("line", "message"),
     [
         ("rouge mine.jsonl", "no references; give a file or a folder of them: --reference SOURCE"),
+        ("rouge mine.jsonl --reference ./mine.jsonl", "mine.jsonl is given as texts of a system and as references"),
+        ("bleu other.tsv mine.jsonl -r mine.jsonl", "and would be compared with itself; leave it out of the systems"),
+        ("nuggets --assignments people.tsv --against people.tsv", "is the file of --assignments, which agrees with"),
+        ("citations cited.tsv --against cited.tsv", "is the file of the answers, which agrees with itself"),
         ("rouge mine.jsonl -r ref.tsv -m ROUGE-Q", "no measure 'ROUGE-Q'"),
         ("rouge mine.jsonl -r ref.tsv --alpha 0.5 --beta 2", "--alpha and --beta both say how F is weighed"),
         ("rouge mine.jsonl -r ref.tsv --explain 9", "--explain 9: there is no reference for this topic"),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from cranfield.cli.declare import argument, option
 from cranfield.cli.options import Sized
 from cranfield.cli.score_printing import ScorePrinting, chosen_names
-from cranfield.cli.text_options import explain
+from cranfield.cli.text_options import explain, same_source
+from cranfield.errors import UsageError
 
 
 class CitationsVerb(Sized, ScorePrinting):
@@ -42,12 +43,22 @@ cranfield citations answers.jsonl --support people.tsv --against machine.tsv
         "--unjudged RULE", "Citations that nobody judged: {names} (as not supporting, or left out).", default="zero",
         names="answers.cited_answers:UNJUDGED",
     )  # fmt: skip
+    unknown: str = option(
+        "--unknown RULE", "Support without meaning, such as failed: {names} (as if nobody had judged the citation).",
+        default="error", solves="unknown=", names="answers.cited_answers:UNKNOWN",
+    )  # fmt: skip
     counted_citations: str = option(
         "--count WHICH", "Which citations of a sentence count: {names}.", default="all",
         names="answers.cited_answers:COUNTED",
     )  # fmt: skip
     against: str | None = option("--against FILE", "Other judgments of support, to measure agreement with.", reads=True)
     explain: str | None = explain()
+
+    def check(self) -> None:
+        super().check()
+        if self.against and same_source([self.support] if self.support else self.answers, [self.against]):
+            first = "--support" if self.support else "the answers"
+            raise UsageError(f"--against {self.against} is the file of {first}, which agrees with itself")
 
     def run(self) -> None:
         from cranfield.answers.cited_answers import (
@@ -59,11 +70,11 @@ cranfield citations answers.jsonl --support people.tsv --against machine.tsv
             support_labels,
         )
 
-        answers = read_cited_answers(self.answers, self.support)
+        answers = read_cited_answers(self.answers, self.support, unknown=self.unknown)
         if self.against:
             from cranfield.building.agreement import agreement
 
-            other = read_cited_answers(self.answers, self.against)
+            other = read_cited_answers(self.answers, self.against, unknown=self.unknown)
             labels = support_labels({self.support or self.answers[0]: answers, self.against: other})
             with self.progress("resampling") as progress:
                 self.show_record(agreement(labels, progress=progress))

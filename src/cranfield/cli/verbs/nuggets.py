@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from cranfield.cli.declare import MORE, declared, flag, option
 from cranfield.cli.options import Sized
 from cranfield.cli.score_printing import ScorePrinting, chosen_names
-from cranfield.cli.text_options import WordOptions, explain, systems
-from cranfield.errors import UsageError
+from cranfield.cli.text_options import WordOptions, explain, same_source, systems
+from cranfield.errors import UsageError, warn_caller
 
 if TYPE_CHECKING:
     from cranfield.answers.nugget_files import Assignments, Nugget
@@ -82,6 +82,12 @@ cranfield nuggets --assignments assignments.jsonl --explain 301
         "there are grades above 1, else 1.",
         group=MORE,
     )
+    unknown: str = option(
+        "--unknown RULE",
+        "Support and importance without meaning, such as failed: {names} (such support is 0, and nuggets of such "
+        "importance count only in all and all-strict).",
+        default="error", solves="unknown=", names="answers.nugget_files:UNKNOWN",
+    )  # fmt: skip
     against: str | None = option("--against FILE", "Other assignments, to measure agreement with.", reads=True)
     explain: str | None = explain()
 
@@ -111,6 +117,8 @@ cranfield nuggets --assignments assignments.jsonl --explain 301
         self._check_purpose()
         if self.against and not self.assignments:
             raise UsageError("--against compares two files of assignments; give --assignments FILE")
+        if self.against and same_source([self.assignments or ""], [self.against]):
+            raise UsageError(f"--against {self.against} is the file of --assignments, which agrees with itself")
 
     def _check_purpose(self) -> None:
         """Options that would do nothing are errors."""
@@ -125,17 +133,18 @@ cranfield nuggets --assignments assignments.jsonl --explain 301
 
     def run(self) -> None:
         from cranfield.answers.answer_texts import read_answers, texts_of_runs
-        from cranfield.answers.nugget_files import read_assignments, read_nuggets
+        from cranfield.answers.nugget_files import UnknownValues, read_assignments, read_nuggets
 
         answers = read_answers(self.systems) if self.systems else []
-        nuggets = read_nuggets(self.nuggets, self.votes) if self.nuggets else None
+        unknown = UnknownValues(self.unknown) if self.assignments else self.unknown
+        nuggets = read_nuggets(self.nuggets, self.votes, unknown=unknown) if self.nuggets else None
+        more = self.values("full_grade")
         found = (
-            read_assignments(self.assignments, nuggets, answers, full_grade=self.full_grade)
-            if self.assignments
-            else None
+            read_assignments(self.assignments, nuggets, answers, unknown=unknown, **more) if self.assignments else None
         )
         if self.against and found:
-            self._agreement(found, read_assignments(self.against, nuggets, answers, full_grade=self.full_grade))
+            other = read_assignments(self.against, nuggets, answers, unknown=self.unknown, **more)
+            self._agreement(found, other)
         elif self.explain is not None:
             self._explain(found, nuggets or {}, texts_of_runs(answers))
         else:
@@ -199,6 +208,9 @@ cranfield nuggets --assignments assignments.jsonl --explain 301
         names = [stem(self.assignments or ""), stem(self.against or "")]
         if names[0] == names[1]:
             names = [self.assignments or "", self.against or ""]
+        for name, notes in zip(names, (first.notes, second.notes), strict=True):
+            for note in notes:
+                warn_caller(f"{name}: {note}")
         labels = assignment_labels(dict(zip(names, (first, second), strict=True)))
         with self.progress("resampling") as progress:
             self.show_record(agreement(labels, progress=progress))
