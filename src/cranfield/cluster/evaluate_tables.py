@@ -21,6 +21,7 @@ from cranfield.errors import DataError, UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score
 from cranfield.evaluation.score_basis import basis_of
 from cranfield.online.engines import Engine, open_engine
+from cranfield.online.engines.free_workers import WAIT
 from cranfield.scores.scores import Scores
 
 WAYS = ("core", "sql")
@@ -41,6 +42,7 @@ def evaluate_tables(
     columns: Mapping[str, str] | None = None,
     memory: str | None = None,
     threads: int | None = None,
+    wait: float = WAIT,
 ) -> Scores:
     """Score runs that are tables of an engine. The scores are those of `evaluate`, bit by bit.
 
@@ -52,6 +54,7 @@ def evaluate_tables(
         join of the engine. Default: `core` on Spark, and `sql` on DuckDB.
     order, ties: `score` or `rank`, and `z-a` or `a-z`; the rows of a table have no order of their own.
     columns: names of columns if they are unusual: {"topic": "search term", "run": "system"}.
+    wait: the seconds to wait for a free worker of a Spark cluster.
     Runs in a column are sorted by name. Duplicate documents are an error. The others are as in `evaluate`.
 
     >>> import pyarrow
@@ -74,7 +77,7 @@ def evaluate_tables(
             f"measures that need {' and '.join(sorted(needs))} cannot be computed from tables; use evaluate"
         )
     options = JoinOptions(order=order, ties=ties, precision=precision, depth=depth)
-    opened = open_engine(engine, memory=memory, threads=threads)
+    opened = open_engine(engine, memory=memory, threads=threads, wait=wait)
     try:
         prepared = prepare(read_judgments(opened, qrels), options)
         lists = assess_tables(opened, prepared, runs, how, columns)

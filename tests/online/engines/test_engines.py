@@ -1,11 +1,13 @@
 """Engines: what they read, keep, fetch and write, and the same answers on DuckDB and Spark."""
 
+import contextlib
 import json
 import os
 import signal
 import socket
 import sqlite3
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -19,9 +21,10 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from cranfield.errors import DataError, UsageError
+from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.online.digest import bucket, digest
 from cranfield.online.engines import Engine, open_engine
+from cranfield.online.engines.free_workers import wait_for_worker
 from cranfield.online.engines.spark_engine import check_reachable, find_java
 
 TABLE = pyarrow.table({"user": ["a", "a", "b", "0012"], "time": [5, 1, 3, 9], "value": [1.5, None, 4.0, 2.0]})
@@ -246,3 +249,29 @@ def test_a_package_that_every_engine_needs_names_the_extra(monkeypatch: pytest.M
 def test_a_master_that_spark_cannot_read_is_refused_before_it_starts(master: str) -> None:
     with pytest.raises(UsageError, match="no engine 'local"):
         open_engine(master)
+
+
+@pytest.mark.xdist_group("spark")
+def test_a_cluster_without_a_free_worker_is_named_and_given_up(spark: Engine) -> None:
+    """Two tasks of another job hold both threads of this session; then they are cancelled, and a worker is free."""
+    session = spark.session  # type: ignore[attr-defined]
+    context = session.sparkContext
+
+    def occupy() -> None:
+        context.setJobGroup("others", "others", interruptOnCancel=True)
+        sleep = "reflect('java.lang.Thread', 'sleep', id * 0 + 60000)"
+        with contextlib.suppress(Exception):  # it is cancelled
+            session.range(0, 2, 1, 2).selectExpr(f"{sleep} AS slept").collect()
+
+    others = threading.Thread(target=occupy, daemon=True)
+    others.start()
+    while len(context.statusTracker().getActiveStageIds()) == 0:
+        time.sleep(0.01)
+    with (
+        pytest.warns(CranfieldWarning, match="waiting for a free worker of spark://host:7077, for at most 0.4 seconds"),
+        pytest.raises(UsageError, match=r"no worker of spark://host:7077 was free for 0.4 seconds; .* wait="),
+    ):
+        wait_for_worker(session, "spark://host:7077", wait=0.4, silence=0.1)
+    context.cancelJobGroup("others")
+    others.join()
+    wait_for_worker(session, "spark://host:7077")

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cranfield.cli import options
+from cranfield.cli import engine_options, options
 from cranfield.cli.by_class import ByClass, joined
 from cranfield.cli.collection_options import SeveralCollections
 from cranfield.cli.declare import MORE, READING, RESULT, flag, option
@@ -105,6 +105,7 @@ cranfield eval qrels.txt runs.parquet -m nDCG@10 --engine spark  # a table of ru
         choices=("core", "sql"),
         group=MORE,
     )
+    wait: float = engine_options.wait()
     shards: int | None = option(
         "--shards N",
         "Read the runs in about N parts: groups of files, and ranges of topics of large files; default with --resume: "
@@ -214,7 +215,7 @@ cranfield eval qrels.txt runs.parquet -m nDCG@10 --engine spark  # a table of ru
         from cranfield.cluster import evaluate_tables
 
         qrels, runs = self.files()
-        settings = self.values("engine", "how", "missing", "depth", "threads", *ON_ENGINE)
+        settings = self.values("engine", "how", "missing", "depth", "threads", "wait", *ON_ENGINE)
         return evaluate_tables(qrels, runs[0], measures, **settings)
 
     def _run_collections(self, every: list[Measure], measured: list[Measure]) -> None:

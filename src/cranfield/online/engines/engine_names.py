@@ -8,6 +8,7 @@ from typing import Any
 from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.online.engines.engine import Engine, need_logs
+from cranfield.online.engines.free_workers import WAIT
 
 NAMES = ("duckdb", "spark")
 SPARK_MASTER = re.compile(r"(local(\[(\d+|\*)(, *\d+)?\])?|yarn|(spark|k8s|mesos)://.+)$")
@@ -20,6 +21,7 @@ def open_engine(
     memory: str | None = None,
     threads: int | None = None,
     folder: str | None = None,
+    wait: float = WAIT,
 ) -> Engine:
     """Open an engine.
 
@@ -29,6 +31,7 @@ def open_engine(
         Spark's own limits.
     threads: the most threads; default: one per processor.
     folder: the directory for data that does not fit into memory; default: a temporary one.
+    wait: the seconds to wait for a free worker of a Spark cluster; a warning comes after ten.
 
     >>> open_engine("duckdb", memory="500MB").name
     'duckdb'
@@ -41,6 +44,7 @@ def open_engine(
     for package in ("narwhals", "pyarrow"):
         need_logs(package, "reading a log")
     check.whole("open_engine", threads=threads)
+    check.positive("open_engine", wait=wait)
     megabytes = None if memory is None else size_in_megabytes(memory)
     module = type(engine).__module__.partition(".")[0]
     if engine is None or engine == "duckdb" or module in ("duckdb", "_duckdb"):
@@ -50,7 +54,7 @@ def open_engine(
     if engine == "spark" or module == "pyspark" or (isinstance(engine, str) and SPARK_MASTER.match(engine)):
         from cranfield.online.engines.spark_engine import SparkEngine
 
-        return SparkEngine(engine, megabytes, threads, folder)
+        return SparkEngine(engine, megabytes, threads, folder, wait)
     if not isinstance(engine, str):
         kind = f"{type(engine).__module__}.{type(engine).__qualname__}"
         raise UsageError(f"engine is a {kind}, must be a name, a DuckDB connection or a Spark session")

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 from cranfield.errors import DataError, UsageError
 from cranfield.online.engines.dialect import Dialect, SparkDialect
 from cranfield.online.engines.engine import Engine, need_logs
+from cranfield.online.engines.free_workers import WAIT, wait_for_worker
 from cranfield.online.engines.table_source import REMOTE_MARK, TableSource, find_table
 from cranfield.text import cut
 
@@ -51,12 +52,13 @@ class SparkEngine(Engine):
         megabytes: int | None = None,
         threads: int | None = None,
         folder: str | None = None,
+        wait: float = WAIT,
     ) -> None:
         need_logs("pyspark", "engine='spark'")
         self._owned = isinstance(session, str)
         self._kept: list[Any] = []
         if self._owned:
-            session = start_session(session, megabytes, threads, folder)
+            session = start_session(session, megabytes, threads, folder, wait)
         elif session.conf.get("spark.sql.session.timeZone") != "UTC":
             session = session.newSession()
             session.conf.set("spark.sql.session.timeZone", "UTC")
@@ -240,8 +242,10 @@ class SparkEngine(Engine):
             raise DataError(origin, None, f"Spark: {cut(str(error).strip().partition(chr(10))[0], 300)}") from None
 
 
-def start_session(master: str, megabytes: int | None, threads: int | None, folder: str | None) -> Any:
-    """Start a Spark session on this machine or on a cluster."""
+def start_session(
+    master: str, megabytes: int | None, threads: int | None, folder: str | None, wait: float = WAIT
+) -> Any:
+    """Start a Spark session on this machine or on a cluster, and there wait for a worker."""
     from pyspark.sql import SparkSession
 
     if master == "spark":
@@ -281,6 +285,12 @@ def start_session(master: str, megabytes: int | None, threads: int | None, folde
         os.unlink(logging.name)
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, interrupt)
+    if not master.startswith("local"):
+        try:
+            wait_for_worker(session, master, wait)
+        except BaseException:
+            session.stop()
+            raise
     return session
 
 
