@@ -86,8 +86,8 @@ def _of_worker(error: Exception, tables: RunTables) -> Exception:
     if "No module named" in text or "ModuleNotFoundError" in text:
         module = text.rpartition("No module named")[2].split("\n")[0].strip(" '\"")
         return UsageError(
-            f"the workers of Spark have no {module or 'cranfield'}: install cranfield and pyarrow on them, or join by "
-            "SQL: how='sql'"
+            f"the workers of Spark have no {module or 'cranfield'}: install cranfield and pyarrow on them, set "
+            "PYSPARK_PYTHON to the path of a Python there that has them, or join by SQL: how='sql'"
         )
     return DataError(tables.origin, None, f"Spark: {text.strip().splitlines()[0][:300] if text.strip() else 'failed'}")
 
