@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from pathlib import Path
@@ -32,6 +33,8 @@ BY_HAND: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
     "lognisr": ({"sigma": 1}, {"b": math.log(3) * 1.25, "a": LN2, "d": LN2 / 4, "c": LN2 / 9}),
     # 4 documents: bm25 gives 4, 3, 2 and its one missing document the last point; dense gives 4, 3, and (2 + 1) / 2
     "borda": ({}, {"b": 3 + 4, "a": 4 + 1.5, "c": 2 + 1.5, "d": 1 + 3}),
+    # b beats c and d, a beats c; the other pairs are even. Wins less losses: b 2, a 1, d -1, c -2
+    "condorcet": ({}, {"b": 4, "a": 3, "d": 2, "c": 1}),
     "rbc": ({"phi": 0.5}, {"b": 0.25 + 0.5, "a": 0.5, "d": 0.25, "c": 0.125}),
     # min-max: bm25 a 1, b .5, c 0; dense b 1, d 0
     "combsum": ({}, {"b": 1.5, "a": 1.0, "c": 0.0, "d": 0.0}),
@@ -56,13 +59,14 @@ def test_a_method_by_hand(method: str) -> None:
 
 NORMALISED = {
     "min-max": [1.0, 0.5, 0.0],
+    "min-max-inverted": [0.0, 0.5, 1.0],
     "max": [1.0, 5 / 9, 1 / 9],
     "sum": [8 / 12, 4 / 12, 0.0],
     "z": [4 / math.sqrt(32 / 3), 0.0, -4 / math.sqrt(32 / 3)],  # mean 5, variance (16 + 0 + 16) / 3
     "rank": [1.0, 2 / 3, 1 / 3],
     "none": [9.0, 5.0, 1.0],
 }
-ALL_EQUAL = {"min-max": 1.0, "max": 1.0, "sum": 1 / 2, "z": 0.0, "rank": 1.0, "none": 3.0}
+ALL_EQUAL = {"min-max": 1.0, "min-max-inverted": 1.0, "max": 1.0, "sum": 1 / 2, "z": 0.0, "rank": 1.0, "none": 3.0}
 
 
 @pytest.mark.parametrize("norm", NORMALISATIONS)
@@ -114,7 +118,15 @@ RANX_METHODS: dict[str, tuple[str, dict[str, Any]]] = {
     "combmed": ("med", {}),
 }
 RANX = Path(__file__).parent / "ranx_fused.json"
-RANX_NORMS = {"min-max": "min-max", "max": "max", "sum": "sum", "z": "zmuv", "rank": "rank", "none": None}
+RANX_NORMS = {
+    "min-max": "min-max",
+    "min-max-inverted": "min-max-inverted",
+    "max": "max",
+    "sum": "sum",
+    "z": "zmuv",
+    "rank": "rank",
+    "none": None,
+}
 
 
 def three_runs() -> list[Lists]:
@@ -126,7 +138,13 @@ def three_runs() -> list[Lists]:
     ]
 
 
-@pytest.mark.parametrize("method", known_fusion_methods())
+def complete_runs() -> list[Lists]:
+    """Three runs of three topics, each with all seven documents of the topic; there is no cycle."""
+    rng = np.random.default_rng(5)
+    return [{f"q{t}": {f"d{d}": float(rng.random() + d / 4) for d in range(7)} for t in range(3)} for _ in range(3)]
+
+
+@pytest.mark.parametrize("method", RANX_METHODS)
 def test_ranx_gives_the_same_scores_with_every_normalisation(method: str) -> None:
     """The numbers of ranx 0.3.21 are in a file, as ranx compiles each method for half a minute.
 
@@ -164,9 +182,51 @@ def test_wrong_settings(case: str) -> None:
         fuse({"bm25": BM25, "dense": DENSE}, **settings)
 
 
-def test_one_run_cannot_be_fused() -> None:
-    with pytest.raises(UsageError, match=r"one run \(bm25\), must be two or more to fuse"):
-        fuse({"bm25": BM25})
+@pytest.mark.parametrize("norm", NORMALISATIONS)
+def test_fusing_one_run_normalises_it(norm: str) -> None:
+    fused = fuse({"bm25": BM25}, norm=norm)
+    assert fused.name == "bm25"
+    assert [fused.to_dict()["q"][doc] for doc in "abc"] == pytest.approx(NORMALISED[norm])
+
+
+def test_one_run_can_be_scored_by_its_ranks() -> None:
+    assert scores_of(fuse({"bm25": BM25}, "rrf")) == {
+        "a": round(1 / 61, 6),
+        "b": round(1 / 62, 6),
+        "c": round(1 / 63, 6),
+    }
+
+
+def test_inverted_scores_of_the_first_documents_need_the_order_of_the_file() -> None:
+    distances = {"q": {"near": 0.1, "middle": 0.5, "far": 0.9}}
+    with pytest.raises(UsageError, match=r"depth == 2 keeps the highest scores.* use order='file'"):
+        fuse([distances], "combsum", norm="min-max-inverted", depth=2)
+    first = fuse([distances], "combsum", norm="min-max-inverted", depth=2, order="file")
+    assert first.to_dict()["q"] == {"near": 1.0, "middle": 0.0}
+
+
+def test_condorcet_follows_majorities_and_weights() -> None:
+    """By hand: a beats b and c twice, b beats c twice; with weight 3, the last run decides alone."""
+    runs = [{"q": dict(zip(order, (3.0, 2.0, 1.0), strict=True))} for order in ("abc", "acb", "bca")]
+    assert fuse(runs, "condorcet").to_dict()["q"] == {"a": 3.0, "b": 2.0, "c": 1.0}
+    assert fuse(runs, "condorcet", weights=[1, 1, 3]).to_dict()["q"] == {"b": 3.0, "c": 2.0, "a": 1.0}
+
+
+def test_condorcet_is_that_of_ranx_if_every_run_has_every_document() -> None:
+    """The runs are `complete_runs()`. If runs lack documents, ranx counts two missing ones as a vote for the second."""
+    numbers = json.loads(RANX.read_text("utf-8"))["fused"]["condorcet complete"]
+    assert fuse(complete_runs(), "condorcet").to_dict() == numbers
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_no_document_of_condorcet_is_beaten_by_the_next_one(seed: int) -> None:
+    """Also in cycles: random lists of 9 documents have many."""
+    rng = np.random.default_rng(seed)
+    runs = [{"q": {f"d{d}": float(rng.random()) for d in rng.choice(9, 7, replace=False)}} for _ in range(4)]
+    order = list(fuse(runs, "condorcet").to_dict()["q"])
+    for upper, lower in itertools.pairwise(order):
+        votes = [run["q"].get(upper, -1) - run["q"].get(lower, -1) for run in runs]
+        assert sum(vote > 0 for vote in votes) >= sum(vote < 0 for vote in votes)
 
 
 def test_scores_that_cannot_be_normalised_name_run_topic_and_way_out() -> None:

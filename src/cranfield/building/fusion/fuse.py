@@ -9,8 +9,8 @@ import numpy as np
 
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.building.fusion.fusion_methods import fusion_method
-from cranfield.building.fusion.normalisation import normalised
+from cranfield.building.fusion.fusion_methods import FusionMethod, fusion_method
+from cranfield.building.fusion.normalisation import INVERTED, known_normalisation, normalised
 from cranfield.building.fusion.retrieved_lists import RetrievedLists
 from cranfield.collection.accepted_inputs import RunsLike
 from cranfield.collection.run import Run
@@ -20,11 +20,13 @@ from cranfield.types import Array, Progress
 
 USUAL = "min-max"
 """The normalisation of methods that use scores."""
+NORMALISING = "combsum"
+"""The method for one run: the sum of one score is the normalised score."""
 
 
 def fuse(
     runs: RunsLike,
-    method: str = "rrf",
+    method: str | None = None,
     *,
     norm: str | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
@@ -37,7 +39,7 @@ def fuse(
     progress: Progress | None = None,
     **parameter: float,
 ) -> Run:
-    r"""One run from several: documents are scored by their ranks or scores in all runs.
+    r"""One run from several: documents are scored by their ranks or scores in all runs. One run is normalised.
 
     .. math:: \text{rrf}(d) = \sum_i \frac{w_i}{k + \text{rank}_i(d)}, \qquad
         \text{combsum}(d) = \sum_i w_i\, s_i(d), \qquad \text{combmnz}(d) = n(d) \sum_i w_i\, s_i(d)
@@ -45,11 +47,13 @@ def fuse(
     A document that a run lacks adds nothing (with borda: its share of the points left). A topic is fused from the runs
     that have it; a warning counts topics that some run lacks.
 
-    runs: anything that `evaluate` takes: files, patterns, dicts, frames, `Run`s, or {name: run}; two or more.
-    method: a name, which may have a parameter: "rrf(k=20)". rrf (`k=60`), isr, logisr, lognisr (`sigma=0.01`), borda
-        and rbc (`phi=0.8`) use ranks; combsum, combmnz, combgmnz (`gamma=2`), combanz, combmax, combmin and combmed use
-        scores.
-    norm: how scores are normalised list by list: min-max (the default), max, sum, z, rank or none. See `normalisation`.
+    runs: anything that `evaluate` takes: files, patterns, dicts, frames, `Run`s, or {name: run}. The scores of one run
+        are normalised; it keeps its name.
+    method: a name, which may have a parameter: "rrf(k=20)"; default: rrf, for one run combsum. rrf (`k=60`), isr,
+        logisr, lognisr (`sigma=0.01`), borda, condorcet and rbc (`phi=0.8`) use ranks; combsum, combmnz, combgmnz
+        (`gamma=2`), combanz, combmax, combmin and combmed use scores.
+    norm: how scores are normalised list by list: min-max (the default), min-max-inverted (the lowest score is best),
+        max, sum, z, rank or none. See `normalisation`.
     weights: a number for each run, in their order, or {name: number}; default: 1 each.
     depth: use the first `depth` documents of every list.
     top: keep the first `top` documents of every fused list.
@@ -65,19 +69,20 @@ def fuse(
     >>> fuse([bm25, dense], "combsum", weights=[1, 0.5]).to_dict()
     {'q': {'a': 1.0, 'b': 0.5, 'c': 0.0}}
     """
-    chosen, given = fusion_method(method)
-    setting = chosen.setting(given | parameter)
-    check.whole("fuse", depth=depth, top=top)
-    if norm is not None and chosen.uses == "ranks":
-        raise UsageError(f"norm == {norm!r}, but {chosen.name} uses ranks, not scores; leave it out")
-    if order == "rank" and chosen.uses == "scores" and norm != "rank":
-        raise UsageError(f"order == 'rank', but {chosen.name} uses scores; use norm='rank', or a method such as rrf")
     settings = options or JoinOptions()
     if order is not None or ties is not None:
         settings = replace(settings, order=order or settings.order, ties=ties or settings.ties)
+    check.whole("fuse", depth=depth, top=top)
+
+    def choose(method: str) -> tuple[FusionMethod, float]:
+        chosen, given = fusion_method(method)
+        _check_norm(chosen, norm, settings, depth)
+        return chosen, chosen.setting(given | parameter)
+
+    wanted = None if method is None else choose(method)  # before the runs are read, which may take a while
     lists = RetrievedLists.of(runs, depth=depth, options=settings, progress=progress)
-    if len(lists.runs) < 2:
-        raise UsageError(f"one run ({listed(lists.runs)}), must be two or more to fuse")
+    several = len(lists.runs) > 1
+    chosen, setting = wanted or choose("rrf" if several else NORMALISING)
     if not lists.size:
         raise UsageError(f"{counted(len(lists.runs), 'run')} without any document: {listed(lists.runs)}")
     _warn_of_missing_topics(lists)
@@ -85,9 +90,22 @@ def fuse(
     if chosen.uses == "scores":
         lists = normalised(lists, norm or USUAL)
     values = chosen.fused(lists, lists.per_entry(weight), setting)
-    title = name or chosen.name
+    title = name or (lists.runs[0] if method is None and not several else chosen.name)
     table = lists.pooled.documents(np.ascontiguousarray(values)).renamed(title)
     return Run(table, title).top(top or max(1, int(np.diff(lists.start).max())))
+
+
+def _check_norm(method: FusionMethod, norm: str | None, options: JoinOptions, depth: int | None) -> None:
+    """Refuse a normalisation that the method does not use, or that lists in this order cannot have."""
+    if norm is not None and method.uses == "ranks":
+        raise UsageError(f"norm == {norm!r}, but {method.name} uses ranks, not scores; leave it out")
+    if options.order == "rank" and method.uses == "scores" and norm != "rank":
+        raise UsageError(f"order == 'rank', but {method.name} uses scores; use norm='rank', or a method such as rrf")
+    if norm is not None and known_normalisation(norm) == INVERTED and depth is not None and options.order != "file":
+        raise UsageError(
+            f"depth == {depth} keeps the highest scores, but with {INVERTED} the lowest are best; if the best "
+            "documents are first in the runs, use order='file'"
+        )
 
 
 def _weights(given: Sequence[float] | Mapping[str, float] | None, runs: tuple[str, ...]) -> Array:

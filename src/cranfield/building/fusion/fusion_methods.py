@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield import check
+from cranfield.building.fusion.condorcet import condorcet_scores
 from cranfield.building.fusion.retrieved_lists import RetrievedLists
 from cranfield.check import nearest
 from cranfield.errors import UsageError
@@ -149,6 +150,12 @@ def borda(lists: RetrievedLists, weights: Array, _: float) -> Array:
     list_weight[filled] = weights[lists.list_start[:-1][filled]]
     base = np.bincount(lists.list_topic, weights=list_weight * shared, minlength=len(lists.topics))
     return _total(lists, weights * points) + np.repeat(base, np.diff(lists.start))
+
+
+@_method("condorcet", "ranks", "Montague & Aslam 2002")
+def condorcet(lists: RetrievedLists, weights: Array, _: float) -> Array:
+    """c − place + 1 in an order in which no document is beaten, by the weights of the lists, by the one after it"""
+    return condorcet_scores(lists, weights)
 
 
 @_method("rbc", "ranks", "Bailey et al. 2017", "phi", 0.8, lambda phi: _check_phi(phi))

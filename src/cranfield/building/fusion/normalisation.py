@@ -3,6 +3,7 @@
 | name | a score s of a list becomes |
 |---|---|
 | `min-max` | (s − min) / (max − min); 1 if all scores of the list are equal |
+| `min-max-inverted` | (max − s) / (max − min), for distances, of which the lowest is best; 1 if all are equal |
 | `max` | s / max; the highest score must be above 0 |
 | `sum` | (s − min) / Σ (s − min); 1 / n if all n scores are equal |
 | `z` | (s − mean) / standard deviation (divided by n); 0 if all scores are equal |
@@ -45,6 +46,12 @@ def min_max(lists: RetrievedLists) -> Array:
     return _ratio(lists.score - lists.per_entry(low), lists.per_entry(high - low), 1.0)
 
 
+def min_max_inverted(lists: RetrievedLists) -> Array:
+    """(max − s) / (max − min)."""
+    low, high = _reduced(lists, np.minimum, lists.score), _reduced(lists, np.maximum, lists.score)
+    return _ratio(lists.per_entry(high) - lists.score, lists.per_entry(high - low), 1.0)
+
+
 def by_maximum(lists: RetrievedLists) -> Array:
     """s / max."""
     high = _reduced(lists, np.maximum, lists.score)
@@ -76,22 +83,38 @@ def by_rank(lists: RetrievedLists) -> Array:
     return np.asarray(1 - (lists.rank - 1) / lists.per_entry(lists.length))
 
 
+INVERTED = "min-max-inverted"
+"""The normalisation of scores of which the lowest is best."""
 NORMALISATIONS: dict[str, Normalisation] = {
     "min-max": min_max,
+    INVERTED: min_max_inverted,
     "max": by_maximum,
     "sum": by_sum,
     "z": z_score,
     "rank": by_rank,
     "none": lambda lists: lists.score,
 }
-OTHER_NAMES = {"minmax": "min-max", "min_max": "min-max", "zmuv": "z", "z-score": "z", "zscore": "z"}
+OTHER_NAMES = {
+    "minmax": "min-max",
+    "min_max": "min-max",
+    "min_max_inverted": INVERTED,
+    "zmuv": "z",
+    "z-score": "z",
+    "zscore": "z",
+}
+
+
+def known_normalisation(name: str) -> str:
+    """The name as it stands in `NORMALISATIONS`; an unknown one is an error."""
+    known = OTHER_NAMES.get(name.lower(), name)
+    if known not in NORMALISATIONS:
+        raise nearest(name, tuple(NORMALISATIONS), "normalisation")
+    return known
 
 
 def normalised(lists: RetrievedLists, name: str) -> RetrievedLists:
     """The same lists with normalised scores."""
-    function = NORMALISATIONS.get(OTHER_NAMES.get(name.lower(), name))
-    if function is None:
-        raise nearest(name, tuple(NORMALISATIONS), "normalisation")
+    function = NORMALISATIONS[known_normalisation(name)]
     if name not in ("rank", "none") and not np.isfinite(lists.score).all():
         entry = int(np.flatnonzero(~np.isfinite(lists.score))[0])
         place = int(np.searchsorted(lists.list_start, entry, side="right")) - 1

@@ -19,9 +19,10 @@ NORMS = "building.fusion.normalisation:NORMALISATIONS"
 class FuseVerb(options.Ranked, Quiet):
     """Fuse runs into one: each document is scored by its ranks or scores in all runs.
 
-    rrf, isr, logisr, lognisr, borda and rbc use ranks. combsum, combmnz, combgmnz, combanz, combmax, combmin and
-    combmed use scores, which are first normalised list by list. A document that a run lacks adds nothing (with borda:
-    its share of the points that are left). A topic that some runs lack is fused from the others, and a warning says so.
+    rrf, isr, logisr, lognisr, borda, condorcet and rbc use ranks. combsum, combmnz, combgmnz, combanz, combmax, combmin
+    and combmed use scores, which are first normalised list by list. A document that a run lacks adds nothing (with
+    borda: its share of the points that are left; with condorcet it is below the others). A topic that some runs lack is
+    fused from the others, and a warning says so. Of one run, the scores are normalised.
 
     A parameter follows the method: rrf(k=60), lognisr(sigma=0.01), rbc(phi=0.8), combgmnz(gamma=2).
     """
@@ -31,21 +32,26 @@ class FuseVerb(options.Ranked, Quiet):
 cranfield fuse bm25.run dense.run -o fused.run
 cranfield fuse bm25.run dense.run --method combsum --norm z --weights 0.7,0.3 -o fused.run
 cranfield fuse runs/*.run --method 'rrf(k=20)' --depth 100 --top 1000 --name rrf20 -o fused.run.gz
+cranfield fuse bm25.run --norm z -o scaled.run
 cranfield fuse bm25.run dense.run | cranfield eval qrels.txt - -m nDCG@10
 """
 
     runs: list[str] = argument("RUN", options.RUNS, required=True, reads=True)
-    method: str = option("--method METHOD", "{names}.", default="rrf", names=METHODS)
+    method: str | None = option("--method METHOD", "{names}; default: rrf, for one run combsum.", names=METHODS)
     norm: str | None = option(
-        "--norm NAME", "How scores are normalised: {names}; default: min-max. Methods that use ranks take none.",
+        "--norm NAME",
+        "How scores are normalised: {names}; default: min-max. min-max-inverted is for distances: the lowest is "
+        "best. Methods that use ranks take none.",
         names=NORMS,
-    )  # fmt: skip
+    )
     weights: str | None = option(
         "--weights W,W,...", "The weight of each run, in the order of the runs; default: 1 each."
     )
     depth: int | None = option("--depth N", "Use the first N documents of each list; default: all.")
     top: int | None = option("--top N", "Keep the first N documents of each fused list; default: all.")
-    name: str | None = option("--name NAME", "The name of the fused run; default: the method.")
+    name: str | None = option(
+        "--name NAME", "The name of the fused run; default: the method, for one run its own name."
+    )
     output: str = option(
         "--output, -o FILE", "Write to this file; its ending determines the format, as for convert; default: print.",
         default="-", group=RESULT,
