@@ -245,7 +245,7 @@ PROBABILITIES = {"1": 0.5, "2": 0.3, "3": 0.2}
     st.permutations([f"d{n}" for n in range(12)]),
 )
 def test_labels_by_global_gain_give_the_d_measures(grades: dict[str, list[int]], ranking: list[str]) -> None:
-    """D-nDCG, DIN-nDCG and I-rec of this package, from files like those of NTCIREVAL's scripts."""
+    """D-nDCG, DIN-nDCG, D-Q, DIN-Q and I-rec of this package, from files like those of NTCIREVAL's scripts."""
     grades = {**grades, "d0": [1, 2, 3]}
     run = ranking[:8]
     gain = {doc: sum(PROBABILITIES[i] * g for i, g in zip(INTENTS, row, strict=True)) for doc, row in grades.items()}
@@ -262,7 +262,7 @@ def test_labels_by_global_gain_give_the_d_measures(grades: dict[str, list[int]],
     scores = cf.evaluate(
         qrels.encode(),
         {"run": {"t": {doc: float(-place) for place, doc in enumerate(run)}}},
-        ["D-nDCG@5", "DIN-nDCG@5", "I-rec@5"],
+        ["D-nDCG@5", "DIN-nDCG@5", "D-Q@5", "DIN-Q@5", "I-rec@5"],
         intent_probabilities={"t": PROBABILITIES},
         intent_types={"t": {"1": "nav", "2": "inf", "3": "inf"}},
     ).mean()["run"]
@@ -270,6 +270,9 @@ def test_labels_by_global_gain_give_the_d_measures(grades: dict[str, list[int]],
         Path("lab").write_text(printed(f"{command} res"))
         results = values(printed("gcompute -I ideal -cutoffs 5 lab"))
         assert results["MSnDCG@0005="] == pytest.approx(scores[name], abs=2e-4)  # labels have four digits
+        # a document of a navigational intent that was served has no label, so that it is not relevant
+        q = name.replace("nDCG", "Q")
+        assert results["Q@0005="] == pytest.approx(scores[q], abs=2e-4), q
     results = values(printed("irec -cutoffs 5 res rel1 rel2 rel3"))
     assert results["I-rec@0005="] == pytest.approx(scores["I-rec@5"], abs=0.5001e-4)
 

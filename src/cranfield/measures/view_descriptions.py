@@ -14,7 +14,10 @@ VIEW_DESCRIPTIONS = {
     "this global gain (Sakai & Song 2011); `gain` says what a grade for an intent is worth",
     "DIN-": "a document's gains for all intents are added up, but a navigational intent j counts only at the first "
     "document relevant to it: g(r) = Σ_i Pr(i|q) g_i(r) + Σ_j isnew_j(r) Pr(j|q) g_j(r), where i are the informational "
-    "intents; the ideal list is that of D- (Sakai 2012); `gain` says what a grade for an intent is worth",
+    "intents; the ideal list is that of D- (Sakai 2012); `gain` says what a grade for an intent is worth. In Q "
+    "and AP, a document whose navigational intents were all served above it, and that serves no other, is not relevant "
+    "at its rank: I(r), which is J(r) in the paper, is 0 and C(r) does not count it, but R does. The paper leaves this "
+    "open; NTCIREVAL's figures are the same",
     "#": "the measure is combined with intent recall: γ I-rec + (1 − γ) {M}, γ = {gamma} (`gamma`; Sakai & Song 2011)",
     "'": "unjudged documents are removed and the ranks closed up: r becomes the number of judged documents down to r "
     "(condensed lists, Sakai 2007); a negative grade is not a judgment unless a gain table has it",

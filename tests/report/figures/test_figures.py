@@ -21,7 +21,7 @@ from cranfield.comparison.gate.gate_history import Build, GateHistory
 from cranfield.errors import UsageError
 from cranfield.measures import Trailtext
 from cranfield.measures.curves import interpolated_precision, precision_recall, roc
-from cranfield.meta import axioms, correlate
+from cranfield.meta import axioms, correlate, scales
 from cranfield.online.experiments import aa_splits, ab_power, analyse
 from cranfield.online.interleaving.interleaving_analysis import InterleavingAnalysis, analyse_interleaving
 from cranfield.online.interleaving.preference_counts import count_preferences
@@ -78,6 +78,7 @@ from cranfield.report.figures import (
 from cranfield.report.figures import __all__ as exported
 from cranfield.report.figures.draw.lines import MOST_POINTS, _prepared
 from cranfield.report.figures.label_placement import placed, short_names
+from cranfield.report.figures.method_figures import spacing_figure
 from cranfield.report.figures.saving import rendered, specification
 from cranfield.report.figures.theme import PALETTE, STYLES, row_step, style, style_numbers, text_width, with_room
 from cranfield.scores.scores import Scores
@@ -700,6 +701,16 @@ def test_spacing_has_the_colours_of_the_measures(lists: int) -> None:
     drawn = rendered(figure, "svg").decode()
     for number in style_numbers(["RR", "nDCG@10"], "measure").values():
         assert drawn.count(f'"{style(number)["color"]}"') >= lists
+
+
+def test_spacing_shows_the_part_of_the_range_that_no_list_reaches() -> None:
+    """Ferro & Maistro 2024 Fig. 19 (f): with p = 0.8, four documents reach 0.59, and the axis goes to 1."""
+    figure = spacing_figure(scales(["RBP", "DCG@4"], 4, recall_base=4))
+    panels = {panel["title"]["text"]: panel for panel in specification(figure)["hconcat"]}
+    assert list(panels) == ["RBP(p=0.8) (uneven)", "DCG(base=2)@4 (uneven)"]
+    of_rbp, of_dcg = (panel["layer"][0]["encoding"]["y"]["scale"] for panel in panels.values())
+    assert (of_rbp["domainMin"], of_rbp["domainMax"]) == (0, 1)
+    assert "domainMax" not in of_dcg  # it has no largest value
 
 
 def test_long_names_are_shortened_beside_points() -> None:

@@ -119,8 +119,35 @@ def spacing_figure(result: Scales, most: int = MOST_LISTS) -> Figure:
     scores: dict[str, dict[str, float]] = {}
     for measure, text, score in zip(columns["measure"], columns["list"], columns["score"].tolist(), strict=True):
         scores.setdefault(measure, {})[text.replace(" ", "")] = score
-    by_measure = {measure: [by_list.get(name, float("nan")) for name in lists] for measure, by_list in scores.items()}
-    return describe_spacing(by_measure, lists)
+    return describe_spacing(
+        {
+            with_numbers(measure): [by_list.get(name, float("nan")) for name in lists]
+            for measure, by_list in scores.items()
+        },
+        lists,
+    )
+
+
+def with_numbers(name: str) -> str:
+    """The name of a measure with its numbers, also those that are the default, because they decide the spacing.
+
+    >>> with_numbers("RBP"), with_numbers("RBP(p=0.3)"), with_numbers("AP@4")
+    ('RBP(p=0.8)', 'RBP(p=0.3)', 'AP@4')
+    """
+    from cranfield.measures.naming.parse import parse
+
+    if ":" in name or (measure := parse(name)).views:
+        return name
+    numbers = {
+        key: value
+        for key, value in measure.parameters().items()
+        if isinstance(value, float | int) and not isinstance(value, bool) and key != "rel" and f"{key}=" not in name
+    }
+    head, tail = measure.name, name.removeprefix(measure.name)
+    written = ",".join(f"{key}={value:g}" for key, value in numbers.items())
+    if not written:
+        return name
+    return f"{head}({written},{tail[1:]}" if tail.startswith("(") else f"{head}({written}){tail}"
 
 
 def components_figure(result: GStudies) -> Figure:

@@ -48,7 +48,7 @@ def _columns(figure: Figure, measures: list[str]) -> Any:
         data["shown"] = np.array([_folded(text) for text in data["lists"].tolist()], dtype=object)
         longest = max(max(map(len, text)) for text in data["shown"].tolist())
         wide = max(text_width("0" * longest) * 0.85 + 16, text_width(heads[measure]) * 1.02)
-        y = quantitative(Axis("score", figure.x.label if number == 0 else ""), channel="y", grid=False)
+        y = quantitative(_whole_range(data["score"], figure.x.label if number == 0 else ""), channel="y", grid=False)
         base = alt.Chart(rows(data)).encode(y=y, x=alt.value(5), tooltip=["score:Q", "gap:Q", "ties:Q", "lists:N"])
         spots = base.mark_square(color=style(styles[measure])["color"], size=34, opacity=1)
         words = base.mark_text(
@@ -58,6 +58,12 @@ def _columns(figure: Figure, measures: list[str]) -> Any:
         panels.append(alt.layer(spots, words).properties(width=wide, height=HEIGHT, title=head))
     chart = alt.hconcat(*panels, spacing=18).resolve_scale(y="independent")
     return finished(chart, figure, width=170 * len(measures))
+
+
+def _whole_range(scores: Any, label: str) -> Axis:
+    """The axis of scores: all of 0 to 1, also the part that no list reaches, if the scores are within it."""
+    within = scores.min() >= 0 and scores.max() <= 1
+    return Axis("score", label, low=0, high=1) if within else Axis("score", label)
 
 
 def _folded(text: str) -> list[str]:
@@ -81,7 +87,7 @@ def _rug(figure: Figure, measures: list[str]) -> Any:
         alt.Chart(rows(data))
         .mark_tick(thickness=thin, size=16, opacity=1)
         .encode(
-            x=quantitative(figure.x, channel="x", zero=True),
+            x=quantitative(_whole_range(figure.data["score"], figure.x.label), channel="x", zero=True),
             color=alt.Color("measure:N", scale=colours, legend=None),
             y=alt.Y("head:N", sort=list(heads.values()), title=None, axis=axis),
             tooltip=["measure:N", "score:Q", "gap:Q", "ties:Q", "lists:N"],
