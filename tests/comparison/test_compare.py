@@ -10,7 +10,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import cranfield as cf
-from cranfield.comparison.registry import known_tests
+from cranfield.comparison.registry import find_test, known_tests
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.scores.scores import Scores
 
@@ -31,6 +31,41 @@ def test_t_with_holms_correction_agrees_with_scipy_and_statsmodels() -> None:
     np.testing.assert_allclose([row["t"] for row in rows], [result.statistic for result in expected], rtol=1e-9)
     holm = multipletests([result.pvalue for result in expected], method="holm")[1]
     np.testing.assert_allclose([row["p adjusted"] for row in rows], holm, rtol=1e-9)
+
+
+RESAMPLING = [name for name in known_tests() if find_test(name).resampling]
+
+
+@pytest.mark.parametrize("test", RESAMPLING)
+def test_p_can_be_the_share_of_resamples(test: str) -> None:
+    usual, shares = (cf.compare(SCORES, test=test, resamples=199, asl=rule) for rule in ("plus-one", "share"))
+    assert shares.asl == "share"
+    for one, other in zip(usual.families, shares.families, strict=True):
+        hits = np.round(one.tests.p * 200 - 1)  # p is (1 + hits) / (1 + B)
+        np.testing.assert_allclose(other.tests.p, hits / 199, atol=1e-12)
+    assert "B = 199, seed 0; p = hits / B, significant below α" in shares.method()
+    assert not any("resamples" in note and "reach" in note for note in shares.notes)
+
+
+def test_a_share_of_resamples_has_to_be_below_alpha() -> None:
+    result = cf.compare(SCORES, test="randomised-tukey", resamples=200, asl="share")
+    assert sorted(result.columns()["p"])[:1] == [0]
+    least = min(p for p in result.columns()["p"].tolist() if p > 0)
+    at = cf.compare(SCORES, test="randomised-tukey", resamples=200, asl="share", alpha=least)
+    above = cf.compare(SCORES, test="randomised-tukey", resamples=200, asl="share", alpha=least + 0.001)
+    assert above.significant == at.significant + 1
+    p = at.columns()["p"]
+    assert at.columns()["significant"].tolist() == (p < least).tolist()
+    # meta power has the same rule
+    power = cf.meta.discriminative_power(SCORES, test="randomised-tukey", resamples=200, alpha=least, asl="share")
+    assert power.columns()["significant"].tolist() == [at.significant]
+
+
+def test_the_share_of_resamples_is_for_tests_that_resample() -> None:
+    with pytest.raises(UsageError, match="compare: asl == 'share' is for tests that resample; t does not"):
+        cf.compare(SCORES, asl="share")
+    with pytest.raises(UsageError, match="asl == 'hits', must be one of 'plus-one', 'share'"):
+        cf.compare(SCORES, test="bootstrap", asl="hits")
 
 
 INTERVAL_LEVELS = {  # of each of 6 pairs, so that all together have level 0.95

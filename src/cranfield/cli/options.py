@@ -22,6 +22,7 @@ from cranfield.cli.reading_options import QRELS_FORMATS, RUN_FORMATS, Detected, 
 from cranfield.cli.single_options import (
     TESTS,
     alpha,
+    asl,
     condensed,
     depth,
     intent_types,
@@ -53,7 +54,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "QRELS", "QRELS_FORMATS", "RUNS", "RUN_FORMATS", "TESTS", "USUAL", "Collection", "Detected", "Files",
-    "Lists", "Ranked", "Rescaled", "Sized", "Source", "alpha", "assumed_length", "baseline_file", "bytes_of",
+    "Lists", "Ranked", "Rescaled", "Sized", "Source", "alpha", "asl", "assumed_length", "baseline_file", "bytes_of",
     "columns_of", "condensed", "depth", "intent_types", "level", "measures", "missing", "named_files", "nan",
     "numbers", "order", "per_topic", "pool_depth", "read_score_files", "rel", "resamples", "scores", "seed",
     "shared_measures", "show", "significance_test", "split_tags", "threads", "ties", "topic_texts", "whole_numbers",

@@ -60,6 +60,17 @@ def seed() -> Any:
     return option("--seed N", "Seed of the random numbers.", default=0)
 
 
+def asl() -> Any:
+    return option(
+        "--asl RULE",
+        "Tests that resample, {names}: p = (1 + hits) / (1 + B), significant if at most A; or hits / B, significant if "
+        "below A, as in Sakai's papers.",
+        default="plus-one",
+        names="comparison.resampling:ASL",
+        group=MORE,
+    )
+
+
 def nan(default: str) -> Any:
     return option(
         "--nan RULE",

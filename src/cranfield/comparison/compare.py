@@ -17,7 +17,7 @@ from cranfield.comparison.differences import difference_blocks, zeros_for_nan
 from cranfield.comparison.effects import PAIRED_EFFECTS
 from cranfield.comparison.methods.wilcoxon_and_sign import widened
 from cranfield.comparison.registry import PairTest, TestSettings, find_test, own_settings
-from cranfield.comparison.resampling import check_resampling
+from cranfield.comparison.resampling import check_asl, check_resampling
 from cranfield.comparison.result import Comparison, Family
 from cranfield.comparison.test_result import Assumption, check_alpha, check_alternative
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
@@ -53,6 +53,7 @@ def compare(
     zeros: str | None = None,
     method: str | None = None,
     continuity: float | None = None,
+    asl: str = "plus-one",
 ) -> Comparison:
     r"""Which systems differ, by how much, and is the difference significant?
 
@@ -69,7 +70,9 @@ def compare(
     system, such as seeds of a model, are averaged per topic.
     `nan`: topics on which some system has no score are left out of everything ("listwise"), or only of the pairs with
     that system ("pairwise"). Some tests have settings of their own: `margin` of the sign test; `zeros`, `method` and
-    `continuity` of Wilcoxon's. They mean what they mean in `sign_test` and `wilcoxon`.
+    `continuity` of Wilcoxon's. They mean what they mean in `sign_test` and `wilcoxon`. Tests that resample give
+    p = (1 + hits) / (1 + B), significant if at most α; with `asl="share"`, the achieved significance level hits / B,
+    significant if below α, as in Sakai's papers.
 
     >>> scores = {"a": [0.2, 0.5, 0.4, 0.6], "b": [0.3, 0.6, 0.5, 0.8], "c": [0.2, 0.4, 0.4, 0.5]}
     >>> result = compare(scores, "AP", baseline="a")
@@ -83,6 +86,7 @@ def compare(
     check.one_of("compare", PAIRED_EFFECTS, effect=effect)
     check_resampling("compare", resamples, seed, threads)  # for all tests, so that no error goes unnoticed
     chosen = find_test(test)
+    check_asl("compare", asl, chosen.name, chosen.resampling)
     own = own_settings(chosen, margin=margin, zeros=zeros, method=method, continuity=continuity)
     correction = default_correction(correction, chosen)
     if nan == "pairwise" and chosen.complete:
@@ -93,7 +97,7 @@ def compare(
         matrices.append((collection, matrix.complete() if nan == "listwise" else matrix))
     comparisons = sum(_count_pairs(matrix, baseline) for _, matrix in matrices)
     each = interval_alpha(correction, alpha, comparisons) if chosen.any_level else None
-    settings = TestSettings(alternative, alpha, int(resamples), int(seed), threads, progress, each, **own)
+    settings = TestSettings(alternative, alpha, int(resamples), int(seed), threads, progress, each, asl=asl, **own)
     families = []
     for collection, matrix in matrices:
         if baseline is not None and baseline not in matrix.systems and systems and baseline in systems:
@@ -124,6 +128,7 @@ def compare(
         seed=int(seed) if chosen.resampling else None,
         assumptions=_assumptions(families, chosen),
         interval_level=1 - settings.outside,
+        asl=asl,
     )
 
 
@@ -201,6 +206,7 @@ def _family(
         adjusted=tests.p,
         effect_kind=effect,
         effect_level=settings.level,
+        below=settings.asl == "share" and not tests.exact,
         **by_topic,
     )
 

@@ -76,6 +76,8 @@ class TestSettings:
     """For Wilcoxon's test: the continuity correction of the normal approximation."""
     method: str = "auto"
     """For Wilcoxon's test: exact p-values, or the normal approximation."""
+    asl: str = "plus-one"
+    """For tests that resample: how p follows from the resamples, see `resampling.ASL`."""
 
     @property
     def outside(self) -> float:
@@ -131,7 +133,7 @@ class PairTest:
         if self.simultaneous and settings.alternative != "two-sided":
             raise UsageError(f"{self.name} is two-sided; for alternative == {settings.alternative!r} use another test")
         if self.resampling:
-            check_resampling(self.name, settings.resamples, settings.seed, settings.threads)
+            check_resampling(self.name, settings.resamples, settings.seed, settings.threads, settings.asl)
         return self.engine(matrix, first, second, settings)
 
 

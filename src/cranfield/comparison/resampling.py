@@ -54,6 +54,14 @@ def p_of(hits: Any, resamples: int, asl: str = "plus-one") -> Array:
     return np.asarray(hits / resamples if asl == "share" else (1 + hits) / (1 + resamples))
 
 
+def check_asl(caller: str, asl: str, test: str, resampling: bool) -> None:
+    """Check the rule for p-values, which only tests that resample have."""
+    check.one_of(caller, ASL, asl=asl)
+    if asl == "share" and not resampling:
+        where = f"{caller}: " if caller else ""
+        raise UsageError(f"{where}asl == 'share' is for tests that resample; {test} does not")
+
+
 def rank_of_critical(resamples: int, alpha: float) -> int:
     """The k such that p ≤ α exactly if the observed statistic exceeds the k-th largest resampled one; 0: never.
 

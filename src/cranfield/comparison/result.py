@@ -38,6 +38,8 @@ OF_DIFFERENCES = "[low, high] of a difference:"
 """How notes begin that are about the intervals of differences; those of means and of groups have other beginnings."""
 OF_MEANS = "[low, high]:"
 OF_GROUPS = "groups"
+ROUNDING = 1e-12
+"""A share of resamples that equals α up to rounding is not below it."""
 COUNTS = "beats, loses to: the number of other systems that are significantly worse, and significantly better"
 
 
@@ -59,6 +61,12 @@ class Family:
     win: NDArray[np.int64]
     tie: NDArray[np.int64]
     loss: NDArray[np.int64]
+    below: bool = False
+    """Whether p has to be below α, because it is the share of resamples, not (1 + hits) / (1 + B)."""
+
+    def differ(self, alpha: float) -> NDArray[np.bool_]:
+        """The significant pairs."""
+        return np.asarray(self.adjusted < alpha - ROUNDING if self.below else self.adjusted <= alpha)
 
     @cached_property
     def means(self) -> Array:
@@ -76,13 +84,13 @@ class Family:
 
     def against(self, alpha: float) -> NDArray[np.bool_]:
         """The significant pairs whose test points in the opposite direction of their means."""
-        return np.asarray((self.adjusted <= alpha) & (self.direction * self.difference < 0))
+        return np.asarray(self.differ(alpha) & (self.direction * self.difference < 0))
 
     def beaten(self, alpha: float) -> tuple[Index64, Index64]:
         """The better and the worse system of each significant pair, as the test finds."""
         better = (self.direction < 0) if self.lower_is_better else (self.direction > 0)
-        differ = self.adjusted <= alpha
-        winner, loser = np.where(better, (self.first, self.second), (self.second, self.first))[:, differ]
+        pairs = np.where(better, (self.first, self.second), (self.second, self.first))
+        winner, loser = pairs[:, self.differ(alpha)]
         return winner, loser
 
     @cached_property
@@ -117,7 +125,7 @@ class Family:
         place = np.empty(m, dtype=np.int64)
         place[self.ranking] = np.arange(m)
         differ = np.zeros((m, m), dtype=bool)
-        significant = self.adjusted <= alpha
+        significant = self.differ(alpha)
         a, b = place[self.first[significant]], place[self.second[significant]]
         differ[a, b] = differ[b, a] = True
         return letters(differ)
@@ -144,8 +152,8 @@ class Comparison(Record):
     """
 
     facts = (
-        "test", "correction", "alpha", "alternative", "baseline", "resamples", "seed", "comparisons", "interval_level",
-        "notes",
+        "test", "correction", "alpha", "alternative", "baseline", "resamples", "seed", "asl", "comparisons",
+        "interval_level", "notes",
     )  # fmt: skip
 
     families: tuple[Family, ...]
@@ -162,6 +170,8 @@ class Comparison(Record):
     assumptions: tuple[Assumption, ...]
     interval_level: float
     """The level of the interval of each difference. Intervals of effects and of means have level 1 − α."""
+    asl: str = "plus-one"
+    """How p follows from resamples, see `comparison.resampling.ASL`."""
 
     # -- as data
 
@@ -190,7 +200,7 @@ class Comparison(Record):
             **statistic,
             "p": family.tests.p,
             "p adjusted": family.adjusted,
-            "significant": family.adjusted <= self.alpha,
+            "significant": family.differ(self.alpha),
             "against mean": family.against(self.alpha),
             self.effect: family.effects[0],
             "effect low": family.effects[1],
@@ -219,7 +229,7 @@ class Comparison(Record):
     @property
     def significant(self) -> int:
         """The number of pairs that differ."""
-        return sum(int((family.adjusted <= self.alpha).sum()) for family in self.families)
+        return sum(int(family.differ(self.alpha).sum()) for family in self.families)
 
     # -- as tables
 
@@ -280,7 +290,7 @@ class Comparison(Record):
             systems = (family.matrix.systems[column] for column in family.ranking.tolist())
             return [mark + flags.get(system, "") for mark, system in zip(groups, systems, strict=True)]
         marks = {**dict.fromkeys(family.matrix.systems, ""), self.baseline: "baseline"}
-        pairs = (family.first, family.direction, family.adjusted <= self.alpha, family.against(self.alpha))
+        pairs = (family.first, family.direction, family.differ(self.alpha), family.against(self.alpha))
         for system, direction, differs, against in zip(*(column.tolist() for column in pairs), strict=True):
             if differs:
                 mark = BETTER_MARK if direction > 0 else WORSE_MARK
@@ -410,6 +420,8 @@ class Comparison(Record):
             parts.append(f"p not corrected for {self.comparisons:,} comparisons")
         if self.resamples:
             parts.append(f"B = {self.resamples:,}, seed {self.seed}")
+        if self.asl == "share":
+            parts.append("p = hits / B, significant below α")
         return "; ".join(parts)
 
     @cached_property
@@ -420,7 +432,7 @@ class Comparison(Record):
     def _notes(self) -> Iterator[str]:
         yield self.method()
         yield pairs_differ(self.significant, self.comparisons)
-        if self.resamples and not self.simultaneous:
+        if self.resamples and not self.simultaneous and self.asl != "share":
             yield from out_of_reach(self.resamples, self.comparisons, self.correction, self.alpha)
         if self.correction == "none" and not self.simultaneous and self.comparisons > 1:
             error = family_wise_error(self.alpha, self.comparisons)
@@ -486,7 +498,7 @@ class Comparison(Record):
         each = f"{100 * self.interval_level:.6g}% each, after {after}"
         yield f"{OF_DIFFERENCES} {together} intervals for all {self.comparisons:,} comparisons together ({each})"
         contain = sum(
-            int(((family.adjusted <= self.alpha) & (family.tests.low <= 0) & (family.tests.high >= 0)).sum())
+            int((family.differ(self.alpha) & (family.tests.low <= 0) & (family.tests.high >= 0)).sum())
             for family in self.families
         )
         if contain:

@@ -125,6 +125,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
     nan: str = options.nan("listwise")
     resamples: int = options.resamples(10_000, "Number of resamples, for tests that resample.")
     seed: int = options.seed()
+    asl: str = options.asl()
     show_columns: str | None = option(
         "--show COLUMNS",
         "With --baseline, the columns beside each mean: one or more of {names}.",
@@ -153,13 +154,14 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
         self.runs, self.baseline = options.baseline_file(self.runs, self.baseline)
         from cranfield.comparison.corrections import find_correction
         from cranfield.comparison.registry import find_test, own_settings
-        from cranfield.comparison.resampling import check_resampling
+        from cranfield.comparison.resampling import check_asl, check_resampling
         from cranfield.comparison.test_result import check_alpha
         from cranfield.comparison.wide_table import column_names
 
         check_alpha("", self.alpha, "--alpha")
         check_resampling("compare", self.resamples, self.seed, self.threads)
         own_settings(find_test(self.test), **self.values("margin", "zeros", "method", "continuity"))
+        check_asl("", self.asl, find_test(self.test).name, find_test(self.test).resampling)
         find_correction(self.correction or "none")
         if self.format != "latex" and (self.caption is not None or self.label != LABEL):
             raise UsageError(f"--caption and --label are for --format latex, not {self.format}")
@@ -173,6 +175,8 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
             raise UsageError(f"--scale {self.scale} and --collections do not go together; leave out one of them")
         if self.several and self.scores:
             raise UsageError("--collection and --collections FILE replace --scores; leave out one of them")
+        if self.asl == "share" and self.several:
+            raise UsageError("--asl share is for one collection; leave it out")
 
     def _scores(self) -> Scores:
         """The scores to compare, on the scale asked for."""
@@ -206,7 +210,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
             result = compare(
                 scores,
                 **self.values("test", "baseline", "correction", "alpha", "alternative", "effect", "nan"),
-                **self.values("resamples", "seed", "threads", "margin", "zeros", "method", "continuity"),
+                **self.values("resamples", "seed", "threads", "margin", "zeros", "method", "continuity", "asl"),
                 systems=systems,
                 progress=progress,
             )

@@ -16,7 +16,7 @@ from cranfield.comparison.data import Matrix, all_pairs, check_systems, check_to
 from cranfield.comparison.distributions.rank_distributions import extremeness
 from cranfield.comparison.pair_record import PairRecord, pair_columns
 from cranfield.comparison.registry import PairTests, TestSettings, pair_test
-from cranfield.comparison.resampling import Resampling, check_resampling, resample
+from cranfield.comparison.resampling import Resampling, check_resampling, p_of, resample
 from cranfield.comparison.test_result import check_alpha, pairs_differ
 from cranfield.errors import UsageError
 from cranfield.text import listed
@@ -226,7 +226,7 @@ def _test_pairs(
         hits[part] = (extremeness(error, settings.alternative) >= least).sum(axis=1)
         error.sort(axis=1)  # to read off quantiles, which is faster than np.quantile
         ends[:, part] = [_quantile(error, share) for share in (settings.alpha / 2, 1 - settings.alpha / 2)]
-    return (1 + hits) / (1 + errors.shape[1]), difference + ends[0], difference + ends[1]
+    return p_of(hits, errors.shape[1], settings.asl), difference + ends[0], difference + ends[1]
 
 
 def _quantile(ordered: Array, share: float) -> Array:

@@ -78,9 +78,9 @@ def paired_bootstrap(
     (2.746, 0.092)
     """
     check_settings("paired_bootstrap", alternative, level)
-    settings = TestSettings(alternative, 1 - level, resamples, seed, threads, progress)
+    settings = TestSettings(alternative, 1 - level, resamples, seed, threads, progress, asl=asl)
     pair = paired(x, y, systems=systems, measure=measure)
-    return _result(pair, "paired bootstrap", "bootstrap-t", level, settings, asl)
+    return _result(pair, "paired bootstrap", "bootstrap-t", level, settings)
 
 
 def randomisation(
@@ -112,8 +112,8 @@ def randomisation(
     0.125
     """
     check_settings("randomisation", alternative, level)
-    settings = TestSettings(alternative, 1 - level, resamples, seed, threads, progress)
-    return _result(paired(x, y, systems=systems, measure=measure), "randomisation", "t", level, settings, asl)
+    settings = TestSettings(alternative, 1 - level, resamples, seed, threads, progress, asl=asl)
+    return _result(paired(x, y, systems=systems, measure=measure), "randomisation", "t", level, settings)
 
 
 randomization = randomisation
@@ -150,16 +150,16 @@ def bootstrap_shift(
     (0.14, 0.003)
     """
     check_settings("bootstrap_shift", alternative, level)
-    settings = TestSettings(alternative, 1 - level, resamples, seed, threads, progress)
-    return _result(paired(x, y, systems=systems, measure=measure), "bootstrap shift", "t", level, settings, asl)
+    settings = TestSettings(alternative, 1 - level, resamples, seed, threads, progress, asl=asl)
+    return _result(paired(x, y, systems=systems, measure=measure), "bootstrap shift", "t", level, settings)
 
 
-def _result(pair: Pair, test: str, interval_method: str, level: float, settings: TestSettings, asl: str) -> TestResult:
-    check_resampling(test, settings.resamples, settings.seed, settings.threads, asl)
+def _result(pair: Pair, test: str, interval_method: str, level: float, settings: TestSettings) -> TestResult:
+    check_resampling(test, settings.resamples, settings.seed, settings.threads, settings.asl)
     check_topics(len(pair.x), 2, f"a {test} test")
     bootstrap = test == "paired bootstrap"
     engine = {"randomisation": randomisation_of_pairs, "bootstrap shift": shift_of_pairs}.get(test, bootstrap_of_pairs)
-    tests = engine(*one_pair(pair.x, pair.y), settings, asl)
+    tests = engine(*one_pair(pair.x, pair.y), settings)
     statistic, low, high = float(tests.statistic[0]), float(tests.low[0]), float(tests.high[0])
     difference = differences(pair.x, pair.y)
     notes: tuple[str, ...] = ()
@@ -201,17 +201,16 @@ def bootstrap_of_pairs(
     first: Index64,
     second: Index64,
     settings: TestSettings,
-    asl: str = "plus-one",
     *,
     part: bool = False,
 ) -> PairTests:
     if settings.alternative == "less":  # is the opposite difference greater?
-        return _opposite(bootstrap_of_pairs(matrix, second, first, replace(settings, alternative="greater"), asl))
+        return _opposite(bootstrap_of_pairs(matrix, second, first, replace(settings, alternative="greater")))
     # A block of resamples is small enough for the drawn topics to stay in the processor's cache.
     size = min(8192, max(64, 65_536 // max(1, matrix.n) // 8 * 8))
     for_ends, pairs_at_once = _room(len(first), settings, size)
     if len(first) > pairs_at_once:
-        return _bootstrap_in_parts(matrix, first, second, settings, asl, pairs_at_once)
+        return _bootstrap_in_parts(matrix, first, second, settings, pairs_at_once)
     rank = rank_of_critical(for_ends, settings.alpha)
     moments = moments_of(matrix, first, second)
     notes = [] if part else [*check_common_topics(moments.n, 2, "a bootstrap test")]
@@ -232,7 +231,7 @@ def bootstrap_of_pairs(
 
     start = np.zeros(len(first), dtype=np.int64)
     state = resample(settings.resamples, size, start, more, settings.progress, keep=not part)
-    p = np.where(moments.n > 1, p_of(state.result, state.done, asl), np.nan)
+    p = np.where(moments.n > 1, p_of(state.result, state.done, settings.asl), np.nan)
     notes = [*state.notes, *notes]
     critical = np.full(len(first), np.nan)
     if state.done < for_ends:
@@ -266,7 +265,7 @@ def _room(pairs: int, settings: TestSettings, size: int) -> tuple[int, int]:
 
 
 def _bootstrap_in_parts(
-    matrix: Matrix, first: Index64, second: Index64, settings: TestSettings, asl: str, pairs_at_once: int
+    matrix: Matrix, first: Index64, second: Index64, settings: TestSettings, pairs_at_once: int
 ) -> PairTests:
     """Test blocks of pairs one after another, to bound memory; Ctrl-C ends the test."""
     parts = [slice(begin, begin + pairs_at_once) for begin in range(0, len(first), pairs_at_once)]
@@ -278,7 +277,7 @@ def _bootstrap_in_parts(
                 settings.progress(before + done, len(parts) * total)
 
         results.append(
-            bootstrap_of_pairs(matrix, first[part], second[part], replace(settings, progress=progress), asl, part=True)
+            bootstrap_of_pairs(matrix, first[part], second[part], replace(settings, progress=progress), part=True)
         )
     t, p, low, high, n = (
         np.concatenate([getattr(result, name) for result in results]) for name in ("statistic", "p", "low", "high", "n")
@@ -297,11 +296,9 @@ def _bootstrap_in_parts(
     any_level=True,
     source="Fisher 1935; Smucker, Allan & Carterette 2007 (Ferro & Maistro 2024 §4)",
 )
-def randomisation_of_pairs(
-    matrix: Matrix, first: Index64, second: Index64, settings: TestSettings, asl: str = "plus-one"
-) -> PairTests:
+def randomisation_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
     if settings.alternative == "less":
-        return _opposite(randomisation_of_pairs(matrix, second, first, replace(settings, alternative="greater"), asl))
+        return _opposite(randomisation_of_pairs(matrix, second, first, replace(settings, alternative="greater")))
     moments = moments_of(matrix, first, second)
     notes = check_common_topics(moments.n, 2, "a randomisation test")
     groups = [group for group in groups_of(matrix, first, second) if group.n > 1]
@@ -338,7 +335,7 @@ def randomisation_of_pairs(
         state = resample(settings.resamples, size, np.zeros(len(first), dtype=np.int64), more, settings.progress)
         done = state.done
         pairs = np.concatenate([group.pairs for group in drawn])
-        p[pairs] = p_of(state.result[pairs], done, asl)
+        p[pairs] = p_of(state.result[pairs], done, settings.asl)
         notes = (*state.notes, *notes)
     statistic = np.where(moments.n > 1, moments.mean, np.nan)
     _, _, low, high = t_of(
@@ -358,11 +355,9 @@ def randomisation_of_pairs(
     any_level=True,
     source="Savoy 1997; Smucker, Allan & Carterette 2007",
 )
-def shift_of_pairs(
-    matrix: Matrix, first: Index64, second: Index64, settings: TestSettings, asl: str = "plus-one"
-) -> PairTests:
+def shift_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
     if settings.alternative == "less":
-        return _opposite(shift_of_pairs(matrix, second, first, replace(settings, alternative="greater"), asl))
+        return _opposite(shift_of_pairs(matrix, second, first, replace(settings, alternative="greater")))
     moments = moments_of(matrix, first, second)
     notes = check_common_topics(moments.n, 2, "a bootstrap test")
     groups = [group for group in groups_of(matrix, first, second) if group.n > 1]
@@ -385,7 +380,7 @@ def shift_of_pairs(
         return new
 
     state = resample(settings.resamples, _RESAMPLES, np.zeros(len(first), dtype=np.int64), more, settings.progress)
-    p = np.where(moments.n > 1, p_of(state.result, state.done, asl), np.nan)
+    p = np.where(moments.n > 1, p_of(state.result, state.done, settings.asl), np.nan)
     statistic = np.where(moments.n > 1, moments.mean, np.nan)
     _, _, low, high = t_of(
         statistic, moments.error, np.maximum(moments.n - 1, 1), settings.alternative, settings.outside

@@ -170,7 +170,7 @@ def randomised_tukey_of_pairs(matrix: Matrix, first: Index64, second: Index64, s
     critical = _critical(state.result, settings.alpha)
     return PairTests(
         difference,
-        p_of(_reaching(state.result, np.abs(difference), matrix), state.done),
+        p_of(_reaching(state.result, np.abs(difference), matrix), state.done, settings.asl),
         difference - critical,
         difference + critical,
         np.full(len(first), matrix.n),

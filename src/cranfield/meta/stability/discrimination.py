@@ -13,7 +13,7 @@ from cranfield import check
 from cranfield.comparison.borderline import bootstrap_borderline
 from cranfield.comparison.data import Matrix, check_topics
 from cranfield.comparison.registry import PairTest, TestSettings, find_test
-from cranfield.comparison.resampling import ASL, check_resampling
+from cranfield.comparison.resampling import check_asl, check_resampling
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
@@ -226,9 +226,7 @@ def discriminative_power(
         )
     resamples = default_resamples(pair_test.name) if resamples is None else resamples
     check_resampling("discriminative_power", resamples, seed, threads)
-    check.one_of("discriminative_power", ASL, asl=asl)
-    if asl == "share" and not pair_test.resampling:
-        raise UsageError(f"discriminative_power: asl == 'share' is for tests that resample; {pair_test.name} does not")
+    check_asl("discriminative_power", asl, pair_test.name, pair_test.resampling)
     complete = CompleteScores.of(scores, "discriminative_power", measures, least_measures=1)
     check_topics(len(complete.topics), 2, "discriminative power")
     check_area(statistic, worst, len(complete.topics))

@@ -55,14 +55,7 @@ cranfield meta power qrels.txt runs/*.run -m AP,Q --statistic gmean  # by the ge
         None, "Number of resamples, for tests that resample; default: 1000, and 5000 for randomised-tukey."
     )
     seed: int = options.seed()
-    asl: str = option(
-        "--asl RULE",
-        "{names}: p = (1 + hits) / (1 + B), significant if at most A; or hits / B, significant if below A, as in "
-        "Sakai's papers.",
-        default="plus-one",
-        names="comparison.resampling:ASL",
-        group=MORE,
-    )
+    asl: str = options.asl()
     what: str = options.show(
         "power",
         "overlap",

@@ -28,7 +28,7 @@ def describe_intervals(comparison: Comparison, measure: str | None = None) -> Fi
     matrix, ranking, baseline = family.matrix, family.ranking, comparison.baseline
     low, high = family.intervals(1 - comparison.alpha)
     against = int(ranking[0]) if baseline is None else matrix.column(baseline)
-    significant, contradicts = family.adjusted <= comparison.alpha, family.against(comparison.alpha)
+    significant, contradicts = family.differ(comparison.alpha), family.against(comparison.alpha)
     reference = "the best" if baseline is None else "the baseline"
     stands = np.full(len(matrix.systems), f"does not differ from {reference}", dtype=object)
     for system, other in ((family.first, family.second), (family.second, family.first)):
