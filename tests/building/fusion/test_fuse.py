@@ -52,7 +52,8 @@ def test_a_method_by_hand(method: str) -> None:
     parameter, expected = BY_HAND[method]
     fused = fuse({"bm25": BM25, "dense": DENSE}, method, **parameter)
     assert scores_of(fused) == {doc: round(score, 6) for doc, score in expected.items()}
-    assert fused.name == method
+    in_name = ",".join(f"{key}={value}" for key, value in parameter.items() if (key, value) != ("k", 60))
+    assert fused.name == (f"{method}({in_name})" if in_name else method)  # 60 is the default
     scores = list(fused.to_dict()["q"].values())
     assert scores == sorted(scores, reverse=True)  # the table itself is in order, best first
 

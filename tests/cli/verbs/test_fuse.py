@@ -42,8 +42,8 @@ def test_the_fused_run_is_written_in_the_format_of_the_file(
     ("words", "message"),
     [
         (("--method", "rff"), "no fusion method 'rff'; did you mean 'rrf'?"),
-        (("--method", "rrf(k=x)"), "k is 'x', must be a number"),
-        (("--method", "rrf("), "must be a name, perhaps with a parameter such as rrf(k=20)"),
+        (("--method", "rrf(k=x)"), "rrf: k == 'x', must be a number"),
+        (("--method", "rrf("), "fusion method 'rrf(' is not written as NAME or NAME(parameter=value)"),
         (("--norm", "z"), "--norm == 'z', but rrf uses ranks, not scores; leave it out"),
         (("--weights", "1"), "1 weight for 2 runs (x, y); give one for each"),
         (("--weights", "1,b"), "--weights 1,b: expected numbers separated by commas"),

@@ -259,9 +259,9 @@ def test_other_errors_name_the_value_and_the_way_out() -> None:
         interleave([A])
     with pytest.raises(UsageError, match="no method of interleaving 'team-daft'; did you mean 'team-draft'"):
         interleave([A, B], "team-daft")
-    with pytest.raises(UsageError, match="no parameter of probabilistic 'tua'; did you mean 'tau'"):
+    with pytest.raises(UsageError, match="probabilistic: no parameter 'tua'; did you mean 'tau'"):
         interleave([A, B], "probabilistic(tua=1)")
-    with pytest.raises(UsageError, match=r"probabilistic: tau == 99\.0, must be between 0 and 30"):
+    with pytest.raises(UsageError, match=r"probabilistic: tau == 99, must be between 0 and 30"):
         interleave([A, B], "probabilistic", tau=99)
     with pytest.raises(UsageError, match="length == 0"):
         interleave([A, B], length=0)

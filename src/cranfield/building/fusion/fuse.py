@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.building.fusion.fusion_methods import FusionMethod, fusion_method
+from cranfield.building.fusion.fusion_methods import Fusion, FusionMethod
 from cranfield.building.fusion.normalisation import INVERTED, known_normalisation, normalised
 from cranfield.building.fusion.retrieved_lists import RetrievedLists
 from cranfield.collection.accepted_inputs import RunsLike
@@ -74,23 +74,23 @@ def fuse(
         settings = replace(settings, order=order or settings.order, ties=ties or settings.ties)
     check.whole("fuse", depth=depth, top=top)
 
-    def choose(method: str) -> tuple[FusionMethod, float]:
-        chosen, given = fusion_method(method)
-        _check_norm(chosen, norm, settings, depth)
-        return chosen, chosen.setting(given | parameter)
+    def choose(method: str) -> Fusion:
+        fusion = Fusion.of(method, **parameter)
+        _check_norm(fusion.method, norm, settings, depth)
+        return fusion
 
     wanted = None if method is None else choose(method)  # before the runs are read, which may take a while
     lists = RetrievedLists.of(runs, depth=depth, options=settings, progress=progress)
     several = len(lists.runs) > 1
-    chosen, setting = wanted or choose("rrf" if several else NORMALISING)
+    fusion = wanted or choose("rrf" if several else NORMALISING)
     if not lists.size:
         raise UsageError(f"{counted(len(lists.runs), 'run')} without any document: {listed(lists.runs)}")
     _warn_of_missing_topics(lists)
     weight = _weights(weights, lists.runs)[lists.list_run]
-    if chosen.uses == "scores":
+    if fusion.method.uses == "scores":
         lists = normalised(lists, norm or USUAL)
-    values = chosen.fused(lists, lists.per_entry(weight), setting)
-    title = name or (lists.runs[0] if method is None and not several else chosen.name)
+    values = fusion.method.fused(lists, lists.per_entry(weight), fusion.value)
+    title = name or (lists.runs[0] if method is None and not several else str(fusion))
     table = lists.pooled.documents(np.ascontiguousarray(values)).renamed(title)
     return Run(table, title).top(top or max(1, int(np.diff(lists.start).max())))
 

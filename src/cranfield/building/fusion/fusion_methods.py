@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,8 +10,8 @@ import numpy as np
 from cranfield import check
 from cranfield.building.fusion.condorcet import condorcet_scores
 from cranfield.building.fusion.retrieved_lists import RetrievedLists
-from cranfield.check import nearest
 from cranfield.errors import UsageError
+from cranfield.named_values import changed, find_name, full_name, given_once, number_of, read_name
 from cranfield.types import Array
 
 FOX = "Fox & Shaw 1993"
@@ -73,28 +72,28 @@ def known_fusion_methods() -> tuple[str, ...]:
     return tuple(METHODS)
 
 
-_WITH_PARAMETER = re.compile(r"\s*([\w-]+)\s*(?:\(\s*(\w+)\s*=\s*([^\s()]+)\s*\))?\s*")
+@dataclass(frozen=True)
+class Fusion:
+    """A fusion method with the value of its parameter.
 
-
-def fusion_method(text: str) -> tuple[FusionMethod, dict[str, float]]:
-    """The method with this name, in which case, `_` and `-` do not matter, and the parameter that follows it.
-
-    >>> method, parameter = fusion_method("RRF(k=20)")
-    >>> method.name, parameter
-    ('rrf', {'k': 20.0})
+    >>> str(Fusion.of("RRF(k=20)")), Fusion.of("rrf(k=60)") == Fusion.of("rrf")
+    ('rrf(k=20)', True)
     """
-    match = _WITH_PARAMETER.fullmatch(text)
-    if match is None:
-        raise UsageError(f"method == {text!r}, must be a name, perhaps with a parameter such as rrf(k=20)")
-    folded = match[1].casefold().replace("_", "").replace("-", "")
-    if folded not in METHODS:
-        raise nearest(match[1], tuple(METHODS), "fusion method")
-    if match[2] is None:
-        return METHODS[folded], {}
-    try:
-        return METHODS[folded], {match[2]: float(match[3])}
-    except ValueError:
-        raise UsageError(f"method == {text!r}: {match[2]} is {match[3]!r}, must be a number") from None
+
+    method: FusionMethod
+    value: float
+
+    @staticmethod
+    def of(text: str, **parameter: float) -> Fusion:
+        """The method with this name; its parameter is in brackets after the name, or passed."""
+        written = read_name(text, "fusion method")
+        method = METHODS[find_name(written.name, METHODS, "fusion method")]
+        given = given_once(method.name, written.parameters, parameter)
+        return Fusion(method, method.setting({name: number_of(method.name, name, x) for name, x in given.items()}))
+
+    def __str__(self) -> str:
+        default = {self.method.parameter: self.method.default}
+        return full_name(self.method.name, changed({self.method.parameter: self.value}, default))
 
 
 def _total(lists: RetrievedLists, adds: Array) -> Array:

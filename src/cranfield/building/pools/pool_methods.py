@@ -22,8 +22,8 @@ from cranfield.building.pools.run_bandits import (
     Thompson,
     UpperBound,
 )
-from cranfield.check import nearest
 from cranfield.errors import UsageError
+from cranfield.named_values import changed, check_names, find_name, full_name, number_of, read_name
 from cranfield.types import Index64
 
 POLICIES: dict[str, type[Policy]] = {
@@ -60,30 +60,21 @@ class Method:
 
     name: str
     values: tuple[tuple[str, Any], ...] = ()
+    """The parameters that differ from their defaults."""
 
     @staticmethod
     def of(text: str | Method) -> Method:
         """The method with this name; an unknown one is an error that suggests the most similar."""
         if isinstance(text, Method):
             return text
-        match = re.fullmatch(r"\s*([\w-]+)\s*(?:\((.*)\))?\s*", text)
-        name = (match[1] if match else text).strip().lower().replace("_", "-")
-        name = OTHER_NAMES.get(name, name)
-        if match is None or name not in POLICIES:
-            raise nearest(name, known_methods(), "method")
+        written = read_name(text, "method")
+        name = find_name(written.name, POLICIES, "method", OTHER_NAMES)
         allowed = POLICIES[name].parameters
-        values = []
-        for part in filter(None, (match[2] or "").split(",")):
-            key, _, value = (word.strip() for word in part.partition("="))
-            if key not in allowed:
-                raise nearest(key, tuple(allowed), f"parameter of {name}")
-            try:
-                number = float(value)
-            except ValueError:
-                raise check.wrong(name, key, value, "a number") from None
+        check_names(name, written.parameters, allowed)
+        values = {key: number_of(name, key, value) for key, value in written.parameters.items()}
+        for key, number in values.items():
             check.between(name, low=allowed[key].low, high=allowed[key].high, **{key: number})
-            values.append((key, number))
-        return Method(name, tuple(values))
+        return Method(name, changed(values, {key: parameter.default for key, parameter in allowed.items()}))
 
     @property
     def policy(self) -> type[Policy]:
@@ -98,17 +89,7 @@ class Method:
         return self.policy(lists, seed=seed, sizes=sizes, **dict(self.values), **more)
 
     def __str__(self) -> str:
-        shown = ",".join(f"{key}={value:g}" for key, value in self.values)
-        return f"{self.name}({shown})" if shown else self.name
-
-
-def split_methods(text: str) -> list[str]:
-    """The names between commas, except commas between brackets.
-
-    >>> split_methods("depth, epsilon-greedy(c=1,d=0.5)")
-    ['depth', 'epsilon-greedy(c=1,d=0.5)']
-    """
-    return [part.strip() for part in re.split(r",(?![^(]*\))", text) if part.strip()]
+        return full_name(self.name, self.values)
 
 
 def read_strata(text: str) -> tuple[Stratum, ...]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from cranfield import check
-from cranfield.check import nearest
 from cranfield.errors import UsageError
+from cranfield.named_values import changed, check_names, find_name, full_name, given_once, number_of, read_name
 
 MOST_IN_ROUNDS = 12
 """Without replacement, the core sums over all orders of the systems, up to this number of systems."""
@@ -33,10 +32,7 @@ class Setting(NamedTuple):
         if self.choices:
             check.one_of(method, self.choices, **{name: given})
             return str(given)
-        try:
-            number = float(given)
-        except (TypeError, ValueError):
-            raise check.wrong(method, name, given, "a number") from None
+        number = number_of(method, name, given)
         check.between(method, low=self.low, high=self.high, **{name: number})
         return number
 
@@ -136,25 +132,13 @@ class MixingMethod:
         """The method of a text such as `probabilistic(tau=1)`; the error for an unknown name suggests another."""
         if isinstance(text, MixingMethod):
             return text
-        match = re.fullmatch(r"\s*([\w-]+)\s*(?:\((.*)\))?\s*", text)
-        name = (match[1] if match else text).strip().lower().replace("_", "-")
-        name = OTHER_NAMES.get(name, name)
-        if match is None or name not in METHODS:
-            raise nearest(name, known_methods(), "method of interleaving")
+        written = read_name(text, "method")
+        name = find_name(written.name, METHODS, "method of interleaving", OTHER_NAMES)
         settings = METHODS[name].settings
-        words: dict[str, Any] = {}
-        for part in filter(None, (match[2] or "").split(",")):
-            key, _, value = (word.strip() for word in part.partition("="))
-            words[key] = value
-        values = {}
-        for key, value in {**words, **parameters}.items():
-            if key not in settings:
-                raise nearest(key, tuple(settings), f"parameter of {name}")
-            values[key] = settings[key].value(name, key, value)
-        changed = tuple(
-            (key, values[key]) for key in settings if key in values and values[key] != settings[key].default
-        )
-        return MixingMethod(name, changed)
+        given = given_once(name, written.parameters, parameters)
+        check_names(name, given, settings)
+        values = {key: settings[key].value(name, key, value) for key, value in given.items()}
+        return MixingMethod(name, changed(values, {key: setting.default for key, setting in settings.items()}))
 
     @property
     def family(self) -> Family:
@@ -178,11 +162,4 @@ class MixingMethod:
             )
 
     def __str__(self) -> str:
-        shown = ",".join(f"{key}={_shown(value)}" for key, value in self.given)
-        return f"{self.name}({shown})" if shown else self.name
-
-
-def _shown(value: bool | float | str) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    return value if isinstance(value, str) else f"{value:g}"
+        return full_name(self.name, self.given)

@@ -7,10 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
 
-from cranfield import check
-from cranfield.errors import UsageError
+from cranfield.named_values import changed, check_names, find_name, full_name, given_once, number_of, read_name
 from cranfield.online.log_measures.log_signals import CONVERSIONS, DWELLS, HOVERS, PRICED, Signal
-from cranfield.text import plain_number
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -77,8 +75,7 @@ class OnlineMeasure:
     def __str__(self) -> str:
         given = {each.name: getattr(self, each.name) for each in fields(self)}
         cutoff = f"@{given.pop('k')}" if "k" in given else ""
-        changed = [f"{each.name}={_spelled(given[each.name])}" for each in fields(self) if _changed(each, given)]
-        return f"{self.name}{'(' + ', '.join(changed) + ')' if changed else ''}{cutoff}"
+        return full_name(self.name, changed(given, {each.name: each.default for each in fields(self)})) + cutoff
 
     @classmethod
     def summary(cls) -> str:
@@ -121,26 +118,14 @@ def parse_online(text: str | OnlineMeasure) -> OnlineMeasure:
     """
     if isinstance(text, OnlineMeasure):
         return text
-    parts = re.fullmatch(r"\s*([^()@]+?)\s*(?:\(([^()]*)\))?\s*(?:@(\d+|k))?\s*", text)
-    if parts is None:
-        raise UsageError(f"measure {text!r} is not written as NAME, NAME@K or NAME(parameter=value)")
-    name, inside, cutoff = parts.groups()
-    folded = {known.casefold().replace("_", "-"): known for known in REGISTRY}
-    wanted = folded.get(f"{name}@k".casefold() if cutoff else name.casefold().replace("_", "-"))
-    if wanted is None:
-        raise check.nearest(name if cutoff is None else f"{name}@k", known_online(), "online measure")
-    cls = REGISTRY[wanted]
+    written = read_name(text, "measure", cutoffs=True)
+    name = written.name if written.cutoff is None else f"{written.name}@k"
+    cls = REGISTRY[find_name(name, known_online(), "online measure")]
     allowed = {each.name: each.default for each in fields(cls)}
-    given: dict[str, Any] = {} if cutoff in (None, "k") else {"k": int(cutoff)}
-    for piece in filter(None, map(str.strip, (inside or "").split(","))):
-        parameter, sign, value = (part.strip() for part in piece.partition("="))
-        if parameter not in allowed:
-            known = f"its parameters are {', '.join(allowed)}" if allowed else "it has no parameters"
-            raise UsageError(f"{cls.name}: no parameter {parameter!r}; {known}")
-        if not sign:
-            raise UsageError(f"{cls.name}: {piece!r}, expected parameter=value")
-        given[parameter] = _value(cls.name, parameter, value, allowed[parameter])
-    return cls(**given)
+    cutoff = {} if written.cutoff in (None, "k", "K") else {"k": str(written.cutoff)}
+    given = given_once(cls.name, written.parameters, cutoff)
+    check_names(cls.name, given, allowed)
+    return cls(**{key: _value(cls.name, key, value, allowed[key]) for key, value in given.items()})
 
 
 def parse_online_many(names: Iterable[str | OnlineMeasure]) -> tuple[OnlineMeasure, ...]:
@@ -150,22 +135,10 @@ def parse_online_many(names: Iterable[str | OnlineMeasure]) -> tuple[OnlineMeasu
 
 def _value(owner: str, parameter: str, text: str, default: Any) -> Any:
     """The value of a parameter, of the same type as its default."""
-    text = text.strip("'\"")
     if isinstance(default, str):
         return text
-    try:
-        number = float(text)
-    except ValueError:
-        raise check.wrong(owner, parameter, text, "a number") from None
+    number = number_of(owner, parameter, text)
     return int(number) if isinstance(default, int) and number.is_integer() else number
-
-
-def _changed(each: Any, given: dict[str, Any]) -> bool:
-    return each.name in given and given[each.name] != each.default
-
-
-def _spelled(value: Any) -> str:
-    return value if isinstance(value, str) else plain_number(value)
 
 
 NO_DWELL = Evidence(DWELLS, "no click has a dwell time")

@@ -98,12 +98,12 @@ def test_contributions_by_run_and_team(cranfield: Cranfield) -> None:
 
 
 def test_a_simulation_prints_a_table_and_draws_the_curves(cranfield: Cranfield) -> None:
-    words = ["pool", "simulate", "--sample", "--methods", "depth,mm-ns(rate=0.5)", "--budgets", "5,20", "-m", "P@10"]
+    words = ["pool", "simulate", "--sample", "--methods", "depth,mm-ns(rate=0.25)", "--budgets", "5,20", "-m", "P@10"]
     done = cranfield(*words, "--plot", "curves.csv", "-f", "json")
     assert done.code == 0, done.err
     rows = json.loads(done.out)["rows"] if isinstance(json.loads(done.out), dict) else json.loads(done.out)
     assert [(row["method"], row["budget"]) for row in rows] == [
-        ("depth", 5), ("depth", 20), ("mm-ns(rate=0.5)", 5), ("mm-ns(rate=0.5)", 20),
+        ("depth", 5), ("depth", 20), ("mm-ns(rate=0.25)", 5), ("mm-ns(rate=0.25)", 20),
     ]  # fmt: skip
     assert rows[0]["judgments"] == 24 * 5
     assert rows[0]["significant"] == rows[0]["kept"] + rows[0]["lost"] + rows[0]["reversed"]
@@ -130,7 +130,7 @@ BAD = [
     (("pool", "x.run", "--budget", "0"), 2, "--budget == 0, must be a whole number, 1 or more"),
     (("pool", "x.run", "--per-topic", "0"), 2, "--per-topic == 0"),
     (("pool", "x.run", "--method", "hegde"), 2, "no method 'hegde'; did you mean 'hedge'?"),
-    (("pool", "x.run", "--method", "rbp(q=1)"), 2, "no parameter of rbp 'q'"),
+    (("pool", "x.run", "--method", "rbp(q=1)"), 2, "rbp: no parameter 'q'; there are 'p'"),
     (("pool", "x.run", "--method", "rrf", "--batch", "3"), 2, "applies only to adaptive methods"),
     (("pool", "x.run", "--method", "sample"), 2, "sample needs the number of documents to draw: give a budget"),
     (("pool", "x.run", "--method", "hedge", "--least", "0.5"), 2, "is not a probability"),

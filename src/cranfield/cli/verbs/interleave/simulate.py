@@ -63,11 +63,11 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
             raise UsageError("--clicks is empty; give one of perfect, navigational, informational, random")
 
     def run(self) -> None:
-        from cranfield.building.pools.pool_methods import split_methods
+        from cranfield.named_values import split_names
         from cranfield.online.interleaving.interleaving_simulation import simulate_interleaving
         from cranfield.online.interleaving.simulated_impressions import simulate_log
 
-        names = [name for text in self.methods or [USUAL_METHODS] for name in split_methods(text)]
+        names = [name for text in self.methods or [USUAL_METHODS] for name in split_names(text)]
         if self.log is not None and (len(names) > 1 or len(self.kinds) > 1):
             raise UsageError("--log writes one experiment; choose one method with --methods, and one kind of --clicks")
         qrels, runs = self.read_whole()

@@ -60,10 +60,10 @@ cranfield pool simulate qrels.txt runs/*.run --total --budgets 5000,20000 --test
         self.numbers = options.whole_numbers("--budgets", self.budgets) or []
 
     def run(self) -> None:
-        from cranfield.building.pools.pool_methods import split_methods
         from cranfield.building.pools.pool_simulation import simulate_pools
+        from cranfield.named_values import split_names
 
-        names = [name for text in self.methods or [USUAL_METHODS] for name in split_methods(text)]
+        names = [name for text in self.methods or [USUAL_METHODS] for name in split_names(text)]
         with self.progress("simulating") as progress:
             result = simulate_pools(
                 *self.read_whole(),
