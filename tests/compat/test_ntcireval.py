@@ -316,9 +316,10 @@ def test_eval_takes_topics_and_documents_in_the_order_of_the_files() -> None:
 WRONG = [
     ("", 2, "no command given"),
     ("labels", 2, "no command 'labels', must be one of label, compute"),
-    ("1click", 2, "1click is not supported"),
+    ("1click", 2, "1click: -N is missing"),
+    ("compute -v -r rel -g 1:2:3 res", 2, "compute: -v, which traces the computation, is not supported"),
     ("label res", 2, "label: -r is missing"),
-    ("label -ec -r rel res", 2, "label: -ec is not supported"),
+    ("label -ec -r rel res", 1, "rel:1: 2 columns, expected 3: doc level class"),
     ("label -x -r rel res", 2, "label: no option -x"),
     ("label res -r", 2, "label: -r needs a value"),
     ("label -r rel res res", 2, "label: 2 lists, must be 1"),
@@ -391,3 +392,52 @@ def test_a_line_with_other_separators_names_the_option() -> None:
     assert (code, out) == (1, "")
     assert "din:1: 1 column, expected 4: intent inf/nav doc gain; if ';' separates the columns, add -sep ';'" in err
     assert printed("dinlabel -sep ; -din din list") == "d1;0.5000\n"
+
+
+# -- equivalence classes, nuggets and columns between semicolons: the files and figures of NTCIREVAL's README files
+
+
+def test_only_the_first_document_of_a_class_counts() -> None:
+    """The example of README.equivalence, sections 4.1 and 4.2."""
+    Path("erel").write_text("aaa L3 1\nbbb L1 1\nccc L0 2\n")
+    Path("res").write_text("bbb\naaa\n")
+    assert printed("label -r erel res") == "bbb L1\naaa L3\n"
+    labelled = printed("label -r erel -ec res")
+    assert labelled == "bbb L1 1\naaa\n"
+    Path("elab").write_text(labelled)
+    text = printed("compute -r erel -ec -g 1:2:3:4:5 -cutoffs 10,1000 elab")
+    assert text.startswith(" # syslen=2 jrel=1 jnonrel=0\n # r1=1 rp=1\n RR=                  1.0000\n")
+    published = {
+        "O-measure=": 0.5, "AP=": 1.0, "Q-measure=": 0.5, "NCUgu,P=": 0.3333, "NCUgu,BR=": 0.1667, "NCUrb,BR=": 0.5,
+        "RBP=": 0.01, "ERR=": 0.1667, "nDCG@0010=": 0.3333, "MSnDCG@0010=": 0.3333, "P@0010=": 0.1,
+        "nERR@0010=": 0.3333, "P@1000=": 0.001, "Hit@1000=": 1.0,
+    }  # fmt: skip
+    assert published.items() <= values(text).items()
+
+
+def test_one_click_prints_the_figures_of_its_description() -> None:
+    """README.1click, section 3.1; they are those of -L 500, which the script 1CLICK-eval sets."""
+    Path("n1").write_text("N0001 3 10\nN0002 1 5\nN0003 3 5\n")
+    Path("m1").write_text("syslen= 500\nN0001 100\nN0002 50\n")
+    Path("n2").write_text("N0001 2 2\nN0002 6 5\nN0003 2 3\nN0004 2 2\n")
+    Path("m2").write_text("syslen= 10\nN0002 400\n")
+    first, *lines = printed("1click -L 500 -out 1C0-0001 -N n1 -beta 1.0 m1").splitlines()
+    assert first == "1C0-0001 #nuggets= 3 #matched= 2 #syslen= 500"
+    assert lines[:2] == ["1C0-0001 Recall=              0.667", "1C0-0001 W-recall=            0.571"]
+    assert [line.split()[-1] for line in lines[2:]] == ["0.482", "0.482", "0.030", "0.030", "0.056"]
+    second = printed("1click -L 500 -out 1C0-0002 -N n2 m2").splitlines()[1:]
+    assert [line.split()[-1] for line in second] == ["0.250", "0.500", "0.101", "0.101", "0.500", "0.500", "0.169"]
+    Path("empty").write_text("")
+    assert values(printed("1click -L 500 -N n1 empty"))["F-flat="] == 0
+    assert call("1click -L 500 -N n2 m1")[0] == 0
+    Path("m1").write_text("syslen= 500\nN9 100\n")
+    assert "m1:2: nugget 'N9' is not in the file of nuggets" in call("1click -L 500 -N n1 m1")[2]
+
+
+def test_documents_between_semicolons_may_have_blanks() -> None:
+    Path("eqrels").write_text("0001;red wine;L3;1\n0001;wine;L1;1\n")
+    Path("erun").write_text("0001;0;white wine;1;2;r\n0001;0;red wine;2;1;r\n")
+    assert values(printed("eval -sep ; -g 1:2:3 eqrels erun"))["RR="] == 0.5
+    Path("rel").write_text("red wine;L3\nwine;L1\n")
+    Path("res").write_text("white wine\nred wine\n")
+    assert printed("label -sep ; -r rel res") == "white wine\nred wine;L3\n"

@@ -345,3 +345,19 @@ def test_names_of_any_bytes_are_printed_unchanged(files: Path) -> None:
     name, topic = b"map".ljust(22), b"\xff%s"
     expected = name + b"\t" + topic + b"\t1.0000\n" + b"runid".ljust(22) + b"\tall\t\xfe\n" + name + b"\tall\t1.0000\n"
     assert out.buffer.getvalue() == expected
+
+
+@pytest.mark.parametrize("dialect", ["9", "10"])
+def test_help_explains_every_measure_that_is_named(dialect: str) -> None:
+    plain = call(f"--dialect {dialect} -h")[1]
+    assert "\nmap: " not in plain
+    code, out, _ = call(f"--dialect {dialect} -h -m map -m P.5,10")
+    assert code == 0
+    assert out.endswith(
+        "\nmap: Average precision: precision at each relevant document, averaged over all relevant documents.\n"
+        "P: Precision: the fraction of the retrieved documents that is relevant.\n"
+    )
+    for names in ("all_trec", "all_prefs", "qrels_jg"):
+        explained = call(f"--dialect {dialect} -h -m {names}")[1].rpartition("\n\n")[2].splitlines()
+        assert len(explained) > 2
+        assert all(line.partition(": ")[2] for line in explained)

@@ -1,6 +1,7 @@
 """The command line of gdeval, the script of TREC's Web tracks: the same options, the same CSV, byte for byte.
 
-`main(["-k", "10", "qrels", "run"])` prints the output of `gdeval.pl -k 10 qrels run`, version 1.3 (2013): nDCG with the
+`main(["-k", "10", "qrels", "run"])` prints the output of `gdeval.pl -k 10 qrels run`, version 1.3 (2013), of the copy
+in trec-web/trec-web-2014; other copies of this version name a run with a baseline differently. It prints nDCG with the
 gains 2^grade − 1, and ERR with the highest grade 4, of every topic with a relevant document, and their means. Sums are
 computed term by term in the order of the script, since the fifth decimal can depend on the last bit.
 
@@ -42,7 +43,7 @@ HELP = f"""{USAGE}
   -riskAlpha a      losses count 1 + a times (0)
   -version, -help
 
-Prints the output of gdeval 1.3 (cranfield {__version__}).
+Prints the output of gdeval 1.3, the copy of trec-web-2014 (cranfield {__version__}).
 """
 VERSION = "gdeval: version 1.3, reimplemented by cranfield"
 HIGHEST = 4

@@ -7,34 +7,44 @@ docs/coming_from/trec_eval.md.
 
 from __future__ import annotations
 
-import io
 import re
-import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import IO, TypeVar
+from typing import IO
 
 from cranfield import __version__
 from cranfield.collection.first_block import load_lines
-from cranfield.collection.formats import check_block
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.collection.source import Buffer, load, text_of
+from cranfield.collection.source import Buffer
+from cranfield.compat.ntcireval_click import one_click
+from cranfield.compat.ntcireval_files import (
+    fields,
+    gain_of,
+    is_separated,
+    level_of,
+    levels_of_classes,
+    read_classes,
+    read_judged,
+    separated_judgments,
+    separated_run,
+    text_lines,
+    too_few,
+)
 from cranfield.compat.ntcireval_scores import Curves, Parameters, Ranked, scores
 from cranfield.compat.output import run_program
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted
 
-T = TypeVar("T")
-
 FORMS = {
-    "label": "label -r REL [-j] [-truncate RANK] [-sep CHARS] [LIST]",
-    "compute": "compute -r REL -g GAIN1:GAIN2... [-s STOP1:...] [scoring] [-j] [-out TEXT] [-sep CHARS] [LABELLED]",
+    "label": "label -r REL [-j] [-ec] [-truncate RANK] [-sep CHARS] [LIST]",
+    "compute": "compute -r REL -g GAIN1:... [-s STOP1:...] [scoring] [-j] [-ec] [-out TEXT] [-sep CHARS] [LABELLED]",
     "glabel": "glabel -I IDEAL [-j] [-truncate RANK] [-sep CHARS] [LIST]",
     "dinlabel": "dinlabel -din DIN [-j] [-truncate RANK] [-sep CHARS] [LIST]",
     "gcompute": "gcompute -I IDEAL [scoring] [-j] [-out TEXT] [-sep CHARS] [LABELLED]",
+    "1click": "1click -N NUGGETS -L LENGTH [-beta B] [-out TEXT] [-sep CHARS] [MATCHED]",
     "irec": "irec [-cutoffs K,...] [-out TEXT] [-sep CHARS] LIST REL...",
     "eval": "eval -g GAIN1:GAIN2... [-s STOP1:...] [scoring] [-j] [-truncate RANK] [-sep CHARS] QRELS RUN",
 }
@@ -44,6 +54,7 @@ HELP = f"""usage: ntcireval COMMAND ...
 {chr(10).join(f"  {form}" for form in FORMS.values())}
 
   -j             leave out documents that are not judged; also print bpref and its variants
+  -ec            REL has a third column, the equivalence class; only the first document of a class counts
   -g 1:2:3       gains of the levels L1, L2, L3          -s 1:2:3       stop values for NCUgu (as -g)
   -truncate 100  evaluate this many documents            -sep ;         column separators (default: blank)
   -out 0001      begin every line with this
@@ -51,7 +62,7 @@ HELP = f"""usage: ntcireval COMMAND ...
            -rbp 0.95 (RBP)   -rbup 0.99 (also iRBU)   -gap (also GAP)
 
 eval is only in cranfield: all topics of whole files at once, in any format that cranfield reads.
-Prints the output of NTCIREVAL 190111 (cranfield {__version__}).
+Prints the output of NTCIREVAL 190111 (cranfield {__version__}), but not the traces of -v.
 """
 
 SCORING = "[-cutoffs K] [-beta B] [-gamma G] [-logb B] [-rbp P] [-gap]"
@@ -166,8 +177,6 @@ def main(argv: Sequence[str], stdout: IO[str] | None = None, stderr: IO[str] | N
 
 def read_call(words: Sequence[str]) -> Call:
     command = words[0]
-    if command == "1click":
-        raise UsageError("1click is not supported")
     if command not in FORMS:
         raise UsageError(f"no command {command!r}, must be one of {', '.join(FORMS)}\n{USAGE}")
     call = Call(command)
@@ -181,8 +190,8 @@ def read_call(words: Sequence[str]) -> Call:
             call.values[word] = value
         elif word in flags:
             call.flags.add(word)
-        elif word in ("-ec", "-v"):
-            raise UsageError(f"{command}: {word} is not supported")
+        elif word == "-v":
+            raise UsageError(f"{command}: -v, which traces the computation, is not supported; leave it out")
         elif word.startswith("-") and word != "-":
             raise UsageError(f"{command}: no option {word}: {FORMS[command]}")
         else:
@@ -196,73 +205,16 @@ def read_call(words: Sequence[str]) -> Call:
 # -- reading
 
 
-def _text_lines(path: str, data: Buffer | None = None) -> Iterator[tuple[int, str]]:
-    for number, line in enumerate(text_of(load(path) if data is None else data).split("\n"), 1):
-        line = line.rstrip("\r")
-        if line and not line.startswith("#"):
-            yield number, line
-
-
-def _fields(path: str, separator: str, data: Buffer | None = None) -> Iterator[tuple[int, list[str]]]:
-    """The cells of each line, separated by one or more of the characters."""
-    between = re.compile(f"[{re.escape(separator)}]+")
-    for number, line in _text_lines(path, data):
-        cells = [cell for cell in between.split(line) if cell]
-        if cells:
-            yield number, cells
-
-
-def _read_judged(path: str, separator: str, expected: str, parse: Callable[[int, str], T]) -> dict[str, T]:
-    """{document: value} from the first two columns; `parse` returns the value of a line number and a text."""
-
-    def read(data: Buffer) -> dict[str, T]:
-        judged: dict[str, T] = {}
-        for number, cells in _fields(path, separator, data):
-            if len(cells) < 2:
-                raise _too_few(path, number, cells, 2, expected)
-            if cells[0] in judged:
-                raise DataError(path, number, f"document {cells[0]!r} appears twice")
-            judged[cells[0]] = parse(number, cells[1])
-        return judged
-
-    return read(load_lines(path, expected, read))
-
-
-def _too_few(path: str, number: int, cells: list[str], columns: int, expected: str) -> DataError:
-    """The error for a line with too few columns; other separators in the line are the likely cause."""
-    between = next((mark for mark in (";", "\t", ",") if len(cells) == 1 and cells[0].count(mark) >= columns - 1), None)
-    hint = f"; if {between!r} separates the columns, add -sep {shlex.quote(between)}" if between else ""
-    return DataError(path, number, f"{counted(len(cells), 'column')}, expected {columns}: {expected}{hint}")
-
-
-def _gain(path: str, number: int, text: str) -> float:
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not value >= 0:
-        raise DataError(path, number, f"the gain is {text!r}, expected a number, 0 or more")
-    return value
-
-
-def _level(levels: int, path: str, number: int, label: str) -> int:
-    if not re.fullmatch(r"L\d+", label):
-        raise DataError(path, number, f"the level is {label!r}, expected L0, L1, ...")
-    if int(label[1:]) > levels:
-        raise DataError(path, number, f"the level is {label}, but -g gives gains up to L{levels}")
-    return int(label[1:])
-
-
 def _read_gains(call: Call) -> dict[str, float]:
     path = call.values["-I"]
-    return _read_judged(path, call.separator, "doc gain", partial(_gain, path))
+    return read_judged(path, call.separator, "doc gain", partial(gain_of, path))
 
 
 # -- labelling
 
 
 def _documents(call: Call) -> list[str]:
-    documents = [doc for _, doc in _text_lines(call.the_list())]
+    documents = [doc for _, doc in text_lines(call.the_list())]
     return documents[: call.depth]
 
 
@@ -276,7 +228,24 @@ def labelled(call: Call, labels: Mapping[str, str]) -> Iterator[str]:
 
 
 def label(call: Call) -> Iterator[str]:
-    return labelled(call, _read_judged(call.values["-r"], call.separator, "doc level", lambda _, level: level))
+    if "-ec" in call.flags:
+        return _labelled_once(call)
+    return labelled(call, read_judged(call.values["-r"], call.separator, "doc level", lambda _, level: level))
+
+
+def _labelled_once(call: Call) -> Iterator[str]:
+    """The list with levels and classes; a document of a class that came before has none, with `-j` too."""
+    judged = read_classes(call.values["-r"], call.separator)
+    seen: set[int] = set()
+    for doc in _documents(call):
+        if doc not in judged:
+            if not call.condensed:
+                yield doc
+        elif int(judged[doc].number) in seen:
+            yield doc
+        else:
+            seen.add(int(judged[doc].number))
+            yield call.separator.join((doc, *judged[doc]))
 
 
 def glabel(call: Call) -> Iterator[str]:
@@ -290,12 +259,12 @@ def dinlabel(call: Call) -> Iterator[str]:
 
     def read(data: Buffer) -> dict[str, list[tuple[str, bool, float]]]:
         entries: dict[str, list[tuple[str, bool, float]]] = {}
-        for number, cells in _fields(path, call.separator, data):
+        for number, cells in fields(path, call.separator, data):
             if len(cells) < 4:
-                raise _too_few(path, number, cells, 4, expected)
+                raise too_few(path, number, cells, 4, expected)
             if cells[1] not in ("inf", "nav"):
                 raise DataError(path, number, f"the type is {cells[1]!r}, must be inf or nav")
-            gain = _gain(path, number, cells[3])
+            gain = gain_of(path, number, cells[3])
             entries.setdefault(cells[2], []).append((cells[0], cells[1] == "nav", gain))
         return entries
 
@@ -358,13 +327,16 @@ def _by_levels(listed: Iterable[int | None], judged: Iterable[int], call: Call) 
 
 def compute(call: Call) -> list[str]:
     path, levels = call.values["-r"], len(call.ladder("-g"))
-    read_level = partial(_level, levels)
-    judged = _read_judged(path, call.separator, "doc level", partial(read_level, path)).values()
+    read_level = partial(level_of, levels)
+    if "-ec" in call.flags:
+        judged: Collection[int] = levels_of_classes(read_classes(path, call.separator), partial(read_level, path, 0))
+    else:
+        judged = read_judged(path, call.separator, "doc level", partial(read_level, path)).values()
     _check_judged(path, judged, call.condensed)
     where = call.the_list()
     listed = [
         read_level(where, number, cells[1]) if len(cells) > 1 else None
-        for number, cells in _fields(where, call.separator)
+        for number, cells in fields(where, call.separator)
     ]
     return _printed(call.out, _by_levels(listed, judged, call), call.parameters)
 
@@ -374,8 +346,8 @@ def gcompute(call: Call) -> list[str]:
     _check_judged(call.values["-I"], judged, call.condensed)
     where = call.the_list()
     gains = [
-        _gain(where, number, cells[1]) if len(cells) > 1 else 0.0
-        for number, cells in _fields(where, call.separator)
+        gain_of(where, number, cells[1]) if len(cells) > 1 else 0.0
+        for number, cells in fields(where, call.separator)
         if len(cells) > 1 or not call.condensed
     ]
     ideal = judged[: sum(gain > 0 for gain in judged)]
@@ -389,8 +361,8 @@ def irec(call: Call) -> Iterator[str]:
     """The share of intents with a relevant document above each cutoff, and above rank n, the number of intents."""
     if len(call.files) < 2:
         raise UsageError(f"irec: {counted(len(call.files), 'file')}, must be 2 or more: {FORMS['irec']}")
-    documents = [doc for _, doc in _text_lines(call.files[0])]
-    intents = [{cells[0] for _, cells in _fields(path, call.separator)} for path in call.files[1:]]
+    documents = [doc for _, doc in text_lines(call.files[0])]
+    intents = [{cells[0] for _, cells in fields(path, call.separator)} for path in call.files[1:]]
     yield f"{call.out} #intent_num={len(intents)}"
     depths = [(f"I-rec@{cutoff:04d}", cutoff) for cutoff in call.cutoffs] + [("I-rec@n", len(intents))]
     # By rank, but those beyond the list come in the order of the options.
@@ -400,7 +372,8 @@ def irec(call: Call) -> Iterator[str]:
 
 
 COMMANDS: dict[str, Callable[[Call], Iterable[str]]] = {
-    command.__name__: command for command in (label, compute, glabel, dinlabel, gcompute, irec)
+    "1click": one_click,
+    **{command.__name__: command for command in (label, compute, glabel, dinlabel, gcompute, irec)},
 }
 
 
@@ -408,7 +381,10 @@ def evaluated(call: Call, err: IO[str]) -> list[str]:
     """`label` and `compute` for every judged topic, which begins each line; a missing topic is an empty list."""
     if len(call.files) != 2:
         raise UsageError(f"eval: {counted(len(call.files), 'file')}, must be 2: {FORMS['eval']}")
-    qrels, run = Qrels.of(_separated(call, "qrels")), Run.of(_separated(call, "run"))
+    path, run_path = call.files
+    sep = call.values.get("-sep", "")
+    qrels = Qrels.of(separated_judgments(path, sep) if sep and is_separated(path, sep) else path)
+    run = Run.of(separated_run(run_path, sep) if sep and is_separated(run_path, sep) else run_path)
     if qrels.has_intents:
         message = (
             "is judged by intent, which eval does not support; use glabel and gcompute, or D#-nDCG in cranfield eval"
@@ -427,21 +403,6 @@ def evaluated(call: Call, err: IO[str]) -> list[str]:
         listed = [judged.get(doc) for doc in documents[: call.depth] if not call.condensed or doc in judged]
         lines += _printed(topic, _by_levels(listed, judged.values(), call), call.parameters)
     return lines
-
-
-def _separated(call: Call, kind: str) -> str | IO[bytes]:
-    """A file for `eval`, with blanks instead of the separators."""
-    path = call.files[0 if kind == "qrels" else 1]
-    if "-sep" not in call.values:
-        return path
-    blanks = bytes.maketrans(call.separator.encode(), b" " * len(call.separator.encode()))
-
-    def check(head: bytes) -> None:
-        check_block(head.translate(blanks), kind, None, path)
-
-    stream = io.BytesIO(bytes(load(path, check)).translate(blanks))
-    stream.name = path  # for messages
-    return stream
 
 
 def _whole_level(path: str, topic: str, grade: float, levels: int) -> int:

@@ -25,6 +25,7 @@ from cranfield.collection.formats import Layout
 from cranfield.collection.side_files import SideTable, read_side_file
 from cranfield.collection.source import HEAD, Buffer, check_complete
 from cranfield.compat.output import run_program
+from cranfield.compat.trec_explained import explained
 from cranfield.compat.trec_groups import TrecGroups
 from cranfield.compat.trec_lists import TrecLists, TrecQrels
 from cranfield.compat.trec_measures import LEAST, NICKNAMES, Setting
@@ -51,7 +52,7 @@ HELP = """
   -R format     of the judgments: qrels; qrels_jg (column 2 is the judge); prefs (topic group subgroup doc level);
                 qrels_prefs (topic group doc level)
   -Z file       print z-scores; the file has lines: topic measure mean deviation
-  -v            print the version of trec_eval
+  -v            print the version of trec_eval      -h            print this; -h -m map: also what map is
   --dialect 9   the output of trec_eval 9.0.8, or 10 (only in cranfield)
   -T trec_results, -o and the long names of all these are accepted."""
 
@@ -101,7 +102,7 @@ def main(argv: Sequence[str], stdout: IO[str] | None = None, stderr: IO[str] | N
             return ""
         request = Request(options.measures or ["official"], options.dialect)
         if options.show_help:
-            return _help(options.dialect)
+            return _help(options.dialect, request if options.measures else None)
         if len(options.files) != 2:
             raise UsageError(f"{counted(len(options.files), 'file')}, must be 2: qrels run\n{USAGE}")
         return evaluated(options, request)
@@ -152,11 +153,16 @@ def _set(options: Options, letter: str, value: str) -> None:
         raise UsageError(f"-T {value}: must be trec_results")
 
 
-def _help(dialect: int) -> str:
+def _help(dialect: int, request: Request | None) -> str:
+    """The options and the names of measures; what each requested measure is, if some are."""
+    explanations = ""
+    if request is not None:
+        wanted = [name for name in request.known if name in request.wanted]
+        explanations = "\n" + "".join(f"{name}: {explained(name)}\n" for name in wanted)
     names = [name for name in Request([], dialect).known if name not in ("dcg", "ideal_dcg", "yaap")]
     return (
         f"{USAGE}\n{HELP}\n\nEvaluates a run as trec_eval {VERSIONS[dialect]} does (cranfield {__version__}).\n"
-        f"Measures: {', '.join(names)}\nSeveral at once: {', '.join(NICKNAMES)} (without -m: official)\n"
+        f"Measures: {', '.join(names)}\nSeveral at once: {', '.join(NICKNAMES)} (without -m: official)\n{explanations}"
     )
 
 
