@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.measures import AP, MEASURES, REGISTRY, Measure, Trailtext, U, parse
+from cranfield.measures import AP, MEASURES, MP, REGISTRY, Measure, Trailtext, U, parse
 from cranfield.measures.property_tables import (
     DIVERSE,
     RANKED,
@@ -171,10 +171,13 @@ def test_every_property_of_both_figures_except_nonlinear_has_an_experiment() -> 
     assert set(DIVERSE) == set(INTENT_EXPERIMENTS)
 
 
-def test_only_U_scores_text_read_in_any_order() -> None:
-    # A list is read in order of its ranks; a measure is nonlinear if it can also score a trail of text that was read.
+def test_U_scores_text_read_in_any_order_and_MP_moves_up_and_down() -> None:
+    # Other measures assume that a list is read in order of its ranks.
     for kind in REGISTRY.values():
-        assert kind.properties.nonlinear == hasattr(kind, "of_trailtext"), kind.name
+        assert kind.properties.nonlinear == (hasattr(kind, "of_trailtext") or hasattr(kind, "moves")), kind.name
+    assert MP.properties.nonlinear
+    down, about = (MP(moves=moves).of([1, 0, 0, 1, 1]) for moves in ("adjacent", "global"))
+    assert differ(down, about)
     here, there = ([(200, 0), (1000, 1), (500, 1)], [(200, 0), (500, 1), (1000, 1)])
     assert differ(*(U(L=5000).of_trailtext(Trailtext.of(text)) for text in (here, there)))
 

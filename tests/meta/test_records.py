@@ -14,6 +14,7 @@ import pytest
 
 from cranfield import meta
 from cranfield.assessed.join import join
+from cranfield.errors import UsageError
 from cranfield.meta.agreement.preferences import Preferences
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
@@ -95,3 +96,20 @@ def test_a_record_is_text_json_latex_html_and_a_frame(name: str) -> None:
     assert len(frame) == len(content["rows"])
     assert list(record.to_polars().columns) == list(columns)
     assert record.to_arrow().column_names == list(columns)
+
+
+WITHOUT_FIGURE = {
+    "Conclusions", "Correlation", "MixedAnova", "Outcome", "Overlap", "PredictionQuality", "UserAgreement",
+    "UsersNeeded",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RECORDS)
+def test_a_record_draws_its_figure(name: str) -> None:
+    """`plot` said that swap rates, correlations and fifteen other results have no figure."""
+    record = RECORDS[name]()
+    if name in WITHOUT_FIGURE:
+        with pytest.raises(UsageError, match=f"{name} has no figure of its own"):
+            record.plot()
+    else:
+        assert record.plot().columns()

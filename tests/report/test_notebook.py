@@ -12,8 +12,9 @@ from typing import Any
 import pytest
 
 import cranfield as cf
+from cranfield.building.agreement import topic_agreement
 from cranfield.errors import CranfieldWarning, UsageError
-from cranfield.report.figures import describe_boxes, result_figures
+from cranfield.report.figures import describe_assessor_agreement, describe_boxes, result_figures
 from cranfield.samples import sample
 
 NOT_RESULTS = {
@@ -36,7 +37,7 @@ def classes() -> dict[str, type]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         for module in pkgutil.walk_packages(cf.__path__, "cranfield."):
-            if any(part in module.name for part in ("__main__", ".cli", ".compat")):
+            if {"__main__", "cli", "compat"} & set(module.name.split(".")):
                 continue
             for name, kind in vars(importlib.import_module(module.name)).items():
                 own = inspect.isclass(kind) and kind.__module__ == module.name and not name.startswith("_")
@@ -88,10 +89,32 @@ def test_figures_are_methods_of_results() -> None:
 
 
 def test_every_result_with_a_figure_exists_and_has_a_function() -> None:
-    names = {name.rpartition(".")[2] for name in classes()}
-    for kind, function in result_figures.FIGURES.items():
-        assert kind in names
-        assert hasattr(importlib.import_module("cranfield.report.figures"), function)
+    assert set(result_figures.BY_CLASS) <= set(classes())
+    assert all(callable(result_figures.function_of(name)) for name in result_figures.BY_CLASS.values())
+
+
+OF_LISTS = {"describe_curves", "describe_diversity", "describe_precision_recall", "describe_trailtext"}
+"""They draw lists or two measures rather than a result."""
+OTHERS = {"describe_worker_confusion"}
+"""A second figure of a result that has another one."""
+
+
+def test_every_figure_is_the_plot_of_some_result() -> None:
+    """By its `describe_` function itself, or by a function of `method_figures` or `record_figures` that calls it."""
+    homes = [
+        importlib.import_module(f"cranfield.report.figures.{name}") for name in ("method_figures", "record_figures")
+    ]
+    code = "".join(inspect.getsource(home) for home in homes)
+    for name in importlib.import_module("cranfield.report.figures").__all__:
+        if name.startswith("describe_") and name not in result_figures.BY_CLASS.values():
+            assert name in OF_LISTS | OTHERS or f"{name}(" in code, name
+
+
+def test_classes_with_one_name_have_their_own_figures() -> None:
+    """The agreement of assessors on topics was drawn as that of a machine judge, whose class has the same name."""
+    rows = [(f"t{i % 3}", f"d{i}", f"w{g}", (i * g + i) % 3) for i in range(12) for g in range(3)]
+    result = topic_agreement(rows, resamples=10)
+    assert result.plot().title == describe_assessor_agreement(result).title
 
 
 def test_a_figure_without_altair_shows_its_data(monkeypatch: pytest.MonkeyPatch) -> None:

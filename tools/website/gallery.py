@@ -33,6 +33,7 @@ SHOWN = {
     },
     "Comparisons": {
         "describe_intervals": ("cranfield compare --sample -m AP --test tukey --plot {}",),
+        "describe_levels": ("cranfield anova --sample -m AP --plot {}",),
         "describe_differences": (
             "cranfield plot differences sample/qrels.txt sample/bm25.run sample/dense.run -m AP -o {}",
         ),

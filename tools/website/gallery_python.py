@@ -40,6 +40,11 @@ figure = figures.describe_heat(table.values[0].T, table.topics, table.runs, what
     "describe_intervals": """\
 figure = figures.describe_intervals(cf.compare(scores, "AP", test="tukey"))
 """,
+    "describe_levels": """\
+from cranfield.comparison import tukey
+
+figure = figures.describe_levels(tukey(scores, "AP"))
+""",
     "describe_differences": """\
 figure = figures.describe_differences(scores["AP"], ("bm25", "dense"))
 """,

@@ -67,7 +67,7 @@ class MP(Measure):
     rel: float = 1
 
     only_relevant = True
-    properties = Properties(normalised=True, recall_free=True)
+    properties = Properties(normalised=True, recall_free=True, nonlinear=True)
 
     def normalised(self) -> dict[str, Any]:
         seconds = self.seconds

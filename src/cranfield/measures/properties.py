@@ -38,7 +38,7 @@ class Properties:
     lengths: bool = False
     """Do the lengths of documents or snippets count?"""
     nonlinear: bool = False
-    """Can it be computed for text that was read in another order than from the top of the list?"""
+    """Can it score readers who do not go straight down the list, by the text that they read or by their moves?"""
     intent_probabilities: bool = False
     """Are intents weighted by their probability?"""
 

@@ -29,7 +29,8 @@ MEANINGS = {
     "recall-free": "the relevant documents that were missed need not be known",
     "diminishing": "a relevant document is worth less after another one (for the same intent), and never more",
     "lengths": "the lengths of documents or snippets count",
-    "nonlinear": "text that was read in any order can be scored",
+    "nonlinear": "readers who do not go straight down the list can be scored: by the text that they read (U), or by "
+    "their moves (MP)",
 }
 
 READ_BY_INTENT = ("D-nDCG", "D#-nDCG", "D-Q", "D-U", "nDCG-IA", "Q-IA", "U-IA", "DIN-nDCG", "DIN#-nDCG", "P+Q#")

@@ -122,6 +122,32 @@ def test_means_for_plots(cranfield: Cranfield, folder: Path, values: np.ndarray)
     assert [row["n"] for row in data] == ["12"] * 4
 
 
+def test_intervals_of_compared_means_are_those_of_the_comparison(
+    cranfield: Cranfield, folder: Path, values: np.ndarray
+) -> None:
+    """They were t intervals, under a sentence with the half-width of Tukey's; csv and json name the kind."""
+    test = tukey(values)
+    out = cranfield("anova", "-s", "plain.csv", "--means", "system").out
+    assert out.count(f"half-width {test.half_width:.4f}") == 2
+    data = rows(cranfield("anova", "-s", "plain.csv", "--means", "system", "-f", "csv").out)
+    assert [float(row["high"]) - float(row["mean"]) for row in data] == pytest.approx([test.half_width] * 4)
+    assert {row["interval"] for row in data} == {"Tukey HSD"}
+    fewer = rows(cranfield("anova", "-s", "plain.csv", "--means", "system", "--fdr", "-f", "csv").out)
+    assert {row["interval"] for row in fewer} == {"t with the pooled error, benjamini-hochberg"}
+    words = ("-s", "plain.csv", "--factors", "parts.csv", "--means", "stemmer:model", "-f", "csv")
+    assert {row["interval"] for row in rows(cranfield("anova", *words).out)} == {"t"}  # these are not compared
+
+
+def test_the_figure_without_means_is_that_of_tukeys_test(
+    cranfield: Cranfield, folder: Path, values: np.ndarray, tmp_path: Path
+) -> None:
+    cranfield("anova", "-s", "plain.csv", "--plot", str(tmp_path / "levels.csv"))
+    data = rows((tmp_path / "levels.csv").read_text())
+    test = tukey(values)
+    assert [float(row["mean"]) for row in data] == pytest.approx(sorted(test.mean, reverse=True))
+    assert [float(row["mean"]) - float(row["low"]) for row in data] == pytest.approx([test.half_width] * 4)
+
+
 def test_seeds_of_a_system_from_a_file(cranfield: Cranfield, folder: Path) -> None:
     out = cranfield("anova", "-s", "plain.csv", "--factor", "system=seeds.txt").out
     assert "topic + system + run(system)" in out

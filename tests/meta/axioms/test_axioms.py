@@ -56,6 +56,25 @@ def test_top_heavy_measures() -> None:
         assert not top_heavy(parse(name)).holds, name
 
 
+def test_a_document_above_another_one_shows_that_interpolated_precision_is_not_top_heavy() -> None:
+    """Alone, AP11 is 3 levels of 1/rank. Above another at rank 8, which has precision 2/8, ranks 4 and 5 are the same.
+
+    The topic has 8 relevant documents: two of them reach the recall levels 0, 0.1 and 0.2.
+    """
+    result = top_heavy(parse("AP11"))
+    assert not result.holds
+    assert [scored.listed for scored in result.example] == ["0 0 0 0 1 0 0 1", "0 0 0 1 0 0 0 1"]
+    assert [scored.score for scored in result.example] == pytest.approx([3 * 2 / 8 / 11] * 2)
+
+
+def test_a_measure_is_graded_if_its_gain_can_be() -> None:
+    """As declared, and as in Sakai 2014 Fig. 6: RBP had "yes" there and "no" here."""
+    result = axioms("RBP,AP", only="graded")
+    assert result["RBP", "graded"].holds == parse("RBP").properties.graded
+    assert "not by default" in result["RBP", "graded"].says
+    assert not result["AP", "graded"].holds
+
+
 def test_top_heaviness_by_hand() -> None:
     result = top_heavy(parse("bpref"))  # 8 relevant: (1 - (r - 1)/8)/8 at rank r, a straight line
     assert result.says == "it gains no more from rank 2 to 1 than from 3 to 2"

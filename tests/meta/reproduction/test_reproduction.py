@@ -210,3 +210,16 @@ def test_runs_are_named_by_their_tags(tmp_path: Path) -> None:
     assert result.runs == {"baseline": ("first", "second")}
     assert result.table().caption == "replication: baseline first and second"
     assert list(result.to_pandas()["role"]) == ["baseline"]
+
+
+def test_lists_without_common_documents_are_named() -> None:
+    """τ union of disjoint lists is 1, as if they were the same."""
+    qrels = {"1": {"a": 1}, "2": {"a": 1}}
+    mine = {topic: {"a": 3, "b": 2, "c": 1} for topic in qrels}
+    other = {"1": {"x": 3, "y": 2, "z": 1}, "2": {"a": 3, "b": 2, "z": 1}}
+    result = reproduce(qrels, (mine, other), measures=["RR"])
+    assert result.orders[0].tau.tolist() == [1, 1]
+    (caution,) = [note for note in result.notes if note.startswith("caution")]
+    assert "share 33% of their documents" in caution  # 0 of 3 and 2 of 3
+    assert "on 1 of 2 they share none, which gives τ union = 1" in caution
+    assert not any(note.startswith("caution") for note in reproduce(qrels, (mine, mine), measures=["RR"]).notes)

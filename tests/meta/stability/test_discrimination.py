@@ -288,3 +288,18 @@ def test_bad_scores_are_refused():
     values[1, 2] = np.nan
     with pytest.raises(UsageError, match="m1 has no value for run 'r2'"):
         discriminative_power(Scores(["m0", "m1"], ["r0", "r1", "r2", "r3"], map(str, range(12)), values))
+
+
+@pytest.mark.parametrize(
+    ("settings", "note"),
+    [
+        ({"statistic": "gmean"}, "Δ: smallest significant difference of geometric means"),
+        ({"statistic": "median"}, "Δ: smallest significant difference of medians"),
+        ({"test": "t"}, "Δ: smallest significant difference of means"),
+        ({"test": "randomised-tukey"}, "Δ: smallest significant difference of means (Sakai 2013 Fig. 5)"),
+    ],
+)
+def test_the_note_on_delta_names_what_is_compared_and_cites_the_figure_for_its_test_only(settings, note):
+    values = np.random.default_rng(0).uniform(0.1, 0.9, (1, 3, 12))
+    scores = Scores(["AP"], "abc", map(str, range(12)), values)
+    assert note in discriminative_power(scores, resamples=50, **settings).notes

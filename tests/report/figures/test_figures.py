@@ -18,6 +18,7 @@ from cranfield.building.assessor_labels import Labels
 from cranfield.building.merging import WorkerReport, merge, rate_workers
 from cranfield.comparison.compare import compare
 from cranfield.comparison.gate.gate_history import Build, GateHistory
+from cranfield.comparison.methods.tukey import tukey
 from cranfield.errors import UsageError
 from cranfield.measures import Trailtext
 from cranfield.measures.curves import interpolated_precision, precision_recall, roc
@@ -55,6 +56,7 @@ from cranfield.report.figures import (
     describe_intervals,
     describe_judge_confusion,
     describe_judge_ranks,
+    describe_levels,
     describe_log_measure,
     describe_method_ranks,
     describe_online_agreement,
@@ -169,6 +171,7 @@ def figures(systems: int) -> dict[str, Figure]:
     return {
         "boxes": describe_boxes(data),
         "intervals": describe_intervals(compare(data, test="tukey")),
+        "levels": describe_levels(tukey(data)),
         "against a baseline": describe_intervals(compare(data, baseline="run0")),
         "asl": describe_asl({name: rng.random(20) for name in names}),
         "swap": describe_swap_rates(
@@ -196,7 +199,9 @@ def figures(systems: int) -> dict[str, Figure]:
         "spacing": describe_spacing({name: rng.random(8) for name in names}, lists),
         "differences": describe_differences(data, ("run0", "run1")),
         "builds": describe_gate_history(
-            GateHistory(tuple(Build(build, "", name, True, {"AP": 0.5}) for build in "12" for name in names), ("AP",))
+            GateHistory(
+                tuple(Build(build, "", name, True, {"AP": 0.5}, {}) for build in "12" for name in names), ("AP",)
+            )
         ),
         "topics": describe_topics(topic_sheet(data, run="run0")),
         "power": describe_power({"topics": [10, 20] * systems, "power": rng.random(2 * systems), "measure": twice}),

@@ -24,15 +24,16 @@ if TYPE_CHECKING:
 
 Analysis = tuple["Anova | MixedAnova", list["LevelPairs"], list["LevelMeans"]]
 """An analysis of variance with its comparisons and means of levels."""
-TEXT_COLUMNS = ("measure", "factor", "level", "first", "second", "differ", "source", "size", "against")
+TEXT_COLUMNS = ("measure", "factor", "level", "interval", "first", "second", "differ", "source", "size", "against")
 
 
 class AnovaVerb(ByClass, options.Source, Plotting):
     """Analyse the variance of scores: how much comes from topics, systems or their components, and which differ.
 
     The table has the columns SS, df, MS, F, p and ω², or with --random df, F, p and variances. csv and tsv hold this
-    analysis, or the pairs with --pairs, or the means with --means; json holds everything. --plot draws the interaction
-    of the two factors of --means A:B.
+    analysis, or the pairs with --pairs, or the means with --means; json holds everything. --plot draws the means of the
+    first factor that is compared, with intervals that overlap if two levels do not differ; with --means A:B, the
+    interaction of the two factors.
     """
 
     repeats_warnings = True
@@ -115,7 +116,8 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
     pairs: bool = flag("--pairs", "Print all pairs of levels with their differences.", group=RESULT)
     means: list[str] | None = option(
         "--means FACTOR",
-        "Print the mean of each level with its interval; stemmer:model for all combinations. May be repeated.",
+        "Print the mean of each level with its interval; stemmer:model for all combinations. If levels are compared, "
+        "two differ if their intervals do not overlap; otherwise these are t intervals. May be repeated.",
         group=RESULT,
     )
 
@@ -123,8 +125,6 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
         super().check()
         if self.format in ("csv", "tsv") and self.pairs and self.means:
             raise UsageError(f"--format {self.format} holds one table; leave out --pairs or --means")
-        if self.plot and not any(factor.count(":") == 1 for factor in self.means or []):
-            raise UsageError("--plot draws how two factors interact; choose them: --means A:B")
         if self.shards is not None:
             for name in ("scores", "across"):
                 if getattr(self, name):
@@ -175,14 +175,21 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
             else:
                 result = anova(data, measure, **settings)
             comparisons = [self._compared(result, factor) for factor in self.tukey or compared_factors(result)]
-            means = [result.means(*factor.split(":"), level=1 - self.alpha) for factor in self.means or []]
+            means = [self._means(result, comparisons, factor) for factor in self.means or []]
             analyses.append((result, comparisons, means))
         self.emit(self._text(analyses))
         if self.plot:
-            from cranfield.report.figures import describe_interaction
+            from cranfield.report.figures import describe_interaction, describe_levels
 
-            shown = next(means for means in analyses[0][2] if len(means.factors) == 2)
-            describe_interaction(shown, *shown.factors, measure=first.measures[0]).save(self.plot)
+            _, comparisons, means = analyses[0]
+            shown = next((part for part in means if len(part.factors) == 2), None)
+            if shown is not None:
+                figure = describe_interaction(shown, *shown.factors, measure=first.measures[0])
+            elif comparisons:
+                figure = describe_levels(comparisons[0])
+            else:
+                raise UsageError("--plot draws the levels of a factor, but none is compared; name one with --tukey")
+            figure.save(self.plot)
 
     def _score_shards(self, shards: int) -> dict[str, Scores]:
         from cranfield.evaluation.shard_scores import shard_scores
@@ -228,6 +235,16 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
         test = scheffe if self.scheffe else pooled_t if self.fdr else tukey
         return test(result, factor=factor, alpha=self.alpha)
 
+    def _means(self, result: Anova | MixedAnova, comparisons: list[LevelPairs], factor: str) -> LevelMeans:
+        """The means of levels; if they are compared, with the intervals of that test."""
+        from math import isfinite
+
+        means = result.means(*factor.split(":"), level=1 - self.alpha)
+        for comparison in comparisons:
+            if comparison.factor == ":".join(means.factors) and isfinite(comparison.half_width):
+                return means.with_half_width(comparison.half_width, comparison.method)
+        return means
+
     def _text(self, analyses: Sequence[Analysis]) -> str:
         digits = self.digits
         if self.format == "json":
@@ -253,7 +270,9 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
             measure = {"measure": result.measure}
             if means:
                 for table in means:
-                    columns = {name: table.columns()[name].tolist() for name in ("mean", "low", "high", "n")}
+                    columns = {
+                        name: table.columns()[name].tolist() for name in ("mean", "low", "high", "interval", "n")
+                    }
                     columns = {"level": [":".join(level) for level in table.levels], **columns}
                     parts.append((measure | {"factor": ":".join(table.factors)}, columns))
             elif self.pairs:

@@ -73,12 +73,7 @@ cranfield merge-effect labels.csv runs/*.run -m nDCG@10 --methods majority --sca
             )  # fmt: skip
         self.show(effect.table() if self.shown == "methods" else effect.runs_table())
         if self.plot:
-            from cranfield.report.figures import describe_method_ranks
-
             measure = effect.measures[0] if self.ranked_by is None else str(chosen([self.ranked_by])[0])
             if measure not in effect.measures:
                 raise UsageError(f"--plot-measure {measure}: the measures are {', '.join(effect.measures)}")
-            columns = effect.columns()
-            own = columns["measure"] == measure
-            table = {name: column[own] for name, column in columns.items()}
-            describe_method_ranks(table, measure=measure).save(self.plot)
+            effect.plot(measure=measure).save(self.plot)

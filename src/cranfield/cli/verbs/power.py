@@ -17,11 +17,7 @@ from cranfield.errors import UsageError
 if TYPE_CHECKING:
     from cranfield.comparison.power.answers import PowerAnswer
     from cranfield.comparison.power.variance import Variance
-    from cranfield.report.figures import Figure
     from cranfield.table import Table
-
-POINTS = 40
-"""The number of points on a drawn curve."""
 
 
 class PowerVerb(ByClass, options.Source, Plotting):
@@ -102,7 +98,9 @@ cranfield power --scores old.csv --scores new.csv --pool --width 0.1
             answers = [answer for name in scores.measures for answer in self._answers(scores, name, None)]
         self.emit(self._text(answers))
         if self.plot:
-            figure(answers).save(self.plot)
+            from cranfield.report.figures.record_figures import power_answer_figure
+
+            power_answer_figure(answers).save(self.plot)
 
     def _check_question(self) -> None:
         if self.difference is None and self.width is None and self.topics is None:
@@ -169,9 +167,14 @@ cranfield power --scores old.csv --scores new.csv --pool --width 0.1
 
     def _one_table(self, answers: Sequence[PowerAnswer], curves: bool) -> Table:
         """One table for programs: the rows of all curves, or a row per answer."""
+        from cranfield.report.figures.record_figures import first_answers
         from cranfield.table import Column, Table
 
-        parts = [answer.curve().columns() for answer in firsts(answers)] if curves else [a.columns() for a in answers]
+        parts = (
+            [answer.curve().columns() for answer in first_answers(answers)]
+            if curves
+            else [a.columns() for a in answers]
+        )
         names = list(dict.fromkeys(name for part in parts for name in part))
         kinds = {"measure": "text", "test": "text", "topics": "count"}
         rows = []
@@ -181,32 +184,3 @@ cranfield power --scores old.csv --scores new.csv --pool --width 0.1
         notes = tuple(dict.fromkeys(note for answer in answers for note in answer.notes))
         heads = tuple(Column(name, kinds.get(name, "number")) for name in names)
         return Table(heads, tuple(rows), "", notes, self.digits)
-
-
-def firsts(answers: Sequence[PowerAnswer]) -> list[PowerAnswer]:
-    """The first answer for each measure, whose curve serves for all."""
-    return list({answer.measure: answer for answer in reversed(answers)}.values())[::-1]
-
-
-def figure(answers: Sequence[PowerAnswer]) -> Figure:
-    """The curves of all measures: power, detectable difference, or width of intervals."""
-    import numpy as np
-
-    from cranfield.comparison.power.answers import share
-    from cranfield.report.figures import describe_power
-
-    drawn = firsts(answers)
-    lead = drawn[0]
-    design = lead.experiment.design
-    value = "width" if not design.tests else "difference" if lead.asked == "difference" else "power"
-    most = 3 * max(answer.topics for answer in drawn)
-    grid = np.unique(np.geomspace(max(2, min(a.topics for a in drawn) / 6), most, POINTS).round().astype(int))
-    parts = [answer.curve(grid.tolist()).columns() for answer in drawn]
-    columns = {name: np.concatenate([part[name] for part in parts]) for name in ("measure", "topics", value)}
-    wanted = {"power": lead.power, "difference": None, "width": lead.width}[value] if lead.asked == "topics" else None
-    measure = f"{lead.measure}: " if lead.measure and len(drawn) == 1 else ""
-    difference = f"to detect a difference of {lead.difference:g}; " if value == "power" else ""
-    power = f"detected with power {share(lead.power)}; " if value == "difference" else ""
-    subtitle = f"{measure}{difference}{power}{design.says}, α = {lead.experiment.alpha:g}"
-    marked = lead.topics if len(drawn) == 1 else None
-    return describe_power(columns, value=value, wanted=wanted, answer=marked, subtitle=subtitle)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -67,18 +67,29 @@ class LevelMeans(Record):
     notes: tuple[str, ...] = ()
     how: str = "by t with the error of the model"
     """How the intervals were computed."""
+    interval: str = "t"
+    """The kind of the intervals in one word or two: `t`, or the test of pairs of levels that they show."""
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """One column per factor, then mean, low, high, n."""
+        """One column per factor, then mean, low, high, interval (what kind it is), n."""
         out: dict[str, NDArray[Any]] = {
             name: np.array([level[i] for level in self.levels], dtype=object) for i, name in enumerate(self.factors)
         }
-        return {**out, "mean": self.mean, "low": self.low, "high": self.high, "n": self.n}
+        kind = np.full(len(self.mean), self.interval, dtype=object)
+        return {**out, "mean": self.mean, "low": self.low, "high": self.high, "interval": kind, "n": self.n}
+
+    def with_half_width(self, half_width: float, test: str) -> LevelMeans:
+        """The same means with intervals that overlap exactly if a test finds no difference between two levels."""
+        low, high = self.mean - half_width, self.mean + half_width
+        how = f"of half-width {half_width:.4f}: two levels differ exactly if theirs do not overlap ({test})"
+        return replace(self, low=low, high=high, how=how, interval=test)
 
     def table(self) -> Table:
         """A row per level."""
         note = f"{100 * self.level:g}% intervals {self.how}"
-        return table_of(self.columns(), notes=(note, *self.notes))
+        columns = self.columns()
+        del columns["interval"]  # the note says it
+        return table_of(columns, notes=(note, *self.notes))
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -68,9 +68,9 @@ class LevelPairs(PairRecord):
 
     def intervals(self) -> LevelMeans:
         """Means with intervals that overlap exactly if two levels do not differ (Ferro & Maistro 2024 (11))."""
-        low, high = self.mean - self.half_width, self.mean + self.half_width
         levels = tuple((level,) for level in self.levels)
-        return LevelMeans((self.factor,), levels, self.mean, low, high, self.n, 1 - self.alpha, self.notes)
+        means = LevelMeans((self.factor,), levels, self.mean, self.mean, self.mean, self.n, 1 - self.alpha, self.notes)
+        return means.with_half_width(self.half_width, self.method)
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """first, second, difference, low, high, statistic, p, differ; a row per pair."""

@@ -34,7 +34,8 @@ SHOWN = {"top_heavy": "top-heavy", "intent_probabilities": "intent probabilities
 MEANS = {
     "swap": "of two neighbours, the better one moves up: the score does not get worse",
     "replacement": "a better document takes a document's place: the score does not get worse",
-    "top_heavy": "a lone relevant document gains with every rank it moves up, and more the nearer it is to the top",
+    "top_heavy": "a relevant document, alone or above another one, gains with every rank it moves up, and more the "
+    "nearer it is to the top",
     "additive": "a document is worth the same whatever else is in the list",
     **{name: MEANINGS[SHOWN[name]] for name in (*RANKED_EXPERIMENTS, *INTENT_EXPERIMENTS) if name in SHOWN},
 }
@@ -155,14 +156,28 @@ def improving_step(kind: str, measure: Measure) -> Finding:
 
 
 def top_heavy(measure: Measure) -> Finding:
-    """Does a lone relevant document gain with every rank it moves up, and more the nearer it is to the top?"""
+    """Does a relevant document gain with every rank it moves up, and more the nearer it is to the top?
+
+    First it is the only one; then another relevant document stays at the last rank that is tried.
+    """
     depth = DEPTH if measure.k is None or measure.cutoff_kind != "rank" else min(DEPTH, measure.k)
-    synthetic = SyntheticLists.of(DEPTH, 2)
-    lists = np.eye(DEPTH, dtype=np.int8)
+    alone = np.eye(DEPTH, dtype=np.int8)[:depth]
+    above = alone[:-1].copy()
+    above[:, depth - 1] = 1
+    finding = _top_heavy(measure, alone)
+    if not finding.holds or len(above) < 3:
+        return finding
+    other = _top_heavy(measure, above)
+    return finding if other.holds else other
+
+
+def _top_heavy(measure: Measure, lists: Grades) -> Finding:
+    """The same for lists in which the first relevant document is at rank 1, 2, and so on."""
+    synthetic, depth = SyntheticLists.of(DEPTH, 2), len(lists)
     if "rel" in measure.parameters() and (rel := int(measure.__dict__["rel"] or 1)) > 1:
         synthetic = SyntheticLists.of(DEPTH, rel + 1, sample=1)
         lists = lists * np.int8(rel)
-    turned = synthetic.score(measure, lists)[:depth]
+    turned = synthetic.score(measure, lists)
     scores, gains = higher_better(measure, turned), -np.diff(turned)
     for rank in range(1, depth):
         if not gains[rank - 1] > FAR:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from itertools import combinations, product
 from typing import NamedTuple
@@ -117,8 +118,16 @@ def additive(measure: Measure) -> Finding:
 
 
 def graded(measure: Measure) -> Finding:
-    """Do scores change if all relevant documents have grade 1?"""
+    """Do scores change if all relevant documents have grade 1? A measure that has a gain may need one."""
+    found = _graded(measure)
+    if found.holds or "gain" not in measure.parameters() or measure.__dict__["gain"] is not None:
+        return found
+    with_gain = _graded(measure.replace(gain="linear"))
+    says = 'grades change the score with gain="linear", and not by default'
+    return replace(with_gain, says=says) if with_gain.holds else found
 
+
+def _graded(measure: Measure) -> Finding:
     def flat(grades: Iterable[float]) -> list[float]:
         return [min(grade, 1.0) for grade in grades]
 

@@ -22,6 +22,8 @@ from cranfield.scores.scores import Scores
 from cranfield.table import Table
 from cranfield.types import Array
 
+FEW_COMMON = 0.5
+"""If lists share a smaller part of their documents on average, a caution says so: τ union may still be near 1."""
 BASELINE, ADVANCED = "baseline", "advanced"
 UNDEFINED = (math.nan, math.nan)
 PERFECT = {
@@ -212,11 +214,19 @@ def _orders(
     alone = len(original.topics) + len(again.topics) - 2 * len(shared)
     if alone:
         notes.append(f"{role}: lists compared on {len(shared)} topics; {alone} left out that only one run has")
-    tau, overlap = np.empty((2, len(shared)))
+    tau, overlap, common = np.empty((3, len(shared)))
     for i, topic in enumerate(shared):
         first, second = ([place.doc for place in run.ranking(topic, **ranked)[:depth]] for run in (original, again))
         tau[i] = closeness.tau_union(first, second, union=union)
         overlap[i] = rbo(first, second, p).extrapolated if first and second else 0.0
+        common[i] = len(set(first) & set(second)) / max(len(first), len(second), 1)
+    if common.mean() < FEW_COMMON:
+        disjoint = int((common == 0).sum())
+        none = f"; on {disjoint} of {len(shared)} they share none, which gives τ union = 1" if disjoint else ""
+        notes.append(
+            f"caution: {role}: the lists share {100 * common.mean():.0f}% of their documents on average{none}; τ union "
+            "compares the order of documents, whichever they are, and RBO which documents are at the top"
+        )
     return Orders(role, tuple(shared), tau, overlap)
 
 

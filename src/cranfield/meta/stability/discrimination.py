@@ -31,14 +31,22 @@ from cranfield.meta.meta_record import (
     table_of,
     upper_triangle,
 )
-from cranfield.meta.stability.summary_discrimination import SUMMARIES, SUMMARY_NAMES, UNPAIRED, check_area, summary_test
+from cranfield.meta.stability.summary_discrimination import (
+    PLURALS,
+    SUMMARIES,
+    SUMMARY_NAMES,
+    UNPAIRED,
+    check_area,
+    summary_test,
+)
 from cranfield.scores.scores import Scores
 from cranfield.scores.summary import statistic as summarised
 from cranfield.table import Cell, Table
 from cranfield.types import Array, Index64, Progress
 
 BORDERLINE = "Δ: |mean(w*)| of the resample with the Bα-th largest |t(w*)|, largest over pairs (Sakai 2007 Fig. 7)"
-OBSERVED = "Δ: smallest significant difference of means (Sakai 2013 Fig. 5)"
+TUKEY_SOURCE = " (Sakai 2013 Fig. 5)"
+"""Where the smallest significant difference comes from; the paper uses it with this test only."""
 """How the difference that a significant result needs is estimated."""
 
 
@@ -256,7 +264,9 @@ def discriminative_power(
         notes.append(SUMMARY_NAMES[statistic] + how_many)
     together = pair_test.simultaneous
     notes.append("p holds for all pairs together" if together else f"p pair by pair, not corrected: {error}")
-    notes += [BORDERLINE if pair_test.name == "bootstrap" else OBSERVED, *complete.notes]
+    source = TUKEY_SOURCE if pair_test.name == "randomised-tukey" else ""
+    observed = f"Δ: smallest significant difference of {PLURALS[statistic]}{source}"
+    notes += [BORDERLINE if pair_test.name == "bootstrap" else observed, *complete.notes]
     same = [name for i, name in enumerate(complete.measures) if not np.ptp(complete.values[i], axis=0).any()]
     if same:
         notes.append(f"all systems score the same on every topic by {', '.join(same)}: no pair differs")

@@ -19,6 +19,7 @@ from cranfield.scores.summary import GMEAN_FLOOR, statistic
 from cranfield.types import Array, Index64, Progress
 
 SUMMARIES = ("mean", "gmean", "median", "area")
+PLURALS = {"mean": "means", "gmean": "geometric means", "median": "medians", "area": "areas"}
 SUMMARY_NAMES = {
     "gmean": "systems are compared by the geometric mean of their scores",
     "median": "systems are compared by the median of their scores",

@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from cranfield.report.figures.describe.reproduction_plots import describe_alike, describe_effects
     from cranfield.report.figures.describe.session_figure import describe_sessions
     from cranfield.report.figures.describe.spacing import describe_spacing
-    from cranfield.report.figures.describe.system_intervals import describe_intervals
+    from cranfield.report.figures.describe.system_intervals import describe_intervals, describe_levels
     from cranfield.report.figures.describe.text_read import describe_trailtext
     from cranfield.report.figures.describe.topic_differences import describe_differences
     from cranfield.report.figures.describe.topic_ranges import describe_topics
@@ -128,7 +128,10 @@ HOMES = {
     ),
     "describe.session_figure": ("describe_sessions",),
     "describe.spacing": ("describe_spacing",),
-    "describe.system_intervals": ("describe_intervals",),
+    "describe.system_intervals": (
+        "describe_intervals",
+        "describe_levels",
+    ),
     "describe.text_read": ("describe_trailtext",),
     "describe.topic_differences": ("describe_differences",),
     "describe.topic_ranges": ("describe_topics",),
@@ -148,11 +151,12 @@ __all__ = [
     "describe_correlations", "describe_curves", "describe_detectable", "describe_differences", "describe_discovery",
     "describe_diversity", "describe_effects", "describe_efficiency", "describe_gate_history", "describe_heat",
     "describe_informativeness", "describe_interaction", "describe_interleaving_power", "describe_intervals",
-    "describe_judge_confusion", "describe_judge_ranks", "describe_log_measure", "describe_method_ranks",
-    "describe_online_agreement", "describe_posterior_entropy", "describe_power", "describe_powered",
-    "describe_precision_recall", "describe_preferences", "describe_rank_changes", "describe_reliability",
-    "describe_robustness", "describe_sessions", "describe_spacing", "describe_swap_rates", "describe_topic_leniency",
-    "describe_topics", "describe_trailtext", "describe_worker_accuracy", "describe_worker_confusion",
+    "describe_judge_confusion", "describe_judge_ranks", "describe_levels", "describe_log_measure",
+    "describe_method_ranks", "describe_online_agreement", "describe_posterior_entropy", "describe_power",
+    "describe_powered", "describe_precision_recall", "describe_preferences", "describe_rank_changes",
+    "describe_reliability", "describe_robustness", "describe_sessions", "describe_spacing", "describe_swap_rates",
+    "describe_topic_leniency", "describe_topics", "describe_trailtext", "describe_worker_accuracy",
+    "describe_worker_confusion",
 ]  # fmt: skip
 
 

@@ -33,17 +33,18 @@ from cranfield.types import Array
 
 if TYPE_CHECKING:  # these import all of meta-evaluation
     from cranfield.comparison.result import Comparison
+    from cranfield.meta.agreement.preferences import PredictivePower
     from cranfield.meta.agreement.preferred_rank import PreferredRanks
     from cranfield.meta.judgments.gain_change import GainChange
     from cranfield.meta.judgments.leave_out import LeftOut
     from cranfield.meta.judgments.robustness import Robustness
     from cranfield.meta.reproduction.reproduction import Reproduction
     from cranfield.meta.scale.meaningfulness import Meaningfulness
-    from cranfield.meta.scale.scale import Scales
+    from cranfield.meta.scale.scale import Scale, Scales
     from cranfield.meta.scale.scale_tests import ScaleTests
     from cranfield.meta.stability.accuracy_of_tests import TestAccuracy
     from cranfield.meta.stability.discrimination import DiscriminativePower
-    from cranfield.meta.stability.generalisability import GStudies
+    from cranfield.meta.stability.generalisability import GStudies, GStudy
     from cranfield.meta.stability.swap import SwapRates
 
 ROBUSTNESS_AXES = {
@@ -110,6 +111,13 @@ def robustness_figure(result: Robustness, value: str = "tau", method: str | None
     return describe_robustness(columns, kept="level", value=value, kept_label=label, as_share=share, subtitle=subtitle)
 
 
+def scale_figure(result: Scale, most: int = MOST_LISTS) -> Figure:
+    """The score of each list by one measure."""
+    from cranfield.meta.scale.scale import Scales
+
+    return spacing_figure(Scales((result,)), most)
+
+
 def spacing_figure(result: Scales, most: int = MOST_LISTS) -> Figure:
     """The score of each list by each measure."""
     columns = result.columns()
@@ -154,6 +162,13 @@ def components_figure(result: GStudies) -> Figure:
     """The shares of variance of each measure."""
     sizes = ", ".join(counted(size, facet) for facet, size in result.studies[0].sizes.items())
     return describe_components(result.columns(), component="source", subtitle=sizes)
+
+
+def study_figure(result: GStudy) -> Figure:
+    """The shares of variance of one measure."""
+    from cranfield.meta.stability.generalisability import GStudies
+
+    return components_figure(GStudies((result,)))
 
 
 def reproduction_figure(result: Reproduction) -> Figure:
@@ -235,6 +250,19 @@ def accuracy_figures(result: TestAccuracy) -> list[Figure]:
     ]  # fmt: skip
 
 
+def accuracy_figure(result: TestAccuracy, what: str = "type I error") -> Figure:
+    """The type I error, or the power, of each test by measure."""
+    by_name = dict(zip(("type I error", "power"), accuracy_figures(result), strict=True))
+    if what not in by_name:
+        raise UsageError(f"what == {what!r}, must be one of {', '.join(by_name)}")
+    return by_name[what]
+
+
+def predictive_power_figure(result: PredictivePower) -> Figure:
+    """How often each measure agrees with preferences."""
+    return describe_agreement(result, level=result.level)
+
+
 def preferred_rank_figure(result: PreferredRanks) -> Figure:
     """How deep the preferred document is in the lists of each run."""
     if len(result.runs) > MOST_SYSTEMS:
@@ -258,7 +286,7 @@ METHOD_FIGURES: dict[str, Callable[[Any], Sequence[Figure]]] = {
     "swap": lambda result: [swap_figure(result)],
     "correlate": lambda result: [describe_correlations(result)],
     "concord": lambda result: [describe_concordance(result)],
-    "predict": lambda result: [describe_agreement(result, level=result.level)],
+    "predict": lambda result: [predictive_power_figure(result)],
     "loo": lambda result: [left_out_figure(result, measure) for measure in result.measures[:MOST_MEASURES]],
     "robust": lambda result: [robustness_figure(result, "tau", method) for method in result.methods],
     "gains": lambda result: [gains_figure(result)],

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import argument, option
@@ -69,11 +67,7 @@ cranfield interleave power log.jsonl --delta 0.01,0.02
         )
         self.show_record(result)
         if self.plot:
-            from cranfield.report.figures import describe_interleaving_power
-
-            curve = result.curve()
-            curve["series"] = _series(curve["delta"])
-            describe_interleaving_power(curve, wanted=self.power, subtitle=result.notes[0]).save(self.plot)
+            result.plot().save(self.plot)
 
 
 def _pair_of(log: str, clicks: str | None, ties: float | None) -> tuple[float, float]:
@@ -88,9 +82,3 @@ def _pair_of(log: str, clicks: str | None, ties: float | None) -> tuple[float, f
         raise UsageError(f"{log}: all impressions are ties; give the share of ties that you expect: --ties")
     effects = [effect for effect in (one.design_effect() for one in counts.by_user) if not np.isnan(effect)]
     return ties, max([1.0, *effects])
-
-
-def _series(deltas: Any) -> Any:
-    import numpy as np
-
-    return np.array([f"Δ = {delta:g}" for delta in np.asarray(deltas).tolist()], dtype=object)

@@ -82,7 +82,4 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
 
             write_records(self.log, simulate_log(qrels, runs, names[0], self.kinds[0], **setting).logged(self.users))
         if self.plot:
-            from cranfield.report.figures import describe_interleaving_power
-
-            subtitle = f"sign test at α = {self.alpha:g}, shares of wins from {self.impressions:,} impressions"
-            describe_interleaving_power(result.curve(), wanted=self.power, subtitle=subtitle).save(self.plot)
+            result.plot().save(self.plot)

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cranfield.cli import options
 from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, RESULT, flag, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
-
-if TYPE_CHECKING:
-    from cranfield.types import Array
 
 D_RANK = "d-rank"
 MEASURES = "AP,Q,nDCG@10,RR,P@10"
@@ -103,13 +98,10 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
                 table = result.pairs() if self.pairs or self.for_programs else result.table()
         self.show(table)
         if self.names == [D_RANK]:
-            title = "Distance between rankings of systems (d_rank)"
-            subtitle = "from the scores by the row\nto the ranking by the column"
-            self._draw(distances.values, distances.measures, distances.measures, title=title, subtitle=subtitle)
+            if self.plot:
+                distances.plot().save(self.plot)
         elif self.plot:
-            from cranfield.report.figures import describe_correlations
-
-            describe_correlations(result).save(self.plot)
+            result.plot().save(self.plot)
 
     def _change_gains(self, gains: list[str]) -> None:
         from cranfield.meta.judgments.gain_change import change_gains
@@ -125,10 +117,5 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
                 progress=progress,
             )
         self.show(result.table())
-        self._draw(result.values, result.measures, result.gains)
-
-    def _draw(self, values: Array, rows: tuple[str, ...], columns: tuple[str, ...], **texts: str) -> None:
         if self.plot:
-            from cranfield.report.figures import describe_heat
-
-            describe_heat(values, rows, columns, what=self.names[0], **texts).save(self.plot)
+            result.plot().save(self.plot)

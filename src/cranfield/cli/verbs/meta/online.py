@@ -81,9 +81,7 @@ cranfield meta online --scores scores.csv --outcomes outcomes.tsv
             )
         self.show_record(result)
         if self.plot:
-            from cranfield.report.figures import describe_online_agreement
-
-            describe_online_agreement(result.curve_columns(), subtitle=result.verdict).save(self.plot)
+            result.plot().save(self.plot)
 
     def _user(self) -> str | ClickModel:
         """A kind of user, or a fitted click model."""

@@ -61,6 +61,4 @@ cranfield meta swap --scores scores.csv --show curves -f csv -o curves.csv
         else:
             self.show(result.data() if self.for_programs else result.table(self.digits))
         if self.plot:
-            from cranfield.report.figures.method_figures import swap_figure
-
-            swap_figure(result).save(self.plot)
+            result.plot().save(self.plot)

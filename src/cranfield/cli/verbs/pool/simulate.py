@@ -83,6 +83,4 @@ cranfield pool simulate qrels.txt runs/*.run --total --budgets 5000,20000 --test
         else:
             self.show(result.table())
         if self.plot:
-            from cranfield.report.figures import describe_discovery
-
-            describe_discovery(result.curve(), subtitle=result.pooled).save(self.plot)
+            result.plot().save(self.plot)

@@ -7,7 +7,10 @@ import math
 import numpy as np
 
 from cranfield.check import nearest
+from cranfield.comparison.methods.tukey import LevelPairs
 from cranfield.comparison.result import Comparison, Family
+from cranfield.errors import UsageError
+from cranfield.measures.property_tables import lower_is_better
 from cranfield.report.figures.figure import Axis, Figure, Reference, names
 from cranfield.text import counted
 
@@ -55,6 +58,39 @@ def describe_intervals(comparison: Comparison, measure: str | None = None) -> Fi
         subtitle=f"{comparison.method()}\n{rule}",
         references=marks,
         notes=tuple(comparison.notes()),
+    )
+
+
+def describe_levels(pairs: LevelPairs) -> Figure:
+    """Show the mean of every level of a factor, best first; levels differ if their intervals do not overlap.
+
+    `pairs` are all pairs of levels by Tukey's test or another (Ferro & Maistro 2024 (11)).
+
+    >>> from cranfield.comparison.methods.tukey import tukey
+    >>> describe_levels(tukey([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8], [0.1, 0.3, 0.6]], "AP")).columns()["system"].tolist()
+    ['run3', 'run2', 'run1']
+    """
+    if not math.isfinite(pairs.half_width):
+        raise UsageError(f"{pairs.factor}: no single half-width holds for all pairs, so no intervals can show them")
+    lower = lower_is_better(pairs.measure)
+    order = np.argsort(pairs.mean if lower else -pairs.mean, kind="stable")
+    best = int(order[0])
+    stands = np.full(len(pairs.levels), "does not differ from the best", dtype=object)
+    for level, other in ((pairs.first, pairs.second), (pairs.second, pairs.first)):
+        stands[level[pairs.differ & (other == best)]] = "differs from the best"
+    low, high = pairs.mean - pairs.half_width, pairs.mean + pairs.half_width
+    rule = "levels whose intervals do not overlap differ; filled points differ from the best"
+    data = {pairs.factor: names(pairs.levels), "mean": pairs.mean, "low": low, "high": high, "stands": stands}
+    return Figure(
+        "intervals",
+        {name: column[order] for name, column in data.items()},
+        x=Axis("mean", f"mean {pairs.measure}"),
+        y=Axis(pairs.factor, pairs.factor, "category"),
+        by=Axis("stands", "", "category"),
+        title=f"{pairs.measure} of {counted(len(pairs.levels), 'level')} of {pairs.factor}",
+        subtitle=f"{pairs.sentence()}\n{rule}",
+        references=() if lower else (Reference("x", float(low[best]), ""),),
+        notes=pairs.notes,
     )
 
 
