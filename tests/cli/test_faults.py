@@ -51,6 +51,18 @@ def test_an_error_is_printed_without_any_import(
     assert capsys.readouterr().err == message
 
 
+def test_a_failure_of_another_package_is_not_called_a_bug(capsys: pytest.CaptureFixture[str]) -> None:
+    import duckdb
+
+    def work() -> int:
+        raise duckdb.Error("the disk is full")
+
+    assert guarded(work) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("error: duckdb: Error: the disk is full")
+    assert "bug" not in said
+
+
 def test_an_import_that_fails_for_lack_of_memory_is_no_bug(capsys: pytest.CaptureFixture[str]) -> None:
     def work() -> int:
         try:

@@ -262,6 +262,19 @@ def test_datasets_by_identifier(monkeypatch: pytest.MonkeyPatch) -> None:
         Run.of("irds:some")
 
 
+@pytest.mark.parametrize("fault", [RuntimeError("All download sources failed"), OSError("no route to host")])
+def test_a_dataset_that_cannot_be_fetched_is_named(monkeypatch: pytest.MonkeyPatch, fault: Exception) -> None:
+    import ir_datasets
+
+    class Unreachable(FakeDataset):
+        def qrels_iter(self) -> Any:
+            raise fault
+
+    monkeypatch.setattr(ir_datasets, "load", lambda name: Unreachable([]))
+    with pytest.raises(DataError, match=f"irds:some: ir_datasets could not load it, .* network .*: {fault}"):
+        Qrels.of("irds:some")
+
+
 # ------------------------------------------------------------------------------------------------ round trips
 
 # ids of any bytes, as str with surrogateescape; each alphabet lacks the characters that its format cannot hold

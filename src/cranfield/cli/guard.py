@@ -26,6 +26,8 @@ NO_MEMORY = ("cannot allocate memory", "failed to map segment")
 """How the system says that a library does not fit into memory."""
 OPEN_ENDED = ("duckdb", "pyspark", "sqlite3", "psycopg", "uvicorn", "multiprocessing")
 """Modules with connections, servers or processes, which Python has to end in its own way."""
+OWN_ERRORS = ("builtins", "cranfield", "numpy", "scipy")
+"""Packages whose errors our own mistakes raise."""
 SHOW_TRACEBACK = "CRANFIELD_TRACEBACK"
 """The environment variable that shows the traceback of a bug."""
 
@@ -157,6 +159,8 @@ def message_of(error: BaseException) -> str:
     if isinstance(error, OSError):
         path = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, str | bytes) else ""
         return f"{path}{error.strerror or error}"
+    if package := _outside(error):
+        return f"{package}: {_where(error)}; {SHOW_TRACEBACK}=1 shows more"
     return f"{_where(error)}: this is a bug in cranfield, please report it; {SHOW_TRACEBACK}=1 shows more"
 
 
@@ -169,6 +173,12 @@ def _no_memory(error: BaseException | None) -> bool:
             return True
         error = error.__cause__ or error.__context__
     return False
+
+
+def _outside(error: BaseException) -> str:
+    """The package that defines an error, such as duckdb or requests: its failure is not a bug here. Else empty."""
+    package = type(error).__module__.partition(".")[0].lstrip("_")
+    return "" if package in OWN_ERRORS else package
 
 
 def _where(error: BaseException) -> str:

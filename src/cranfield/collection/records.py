@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, ClassVar, Self
@@ -20,7 +21,7 @@ from cranfield.collection.grade_labels import are_named, levels_as_numbers
 from cranfield.collection.list_shapes import booleans_as_grades, plain_lists, wrong_depth
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.frames import install_command
-from cranfield.text import counted
+from cranfield.text import counted, cut, one_line
 
 DATASET_PREFIXES = ("irds:", "ir_datasets:")
 PLAIN = "trec"
@@ -142,19 +143,43 @@ def from_mapping(lists: Mapping[Any, Any], kind: str, name: str = "", origin: st
         raise DataError(where, None, str(error)) from None
 
 
-def _from_dataset(identifier: str, reading: Reading) -> _core.Table:
+@contextmanager
+def outside_errors(identifier: str) -> Iterator[None]:
+    """Errors of ir_datasets, which loads data over the network, become errors that name the dataset."""
+    try:
+        yield
+    except CranfieldError:
+        raise
+    except Exception as error:
+        what = one_line(f"{type(error).__name__}: {error}")
+        raise DataError(
+            identifier,
+            None,
+            cut(f"ir_datasets could not load it, for which it needs the network the first time: {what}", 300),
+        ) from error
+
+
+def load_dataset(identifier: str) -> Any:
+    """The dataset of ir_datasets under a name such as `irds:vaswani`."""
     try:
         import ir_datasets
     except ImportError:
         raise CranfieldError(f"{identifier}: needs ir_datasets: {install_command('datasets')}") from None
+    with outside_errors(identifier):
+        try:
+            return ir_datasets.load(identifier.partition(":")[2])
+        except KeyError:
+            raise DataError(identifier, None, "ir_datasets has no such dataset") from None
+
+
+def _from_dataset(identifier: str, reading: Reading) -> _core.Table:
+    dataset = load_dataset(identifier)
     part = "qrels" if reading.kind == "qrels" else "scoreddocs"
-    try:
-        dataset = ir_datasets.load(identifier.partition(":")[2])
-    except KeyError:
-        raise DataError(identifier, None, "ir_datasets has no such dataset") from None
     if not getattr(dataset, f"has_{part}")():
         raise DataError(identifier, None, f"this dataset has no {part}")
-    columns = structured.from_records(getattr(dataset, f"{part}_iter")(), reading.kind, identifier)
+    with outside_errors(identifier):
+        entries = list(getattr(dataset, f"{part}_iter")())
+    columns = structured.from_records(entries, reading.kind, identifier)
     return _from_columns(columns, reading, identifier)
 
 

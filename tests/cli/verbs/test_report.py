@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import importlib.util
 import re
 import shutil
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.report.run_report.make_report import SECTIONS
-from cranfield.samples import Sample
+from cranfield.samples import Sample, sample
 from tests.cli.conftest import Cranfield
 
 
@@ -48,6 +49,25 @@ def test_all_sections_are_in_the_page(cranfield: Cranfield) -> None:
     assert "topics missing from runs, scored as empty lists: dense (1 topic: 114)" in page
     assert "Not computed" not in page
     assert page.count("<svg role=") >= 5
+
+
+def test_the_page_does_not_show_the_folders_of_the_machine(cranfield: Cranfield, tmp_path: Path) -> None:
+    folder = tmp_path / "home of somebody"
+    folder.mkdir()
+    for name in ("qrels.txt", "bm25.run", "dense.run"):
+        shutil.copy(Path(sample().qrels).parent / name, folder / name)
+    with (folder / "bm25.run").open("a") as file:
+        file.write("999 Q0 d 1 1 bm25\n")  # a topic without judgments, for a warning
+    scores = str(folder / "scores.json")
+    words = (str(folder / "qrels.txt"), f"one={folder / 'bm25.run'}", str(folder / "dense.run"))
+    cranfield("gate", *words[:2], "--at-least", "AP=0", "--save", scores)
+    for inputs in (words, ("--scores", scores)):
+        assert cranfield("report", *inputs, "-o", "page.html", "--sections", "evaluated").code == 0
+        page = Path("page.html").read_text("utf-8")
+        assert str(tmp_path) not in page
+    assert cranfield("report", *words, "-o", "page.html", "--sections", "evaluated").code == 0
+    digest = hashlib.sha256((folder / "bm25.run").read_bytes()).hexdigest()
+    assert digest in Path("page.html").read_text("utf-8")  # also of a run that was given a name
 
 
 def test_chosen_sections_only_in_their_order(cranfield: Cranfield) -> None:

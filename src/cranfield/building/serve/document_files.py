@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 from cranfield.building.document_records import DocumentRecord, read_records, readable
 from cranfield.building.serve.project_parts import Document
-from cranfield.collection.records import DATASET_PREFIXES
+from cranfield.collection.records import DATASET_PREFIXES, load_dataset, outside_errors
 from cranfield.collection.source import PathLike, load, shown_path, text_of
 from cranfield.errors import DataError, UsageError
 from cranfield.text import shown
@@ -111,16 +111,16 @@ def _of_file(id: str, path: str, suffix: str, root: str) -> Document:
 
 
 def _dataset(name: str) -> Iterator[Document]:
-    from cranfield.frames import need
-
-    datasets = need("ir_datasets", name)
-    try:
-        dataset = datasets.load(name.partition(":")[2])
-    except KeyError:
-        raise DataError(name, None, "ir_datasets has no such dataset") from None
+    dataset = load_dataset(name)
     if not dataset.has_docs():
         raise DataError(name, None, "this dataset has no documents")
-    for doc in dataset.docs_iter():
+    with outside_errors(name):
+        entries = iter(dataset.docs_iter())
+    while True:
+        with outside_errors(name):
+            doc = next(entries, None)
+        if doc is None:
+            return
         title = str(getattr(doc, "title", "") or "")
         text = doc.default_text() if hasattr(doc, "default_text") else str(getattr(doc, "text", ""))
         yield Document(doc.doc_id, title, _cut(text.removeprefix(title).strip()), "text", {})

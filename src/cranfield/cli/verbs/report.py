@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cranfield import check
@@ -102,6 +103,7 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
 
         from cranfield.collection.topics import Topics
         from cranfield.errors import NotedWarning, SameRunWarning
+        from cranfield.report.pages.file_digests import without_folders
         from cranfield.report.run_report.experiment import Experiment, ReportSettings
         from cranfield.scores.efficiency import read_times
 
@@ -114,6 +116,10 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
             warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
         # The notes of scores repeat a `NotedWarning`.
         texts = [str(warning.message) for warning in caught if not issubclass(warning.category, NotedWarning)]
+        paths = [path for _, path in parts["files"]]
+        texts = [without_folders(text, paths) for text in texts]
+        notes = tuple(without_folders(note, paths) for note in parts["scores"].notes)
+        parts["scores"] = replace(parts["scores"], notes=notes)
         return Experiment(
             **parts,
             teams=self._teams(parts["scores"].runs, parts["files"]),
@@ -127,10 +133,9 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
         """{run: team} of the runs that have one; a table of other runs only is an error."""
         if self.teams is None:
             return None
-        from cranfield.collection.source import named_paths
         from cranfield.comparison.leaderboard import teams_of_runs
 
-        paths = [path for _, path in named_paths(path for what, path in files if what == "run")]
+        paths = [path for what, path in files if what == "run"]
         by_run = dict(zip(runs, paths, strict=True)) if len(paths) == len(runs) else {}
         teams, notes = teams_of_runs(self.teams, runs, by_run)
         for note in notes:
@@ -140,7 +145,7 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
     def _read(self) -> dict[str, Any]:
         """The scores and their files; from runs also the judgments and the runs, read once for all sections."""
         from cranfield.cli.measure_names import chosen
-        from cranfield.collection.source import expand
+        from cranfield.collection.source import named_paths
         from cranfield.evaluation.evaluator import evaluate
 
         named = self.values("topics", "teams", "times", *SIDE_FILES)
@@ -152,7 +157,7 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
         with self.progress("scoring") as progress:
             wanted = chosen(self.measures or [MEASURES])
             scores = evaluate(qrels, runs, wanted, missing=self.missing, progress=progress, **self.join_options())
-        files = (("judgments", qrels_path), *(("run", path) for path in expand(run_paths)), *side)
+        files = (("judgments", qrels_path), *(("run", path) for _, path in named_paths(run_paths)), *side)
         by_name = dict(zip(scores.runs, runs.values(), strict=True))
         return {"scores": scores, "qrels": qrels, "runs": by_name, "options": self.joining(), "files": files}
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import os
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from cranfield.collection.source import is_pipe
@@ -28,11 +30,38 @@ def files_table(files: Sequence[tuple[str, str]]) -> Table:
     """A row per file: what it holds, its path, its size and the SHA-256 digest of its bytes."""
     with ThreadPoolExecutor() as pool:  # hashing does not hold the lock of the interpreter
         digests = list(pool.map(_digest, [path for _, path in files]))
+    names = shown_paths([path for _, path in files])
     rows: list[tuple[Cell, ...]] = [
-        (path, what, size, digest) for (what, path), (size, digest) in zip(files, digests, strict=True)
+        (names[path], what, size, digest) for (what, path), (size, digest) in zip(files, digests, strict=True)
     ]
     columns = (Column("file"), Column("holds"), Column("bytes", "count"), Column("SHA-256"))
     return Table(columns, tuple(rows))
+
+
+def shown_paths(paths: Iterable[str]) -> dict[str, str]:
+    """{path: what readers of a page see}: a path as it was given, but of an absolute one only its end.
+
+    The folders above it are those of a machine that readers do not know. The end is as long as it has to be to tell the
+    files apart.
+
+    >>> shown_paths(["runs/a.run", "/home/me/x/b.run", "/home/me/y/b.run", "/home/me/qrels.txt"]).values()
+    dict_values(['runs/a.run', 'x/b.run', 'y/b.run', 'qrels.txt'])
+    """
+    parts = {path: os.path.normpath(path).split(os.sep) for path in paths}
+    shown = {path: path for path in parts}
+    left = [path for path in parts if os.path.isabs(path)]
+    for depth in range(1, max(map(len, parts.values()), default=0)):
+        ends = Counter(tuple(names[-depth:]) for names in parts.values())
+        shown |= {path: "/".join(parts[path][-depth:]).lstrip("/") for path in left}
+        left = [path for path in left if ends[tuple(parts[path][-depth:])] > 1]
+    return shown
+
+
+def without_folders(text: str, paths: Iterable[str]) -> str:
+    """A text in which absolute paths of these files are as `shown_paths` has them."""
+    for path, shown in sorted(shown_paths(paths).items(), key=lambda pair: -len(pair[0])):
+        text = text.replace(path, shown) if os.path.isabs(path) else text
+    return text
 
 
 def _digest(path: str) -> tuple[int | None, str]:
