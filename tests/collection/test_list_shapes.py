@@ -119,7 +119,10 @@ def test_columns_that_tools_write(kind: Any, text: bytes, expected: Any) -> None
 def test_wrong_columns() -> None:
     with pytest.raises(UsageError, match="columns: no role 'price'; there are topic, doc, grade"):
         Run.of(b"", columns={"price": "x"})
-    with pytest.raises(DataError, match=r"no column for the document among query, sku, score; .*to name it: columns="):
+    with pytest.raises(
+        DataError,
+        match=r"no column for the document among query, sku, score; .*to name it: Run.of\(..., columns={'doc': NAME}\)",
+    ):
         Run.of(b"query,sku,score\nq,d,3\n")
     with pytest.raises(DataError, match="no column for the document among qid, docid, score; expected one called sku"):
         Run.of(b"qid,docid,score\nq,d,3\n", columns={"doc": "sku"})

@@ -164,3 +164,15 @@ def test_bad_judgments_and_broken_json() -> None:
 def test_responses_are_only_read(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="the format search is only read; write json, or another format"):
         Run.of({"q": {"a": 1.0}}).write(tmp_path / "x", "search")
+
+
+MSEARCH = {"responses": [{"hits": {"hits": [{"_id": doc, "_score": 1.5}]}} for doc in ("a", "b")]}
+
+
+def test_responses_get_the_ids_of_their_queries(tmp_path: Path) -> None:
+    path = tmp_path / "responses.json"
+    path.write_text(json.dumps(MSEARCH))
+    assert Run.of(path).topics == ("1", "2")
+    assert Run.of(path, queries=["q9", 4]).to_dict() == {"q9": {"a": 1.5}, "4": {"b": 1.5}}
+    with pytest.raises(DataError, match=r"responses.json: has 2 responses, but there are ids of 3 queries"):
+        Run.of(path, queries="xyz")

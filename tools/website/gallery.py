@@ -102,7 +102,7 @@ SHOWN = {
         "describe_click_parameters": (LOG, "cranfield clicks fit log --model PBM --plot {}"),
         "describe_click_perplexity": (LOG, "cranfield clicks evaluate log --fit RCM,DCTR,PBM --plot {}"),
         "describe_online_agreement": (
-            "cranfield meta online --sample -m AP,nDCG@10,RR --simulate --queries 500 --plot {}",
+            "cranfield meta online --sample -m AP,nDCG@10,RR --simulate --simulated-queries 500 --plot {}",
         ),
     },
     "Sessions": {

@@ -460,7 +460,8 @@ class RunJoiner:
                 raise DataError(
                     origin, None,
                     f"none of its topics is judged: the run has {listed(extra)}, "
-                    f"the judgments have {listed(lists.topics)}{_spelled_differently(extra, lists.topics)}",
+                    f"the judgments have {listed(lists.topics)}{_spelled_differently(extra, lists.topics)}"
+                    f"{_numbered(extra, self.paths[run])}",
                 )  # fmt: skip
         absent = [
             f"{name} ({listed([lists.topics[topic] for topic in np.flatnonzero(missing[run])])})"
@@ -479,6 +480,13 @@ class RunJoiner:
         dropped = sum(part["dropped"] for part in self.joined)
         if dropped:
             _warn(f"{counted(dropped, 'duplicate document')} ignored (on_duplicate={self.options.on_duplicate!r})")
+
+
+def _numbered(topics: list[str], path: str) -> str:
+    """What to do if responses of a search engine were numbered, because they do not name their topics."""
+    if ".json" not in path.lower() or topics != [str(number) for number in range(1, len(topics) + 1)]:
+        return ""
+    return "; responses without topics are numbered, queries= names their topics"
 
 
 def _spelled_differently(extra: Sequence[str], known: Sequence[str]) -> str:

@@ -81,6 +81,14 @@ class Files(Sized):
         group=READING,
         solves="columns=",
     )
+    query_ids: str | None = option(
+        "--queries FILE",
+        "The topics of responses of a search engine that do not name theirs, such as those of msearch, in their order: "
+        "a file of topics, or an id on each line.",
+        group=READING,
+        reads=True,
+        solves="queries=",
+    )
     on_duplicate: str = option(
         "--on-duplicate RULE",
         "A document that appears twice in a list: {names} (stop with an error, keep the first, or keep the highest "
@@ -102,8 +110,9 @@ class Files(Sized):
 
     def perform(self) -> int | None:
         from cranfield.collection.column_names import named_columns
+        from cranfield.collection.search_responses import queries_named_in
 
-        with named_columns(columns_of(self.columns)):
+        with named_columns(columns_of(self.columns)), queries_named_in(self.query_ids):
             return super().perform()
 
     def read_qrels(self, path: str) -> Qrels:

@@ -144,8 +144,14 @@ def required_columns(names: Sequence[str], kind: str, origin: str) -> dict[str, 
         if role not in columns:
             words = COLUMNS[VALUE[kind] if role == "value" else role]
             message = no_column(noun, names, _words_of(role, words))
-            raise DataError(origin, None, f"{message}; to name it: columns=")
+            reader = f"{'Run' if kind == 'run' else 'Qrels'}.of(..., columns={{{role_named(role, kind)!r}: NAME}})"
+            raise DataError(origin, None, f"{message}; to name it: {reader}")
     return columns
+
+
+def role_named(role: str, kind: str) -> str:
+    """A role as `named_columns` calls it: the value of a run is its score, that of qrels the grade."""
+    return VALUE[kind] if role == "value" else role
 
 
 def header_delimiter(line: str) -> str | None:

@@ -107,9 +107,16 @@ class Qrels(Records):
         return cls(from_mapping(lists, "qrels"), name)
 
     @classmethod
-    def from_frame(cls, frame: FrameLike, *, on_duplicate: str = "error", name: str = "qrels") -> Qrels:
-        """Qrels from a pandas, polars or Arrow frame; columns are found by their usual names."""
-        return cls.of(frame, on_duplicate=on_duplicate, name=name)
+    def from_frame(
+        cls,
+        frame: FrameLike,
+        *,
+        on_duplicate: str = "error",
+        name: str = "qrels",
+        columns: Mapping[str, str] | None = None,
+    ) -> Qrels:
+        """Qrels from a pandas, polars or Arrow frame; `columns` names columns that have unusual names."""
+        return cls.of(frame, on_duplicate=on_duplicate, name=name, columns=columns)
 
     @classmethod
     def from_tuples(cls, records: GivenRecords, *, on_duplicate: str = "error", name: str = "qrels") -> Qrels:

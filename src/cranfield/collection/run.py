@@ -15,6 +15,7 @@ from cranfield.collection.accepted_inputs import Records as GivenRecords
 from cranfield.collection.column_names import named_columns
 from cranfield.collection.columns import Columns
 from cranfield.collection.records import Reading, Records, are_whole, from_mapping, matrix_columns, table_of
+from cranfield.collection.search_responses import named_queries
 from cranfield.collection.source import PathLike, named_paths, stem
 from cranfield.collection.writing import Outgoing
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
@@ -75,6 +76,7 @@ class Run(Records):
         format: str | None = None,
         on_duplicate: str = "error",
         columns: Mapping[str, str] | None = None,
+        queries: Iterable[object] | None = None,
     ) -> Run:
         """One run from a file or an object; a run is returned as it is.
 
@@ -83,12 +85,13 @@ class Run(Records):
         iterable of named tuples or tuples (topic, doc, score). Its name is `name`, or its tag, or that of its file.
         Several tags are one run, with a warning; `read_runs` can read a run for each tag. `columns` names columns of a
         table that have unusual names:
-        {"topic": "search term", "doc": "sku"}.
+        {"topic": "search term", "doc": "sku"}. `queries` are the ids of topics for responses of a search engine that do
+        not name theirs, such as those of msearch, in their order.
 
         >>> Run.of([{"term": "lamp", "sku": "L1", "score": 2.5}], columns={"topic": "term", "doc": "sku"}).to_dict()
         {'lamp': {'L1': 2.5}}
         """
-        with named_columns(columns):
+        with named_columns(columns), named_queries(queries):
             return runs_of(thing, name, format=format, on_duplicate=on_duplicate)[0]
 
     @classmethod
@@ -104,9 +107,16 @@ class Run(Records):
         return cls(from_mapping(lists, "run", name), name)
 
     @classmethod
-    def from_frame(cls, frame: FrameLike, name: str | None = None, *, on_duplicate: str = "error") -> Run:
-        """A run from a pandas, polars or Arrow frame; columns are found by their usual names."""
-        return cls.of(frame, name, on_duplicate=on_duplicate)
+    def from_frame(
+        cls,
+        frame: FrameLike,
+        name: str | None = None,
+        *,
+        on_duplicate: str = "error",
+        columns: Mapping[str, str] | None = None,
+    ) -> Run:
+        """A run from a pandas, polars or Arrow frame; `columns` names columns that have unusual names."""
+        return cls.of(frame, name, on_duplicate=on_duplicate, columns=columns)
 
     @classmethod
     def from_tuples(cls, records: GivenRecords, name: str | None = None, *, on_duplicate: str = "error") -> Run:

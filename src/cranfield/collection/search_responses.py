@@ -11,23 +11,28 @@
 | {"queries": [{"placeholders": {"$query": ...}, "relevant_documents": {grade: [...]}}]} (RRE) | judgments by query |
 | {"details": {topic: {"hits": [{"hit": {...}}]}}} (the answer of rank-eval) | a list for each topic |
 
-A response that does not name its topic is numbered: 1 for the first, and so on. Without scores, the order counts.
+A response that does not name its topic has the id of the query in its place, if `named_queries` gives them, or else its
+number: 1 for the first, and so on. Without scores, the order counts.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
 from cranfield.collection.column_names import COLUMNS, VALUE
 from cranfield.collection.columns import Columns, shown
-from cranfield.collection.source import Buffer, text_of
+from cranfield.collection.source import Buffer, PathLike, load, text_of
 from cranfield.collection.writing import Outgoing
 from cranfield.errors import DataError, UsageError
+from cranfield.text import counted
 
 INSPECTED = 4000
 """The number of characters in which a response is recognised."""
@@ -37,7 +42,39 @@ _RESPONSE = re.compile(
     re.DOTALL,
 )
 
+_ids: ContextVar[tuple[str, ...] | None] = ContextVar("ids of queries", default=None)
 _JUDGMENTS = re.compile(rb'"(?:ratings|relevant_documents)"')
+
+
+@contextmanager
+def named_queries(ids: Iterable[object] | None) -> Iterator[None]:
+    """Within this context, responses that do not name their topics have these ids, in their order.
+
+    >>> with named_queries(["q7", "q9"]):
+    ...     read_response(b'{"responses": [{"hits": []}, {"hits": [{"_id": "a"}]}]}', "run", "").topics
+    ['q9']
+    """
+    token = _ids.set(_ids.get() if ids is None else tuple(map(str, ids)))
+    try:
+        yield
+    finally:
+        _ids.reset(token)
+
+
+def queries_named_in(path: PathLike | None) -> AbstractContextManager[None]:
+    """As `named_queries`, with the ids in a file."""
+    return named_queries(None if path is None else read_query_ids(path))
+
+
+def read_query_ids(path: PathLike) -> list[str]:
+    """The ids of queries in a file of topics, or in a file with an id on each line."""
+    text = text_of(load(path), os.fspath(path))
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    if lines and not any(len(line.split()) > 1 or line[0] in "<{[" for line in lines):
+        return lines
+    from cranfield.collection.topics import Topics
+
+    return list(Topics.read(path))
 
 
 def is_response(lines: list[str]) -> bool:
@@ -90,8 +127,13 @@ Response = tuple[str, str, Any]
 
 def _responses(data: Any, origin: str) -> Iterable[Response]:
     if isinstance(data, list):
+        ids = _ids.get()
+        if ids is not None and len(ids) != len(data):
+            queries = counted(len(ids), "query", "queries")
+            raise DataError(origin, None, f"has {counted(len(data), 'response')}, but there are ids of {queries}")
         for number, entry in enumerate(data, 1):
-            yield _one(entry, str(number), f"response {number}", origin)
+            topic = str(number) if ids is None else ids[number - 1]
+            yield _one(entry, topic, f"response {number}", origin)
     elif not isinstance(data, dict):
         raise DataError(origin, None, f"is {shown(data)}, expected responses of a search engine")
     elif isinstance(data.get("responses"), list):

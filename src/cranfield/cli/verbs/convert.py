@@ -35,16 +35,23 @@ zcat bm25.run.gz | cranfield convert - - --kind run --to jsonl | head
     )
     read_as: str | None = option("--from FORMAT", "Format of SRC; default: detected.", names=FORMATS)
     write_as: str | None = option("--to FORMAT", "Format of DST: {names}; default: from its name.", names=FORMATS)
+    query_ids: str | None = option(
+        "--queries FILE",
+        "The topics of responses of a search engine that do not name theirs, in their order: topics, or lines of ids.",
+        reads=True,
+    )
     allow_loss: bool = flag("--allow-loss", "Leave out what the format of DST cannot hold.", solves="allow_loss=")
 
     def run(self) -> None:
         from cranfield.collection.convert import convert, only_kind
+        from cranfield.collection.search_responses import queries_named_in
         from cranfield.text import counted
 
-        kind = self.kind or only_kind(self.read_as)
+        kind = self.kind or only_kind(self.read_as) or ("run" if self.query_ids else None)
         kind = kind or kind_of_file(self.source, "--kind run, --kind qrels or --kind topics")
-        result = convert(
-            self.source, self.target, kind=kind, from_=self.read_as, to=self.write_as, allow_loss=self.allow_loss
-        )
+        with queries_named_in(self.query_ids):
+            result = convert(
+                self.source, self.target, kind=kind, from_=self.read_as, to=self.write_as, allow_loss=self.allow_loss
+            )
         if self.target != "-" and not self.quiet:
             print(f"{result.path}: {counted(result.entries, ENTRY[result.kind])} as {result.format}")

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarni
 def test_simulated_outcomes_can_be_written_and_read_again(cranfield: Cranfield, tmp_path: Path) -> None:
     path = tmp_path / "outcomes.tsv"
     words = ("meta", "online", "--sample", "-m", "AP,RR", "-B", "50", "--draws", "5", "-f", "json", "--quiet")
-    made = cranfield(*words, "--simulate", "--queries", "200", "--write", str(path))
+    made = cranfield(*words, "--simulate", "--simulated-queries", "200", "--write", str(path))
     read = cranfield(*words, "--outcomes", str(path))
     assert (made.code, read.code) == (0, 0)
     assert json.loads(made.out)["rows"] == json.loads(read.out)["rows"]
@@ -30,7 +30,7 @@ def test_a_figure_is_drawn(cranfield: Cranfield, tmp_path: Path) -> None:
     assert "<svg" in figure.read_text()
 
 
-@pytest.mark.parametrize("option", [("--user", "informational"), ("--queries", "7"), ("--metric", "clicks")])
+@pytest.mark.parametrize("option", [("--user", "informational"), ("--simulated-queries", "7"), ("--metric", "clicks")])
 def test_options_of_the_simulation_need_it(cranfield: Cranfield, option: tuple[str, str]) -> None:
     done = cranfield("meta", "online", "--sample", "--outcomes", "none.tsv", *option)
     assert done.code == 2

@@ -42,7 +42,7 @@ cranfield meta online --scores scores.csv --outcomes outcomes.tsv
         default="navigational",
         names="online.interleaving.simulated_users:USERS",
     )
-    queries: int = option("--queries N", "With --simulate: queries per run and per pair.", default=2_000)
+    queries: int = option("--simulated-queries N", "With --simulate: queries per run and per pair.", default=2_000)
     metric: str = option(
         "--metric NAME",
         "With --simulate, what A/B tests compare: {names}.",
@@ -66,9 +66,9 @@ cranfield meta online --scores scores.csv --outcomes outcomes.tsv
         if self.write and not self.simulate:
             raise UsageError("--write is for simulated outcomes: give --simulate")
         of_simulation = {parameter.name: parameter.default for parameter in declared(type(self))}
-        for name in ("user", "queries", "metric"):
+        for name, spelled in (("user", "--user"), ("queries", "--simulated-queries"), ("metric", "--metric")):
             if not self.simulate and getattr(self, name) != of_simulation[name]:
-                raise UsageError(f"--{name} is for simulated outcomes: give --simulate, or leave it out")
+                raise UsageError(f"{spelled} is for simulated outcomes: give --simulate, or leave it out")
 
     def run(self) -> None:
         from cranfield.online.prediction import online_agreement, read_outcomes
