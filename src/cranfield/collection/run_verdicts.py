@@ -27,8 +27,12 @@ class Verdict:
     """The first error of each kind, or of an accepted run the first warnings."""
 
 
-def verdicts(paths: Sequence[str], findings: Iterable[Finding], *, strict: bool = False) -> list[Verdict]:
+def verdicts(
+    paths: Sequence[str], findings: Iterable[Finding], *, strict: bool = False, lowest: str = "warning"
+) -> list[Verdict]:
     """A verdict for each file: it is accepted if it has no error, and with `strict` no warning.
+
+    Findings below the severity `lowest` are counted and not named, except warnings for which a run is rejected.
 
     >>> verdicts(["a.run"], [Finding("a.run", 3, "error", "nan", "the score is 'x'")])[0].why
     "line 3: the score is 'x'"
@@ -41,7 +45,8 @@ def verdicts(paths: Sequence[str], findings: Iterable[Finding], *, strict: bool 
     for path, of_file in by_path.items():
         counts = Counter(finding.severity for finding in of_file)
         accepted = not counts["error"] and not (strict and counts["warning"])
-        out.append(Verdict(path, accepted, counts["error"], counts["warning"], _why(of_file)))
+        named = [one for one in of_file if one.severity == "error"] if lowest == "error" and accepted else of_file
+        out.append(Verdict(path, accepted, counts["error"], counts["warning"], _why(named)))
     return out
 
 
@@ -57,7 +62,7 @@ def _why(findings: list[Finding]) -> str:
         others = f" (and {len(more):,} more)" if more else ""
         reasons.append(f"{place}{cut(first.message, LONGEST_REASON)}{others}")
     if len(kinds) > MOST_REASONS:
-        reasons.append(f"{len(kinds) - MOST_REASONS} more kinds")
+        reasons.append(counted(len(kinds) - MOST_REASONS, "more kind"))
     return "; ".join(reasons)
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -122,3 +124,27 @@ def test_a_run_from_standard_input_cannot_be_read_twice(cranfield: Cranfield) ->
     done = cranfield("validate", "--runs", "-", *rules("[rules]\n"), stdin=RUN.format("x").encode())
     assert done.code == 2
     assert "standard input" in done.err
+
+
+def test_warnings_are_counted_and_not_named_if_only_errors_are_shown(cranfield: Cranfield) -> None:
+    Path("runs/a.run").write_text("1 Q0 a 1 1.0 t\n1 Q0 b 2 2.0 t\n2 Q0 a 1 1.0 t\n")  # ranks against scores: a warning
+    rows = {
+        row["run"]: row for row in csv.DictReader(io.StringIO(cranfield("validate", "runs/*.run", "-f", "csv").out))
+    }
+    assert (rows["a.run"]["verdict"], rows["a.run"]["warnings"]) == ("accepted", "1")
+    warning = rows["a.run"]["why"]
+    assert warning
+    for words in (("--table",), ("--table", "--details"), ("-f", "csv"), ("-f", "json")):
+        assert warning in cranfield("validate", "runs/*.run", *words).out
+        assert warning not in cranfield("validate", "runs/*.run", "--show", "error", *words).out
+    strict = cranfield("validate", "runs/*.run", "--show", "error", "--strict", "-f", "csv").out
+    assert f"a.run,rejected,0,1,{warning}" in strict.replace('"', "")  # the reason why it is rejected
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="named pipes of POSIX")
+def test_wrong_rules_are_found_before_any_run_is_read(cranfield: Cranfield) -> None:
+    os.mkfifo("pipe.run")  # whoever reads it waits for ever
+    done = cranfield("validate", "--runs", "pipe.run", *rules("[rules]\ndepht = 5\n"))
+    assert done.code in (1, 2)
+    assert "track.toml" in done.err
+    assert "depht" in done.err

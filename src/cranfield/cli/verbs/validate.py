@@ -15,6 +15,7 @@ from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.collection.lint_findings import Finding
+    from cranfield.collection.run_rules import TrackRules
     from cranfield.collection.run_verdicts import Verdict
 
 MANY_RUNS = 8
@@ -69,9 +70,11 @@ cranfield validate runs/*.run --table --format csv -o runs.csv
     def run(self) -> int:
         from cranfield.collection.lint import check_files
         from cranfield.collection.lint_findings import SEVERITIES, Finding
+        from cranfield.collection.run_rules import read_track_rules
         from cranfield.collection.run_verdicts import verdicts
         from cranfield.collection.source import expand
 
+        track = None if self.rules is None else read_track_rules(self.rules)  # before the runs, which may be large
         kinds = {"qrels": expand(self.qrels or []), "run": expand(self.runs or []), "topics": expand(self.topics or [])}
         unknown: list[Finding] = []
         for path in expand(self.files or []):
@@ -82,14 +85,16 @@ cranfield validate runs/*.run --table --format csv -o runs.csv
                     raise
                 what = str(error).removeprefix(f"{path}: ")
                 unknown.append(Finding(path, None, "error", "unknown-kind", what))
+        topics = None if track is None else self._topics(track, kinds)
         paths = [path for several in kinds.values() for path in several] + [finding.path for finding in unknown]
         found = check_files(kinds["qrels"], kinds["run"], kinds["topics"], split_tags=self.split_tags)
         findings = unknown + [self._with_option(finding) for finding in found]
-        if self.rules is not None:
-            findings += self._broken_rules(kinds, findings)
+        if track is not None:
+            findings += self._broken_rules(track, topics, kinds, findings)
         counts = Counter(finding.severity for finding in findings)
         shown = [f for f in findings if SEVERITIES.index(f.severity) <= SEVERITIES.index(self.severity)]
-        runs = verdicts(kinds["run"] + [one.path for one in unknown], findings, strict=self.strict)
+        every_run = kinds["run"] + [one.path for one in unknown]
+        runs = verdicts(every_run, findings, strict=self.strict, lowest=self.severity)
         tabular = self.format not in ("text", "json") or self.table or self.rules or len(runs) >= MANY_RUNS
         if self.format == "json":
             self.emit_json(data(shown, counts, kinds, runs))
@@ -116,15 +121,13 @@ cranfield validate runs/*.run --table --format csv -o runs.csv
         lines = [table.text(), *([""] if below else []), *(printable(str(one)) for one in below), f"{summary}{hint}"]
         self.emit("\n".join(lines))
 
-    def _broken_rules(self, kinds: dict[str, list[str]], findings: list[Finding]) -> list[Finding]:
-        """What the rules of the track say of each run that can be read."""
+    def _topics(self, track: TrackRules, kinds: dict[str, list[str]]) -> tuple[str, ...] | None:
+        """The topics of the track; None if nothing says which they are."""
         from cranfield.collection.qrels import Qrels
-        from cranfield.collection.run_rules import read_track_rules, rule_findings
         from cranfield.collection.topics import Topics
 
         if "-" in kinds["run"]:
             raise UsageError("--rules reads runs a second time, which standard input does not allow; give a file")
-        track = read_track_rules(self.rules or "")
         topics = track.topics
         if topics is None and kinds["topics"]:
             topics = tuple(dict.fromkeys(topic for path in kinds["topics"] for topic in Topics.read(path)))
@@ -135,6 +138,14 @@ cranfield validate runs/*.run --table --format csv -o runs.csv
                 f"{self.rules}: all topics must be there, but which are they? Add topics = FILE to it, or give "
                 "--topics FILE; or write all_topics = false under [rules]"
             )
+        return topics
+
+    def _broken_rules(
+        self, track: TrackRules, topics: tuple[str, ...] | None, kinds: dict[str, list[str]], findings: list[Finding]
+    ) -> list[Finding]:
+        """What the rules of the track say of each run that can be read."""
+        from cranfield.collection.run_rules import rule_findings
+
         unreadable = {finding.path for finding in findings if finding.severity == "error"}
         return [
             finding
