@@ -62,8 +62,8 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("eval", "q r --interval", {**QR, "interval": "0.95"}),
     ("eval", "--ci 90% q r", {**QR, "interval": "90%"}),
     ("eval", "q r --ci --interval .9", {**QR, "interval": ".9"}),
-    ("explain", "q r --topic 301", {"qrels": "q", "runs": ["r"], "topic": "301"}),
-    ("explain", "q r -t 301 -m AP --depth 5", {"qrels": "q", "runs": ["r"], "topic": "301", "measures": ["AP"]}
+    ("explain", "q r --topic 301", {"qrels": "q", "runs": ["r"], "topic": ["301"]}),
+    ("explain", "q r -t 301 -m AP --depth 5", {"qrels": "q", "runs": ["r"], "topic": ["301"], "measures": ["AP"]}
      | {"depth": 5}),
     ("measures", "", {}),
     ("measures", "nDCG AP", {"names": ["nDCG", "AP"]}),
@@ -257,3 +257,11 @@ def test_a_seed_that_no_generator_takes_is_refused(seed: str) -> None:
     assert command is not None
     with pytest.raises(UsageError, match=f"--seed == {seed}, must be a whole number, 0 or more and below"):
         command.check()
+
+
+def test_a_second_value_of_an_option_with_one_value_is_an_error_and_not_the_last_word() -> None:
+    with pytest.raises(UsageError, match="--depth: is given twice, as 5 and 10; give one of them"):
+        parsed(find("eval"), "cranfield eval", ["q", "r", "--depth", "5", "--depth=10"])
+    again = parsed(find("eval"), "cranfield eval", ["q", "r", "--depth", "5", "--depth=5"])
+    assert again is not None
+    assert again.values("depth") == {"depth": 5}

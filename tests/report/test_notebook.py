@@ -169,3 +169,17 @@ def test_a_warning_points_at_the_line_of_the_caller(call: Any) -> None:
 )
 def test_python_takes_measures_as_the_command_line_does(measures: Any, names: tuple[str, ...]) -> None:
     assert cf.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, measures).measures == names
+
+
+def test_an_explanation_in_a_notebook_has_the_missed_documents_too() -> None:
+    qrels = {"1": {"d1": 1, **{f"<m{i}>": 2 for i in range(12)}}}
+    one, two = (
+        cf.explain(qrels, {"1": {"d1": 1.0, doc: 2.0}}, "1", "AP", topics={"1": "wings & flutter"})
+        for doc in ("x", "y")
+    )
+    for shown in (one, one.beside(two)):
+        page = shown._repr_html_()
+        assert "missed" in page
+        assert page.count("&lt;m") == 10
+        assert "and 2 more" in page
+        assert "wings &amp; flutter" in page

@@ -31,6 +31,16 @@ class _Join(argparse.Action):
         setattr(namespace, self.dest, f"{before},{value}" if before else value)
 
 
+class _Once(argparse.Action):
+    """An option with one value: a second, different one is an error, since one of them would be ignored."""
+
+    def __call__(self, parser: object, namespace: argparse.Namespace, value: Any, spelling: object = None) -> None:
+        before = getattr(namespace, self.dest, value)
+        if before != value:
+            raise argparse.ArgumentError(self, f"is given twice, as {before} and {value}; give one of them")
+        setattr(namespace, self.dest, value)
+
+
 def misuse(prog: str, message: str) -> UsageError:
     """The error for words that cannot be parsed."""
     return UsageError(f"{message}; see: {prog} --help")
@@ -76,7 +86,7 @@ def _argparser(parameters: Sequence[Parameter], prog: str) -> argparse.ArgumentP
             parser.add_argument(*one.spellings, dest=one.name, action="store_true")
         elif one.spellings:
             joins = one.metavar.endswith(",...")
-            action: Any = "append" if one.kind == "list" else _Join if joins else "store"
+            action: Any = "append" if one.kind == "list" else _Join if joins else "store" if one.bare else _Once
             parser.add_argument(*one.spellings, dest=one.name, action=action, type=_TYPES.get(one.kind, str))
     return parser
 

@@ -169,7 +169,7 @@ class Explanation:
         return "\n".join([self.title, *self.about_topic(), *rows, *self.notes, *self._missed_lines(most, hint)])
 
     def _repr_html_(self) -> str:
-        return self.table().html()
+        return in_html(self)
 
     def table(self) -> Table:
         """A row per rank."""
@@ -213,6 +213,18 @@ class Explanation:
         left_out = len(self.missed) - most
         more = [f"and {left_out:,} more: {hint}"] if left_out > 0 else []
         return [self.missed_sentence(), *(lines if most > 0 else []), *more]
+
+
+def in_html(shown: Explanation | SideBySide) -> str:
+    """For notebooks: the topic's text, the list, and the relevant documents that were missed."""
+    from html import escape
+
+    about = "".join(f"<p>{escape(line)}</p>" for line in shown.about_topic())
+    if not shown.missed:
+        return about + shown.table().html()
+    left_out = len(shown.missed) - MOST_MISSED
+    more = f"<p>and {left_out:,} more: <code>missed</code> has all</p>" if left_out > 0 else ""
+    return about + shown.table().html() + shown.missed_table(MOST_MISSED).html() + more
 
 
 def _rank(rank: int | None) -> str:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cranfield.collection.topic_record import TEXTS
 from cranfield.collection.topics import Topic, text_lines
 from cranfield.errors import UsageError
-from cranfield.evaluation.explanation import Explanation, Line, Missed
+from cranfield.evaluation.explanation import Explanation, Line, Missed, in_html
 from cranfield.record import Record, plain, rows_of, table_of
 from cranfield.table import Cell, Column, Table
 from cranfield.text import counted
@@ -145,6 +145,9 @@ class SideBySide(Record):
 
     def __str__(self) -> str:
         return self.as_text()
+
+    def _repr_html_(self) -> str:
+        return in_html(self)
 
     def as_text(self, most: int = 10, hint: str = "`missed` has all") -> str:
         """The table, and `most` of the relevant documents that both lists missed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
@@ -28,13 +29,13 @@ class ExplainVerb(options.Lists, Quiet, Output):
 cranfield explain qrels.txt bm25.run --topic 301 -m AP
 cranfield explain qrels.txt bm25.run --topic 301 -m nDCG@10 --topics topics.xml
 cranfield explain qrels.txt bm25.run dense.run --topic 301  # what moved up, what fell
-cranfield explain qrels.txt bm25.run --topic 301 -m nDCG@10 -m ERR --depth 20
+cranfield explain qrels.txt bm25.run --topic 301 --topic 302 -m nDCG@10 -m ERR --depth 20
 cranfield explain qrels.txt bm25.run --topic 301 -m "AP'" --format json
 """
 
     qrels: str = argument("QRELS", options.QRELS, required=True, reads=True)
     runs: list[str] = argument("RUN", "One run, or two to compare; - is standard input.", required=True, reads=True)
-    topic: str = option("--topic, -t TOPIC", "The topic whose list is explained.", required=True)
+    topic: list[str] = option("--topic, -t TOPIC", "The topic whose list is explained. May be repeated.", required=True)
     measures: list[str] | None = options.measures()
     depth: int | None = option("--depth N", "Number of ranks to show; default: down to the measure's cutoff, or all.")
     topics: str | None = options.topic_texts()
@@ -61,16 +62,14 @@ cranfield explain qrels.txt bm25.run --topic 301 -m "AP'" --format json
         if self.topics is not None:
             from cranfield.collection.topics import Topics, topic_of
 
-            topics = Topics([topic_of(self.topics, self.topic)])
+            topics = Topics([topic_of(self.topics, topic) for topic in dict.fromkeys(self.topic)])
         runs = self.read_runs(self.runs)
         if len(runs) > 2:
             raise UsageError(f"explain shows one run or two, but there are {len(runs)}: {', '.join(list(runs)[:5])}")
         results: list[Explanation | SideBySide] = []
-        for measure in measures:
+        for topic, measure in product(dict.fromkeys(self.topic), measures):
             explained = [
-                explain(
-                    judgments, run, self.topic, measure, options=joining, depth=self.depth, topics=topics, name=name
-                )
+                explain(judgments, run, topic, measure, options=joining, depth=self.depth, topics=topics, name=name)
                 for name, run in runs.items()
             ]
             results.append(explained[0] if len(explained) == 1 else explained[0].beside(explained[1]))
