@@ -5,13 +5,16 @@ from __future__ import annotations
 import gzip
 import pickle
 import warnings
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import cranfield as cf
+from cranfield.assessed.join_options import JoinOptions
 from cranfield.errors import NotedWarning
+from cranfield.evaluation.score_basis import RULES, SIDE
 from cranfield.scores.scores import Scores
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 2}}
@@ -126,3 +129,8 @@ def test_parts_of_one_evaluation_combine_without_a_word() -> None:
         again = Scores.combine(*(whole.select(m, topics=t) for m in whole.measures for t in whole.topics))
     assert again == whole
     assert changes(again, whole) == {}
+
+
+def test_every_option_of_a_join_is_a_rule_or_does_not_change_scores() -> None:
+    neutral = {"format", "split_tags", "threads", "memory", "sharding", "scores", "sampled"}
+    assert {field.name for field in fields(JoinOptions)} == {"order", "dimensions", *RULES, *SIDE, *neutral}

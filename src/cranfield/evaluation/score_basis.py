@@ -18,7 +18,7 @@ from cranfield.measures import Measure
 from cranfield.measures.definition import definition
 from cranfield.scores.basis import Basis, Facts
 
-RULES = ("precision", "on_duplicate", "depth", "missing_length", "strata", "empty_intents")
+RULES = ("ties", "precision", "on_duplicate", "depth", "missing_length", "strata", "empty_intents")
 """The options of a join that change scores and are plain values."""
 SIDE = ("intent_probabilities", "intent_types", "lengths", "inclusion", "topic_numbers", "together")
 """Those that hold data."""
