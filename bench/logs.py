@@ -57,7 +57,7 @@ def found(path: Path, **engine: Any) -> list[float]:
     from cranfield.online.logs.sessions import summarise_sessions
 
     with open_engine(**engine) as opened:
-        summary = summarise_sessions(read_log(path, engine=opened, salt="bench"))
+        summary = summarise_sessions(read_log(path, engine=opened, salt="bench"), by="silence")
     n = summary.sessions
     return [n, round(summary.minutes * n, 3), round(summary.queries_per_session * n)]
 

@@ -44,6 +44,13 @@ class LogTables(OnEngine):
         solves="salt=",
     )
 
+    application: str | None = option(
+        "--application NAME",
+        "Read only the rows that this application wrote, if several write into the log.",
+        group=READING,
+        solves="application=",
+    )
+
     def with_options(self, record: Any) -> Any:
         """A result whose notes and remedies name options of the command line instead of parameters."""
         notes = tuple(map(self._with_options, record.notes))
@@ -59,7 +66,7 @@ class LogTables(OnEngine):
 
     def log_tables(self) -> dict[str, Any]:
         """The parameters that `read_log` and `check_log` have in common, the source apart."""
-        names = ("events", "columns", "zone", "first_position", "salt")
+        names = ("events", "columns", "zone", "first_position", "salt", "application")
         return {**self.values(*names), "engine": self.open_engine()}
 
 

@@ -27,9 +27,10 @@ def by_hand(rows: Rows, *, per_query: bool) -> dict[tuple[str, ...], dict[str, n
     for row in rows.shown:
         shown[row["position"]] += 1
     clicks = [event for event in rows.events if event["action"] == "click"]
+    places = {(row["query_id"], row["doc"]): row["position"] for row in reversed(rows.shown)}
     for event in clicks:
-        if event["position"] is not None:
-            clicked[event["position"]] += 1
+        if event["query_id"] is not None:
+            clicked[places[event["query_id"], event["doc"]]] += 1
     queries = {row["query_id"]: row for row in rows.queries}
     result: dict[tuple[str, ...], dict[str, np.ndarray]] = defaultdict(lambda: defaultdict(lambda: np.zeros(4)))
     for row in rows.shown:
@@ -67,7 +68,7 @@ def test_every_document_has_the_clicks_and_errors_of_the_rows(rows: Rows, per_qu
         assert found.coec[i] == pytest.approx(coec)
         from scipy.stats import t
 
-        assert found.ctr_reach[i] == pytest.approx(t.ppf(0.975, len(users) - 1) * error, abs=1e-9)
+        assert found.ctr_reach[i] == pytest.approx(t.ppf(0.975, len(users) - 1) * error, abs=1e-8)
 
 
 def test_rows_are_sorted_and_cut(rows: Rows) -> None:

@@ -85,7 +85,7 @@ CASES: dict[str, tuple[list[Any], list[Any], str, int, str, str]] = {
     ),
     "repeated query ids": (
         [*GOOD_QUERIES, query(1)], GOOD_EVENTS,
-        "queries with an id that another has", 1, "error", "ubi_queries.jsonl:3: query_id q1, rows 2",
+        "rows with the user and the id of another query", 1, "note", "ubi_queries.jsonl:3: query_id q1, rows 2",
     ),
     "repeated documents": (
         [query(1), query(2, query_response_hit_ids=["a", "b", "a", "a"])], GOOD_EVENTS,
@@ -127,7 +127,7 @@ CASES: dict[str, tuple[list[Any], list[Any], str, int, str, str]] = {
         "times of queries in another unit than most", 1, "error", "1 in milliseconds, 2 in seconds",
     ),
     "positions from 0": (
-        GOOD_QUERIES, [event(1, doc="a", position=0), event(2)],
+        GOOD_QUERIES, [event(1, doc="a", position=0), event(2, action_name="hover")],
         "positions of clicks that are 0", 1, "error", "ubi_events.jsonl:1: query_id q1, doc a, position 0",
     ),
     "missing positions": (

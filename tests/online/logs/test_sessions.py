@@ -69,7 +69,7 @@ def test_sessions_are_those_of_a_slow_version(log: Log, by: str, silence: float)
 
 def test_the_summary_counts_those_rows(log: Log) -> None:
     slow = slow_sessions(log, "silence", 30)
-    summary = summarise_sessions(log)
+    summary = summarise_sessions(log, by="silence")
     minutes = np.array([(row[3] - row[2]) / MINUTE for row in slow])
     queries = np.array([row[4] for row in slow])
     assert summary.sessions == len(slow)
@@ -95,7 +95,7 @@ def test_small_counts_are_left_out_and_told(log: Log) -> None:
 
 
 def test_assigned_sessions_are_the_same_ones(log: Log) -> None:
-    assigned = assign_sessions(log, silence=10)
+    assigned = assign_sessions(log, by="silence", silence=10)
     starts: dict[str, int] = {}
     for row in rows_of(assigned):
         starts[row["session"]] = min(row["time"], starts.get(row["session"], row["time"]))

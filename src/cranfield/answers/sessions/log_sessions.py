@@ -20,14 +20,14 @@ SECOND = 1_000_000
 REPEATED = "document that appears twice in one list, the second left out"
 
 
-def sessions_of_log(log: Log, *, by: str = "silence", silence: float = SILENCE) -> Sessions:
+def sessions_of_log(log: Log, *, by: str = "auto", silence: float = SILENCE) -> Sessions:
     """The sessions of a log with all their queries, lists and clicks; times are seconds from the first query.
 
     by and silence say how sessions end, see `cranfield.online.logs.sessions.assign_sessions`. Sessions of a log have no
     topic: `with_topics` adds them, and clicks can be scored without.
 
     >>> from cranfield.online.logs import simulate_log
-    >>> sessions = sessions_of_log(simulate_log(users=20, days=1, seed=2))
+    >>> sessions = sessions_of_log(simulate_log(users=20, days=1, seed=2), by="silence")
     >>> sessions.sessions[0].queries[0].time
     0.0
     """

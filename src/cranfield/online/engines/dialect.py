@@ -61,6 +61,10 @@ class Dialect(ABC):
         """The length of a list; 0 without a list."""
 
     @abstractmethod
+    def joined(self, items: str) -> str:
+        """The items of a list as one text; two lists have the same text only if they are the same."""
+
+    @abstractmethod
     def repeats(self, items: str) -> str:
         """How many items of a list are repetitions of others."""
 
@@ -232,6 +236,9 @@ class DuckDBDialect(Dialect):
     def length(self, items: str) -> str:
         return f"coalesce(len({items}), 0)"
 
+    def joined(self, items: str) -> str:
+        return f"CAST(to_json({items}) AS VARCHAR)"
+
     def repeats(self, items: str) -> str:
         return f"len({items}) - list_unique({items})"
 
@@ -296,6 +303,9 @@ class SparkDialect(Dialect):
 
     def length(self, items: str) -> str:
         return f"CAST(coalesce(array_size({items}), 0) AS BIGINT)"
+
+    def joined(self, items: str) -> str:
+        return f"to_json({items})"
 
     def repeats(self, items: str) -> str:
         return f"CASE WHEN {items} IS NOT NULL THEN size({items}) - size(array_distinct({items})) END"

@@ -252,6 +252,7 @@ class DuckDBEngine(Engine):
         return frame.to_native() if hasattr(frame, "to_native") else frame
 
     def close(self) -> None:
+        self.remove_scratch()
         if self._owned:
             self.connection.close()
             if self._folder is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tempfile
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -139,6 +140,17 @@ class Engine(ABC):
     @abstractmethod
     def close(self) -> None:
         """Release what the engine holds. A connection or session that was passed in stays open."""
+
+    def scratch(self) -> str:
+        """A new directory for files that the engine reads as long as it is open."""
+        made = tempfile.TemporaryDirectory(prefix="cranfield-", ignore_cleanup_errors=True)
+        self.__dict__.setdefault("_scratch", []).append(made)
+        return made.name
+
+    def remove_scratch(self) -> None:
+        """Remove the directories of `scratch`."""
+        for made in self.__dict__.pop("_scratch", []):
+            made.cleanup()
 
     def add_digest(self, frame: Any, name: str, column: str, salt: str) -> Any:
         """The frame with a further column: the digest of a text column, as `cranfield.online.digest` computes it."""

@@ -181,6 +181,7 @@ class SparkEngine(Engine):
         return dict(frame.to_native().dtypes)
 
     def close(self) -> None:
+        self.remove_scratch()
         for frame in self._kept:
             frame.unpersist()
         self._kept.clear()

@@ -13,7 +13,7 @@ from cranfield.errors import UsageError
 from cranfield.online.log_measures.expressions import col, indicator
 from cranfield.online.log_measures.measured_log import LEAST, student
 from cranfield.online.log_measures.query_texts import normal_text
-from cranfield.online.log_measures.shown_documents import rank_rates
+from cranfield.online.log_measures.shown_documents import clicks_on_shown, not_on_shown, rank_rates
 from cranfield.online.logs.log import Log
 from cranfield.online.moments import moments_of_sets
 from cranfield.record import Record
@@ -111,7 +111,8 @@ def document_clicks(
     check.between("document_clicks", low=0.5, high=0.9999, confidence=confidence)
     keys = ["query", "doc"] if per_query else ["doc"]
     engine = log.engine
-    per_user = engine.keep(_per_user(log, keys))
+    on_shown = clicks_on_shown(log)
+    per_user = engine.keep(_per_user(log, keys, on_shown))
     totals = per_user.group_by(*keys).agg(
         *(col(name).sum().alias(name) for name in ("clicks", "impressions", "expected", "ranks")),
         col("user").count().alias("users"),
@@ -131,7 +132,7 @@ def document_clicks(
     counts = {name: np.array(best.column(name).to_pylist(), dtype=np.float64) for name in ("clicks", "impressions")}
     left_out = engine.fetch(totals.select(indicator(col("users") < least).sum().alias("n"))).to_pylist()[0]["n"] or 0
     notes = [f"{100 * confidence:g}% intervals over users, by the delta method; rates by rank are taken as known"]
-    notes += [*_missing_notes(log, int(left_out), least), *log.notes]
+    notes += [*_missing_notes(log, on_shown, int(left_out), least), *log.notes]
     return DocumentClicks(
         {key: np.array(best.column(key).to_pylist(), dtype=object) for key in keys},
         users,
@@ -148,14 +149,13 @@ def document_clicks(
     )
 
 
-def _per_user(log: Log, keys: list[str]) -> Any:
+def _per_user(log: Log, keys: list[str], on_shown: Any) -> Any:
     """A row per document and user: impressions, clicks, the clicks that the ranks let expect, and the sum of ranks."""
     import narwhals as nw
 
-    clicks = log.events.filter((col("action") == "click") & ~col("doc").is_null())
-    clicks = clicks.group_by("query_id", "doc").agg(nw.len().alias("clicks"))
+    clicks = on_shown.group_by("query_id", "doc").agg(nw.len().alias("clicks"))
     users = log.queries.select("query_id", "user", *([normal_text("text").alias("query")] if "query" in keys else []))
-    shown = log.shown.join(rank_rates(log), on="position", how="left").group_by("query_id", "doc")
+    shown = log.shown.join(rank_rates(log, on_shown), on="position", how="left").group_by("query_id", "doc")
     rows = shown.agg(
         nw.len().alias("impressions"), col("rate").sum().alias("expected"), col("position").sum().alias("ranks")
     )
@@ -171,8 +171,6 @@ def _per_user(log: Log, keys: list[str]) -> Any:
     )
 
 
-def _missing_notes(log: Log, left_out: int, least: int) -> list[str]:
-    lost = log.events.filter(col("action") == "click").select(indicator(col("doc").is_null()).sum().alias("n"))
-    without = int(log.engine.fetch(lost).to_pylist()[0]["n"] or 0)
+def _missing_notes(log: Log, on_shown: Any, left_out: int, least: int) -> list[str]:
     notes = [f"{counted(left_out, 'row')} seen by fewer than {least} users not shown"] if left_out else []
-    return notes + ([f"{counted(without, 'click')} without a document do not count"] if without else [])
+    return notes + not_on_shown(log, on_shown)

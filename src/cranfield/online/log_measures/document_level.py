@@ -8,6 +8,7 @@ from cranfield import check
 from cranfield.online.log_measures.expressions import col, where
 from cranfield.online.log_measures.log_signals import CLICKS, DWELL, DWELLS, Signal, satisfied
 from cranfield.online.log_measures.online_measure import NO_DWELL, Evidence, OnlineMeasure, online_measure
+from cranfield.online.log_measures.shown_documents import CLICKS_ON_SHOWN
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -106,7 +107,9 @@ class COEC(OnlineMeasure):
     .. math:: \frac{\text{clicks}}{\sum_{\text{impressions}} \text{CTR}(r)}
 
     CTR(r) is the rate of clicks at rank r in the whole log. Every impression adds the rate of the rank at which it was
-    shown. Over the whole log the measure is 1; compare days, arms, segments or documents with it.
+    shown. Over the whole log the measure is 1; compare days, arms, segments or documents with it. Clicks count, above
+    and below the line, if their query is in the log and their document is on its list; the rank is that of the list.
+    A click without a document counts for the one at its position.
     Reference: Zhang & Jones, Comparing Click Logs and Editorial Labels for Training Query Rewriting, WWW 2007 workshop
     """
 
@@ -116,11 +119,8 @@ class COEC(OnlineMeasure):
     better = "higher"
     needs = frozenset({"shown", "expected"})
 
-    def signals(self) -> tuple[Signal, ...]:
-        return (CLICKS,)
-
     def numerator(self) -> nw.Expr:
-        return where(col("shown") > 0, col(CLICKS.name))
+        return col(CLICKS_ON_SHOWN)
 
     def denominator(self) -> nw.Expr:
         return col("expected")

@@ -28,17 +28,16 @@ from cranfield.online.log_measures.log_stretches import Stretches, below
 from cranfield.online.log_measures.next_queries import FOLLOWING, NextQueries
 from cranfield.online.log_measures.online_measure import OnlineMeasure
 from cranfield.online.log_measures.query_texts import TEXT_NUMBER, add_repeats, add_similarity, add_words
-from cranfield.online.log_measures.shown_documents import add_shown
+from cranfield.online.log_measures.shown_documents import add_shown, clicks_on_shown
 from cranfield.online.logs.log import PAGE_SIZE, Log
-from cranfield.online.logs.sessions import SILENCE, WAYS, assign_sessions
+from cranfield.online.logs.named_sessions import WAYS, with_event_sessions
+from cranfield.online.logs.sessions import SILENCE, assign_sessions
 from cranfield.online.logs.silence import mark_sessions, parts_of_sessions, whole_sessions
 
 OF_TIME = ("day", "hour")
 """Groups by time: the day, and the hour of the day."""
 NONE = "(none)"
 """The group of queries that have no value in a column of the log."""
-SESSION_WAYS = ("auto", *WAYS)
-"""How sessions are found; `auto`: as the log names them if it does so for every query, or else by silence."""
 ALWAYS = (QUERIES, START, END, ASKED)
 """Signals of all rows, if they are counted."""
 OF_STRETCHES = (QUERIES, START, END)
@@ -65,9 +64,11 @@ class LogRows:
 
     def __post_init__(self) -> None:
         check.positive("sessions", silence=self.silence)
-        check.one_of("sessions", SESSION_WAYS, by=self.sessions_by)
+        check.one_of("sessions", WAYS, by=self.sessions_by)
         if self.sessions_by == "continuity" and "sessions" in self.needs:
             object.__setattr__(self, "log", assign_sessions(self.log, by="continuity", silence=self.silence))
+        elif self.sessions_by == "given" and "sessions" in self.needs:
+            object.__setattr__(self, "log", with_event_sessions(self.log))
         check_timezone(self.timezone)
         known = (*OF_TIME, "arm", *self.log.segments)
         for name in self.by:
@@ -182,8 +183,13 @@ class LogRows:
             rows = rows.with_columns(*(col(signal.name).fill_null(0.0) for signal in pages))
         elif "shown" in needs:
             cutoffs = sorted({k for measure in measures if (k := getattr(measure, "k", None))})
-            rows = add_shown(rows, self.log, cutoffs, expected="expected" in needs)
+            rows = add_shown(rows, self.log, cutoffs, clicks=self.clicks_on_shown if "expected" in needs else None)
         return rows
+
+    @cached_property
+    def clicks_on_shown(self) -> Any:
+        """The clicks on documents that were shown; kept."""
+        return clicks_on_shown(self.log)
 
     def _in_sessions(self, measures: Sequence[OnlineMeasure], needs: frozenset[str], users: Any = None) -> Any:
         """A row per user and query with its session, and rows of other events; of some users, or of all."""

@@ -18,7 +18,9 @@ from cranfield.online.log_measures.metric_sets import MetricSet
 from cranfield.online.log_measures.odd_rows import odd_rows
 from cranfield.online.log_measures.oec import OEC
 from cranfield.online.log_measures.online_measure import Evidence, OnlineMeasure, parse_online_many
+from cranfield.online.log_measures.shown_documents import not_on_shown
 from cranfield.online.logs.log import Log
+from cranfield.online.logs.named_sessions import AUTO, session_note
 from cranfield.online.logs.sessions import SILENCE
 from cranfield.online.moments import Estimates, Moments, moments_of_sets
 from cranfield.record import Record
@@ -155,6 +157,7 @@ def measure_log(
     groups = [_group(rows.by, group) for group in next(iter(estimates.values())).groups]
     notes = [*_interval_notes(confidence, users[kept], rows), *_small_groups(groups, kept, least, rows.by)]
     notes += odd_rows(rows)
+    notes += not_on_shown(log, rows.clicks_on_shown) if "expected" in rows.needs else []
     if infinite:
         users_of = ", ".join(f"{name} {count:,}" for name, count in infinite.items())
         notes.append(f"users with a number that is infinite are left out: {users_of}")
@@ -255,13 +258,11 @@ def _interval_notes(confidence: float, users: NDArray[np.int64], rows: LogRows) 
 
 def _session_note(rows: LogRows) -> str:
     if rows.sessions_by != "continuity" and rows.passed.named:
-        return "sessions: as the log names them"
-    ends = f"after {rows.silence:g} minutes without a query or an event"
+        return session_note("given", rows.silence)
     if rows.sessions_by == "continuity":
-        return f"sessions: a new one {ends}, or with a query that shares no word with the one before"
-    without, queries = rows.passed.unnamed
-    some = f", as {without:,} of {counted(queries, 'query', 'queries')} name none"
-    return f"sessions: a new one {ends}{some if 0 < without < queries and rows.sessions_by == 'auto' else ''}"
+        return session_note("continuity", rows.silence)
+    without, queries = rows.passed.unnamed if rows.sessions_by == AUTO else (0, 0)
+    return session_note("silence", rows.silence, without if without < queries else 0, queries)
 
 
 def _small_groups(groups: Sequence[tuple[str, ...]], kept: NDArray[Any], least: int, by: Sequence[str]) -> list[str]:

@@ -16,10 +16,13 @@ from zoneinfo import ZoneInfo
 from cranfield import check
 from cranfield.online.engines.line_numbers import lines_of_rows
 from cranfield.online.logs import group_traps, log_traps
+from cranfield.online.logs.actions import action_counts
 from cranfield.online.logs.daylight import clock_changes
 from cranfield.online.logs.findings import EXAMPLES, LEVELS, CheckReport, Finding, example_of
+from cranfield.online.logs.joined_events import joined_events
 from cranfield.online.logs.log import Log
 from cranfield.online.logs.log_traps import AHEAD, Trap
+from cranfield.online.logs.position_starts import two_starts
 from cranfield.online.logs.raw_log import RawLog, RawOptions
 from cranfield.online.logs.read_log import FIRST_TIME, LAST_TIME, build_log, open_raw
 from cranfield.online.logs.sessions import SILENCE, session_rows
@@ -43,10 +46,11 @@ def check_log(
     bot_events: int = BOT_EVENTS,
     silence: float = SILENCE,
     shares: Mapping[str, float] | None = None,
+    application: str | None = None,
 ) -> CheckReport:
     """Check a log for everything that would make its numbers wrong.
 
-    source, events, columns, engine, zone, first_position, salt: as for `read_log`.
+    source, events, columns, engine, zone, first_position, salt, application: as for `read_log`.
     bot_events: a user with as many queries and events, or more, is reported as a bot.
     silence: the minutes of silence that end a session.
     shares: the share of users that each arm should have; default: equal shares.
@@ -55,7 +59,7 @@ def check_log(
     the file alone, and rows that go back in time are not looked for.
     """
     check.whole("check_log", bot_events=bot_events)
-    reading = RawOptions(salt=salt, numbered=True, skip=True)
+    reading = RawOptions(salt=salt, numbered=True, skip=True, application=application)
     raw, first = open_raw(source, events, columns, engine, zone, first_position, reading)
     zone = zone or raw.columns.zone
     log = build_log(raw, first, notes := list(raw.notes))
@@ -65,8 +69,11 @@ def check_log(
         *group_traps.grouped_query_traps(raw, shares, UNBALANCED),
     ]
     if raw.events is not None:
-        findings += _counted(raw, raw.events.frame, log_traps.event_traps(raw, zone, first))
-        findings += _counted(raw, log_traps.joined_events(raw, first), log_traps.joined_traps(raw))
+        mixed = two_starts(raw)
+        findings += [mixed] if mixed else []
+        of_events = _counted(raw, raw.events.frame, log_traps.event_traps(raw, zone, first))
+        findings += [_unshifted(finding) for finding in of_events] if mixed else of_events
+        findings += _counted(raw, joined_events(raw, first), log_traps.joined_traps(raw))
         findings += group_traps.grouped_event_traps(raw)
     findings += group_traps.unit_traps(raw)
     findings += group_traps.bot_traps(log, bot_events)
@@ -82,7 +89,13 @@ def check_log(
     found = [finding for finding in findings if finding.count]
     found.sort(key=lambda finding: LEVELS.index(finding.level))
     placed = _with_lines(raw, found)
-    return CheckReport(sizes[0], sizes[1], sizes[2], tuple(placed), tuple(notes))
+    actions = action_counts(raw.engine, raw.events.frame) if raw.events and "action" in raw.events.paths else {}
+    return CheckReport(sizes[0], sizes[1], sizes[2], tuple(placed), tuple(notes), actions)
+
+
+def _unshifted(finding: Finding) -> Finding:
+    """A finding that does not advise to shift all positions."""
+    return replace(finding, remedy="") if finding.remedy == log_traps.FROM_ZERO else finding
 
 
 def _rejected(raw: RawLog) -> list[Finding]:
@@ -138,7 +151,8 @@ def _with_lines(raw: RawLog, findings: list[Finding]) -> list[Finding]:
         if "\0" not in example:
             return example
         path, row, values = example.split("\0")
-        at = f"{os.path.basename(path)}:{lines[path][int(row)]}" if row else os.path.basename(path)
+        path, line = raw.exports.place(path, lines[path][int(row)] if row else None)
+        at = f"{os.path.basename(path)}:{line}" if line else os.path.basename(path)
         return ": ".join(filter(None, [at.strip(":"), values]))
 
     return [replace(finding, examples=tuple(map(placed, finding.examples))) for finding in findings]

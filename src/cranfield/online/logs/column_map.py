@@ -26,6 +26,7 @@ QUERY_NAMES = {
     "doc": ("doc", "doc_id", "document_id", "docid", "docno", "object_id", "item_id", "product_id", "url"),
     "propensity": ("propensity", "pscore", "propensity_score", "action_prob"),
     "clicked": ("clicked", "click", "is_click"),
+    "application": ("application",),
 }  # fmt: skip
 """The usual names of the columns of queries or impressions, by role."""
 EVENT_NAMES = {
@@ -38,6 +39,7 @@ EVENT_NAMES = {
     "position": (*QUERY_NAMES["position"], "event_attributes.position.ordinal"),
     "value": ("value", "revenue", "amount", "event_attributes.value", "event_attributes.revenue"),
     "dwell": ("dwell", "dwell_seconds", "dwell_time", "event_attributes.dwell", "event_attributes.dwell_time"),
+    "application": QUERY_NAMES["application"],
 }
 """The usual names of the columns of events or clicks, by role."""
 UBI = ("query_response_hit_ids", "query_response_object_ids", "action_name", "event_attributes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, ClassVar
 
@@ -12,11 +12,13 @@ from numpy.typing import NDArray
 
 from cranfield.record import Record
 from cranfield.table import Column, Table
-from cranfield.text import counted, printable
+from cranfield.text import counted, listed, printable
 
 LEVELS = ("error", "warning", "note")
 EXAMPLES = 3
 """The examples that a finding has at most."""
+MOST_ACTIONS = 20
+"""The actions that the table counts by name."""
 
 
 @dataclass(frozen=True)
@@ -38,13 +40,15 @@ class Finding:
 class CheckReport(Record):
     """The findings of `check_log`, errors first."""
 
-    facts: ClassVar[tuple[str, ...]] = ("queries", "shown", "events", "wrong", "findings")
+    facts: ClassVar[tuple[str, ...]] = ("queries", "shown", "events", "wrong", "findings", "actions")
 
     queries: int
     shown: int
     events: int
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
+    actions: Mapping[str, int] = field(default_factory=dict)
+    """How many events each action has, by the names of the log."""
 
     @property
     def wrong(self) -> bool:
@@ -68,7 +72,10 @@ class CheckReport(Record):
         columns = tuple(Column(name, "count" if name == "count" else "text") for name in self.columns())
         rows = tuple(zip(*(column.tolist() for column in self.columns().values()), strict=True))
         remedies = [f"{finding.problem}: {finding.remedy}" for finding in self.findings if finding.remedy]
-        return Table(columns, rows, notes=(self.verdict, *remedies, *self.notes))
+        by_name = sorted(self.actions.items(), key=lambda action: (-action[1], action[0]))
+        actions = listed([f"{printable(name)} {rows:,}" for name, rows in by_name], most=MOST_ACTIONS)
+        about = [f"events by action: {actions}"] if len(by_name) > 1 else []
+        return Table(columns, rows, notes=(self.verdict, *about, *remedies, *self.notes))
 
     @property
     def verdict(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,14 @@ from cranfield.online.logs.daylight import SECOND, seconds_ahead
 from cranfield.online.logs.findings import EXAMPLES, Finding, example_of
 from cranfield.online.logs.log import Log
 from cranfield.online.logs.raw_log import RawLog
+from cranfield.online.logs.time_forms import forms_text, time_forms, time_kinds
+from cranfield.online.logs.whole_queries import KEYS
 
 EVENT_KEY = ("query_id", "user", "time", "action", "doc", "position")
 """Two events are duplicates if they have these in common."""
 CLOCK_REMEDY = "rows of one user in a file are not in the order of time; sessions are found by time, not by rows"
+ALL_LISTS = "all their documents count as shown, at the positions of their lists"
+TWO_FORMS = "each is read as what it is; two programs seem to write this log"
 BOT_REMEDY = "leave them out before any analysis, or raise the limit: bot_events="
 
 
@@ -37,15 +42,18 @@ def grouped_query_traps(raw: RawLog, shares: Mapping[str, float] | None, alpha: 
     if "doc" in table.paths:
         pairs = rows.filter(~nw.col("doc").is_null()).group_by("query_id", "doc")
         findings.append(_repeats(raw, pairs, "documents shown twice in a list", ("query_id", "doc")))
-        users = rows.group_by("query_id").agg(nw.col("user").n_unique().alias("users"), *_place())
-        several = users.filter(nw.col("users") > 1)
-        findings.append(_groups(raw, several, "queries with rows of different users", ("query_id", "users")))
         if "position" in table.paths:
             places = rows.filter(~nw.col("position").is_null()).group_by("query_id", "position")
             problem = "positions that are taken twice in a list"
             findings.append(_repeats(raw, places, problem, ("query_id", "position")))
     else:
-        findings.append(_repeats(raw, rows.group_by("query_id"), "queries with an id that another has", ("query_id",)))
+        again = _repeats(raw, rows.group_by(*KEYS), "rows with the user and the id of another query", ("query_id",))
+        findings.append(replace(again, level="note"))
+    users = rows.group_by("query_id").agg(nw.col("user").n_unique().alias("users"), *_place())
+    several = _groups(raw, users.filter(nw.col("users") > 1), "query ids of several users", ("query_id", "users"))
+    findings.append(replace(several, level="warning"))
+    if "documents" in table.paths:
+        findings += _list_traps(raw, rows)
     if "arm" in table.paths:
         named = rows.filter(~nw.col("user").is_null(), ~nw.col("arm").is_null())
         arms = engine.keep(
@@ -53,6 +61,30 @@ def grouped_query_traps(raw: RawLog, shares: Mapping[str, float] | None, alpha: 
         )
         findings.append(_groups(raw, arms.filter(nw.col("arms") > 1), "users in two arms or more", ("user", "arms")))
         findings.append(_balance(raw, arms.filter(nw.col("arms") == 1), shares, alpha))
+    return findings
+
+
+def _list_traps(raw: RawLog, rows: Any) -> list[Finding]:
+    """Queries without a list, with empty lists only, and with several lists that differ."""
+    import narwhals as nw
+
+    sql, documents = raw.engine.dialect, raw.engine.quote("documents")
+    key = f"CASE WHEN {sql.length(documents)} > 0 THEN {sql.key(sql.joined(documents))} END"
+    listed = raw.engine.select(rows, {"_size": f"CASE WHEN {documents} IS NOT NULL THEN {sql.length(documents)} END",
+                                      "_list": key}, add=True)  # fmt: skip
+    queries = listed.group_by(*KEYS).agg(
+        nw.col("_size").max().alias("size"), (nw.col("_list").min() != nw.col("_list").max()).alias("differ"), *_place()
+    )
+    queries = raw.engine.keep(queries)
+    kinds: list[tuple[str, Any, str, str]] = [
+        ("queries without a list of documents", nw.col("size").is_null(), "note", ""),
+        ("queries whose lists are all empty", nw.col("size") == 0, "note", ""),
+        ("queries with several lists that differ", nw.col("differ"), "warning", ALL_LISTS),
+    ]
+    findings = []
+    for problem, met, level, remedy in kinds:
+        finding = _groups(raw, queries.filter(met), problem, ("query_id",))
+        findings.append(replace(finding, level=level, remedy=remedy))
     return findings
 
 
@@ -123,18 +155,21 @@ def grouped_event_traps(raw: RawLog) -> list[Finding]:
 
 
 def unit_traps(raw: RawLog) -> list[Finding]:
-    """Times that are numbers of different units."""
-    import narwhals as nw
-
+    """Times that are numbers of different units, and times that are numbers in some rows and dates in others."""
     findings = []
     for name, table in (("queries", raw.queries), ("events", raw.events)):
         if table is None:
             continue
-        kinds = raw.engine.fetch(table.frame.group_by("time_kind").agg(nw.len().alias("rows"))).to_pylist()
-        units = {row["time_kind"]: row["rows"] for row in kinds if row["time_kind"] in TIME_KINDS[:4]}
+        kinds = time_kinds(raw, table)
+        units = {kind: rows for kind, rows in kinds.items() if kind in TIME_KINDS[:4]}
         odd = sum(units.values()) - max(units.values(), default=0)
         shown = ", ".join(f"{rows:,} in {unit}" for unit, rows in sorted(units.items()))
         findings.append(Finding(f"times of {name} in another unit than most", "error", odd, (shown,)))
+        forms = time_forms(kinds)
+        fewer = sum(rows for rows, _ in forms) - max((rows for rows, _ in forms), default=0)
+        findings.append(
+            Finding(f"times of {name} in another form than most", "warning", fewer, (forms_text(forms),), TWO_FORMS)
+        )
     return findings
 
 

@@ -18,6 +18,16 @@ KINDS = {
 COLUMN_FILE = "columns.toml"
 
 
+def kind_of_table(name: str) -> str | None:
+    """Whether a table or an index holds `queries` or `events`, from its name.
+
+    >>> kind_of_table("ubi_events"), kind_of_table(".ds-ubi_queries-2026.01"), kind_of_table("products")
+    ('events', 'queries', None)
+    """
+    plain = name.removeprefix(".").removeprefix("ds-")
+    return next((kind for kind, pattern in KINDS.items() if pattern.match(plain)), None)
+
+
 def find_log(source: Any, events: Any) -> tuple[Any, Any, str | None]:
     """The sources of the queries and of the events, and the column map beside them, if there is one.
 

@@ -6,13 +6,14 @@ import time as clock
 from dataclasses import dataclass
 from typing import Any
 
-from cranfield.online.logs.actions import KNOWN, names_of, with_usual_actions
+from cranfield.online.logs.actions import KNOWN, names_of
 from cranfield.online.logs.raw_log import RawLog, RawTable
 
 EARLIEST = 788_918_400_000_000
 """1995-01-01 in microseconds: a time before it is a fault of a clock, or 0 where a time is missing."""
 AHEAD = 86_400_000_000
 """How far in the future a time may be: a day."""
+FROM_ZERO = "positions count from 1; if they begin with 0 here: first_position=0"
 
 
 @dataclass(frozen=True)
@@ -28,11 +29,12 @@ class Trap:
 
 
 def query_rows(raw: RawLog) -> Any:
-    """The rows of queries or impressions, with the number of repeated documents of each list."""
+    """The rows of queries or impressions, with the size of each list, and how many of its documents are repeated."""
     if "documents" not in raw.queries.paths:
         return raw.queries.frame
-    repeats = raw.engine.dialect.repeats(raw.engine.quote("documents"))
-    return raw.engine.select(raw.queries.frame, {"repeated": repeats}, add=True)
+    sql, documents = raw.engine.dialect, raw.engine.quote("documents")
+    size = f"CASE WHEN {documents} IS NOT NULL THEN {sql.length(documents)} END"
+    return raw.engine.select(raw.queries.frame, {"repeated": sql.repeats(documents), "size": size}, add=True)
 
 
 def query_traps(raw: RawLog, zone: str | None, first: int) -> list[Trap]:
@@ -46,10 +48,11 @@ def query_traps(raw: RawLog, zone: str | None, first: int) -> list[Trap]:
         Trap("queries without a user", ok & nw.col("user").is_null(), ("query_id",)),
         *_time_traps("queries", zone),
     ]
+    if "session" in table.paths:
+        traps.append(Trap("queries without a session", ok & nw.col("session").is_null(), ("query_id",), "note"))
     if "documents" in table.paths:
         traps.append(Trap("lists with repeated documents", nw.col("repeated") > 0, ("query_id", "repeated")))
-        empty = ok & nw.col("documents").is_null()
-        traps.append(Trap("queries without a list of documents", empty, ("query_id",), "note"))
+        traps.append(Trap("rows of queries with an empty list", ok & (nw.col("size") == 0), ("query_id",), "note"))
     if "doc" in table.paths:
         traps += _position_traps("documents shown", table, first, ok)
         traps.append(Trap("rows of impressions without a document", ok & nw.col("doc").is_null(), ("query_id",)))
@@ -72,6 +75,10 @@ def event_traps(raw: RawLog, zone: str | None, first: int) -> list[Trap]:
     ]
     if "user" in table.paths:
         traps.append(Trap("events without a user", ok & nw.col("user").is_null(), ("query_id", "action")))
+    if "session" in table.paths:
+        traps.append(Trap("events without a session", ok & nw.col("session").is_null(), ("query_id", "action"), "note"))
+    nowhere = ok & nw.col("position").is_null() & ~_wrong_number()
+    traps.append(Trap("events without a position", nowhere, ("query_id", "action"), "note"))
     click = ok
     if "action" in table.paths:
         traps.append(Trap("events without an action", ok & nw.col("action").is_null(), ("query_id",)))
@@ -137,44 +144,8 @@ def _position_traps(name: str, table: RawTable, first: int, ok: Any) -> list[Tra
         Trap(f"positions of {name} below 0", ok & (place < 0), shows),
     ]
     if first == 1:
-        remedy = "positions count from 1; if they begin with 0 here: first_position=0"
-        traps.append(Trap(f"positions of {name} that are 0", ok & (place == 0), shows, "error", remedy))
+        traps.append(Trap(f"positions of {name} that are 0", ok & (place == 0), shows, "error", FROM_ZERO))
     return traps
-
-
-def joined_events(raw: RawLog, first: int) -> Any:
-    """The events with the time and user of their query, and the position at which their document was shown."""
-    import narwhals as nw
-
-    assert raw.events is not None
-    engine, table = raw.engine, raw.queries
-    rows = table.frame.filter(~nw.col("_unreadable"), ~nw.col("query_id").is_null())
-    events = with_usual_actions(raw.events.frame.filter(~nw.col("_unreadable")), raw.columns.actions)
-    if "action" not in raw.events.paths:
-        events = events.with_columns(action=nw.lit("click"))
-    about = [
-        nw.col("time").min().alias("query_time"),
-        nw.col("user").min().alias("query_user"),
-        nw.len().alias("known"),
-    ]
-    if "documents" in table.paths:
-        queries = rows.select("query_id", query_time="time", query_user="user", query_documents="documents")
-        queries = queries.unique(subset=["query_id"]).with_columns(known=nw.lit(1))
-        joined = events.join(queries, on="query_id", how="left")
-        place = engine.dialect.place(engine.quote("query_documents"), engine.quote("doc"))
-        joined = engine.select(joined, {"shown_at": place}, add=True)
-    else:
-        joined = events.join(rows.group_by("query_id").agg(*about), on="query_id", how="left")
-        if "doc" in table.paths:
-            pairs = rows.filter(~nw.col("doc").is_null()).group_by("query_id", "doc")
-            shown = pairs.agg(nw.col("position").min().alias("place"), nw.len().alias("times"))
-            joined = joined.join(shown, on=["query_id", "doc"], how="left")
-            # 0 is for documents that were not shown; a place before the first is a finding of its own
-            place = nw.when(nw.col("place") + (1 - first) >= 1).then(nw.col("place") + (1 - first))
-            joined = joined.with_columns(shown_at=nw.when(nw.col("times").is_null()).then(nw.lit(0)).otherwise(place))
-        else:
-            joined = joined.with_columns(shown_at=nw.lit(None).cast(nw.Int64))
-    return joined.with_columns(position=nw.col("position") + (1 - first))
 
 
 def joined_traps(raw: RawLog) -> list[Trap]:
@@ -202,6 +173,6 @@ def joined_traps(raw: RawLog) -> list[Trap]:
     ]  # fmt: skip
     assert raw.events is not None
     if "user" in raw.events.paths:
-        differs = known & (nw.col("user") != nw.col("query_user"))
+        differs = known & (nw.col("user") != nw.col("asker")) & (nw.col("asker") != "")
         traps.append(Trap("events of another user than their query", differs, ("query_id", "user", "query_user")))
     return traps

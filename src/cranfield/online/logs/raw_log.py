@@ -14,6 +14,7 @@ from cranfield.online.digest import digest_sql
 from cranfield.online.engines.dialect import Field
 from cranfield.online.engines.engine import Engine
 from cranfield.online.engines.table_source import find_table
+from cranfield.online.logs.bulk_files import BulkFiles
 from cranfield.online.logs.column_map import EVENT_NAMES, QUERY_NAMES, UBI, ColumnMap
 from cranfield.online.logs.log import PAGE_SIZE, USER_NUMBER
 from cranfield.text import listed
@@ -21,7 +22,7 @@ from cranfield.text import listed
 SALT_VARIABLE = "CRANFIELD_SALT"
 SAMPLE = 10_000
 """Rows that are looked at to see whether a part of a JSON column is ever there."""
-TEXT_ROLES = ("query_id", "session", "text", "arm", "action", "doc")
+TEXT_ROLES = ("query_id", "session", "text", "arm", "action", "doc", "application")
 NUMBER_ROLES = ("propensity", "value", "dwell")
 WHOLE_ROLES = ("position",)
 TRUTH_ROLES = ("clicked",)
@@ -31,7 +32,7 @@ TIME_CELL = "_time_cell"
 TEXT_FORMATS = ("json", "csv")
 COLUMN_FORMATS = ("parquet", "duckdb")
 """Formats of which single columns are quick to read again: a copy of a large log would cost more."""
-LISTS = ("query_id", "documents", "propensity")
+LISTS = ("query_id", "user", "documents", "propensity")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,8 +48,8 @@ class RawTable:
     """The column of each role that the table has."""
     origin: str
     lists: Any = None
-    """`query_id`, `documents` and `propensity` of queries with lists of documents. They may be most of a log, so those
-    of typed tables are never copied."""
+    """The columns `LISTS` of queries with lists of documents. They may be most of a log, so those of typed tables are
+    never copied."""
     guessed: tuple[str, ...] = ()
     """Roles whose columns were found by name, and are not called like the role."""
     ubi: bool = False
@@ -67,6 +68,8 @@ class RawLog:
     """Rows that were left out because they have more or fewer cells than the header, or are not UTF-8: path, row, what
     is wrong."""
     notes: tuple[str, ...] = field(default=())
+    exports: BulkFiles = field(default_factory=BulkFiles)
+    """The exports that the tables were copied from."""
 
 
 @dataclass(frozen=True)
@@ -79,6 +82,8 @@ class RawOptions:
     texts: bool = True
     numbered: bool = False
     skip: bool = False
+    application: str | None = None
+    """Only the rows of this application are read, if it is named."""
 
 
 def read_raw(engine: Engine, queries: Any, events: Any, columns: ColumnMap, options: RawOptions) -> RawLog:
@@ -155,6 +160,11 @@ def _read_table(
             paths[role], fields[role] = path_and_field
             if paths[role] != role and not ubi:
                 guessed.append(role)
+    if options.application is not None:
+        if "application" not in fields:
+            raise DataError(origin, None, "no column for the application: expected application; or name it in columns=")
+        frame = engine.select(frame, {"_application": engine.dialect.text(fields["application"])}, add=True)
+        frame = frame.filter(nw.col("_application") == options.application)
     selection = _selection(engine, fields, names, segments, options, salt)
     lists = None
     if "documents" in fields and format not in TEXT_FORMATS and not options.numbered:

@@ -12,10 +12,14 @@ from cranfield.errors import DataError
 from cranfield.online.engines.dialect import TIME_KINDS
 from cranfield.online.engines.engine_names import open_engine
 from cranfield.online.logs.actions import action_counts, action_notes, with_usual_actions
+from cranfield.online.logs.bulk_files import BulkFiles, split_bulk
 from cranfield.online.logs.column_map import EVENT_NAMES, QUERY_NAMES, ColumnMap, read_column_map
 from cranfield.online.logs.log import EVENTS, PAGE_SIZE, QUERIES, SHOWN, USER_NUMBER, Log
 from cranfield.online.logs.log_tables import find_log
+from cranfield.online.logs.position_starts import two_starts
 from cranfield.online.logs.raw_log import RawLog, RawOptions, RawTable, read_raw
+from cranfield.online.logs.time_forms import forms_text, time_forms
+from cranfield.online.logs.whole_queries import KEYS, WholeQueries, whole_queries
 from cranfield.text import counted, listed, printable
 
 UNITS = TIME_KINDS[:4]
@@ -37,6 +41,7 @@ def read_log(
     hashed: bool = True,
     texts: bool = True,
     skip: bool = False,
+    application: str | None = None,
 ) -> Log:
     """Read a log.
 
@@ -53,9 +58,10 @@ def read_log(
     texts: False leaves out the texts of queries.
     skip: leave out rows that cannot be read, take numbers that cannot be read as missing, and count both in the notes;
         otherwise they are an error.
+    application: read only the rows that this application wrote, in a log that several applications write into.
     """
     raw, first = open_raw(source, events, columns, engine, zone, first_position, RawOptions(
-        salt=salt, hashed=hashed, texts=texts, skip=skip,
+        salt=salt, hashed=hashed, texts=texts, skip=skip, application=application,
     ))  # fmt: skip
     notes = [*raw.notes]
     for name, table in (("queries", raw.queries), ("events", raw.events)):
@@ -85,10 +91,32 @@ def open_raw(
     first = named.first_position if first_position is None else first_position
     if first not in (None, 0, 1):
         raise check.wrong("read_log", "first_position", first, "0 or 1")
-    raw = read_raw(open_engine(engine), queries, events, named, replace(options, zone=zone))
+    opened = open_engine(engine)
+    queries, events, exports = split_bulk(queries, events, opened.scratch)
+    with exports.named():
+        raw = read_raw(opened, queries, events, named, replace(options, zone=zone))
+    raw = replace(raw, queries=_of_export(raw.queries, exports), events=_of_export(raw.events, exports))
     need_columns(raw)
     note = (f"columns as in {beside}",) if beside and columns is None else ()
-    return replace(raw, notes=(*note, *raw.notes)), 1 if first is None else first
+    raw = replace(raw, notes=(*note, *exports.notes, *raw.notes), exports=exports)
+    if options.application is not None:
+        _check_application(raw, options.application)
+    return raw, 1 if first is None else first
+
+
+def _of_export(table: Any, exports: BulkFiles) -> Any:
+    """A table that is called like the export from which it was copied."""
+    return None if table is None else replace(table, origin=exports.origin(table.origin))
+
+
+def _check_application(raw: RawLog, application: str) -> None:
+    """Raise an error if the log has no query and no event of an application."""
+    tables = [table for table in (raw.queries, raw.events) if table is not None]
+    import narwhals as nw
+
+    sizes = [raw.engine.fetch(table.frame.select(nw.len().alias("n")))["n"][0].as_py() for table in tables]
+    if not sizes[0]:
+        raise DataError(raw.queries.origin, None, f"no query of the application {application!r}")
 
 
 def need_columns(raw: RawLog) -> None:
@@ -128,28 +156,32 @@ def build_log(raw: RawLog, first: int, notes: list[str]) -> Log:
     place = (nw.col("position") + (1 - first)).alias("position")
     if "documents" in table.paths:
         queries = rows
-        shown = engine.explode(table.lists, "documents", "doc", "position").select(*SHOWN)
+        shown = engine.explode(table.lists, "documents", "doc", "position")
     elif "doc" in table.paths:
         with_position = rows.with_columns(place) if "position" in table.paths else rows
-        shown = with_position.filter(~nw.col("doc").is_null()).select(*SHOWN)
-        groups = rows.filter(~nw.col("query_id").is_null()).group_by("query_id")
-        names = [*QUERIES[1:], *raw.segments]
+        shown = with_position.filter(~nw.col("doc").is_null())
+        groups = rows.filter(~nw.col("query_id").is_null()).group_by(*KEYS)
+        names = [name for name in (*QUERIES, *raw.segments) if name not in KEYS]
         queries = engine.keep(groups.agg(*(nw.col(name).min() for name in names)))
         if "position" not in table.paths:
             notes.append("no column for positions: documents are shown at unknown positions")
     else:
         queries = rows
-        shown = rows.filter(nw.col("doc") != nw.col("doc")).select(*SHOWN)
+        shown = rows.filter(nw.col("doc") != nw.col("doc"))
         notes.append("no column for the documents shown: the log has queries and events only")
     further = [PAGE_SIZE] if "documents" in table.paths else []
     further += [name for name in (USER_NUMBER,) if name in queries.columns]
-    queries = queries.select(*QUERIES, *raw.segments, *further)
-    events = _events(raw, rows, queries, place, notes)
-    return Log(engine, queries, shown, events, raw.segments, table.origin, tuple(notes))
+    whole = whole_queries(engine, queries.select(*QUERIES, *raw.segments, *further))
+    notes += whole.notes(raw.events is None or "user" in raw.events.paths)
+    shown = whole.documents(shown.select(*SHOWN, "user")).select(*SHOWN)
+    events = _events(raw, rows, whole, place, notes)
+    return Log(engine, whole.queries, shown, events, raw.segments, table.origin, tuple(notes))
 
 
-def _events(raw: RawLog, rows: Any, queries: Any, place: Any, notes: list[str]) -> Any:
+def _events(raw: RawLog, rows: Any, whole: WholeQueries, place: Any, notes: list[str]) -> Any:
     import narwhals as nw
+
+    queries = whole.queries
 
     if raw.events is None:
         if "clicked" not in raw.queries.paths:
@@ -158,7 +190,7 @@ def _events(raw: RawLog, rows: Any, queries: Any, place: Any, notes: list[str]) 
         clicked = rows.filter(nw.col("clicked") > 0).with_columns(place)
         empty = rows.select("propensity").collect_schema()["propensity"]
         unknown = [nw.lit(None).cast(empty).alias(name) for name in ("value", "dwell")]
-        return clicked.with_columns(nw.lit("click").alias("action"), *unknown).select(*EVENTS)
+        return whole.with_ids(clicked.with_columns(nw.lit("click").alias("action"), *unknown).select(*EVENTS))
     events = raw.events.frame.filter(~nw.col("_unreadable")).with_columns(place)
     further = [name for name in (USER_NUMBER,) if all(name in frame.columns for frame in (queries, events))]
     if "action" not in raw.events.paths:
@@ -167,11 +199,10 @@ def _events(raw: RawLog, rows: Any, queries: Any, place: Any, notes: list[str]) 
     else:
         events = with_usual_actions(events, raw.columns.actions)
     if "user" not in raw.events.paths:
-        users = queries.select("query_id", nw.col("user").alias("_user"), nw.col("session").alias("_session"))
-        events = events.join(users, on="query_id", how="left")
+        events = events.join(whole.single_users, on="query_id", how="left")
         events = events.with_columns(user=nw.col("_user"), session=nw.coalesce("session", "_session"))
         notes.append("no column for the users of events: an event has the user of its query")
-    return events.select(*EVENTS, *further)
+    return whole.with_ids(events.select(*EVENTS, *further))
 
 
 def _check_table(raw: RawLog, name: str, table: RawTable, zone: str | None, first: int, skip: bool) -> list[str]:
@@ -209,13 +240,15 @@ def _check_table(raw: RawLog, name: str, table: RawTable, zone: str | None, firs
     if len(units) > 1:
         many = ", ".join(f"{kinds[unit]:,} in {unit}" for unit in units)
         raise DataError(table.origin, None, f"times are numbers of different units: {many}; {WHERE}")
-    if units:
+    forms = time_forms({kind: count for kind, count in kinds.items() if kind})
+    if len(forms) > 1:
+        notes.append(f"{name}: times have {len(forms)} forms: {forms_text(forms)}")
+    elif units:
         notes.append(f"{name}: times are {units[0]} since 1970")
     if below := sum(int(row["too_low"] or 0) for row in counts):
-        raise DataError(
-            table.origin, None,
-            f"{counted(below, 'position')} below {first}; if the first position is 0: first_position=0",
-        )  # fmt: skip
+        mixed = two_starts(raw)
+        way_out = f"{mixed.examples[0]}; {mixed.remedy}" if mixed else "if the first position is 0: first_position=0"
+        raise DataError(table.origin, None, f"{counted(below, 'position')} below {first}; {way_out}")
     if cells := sum(row["cells"] for row in counts):
         example = min(row["cell"] for row in counts if row["cells"])
         number = f"{counted(cells, 'number')} cannot be read, such as {printable(example)}"

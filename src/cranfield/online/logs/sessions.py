@@ -1,7 +1,7 @@
 r"""Sessions: queries and events of a user that belong together.
 
 By silence, a session ends where a user does nothing for 30 minutes. By continuity, it also ends where a query has no
-word in common with the query before. Or the log names its sessions.
+word in common with the query before. Or the log names its sessions; these are used by default if every query has one.
 
 Queries with the same time are in the order of their ids, and before events, so that every engine finds the same
 sessions. Events with the same time are in the same session in any order.
@@ -15,16 +15,15 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.errors import DataError
 from cranfield.online.logs.log import EVENTS, QUERIES, Log, number_users
+from cranfield.online.logs.named_sessions import AUTO, choose_sessions
 from cranfield.online.logs.silence import SESSION, mark_sessions, parts_of_sessions, whole_sessions
 from cranfield.online.privacy import hide_small
 from cranfield.record import Record, table_of
 from cranfield.table import Table
 from cranfield.text import counted
 
-WAYS = ("silence", "continuity", "given")
 SILENCE = 30.0
 """The minutes of silence that end a session."""
 MICROSECONDS = 1_000_000
@@ -80,21 +79,23 @@ class SessionSummary(Record):
         return table_of(self.columns(), notes=notes)
 
 
-def assign_sessions(log: Log, *, by: str = "silence", silence: float = SILENCE) -> Log:
-    """The log with a session for each query and event: the user and a number, such as `3f2a-1`.
+def assign_sessions(log: Log, *, by: str = AUTO, silence: float = SILENCE) -> Log:
+    """The log with a session for each query and event: as the log names it, or the user and a number, such as `3f2a-1`.
 
-    by: `silence`, `continuity` (a query without a word of the query before also begins a session), or `given`, the
-        sessions that the log names.
+    by: `silence`, `continuity` (a query without a word of the query before also begins a session), `given`, the
+        sessions that the log names in its queries or in their events, or `auto`: given if the row of every query names
+        one, or else by silence.
     silence: the minutes of silence that end a session.
 
     >>> from cranfield.online.logs import simulate_log
-    >>> log = assign_sessions(simulate_log(users=20, days=1, seed=2))
+    >>> log = assign_sessions(simulate_log(users=20, days=1, seed=2), by="silence")
     >>> log.engine.fetch(log.queries.sort("time").head(1))["session"][0].as_py()
     'u7-1'
     """
     import narwhals as nw
 
-    check.one_of("sessions", WAYS, by=by)
+    chosen = choose_sessions(log, by, silence)
+    log, by = chosen.log, chosen.by
     if by == "given":
         return log
     activity = log.engine.keep(_numbered(log, by, silence, EVENTS + _only_queries(log)))
@@ -107,11 +108,16 @@ def assign_sessions(log: Log, *, by: str = "silence", silence: float = SILENCE) 
     )
 
 
-def session_rows(log: Log, *, by: str = "silence", silence: float = SILENCE) -> Any:
-    """A lazy frame with a row per session: user, session, start, end (microseconds), queries, clicks, events."""
+def session_rows(log: Log, *, by: str = AUTO, silence: float = SILENCE) -> Any:
+    """A lazy frame with a row per session: user, session, start, end (microseconds), queries, clicks, events.
+
+    by: as for `assign_sessions`.
+    """
     import narwhals as nw
 
-    rows = _session_rows(log, by, silence)
+    chosen = choose_sessions(log, by, silence)
+    by = chosen.by
+    rows = _session_rows(chosen.log, by, silence)
     if by == "silence":
         number = nw.col("start").rank("ordinal").over("user")
         rows = rows.with_columns(number.cast(nw.Int64).alias("session"))
@@ -124,8 +130,6 @@ def _session_rows(log: Log, by: str, silence: float) -> Any:
     """The sessions as `session_rows` has them, but by silence, a session is identified by its start."""
     import narwhals as nw
 
-    check.one_of("sessions", WAYS, by=by)
-    check.positive("sessions", silence=silence)
     clicked = (nw.col("action") == "click").fill_null(False).cast(nw.Int64).alias("clicked")
     log = replace(log, events=log.events.with_columns(clicked))  # a number is cheaper to sort than the text
     if by == "silence":
@@ -166,10 +170,11 @@ def _by_silence(log: Log, silence: int) -> Any:
 
 
 def summarise_sessions(
-    log: Log, *, by: str = "silence", silence: float = SILENCE, least: int = 1, rows: Any = None
+    log: Log, *, by: str = AUTO, silence: float = SILENCE, least: int = 1, rows: Any = None
 ) -> SessionSummary:
     """Count the sessions of a log.
 
+    by: as for `assign_sessions`.
     least: leave out rows of the distribution with fewer sessions.
     rows: the sessions, if `session_rows` has been called and kept.
 
@@ -180,7 +185,8 @@ def summarise_sessions(
     """
     import narwhals as nw
 
-    engine = log.engine
+    chosen = choose_sessions(log, by, silence)
+    log, by, engine = chosen.log, chosen.by, log.engine
     kept = engine.keep(_session_rows(number_users(log), by, silence)) if rows is None else rows
     length = nw.col("end") - nw.col("start")  # whole numbers have the same sum in any order
     kept = kept.with_columns(
@@ -214,7 +220,7 @@ def summarise_sessions(
     }
     distribution, hidden = hide_small(distribution, distribution["sessions"], least, "session")
     within = (int(arrays["queries"].sum()), int(arrays["events"].sum()))
-    notes = (*hidden, *_notes(log, by, within), *log.notes)
+    notes = (*hidden, chosen.note, *_notes(log, by, within), *log.notes)
     return SessionSummary(
         by, silence, total, int(users), float(arrays["queries"].sum() / total), float(minutes.sum() / total),
         {f"{p:g}": float(at[f"q{i}"]) for i, p in enumerate(QUANTILES)}, engine.exact_quantiles,

@@ -16,25 +16,28 @@ if TYPE_CHECKING:
 class SessionsVerb(LogReading, Plotting):
     """Find the sessions of a log: how many there are, how long they are, how many queries they have.
 
-    A session ends where a user does nothing for 30 minutes. With --by continuity, it also ends where a query has no
-    word in common with the query before. With --by given, sessions are those that the log names. --rows writes a row
-    per session: user, session, start, end (microseconds since 1970), queries, clicks, events. --write writes the
-    sessions with their queries, lists and clicks, for cranfield sessions.
+    If the log names a session for every query, these are its sessions, as for cranfield log measures. Otherwise, or
+    with --by silence, a session ends where a user does nothing for 30 minutes. With --by continuity, it also ends where
+    a query has no word in common with the query before. With --by given, sessions are those that the log names, in the
+    row of a query or in its events; what belongs to none is counted. A query is a user and an id: rows that have both
+    in common are one query. --rows writes a row per session: user, session, start, end (microseconds since 1970),
+    queries, clicks, events. --write writes the sessions with their queries, lists and clicks, for cranfield sessions.
     """
 
     summary = "find the sessions of a log"
     examples = """
 cranfield log sessions log/
-cranfield log sessions log/ --silence 15 --by continuity
+cranfield log sessions log/ --by silence --silence 15
+cranfield log sessions log/ --by continuity
 cranfield log sessions log/ --rows sessions.parquet
 cranfield log sessions log/ --write sessions.jsonl
 """
 
     by: str = option(
         "--by HOW",
-        "How sessions end: {names}.",
-        default="silence",
-        choices=("silence", "continuity", "given"),
+        "How sessions end: {names}. auto: as the log names them if it does so for every query, or by silence.",
+        default="auto",
+        choices=("auto", "silence", "continuity", "given"),
     )
     silence: float = option("--silence MINUTES", "The silence that ends a session.", default=30.0)
     rows: str | None = option("--rows FILE", "Also write a row per session to this .parquet or .csv file.")
