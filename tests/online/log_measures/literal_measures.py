@@ -134,13 +134,23 @@ def coec(log: Literal) -> Iterator[Term]:
     clicks: dict[int, int] = defaultdict(int)
     for row in log.rows.shown:
         impressions[row["position"]] += 1
-    for event in log.events:
-        if event["action"] == "click" and event["position"] is not None:
-            clicks[event["position"]] += 1
+    on_lists = {query["query_id"]: list(_clicked_ranks(log, query)) for query in log.queries}
+    for ranks in on_lists.values():
+        for rank in ranks:
+            clicks[rank] += 1
     for query in log.queries:
         shown = log.shown[query["query_id"]]
         expected = sum(clicks[row["position"]] / impressions[row["position"]] for row in shown)
-        yield query, len(log.clicks(query)) if shown else 0, expected
+        yield query, len(on_lists[query["query_id"]]), expected
+
+
+def _clicked_ranks(log: Literal, query: Row) -> Iterator[int]:
+    """The ranks in the list of a query of the documents that were clicked."""
+    for click in log.clicks(query):
+        key = "position" if click["doc"] is None else "doc"
+        ranks = [row["position"] for row in log.shown[query["query_id"]] if row[key] == click[key]]
+        if ranks:
+            yield min(ranks)
 
 
 @literal("click-rank")
@@ -201,6 +211,14 @@ def abandonment(log: Literal) -> Iterator[Term]:
 
 @literal("good-abandonment")
 def good_abandonment(log: Literal) -> Iterator[Term]:
+    for query in log.queries:
+        session = log.sessions[log.session_of[query["query_id"]]]
+        alone = sum(row["action"] == "query" for row in session) == 1
+        yield query, not log.clicks(query) and alone, 1
+
+
+@literal("good-abandonment(rule=no-reformulation)")
+def good_abandonment_no_reformulation(log: Literal) -> Iterator[Term]:
     for query in log.queries:
         near = log.similarity(query)
         yield query, not log.clicks(query) and not (near is not None and 0.3 <= near < 1), 1

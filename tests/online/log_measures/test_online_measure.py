@@ -46,7 +46,7 @@ def test_the_same_measure_counts_once() -> None:
         ("satisfied-clicks(seconds=long)", "satisfied-clicks: seconds == 'long', must be a number"),
         ("satisfied-clicks(seconds=-1)", "seconds == -1, must be 0 or above"),
         ("CTR@0", "k == 0, must be a whole number, 1 or more"),
-        ("good-abandonment(rule=none)", "rule == 'none', must be one of 'no-reformulation', 'last', 'hover'"),
+        ("good-abandonment(rule=none)", "rule == 'none', must be one of 'only', 'last', 'no-reformulation', 'hover'"),
         ("reformulation(similarity=2)", "similarity == 2.0, must be between 0 and 1"),
         ("retention(days=0)", "days == 0, must be a whole number"),
         ("CTR)(", "not written as NAME"),

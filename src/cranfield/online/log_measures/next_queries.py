@@ -16,7 +16,7 @@ from cranfield.online.log_measures.expressions import col
 from cranfield.online.log_measures.log_signals import ASKED, QUERIES, START
 from cranfield.online.log_measures.log_stretches import Stretches, below
 from cranfield.online.log_measures.query_texts import NEXT_NUMBER, NEXT_TEXT, TEXT_NUMBER, compare_texts
-from cranfield.online.logs.silence import LAST
+from cranfield.online.logs.silence import FIRST, LAST
 
 NEXT_START = "next start"
 FOLLOWING = {TEXT_NUMBER: NEXT_NUMBER, START.name: NEXT_START}
@@ -44,11 +44,12 @@ class NextQueries:
         return users if count else None
 
     def queries(self, names: Sequence[str]) -> Any:
-        """The queries of users whose rows are in order: some columns, `next similarity` and `last query`."""
+        """The queries of users whose rows are in order: some columns, the similarity, and which are first or last."""
         pair = [TEXT_NUMBER, NEXT_NUMBER]
         similarities = self._similarities(self.marked.filter(~col(NEXT_NUMBER).is_null()).select(*pair).unique())
         rows = self._in_order(self.marked.join(similarities, on=pair, how="left"))
-        return rows.select(*names, "next similarity", col(LAST).alias("last query"))
+        ends = {"first query": col(FIRST), "last query": col(LAST)}
+        return rows.select(*names, "next similarity", **ends)
 
     def _in_order(self, rows: Any) -> Any:
         known = rows.filter(~col("user").is_null())

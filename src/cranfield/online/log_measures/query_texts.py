@@ -34,7 +34,7 @@ def add_words(queries: Any, engine: Engine) -> Any:
 
 
 def add_similarity(queries: Any, engine: Engine) -> Any:
-    """Queries with their similarity to the next query of the session, and whether they are the `last query` of it.
+    """Queries with their similarity to the next query of the session, and whether they are its first or last one.
 
     The queries of a session are in the order of time, and of their ids.
     """
@@ -42,6 +42,7 @@ def add_similarity(queries: Any, engine: Engine) -> Any:
     queries = queries.with_columns(
         col("text").shift(-1).over("user", "session", order_by=order).alias(NEXT_TEXT),
         col("query_id").shift(-1).over("user", "session", order_by=order).alias(NEXT_QUERY),
+        col("query_id").shift(1).over("user", "session", order_by=order).is_null().alias("first query"),
     )
     rows = compare_texts(queries, engine)
     return rows.with_columns(col(NEXT_QUERY).is_null().alias("last query")).drop(NEXT_TEXT, NEXT_QUERY)
