@@ -14,6 +14,7 @@ from cranfield import _fork
 if TYPE_CHECKING:
     from cranfield.comparison.anova.anova import anova, one_way, two_way
     from cranfield.comparison.anova.mixed import mixed
+    from cranfield.comparison.anova.repeated import repeated_measures
     from cranfield.comparison.apply_test import apply_test
     from cranfield.comparison.compare import compare
     from cranfield.comparison.corrections import adjust, benjamini_hochberg, bonferroni, family_wise_error, holm
@@ -47,8 +48,8 @@ __all__ = [
     "document_bootstrap", "estimated_variance", "family_wise_error", "friedman", "holm", "known_tests",
     "kruskal_wallis", "mean_interval", "mixed", "omega_squared", "one_sample_t", "one_way", "paired_bootstrap",
     "paired_effect", "paired_t", "permutation", "pooled_t", "pooled_variance", "randomisation", "randomised_tukey",
-    "rank_sum", "scheffe", "sign_test", "simulated_power", "topic_set_size", "tost", "tukey", "two_way",
-    "unpaired_bootstrap", "unpaired_effect", "unpaired_t", "wilcoxon",
+    "rank_sum", "repeated_measures", "scheffe", "sign_test", "simulated_power", "topic_set_size", "tost", "tukey",
+    "two_way", "unpaired_bootstrap", "unpaired_effect", "unpaired_t", "wilcoxon",
 ]  # fmt: skip
 
 _HOME = {
@@ -58,6 +59,7 @@ _HOME = {
         "two_way",
     ),
     "anova.mixed": ("mixed",),
+    "anova.repeated": ("repeated_measures",),
     "apply_test": ("apply_test",),
     "compare": ("compare",),
     "corrections": (

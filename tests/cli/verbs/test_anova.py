@@ -372,3 +372,13 @@ def test_classes_interact_with_systems(cranfield: Cranfield, collection: Sample,
     refused = cranfield(*words, "--by", str(path))
     assert refused.code == 2
     assert "--by analyses each class alone" in refused.err
+
+
+def test_repeated_measures_test_effects_against_their_interaction_with_topics(
+    cranfield: Cranfield, folder: Path, values: np.ndarray
+) -> None:
+    data = rows(cranfield("anova", "-s", "plain.csv", "--factors", "parts.csv", "--repeated", "-f", "csv").out)
+    against = {row["source"]: row["against"] for row in data if row["against"]}
+    assert against == {name: f"topic:{name}" for name in ("stemmer", "model", "stemmer:model")}
+    refused = cranfield("anova", "-s", "plain.csv", "--repeated", "--random", "topic")
+    assert "leave out --random" in refused.err

@@ -100,6 +100,12 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
         "that conclusions hold for other topics. May be repeated.",
         group=MORE,
     )
+    repeated: bool = flag(
+        "--repeated",
+        "Repeated measures: test each effect against its interaction with topics, which need a score for every "
+        "combination of levels.",
+        group=MORE,
+    )
     nan: str = options.nan("pairwise")
     tukey: list[str] | None = option(
         "--tukey FACTOR",
@@ -131,6 +137,9 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
                     raise UsageError(f"--shards cuts judgments and runs into parts; leave out --{name}")
             if self.shards < 2:
                 raise UsageError(f"--shards {self.shards}, must be 2 or more")
+        for name in ("random", "classes", "nested", "interactions"):
+            if self.repeated and getattr(self, name):
+                raise UsageError(f"--repeated has all factors and their interactions; leave out --{name}")
         if self.scheffe and self.fdr:
             raise UsageError("--scheffe and --fdr are two tests; leave out one of them")
         if self.classes is not None and self.by is not None:
@@ -144,6 +153,7 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
     def run(self) -> None:
         from cranfield.comparison.anova.anova import anova
         from cranfield.comparison.anova.mixed import mixed
+        from cranfield.comparison.anova.repeated import repeated_measures
 
         across = self.across
         if self.shards is not None:
@@ -170,7 +180,9 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
             }
             data = first if across is None else parts
             result: Anova | MixedAnova
-            if self.random:
+            if self.repeated:
+                result = repeated_measures(data, measure, factors=table, across=across)
+            elif self.random:
                 result = mixed(data, measure, random=self.random, **settings)
             else:
                 result = anova(data, measure, **settings)
