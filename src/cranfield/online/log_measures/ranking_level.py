@@ -308,7 +308,7 @@ class GoodAbandonment(_Ranking):
         rule = ABANDONMENT_RULES[self.rule]
         return (
             f"{self}: {rule.means}; this is a guess, and its interval does not include how wrong it is: in nine of ten "
-            f"simulated logs, {self.rule} was off by {rule.low:+.2f} to {rule.high:+.2f}"
+            f"simulated logs, this rule was off by {rule.low:+.2f} to {rule.high:+.2f}"
         )
 
 
