@@ -112,11 +112,12 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
         "Compare the levels of this factor, or of a combination such as stemmer:model, by Tukey's HSD; default: "
         "all factors except topics. May be repeated.",
     )
-    scheffe: bool = flag("--scheffe", "Use Scheffé's test instead of Tukey's.")
+    scheffe: bool = flag("--scheffe", "Use Scheffé's test instead of Tukey's.", group=MORE)
     fdr: bool = flag(
         "--fdr",
         "Instead of Tukey's test, use t with the error of the model, and keep the share of false discoveries below "
         "alpha (Benjamini & Hochberg): it finds more pairs.",
+        group=MORE,
     )
     alpha: float = options.alpha(help="Significance level of the comparisons.")
     pairs: bool = flag("--pairs", "Print all pairs of levels with their differences.", group=RESULT)

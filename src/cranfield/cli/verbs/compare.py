@@ -60,8 +60,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
     )
     correction: str | None = option(
         "--correction NAME",
-        "Correction of p-values: {names}; default: holm, benjamini-hochberg for pooled-t and bootstrap-anova, none for "
-        "tests of all systems at once.",
+        "Correction of p-values: {names}; default: that of the test, mostly holm.",
         names="comparison.corrections:CORRECTIONS",
     )
     alpha: float = options.alpha(

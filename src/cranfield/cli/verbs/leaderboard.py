@@ -43,8 +43,7 @@ cranfield leaderboard qrels.txt runs/*.run -m AP --by classes.csv  # a table for
     test: str = options.significance_test("t", "The test that makes the groups: {names}.")
     correction: str | None = option(
         "--correction NAME",
-        "Correction of p-values: {names}; default: holm, benjamini-hochberg for pooled-t and bootstrap-anova, none for "
-        "tests of all systems at once.",
+        "Correction of p-values: {names}; default: that of the test, mostly holm.",
         names="comparison.corrections:CORRECTIONS",
     )
     alpha: float = options.alpha()
