@@ -430,3 +430,11 @@ def test_runs_of_an_audit_have_different_names() -> None:
     assert audit(JUDGED, [same, same], measures="EE-L").runs == ("run#1", "run#2")
     with pytest.raises(UsageError, match="no runs given"):
         audit(JUDGED, [])
+
+
+def test_without_judgments_groups_have_no_merit() -> None:
+    rankings, groups = {"q": [["d1", "d2"]]}, {"d1": "a", "d2": "b"}
+    unknown = exposure(rankings, groups).groups["q"]
+    assert all(math.isnan(group.merit) and math.isnan(group.per_merit) for group in unknown.values())
+    known = exposure(rankings, groups, {"q": {"d1": 1, "d2": 0}}).groups["q"]
+    assert (known["a"].merit, known["b"].merit) == (1.0, 0.0)

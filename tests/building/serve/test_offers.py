@@ -341,3 +341,15 @@ def test_a_refused_judgment_does_not_make_the_server_read_everything_again(store
     with pytest.raises(UsageError, match="was not offered to you"):
         judging.judge(Entry(new_request(), "2", "d9", "anna", grade=1)).result(10)
     assert judging._offers is before
+
+
+def test_a_document_that_is_given_back_is_offered_to_those_who_passed_it(judging: Judging, store: Store) -> None:
+    held = [(offer.topic, offer.doc) for offer in judging.offers("anna").result(10).offers]
+    assert held
+    assert not set(held).intersection(work(judging, "ben"))  # who has then seen the whole pool
+    judging.release("anna").result(10)
+    states = store.database.read("SELECT state FROM offer WHERE assessor = 'anna'")
+    assert [state for (state,) in states] == ["released"] * len(held)
+    assert work(judging, "ben") == held
+    assert set(counts(store).values()) == {1}
+    assert len(counts(store)) == 20

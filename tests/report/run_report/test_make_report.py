@@ -194,3 +194,16 @@ def test_mistakes_in_the_file_are_named(tmp_path: Path, text: str, message: str)
 def test_an_experiment_needs_scores() -> None:
     with pytest.raises(UsageError, match="at least one run and one judged topic"):
         Experiment(Scores(["AP"], [], [], np.zeros((1, 0, 0))))
+
+
+def test_a_figure_of_many_topics_has_those_on_which_runs_differ_most_the_hardest_first() -> None:
+    topics = [f"t{i}" for i in range(160)]
+    median = np.random.default_rng(3).permutation(160) / 200  # how hard each is
+    half = np.where(np.arange(160) % 16 == 5, 0.0, 0.1)  # on t5, t21, ... the runs are alike
+    scores = Scores(["AP"], ["a", "b"], topics, [[median + half, median - half]])
+    made = section("topics", Experiment(scores))
+    figure = next(block for block in made.blocks if isinstance(block, FigureBlock) and block.name == "topics").figure
+    shown = list(dict.fromkeys(figure.columns()["column"].tolist()))
+    differ = [topic for topic, width in zip(topics, half, strict=True) if width]
+    assert shown == sorted(differ, key=lambda topic: median[topics.index(topic)])
+    assert "The figure has the 150 of 160 topics on which runs differ most." in made.text
