@@ -72,11 +72,12 @@ def test_many_zeros_are_more_than_half(zeros: int, holds: bool) -> None:
 @pytest.mark.parametrize(
     ("measure", "holds"),
     [
-        # Ferro & Maistro 2024 §7.7.2: precision, recall, RBP with p = 1/2 are on an interval scale; AP, DCG, ERR not
-        ("P@10", True), ("R@10", True), ("RBP(p=0.5)", True), ("RBP(p=0.8)", False),
+        # Ferro & Maistro 2024 §7.7.2: precision, RBP with p = 1/2 are on an interval scale; AP, DCG, ERR not; recall
+        # for a single topic, because its step is 1/R
+        ("P@10", True), ("R@10", False), ("RBP(p=0.5)", True), ("RBP(p=0.8)", False),
         ("AP", False), ("nDCG@10", False), ("ERR", False),
-        # graded RBP: for one p that depends on the gains; and a name that is not a measure
-        ("RBP(p=0.5, gain={1: 1, 2: 2})", None), ("my own score", None),
+        # graded RBP: for one p that depends on the gains, here 1/3; and a name that is not a measure
+        ("RBP(p=0.5, gain={1: 1, 2: 2})", False), ("my own score", None),
     ],
 )  # fmt: skip
 def test_scales_as_measures_declare_them(measure: str, holds: bool | None) -> None:

@@ -13,7 +13,7 @@ from cranfield.measures import MEASURES, REGISTRY, Measure, Properties, measure,
 from tests.laws.instances import ALL
 
 every = pytest.mark.parametrize("name", MEASURES)
-SCALES = re.compile(r"ordinal|ratio|interval( iff .*)?")
+SCALES = re.compile(r"not interval|ratio|interval( iff .*)?")
 
 
 def page(name: str) -> str:
@@ -101,4 +101,4 @@ def test_a_user_cannot_redefine_a_built_in_measure() -> None:
 
 
 def test_properties_have_defaults_that_promise_nothing() -> None:
-    assert Properties() == Properties(False, False, False, False, False, 0.0, 1.0, "higher", "ordinal")
+    assert Properties() == Properties(False, False, False, False, False, 0.0, 1.0, "higher", "not interval")

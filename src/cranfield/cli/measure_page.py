@@ -15,6 +15,7 @@ from cranfield.measures import Measure
 from cranfield.measures.base import show
 from cranfield.measures.families import by_family, title_and_summary
 from cranfield.measures.property_tables import footnotes, property_values
+from cranfield.measures.scale_type import declared_scale
 from cranfield.measures.view_descriptions import describe_views
 from cranfield.table import Column, Table, visible_width
 
@@ -159,7 +160,7 @@ class Page:
         facts = {
             "Properties": properties,
             "Range": range_text(values),
-            **({} if self.views else {"Scale": _scale(str(values["scale"]))}),
+            **({} if self.views else {"Scale": declared_scale(str(values["scale"]), str(values["step"]))}),
             "Spellings": ", ".join((self.name, *self.aliases)),
             "Reference": self.reference or "-",
         }
@@ -198,17 +199,6 @@ def range_text(properties: Mapping[str, Any]) -> str:
 
 def _end(number: float) -> str:
     return ("-" if number < 0 else "") + "infinity" if math.isinf(number) else f"{number:g}"
-
-
-def _scale(scale: str) -> str:
-    """The scale in words, with the order of lists that it is relative to.
-
-    >>> print(_scale("interval iff p = 1/2"))
-    interval iff p = 1/2, on the total orders of lists, by rank or by set
-    """
-    from cranfield.comparison.assumptions import ORDER
-
-    return f"{'not interval' if scale == 'ordinal' else scale}, {ORDER}"
 
 
 def hanging(label: str, text: str, width: int) -> str:

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.comparison.assumptions import geometric_cautions
 from cranfield.comparison.corrections import adjust, find_correction
 from cranfield.comparison.data import Matrix, all_pairs, check_topics
 from cranfield.comparison.methods.bayesian import Posterior, bayesian_signed_rank, bayesian_t
@@ -260,6 +261,8 @@ def apply_test(
     notes = [note for matrix in (*matrices, *(others or ())) for note in matrix.notes]
     if not chosen.matched and collections is None:
         notes.append("the systems share their topics; a paired test would be more powerful")
+    if statistic == "gmean":
+        notes += geometric_cautions([matrix.measure for matrix in matrices])
     results: list[TestResult | Posterior] = []
     for done, arguments in enumerate(calls, 1):
         results.append(chosen.function(*arguments[0], **arguments[1], **options))

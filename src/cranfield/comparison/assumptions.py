@@ -16,7 +16,7 @@ from cranfield.comparison.data import Matrix
 from cranfield.comparison.differences import difference_blocks
 from cranfield.comparison.normality import FEWEST, MOST, shapiro_wilk
 from cranfield.comparison.test_result import Assumption
-from cranfield.errors import UsageError
+from cranfield.measures.scale_type import ScaleType, scale_of
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
@@ -194,14 +194,11 @@ def same_variance(x: Array, y: Array) -> Assumption:
     return Assumption("equal variance", p >= DOUBT, f"variances {verdict} (Brown–Forsythe F = {f:.3f}, p = {p:.4f})")
 
 
-ORDER = "on the total orders of lists, by rank or by set"
-"""The order that the verdict on a scale is relative to (Ferro & Maistro 2024 §7.7–7.8)."""
-
-
 def interval_scale(measure: Any, needs: str = MEANS) -> Assumption:
     """Is the measure on an interval scale, as tests that use means need (Ferro & Maistro 2024 §7.5)?
 
-    The verdict is relative to the total orders of lists, RBTO by rank and SBTO by set (§7.7).
+    The verdict is that of `measures.scale_type.scale_of`. It does not hold if it depends on conditions that are not
+    known, such as equally many relevant documents of all topics.
 
     >>> interval_scale("AP").holds, interval_scale("P@10").holds, interval_scale("score").holds
     (False, True, None)
@@ -215,41 +212,35 @@ def _scales(measures: Sequence[Any], needs: str | None) -> tuple[Assumption, ...
     """The checks of the scales, if the test needs one and the measures are known: one for all that are alike."""
     if needs is None:
         return ()
-    by_verdict: dict[tuple[bool | None, str], dict[str, None]] = {}
+    by_verdict: dict[ScaleType, dict[str, None]] = {}
     for measure in measures:
-        name = str(measure() if isinstance(measure, type) else measure)
-        by_verdict.setdefault(_interval_scale(name), {})[name] = None
+        by_verdict.setdefault(scale_of(measure), {})[str(measure() if isinstance(measure, type) else measure)] = None
     why = f"this test needs one, because {needs} (Ferro & Maistro, Evaluation of IR Systems, 2024, §7.5–7.8)"
     assumptions = []
-    for (holds, verdict), names in by_verdict.items():
-        says = f"{listed(names, most=10)} {'is' if len(names) == 1 else 'are'} {verdict}"
-        assumptions.append(
-            Assumption("scale", holds, says if holds or not verdict.endswith(ORDER) else f"{says}; {why}")
-        )
+    for scale, names in by_verdict.items():
+        says = f"{listed(names, most=10)} {'is' if len(names) == 1 else 'are'} {scale.verdict}"
+        assumptions.append(Assumption("scale", scale.holds, f"{says}; {why}" if scale.holds is False else says))
     return tuple(assumptions)
 
 
-def _interval_scale(name: str) -> tuple[bool | None, str]:
-    """Whether a measure is on an interval scale, and how to say it after "is" or "are"."""
-    from cranfield.measures.naming.parse import parse
-    from cranfield.measures.property_tables import properties_of
+def scale_cautions(measure: str) -> list[str]:
+    """A caution if a method that uses means needs an interval scale and the measure is not known to be on one."""
+    checks = _scale(measure, MEANS)
+    return [f"caution: {assumption.says}" for assumption in checks if assumption.holds is False]
 
-    try:
-        parsed = parse(name, modules=False)
-    except UsageError:
-        return None, "on a scale that is not known"
-    scale = properties_of(parsed).scale
-    if scale in ("interval", "ratio"):
-        return True, f"on {'a' if scale == 'ratio' else 'an'} {scale} scale, {ORDER}"
-    if scale == "interval iff p = 1/2":
-        if getattr(parsed, "gain", None) is not None:
-            one_p = "only for p = G/(G + 1), where G is the normalised smallest gap of gains"
-            return None, f"on an interval scale {one_p}, {ORDER}"
-        if getattr(parsed, "p", None) == 0.5:
-            return True, f"on an interval scale, {ORDER}"
-    elif scale.startswith("interval iff"):
-        return None, f"on an {scale.replace('iff', 'scale only if')}, {ORDER}"
-    return False, f"not on an interval scale, {ORDER}"
+
+def geometric_cautions(measures: Sequence[Any]) -> list[str]:
+    """A caution about geometric means of measures that are not on a ratio scale (Ferro & Maistro 2024 §7.4, §7.6).
+
+    >>> geometric_cautions(["AP"])[0].partition(";")[0]
+    'caution: AP is not on a ratio scale'
+    """
+    names = [str(measure) for measure in measures if scale_of(measure).kind not in ("ratio", "unknown")]
+    if not names:
+        return []
+    verb = "is" if len(names) == 1 else "are"
+    why = "a geometric mean needs one (Ferro & Maistro, Evaluation of IR Systems, 2024, §7.4 and §7.6)"
+    return [f"caution: {listed(names, most=10)} {verb} not on a ratio scale; {why}"]
 
 
 def _scale(measure: Any, needs: str | None) -> tuple[Assumption, ...]:

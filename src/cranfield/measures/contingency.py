@@ -126,7 +126,7 @@ class Fallout(_OfCollection):
     """
 
     top_down = True
-    properties = Properties(additive=True, better="lower", scale="interval")
+    properties = Properties(additive=True, better="lower", scale="interval", step="relevant")
 
     def score(self, lists: Assessed) -> Array:
         _, fp, _, tn = self.table(lists)
@@ -148,7 +148,7 @@ class Specificity(_OfCollection):
     """
 
     top_down = True
-    properties = Properties(additive=True, scale="interval")
+    properties = Properties(additive=True, scale="interval", step="relevant")
 
     def score(self, lists: Assessed) -> Array:
         _, fp, _, tn = self.table(lists)

@@ -33,14 +33,18 @@ class Properties:
     """The largest possible value."""
     better: str = "higher"
     """`higher`, `lower`, or `neither` for numbers that describe a list and do not rate it."""
-    scale: str = "ordinal"
-    """Scale of measurement (Ferro & Maistro 2024 §7)."""
+    scale: str = "not interval"
+    """Scale of measurement for a single topic (Ferro & Maistro 2024 §7.7); `measures.scale_type.scale_of` answers for
+    several topics and for parameters."""
     lengths: bool = False
     """Do the lengths of documents or snippets count?"""
     nonlinear: bool = False
     """Can it score readers who do not go straight down the list, by the text that they read or by their moves?"""
     intent_probabilities: bool = False
     """Are intents weighted by their probability?"""
+
+    step: str = ""
+    """What the step of the scale depends on, so that topics have different ones: `length`, `relevant`, or both."""
 
     def replace(self, **changes: Any) -> Properties:
         """These properties with some changed."""

@@ -72,7 +72,9 @@ class CG(Measure):
     gain: GainLike = LINEAR
 
     top_down = True
-    properties = Properties(graded=True, recall_free=True, additive=True, high=np.inf)
+    properties = Properties(
+        graded=True, recall_free=True, additive=True, high=np.inf, scale="interval iff the grades are on a ratio scale"
+    )
 
     def terms(self, lists: Assessed) -> Terms:
         hits, gains = gained(lists, Gain.of(self.gain), self.k)
@@ -96,7 +98,10 @@ class nCG(CG):
     """
 
     aliases = ("NSR", "WP")
-    properties = Properties(graded=True, normalised=True, additive=True)
+    properties = Properties(
+        graded=True, normalised=True, additive=True, scale="interval iff the grades are on a ratio scale",
+        step="relevant",
+    )  # fmt: skip
 
     def terms(self, lists: Assessed) -> Terms:
         ideal = lists.ideal(Gain.of(self.gain))

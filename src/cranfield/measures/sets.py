@@ -35,7 +35,7 @@ class P(Measure):
 
     aliases = ("Precision", "SetP", "set_P")
     top_down = True
-    properties = Properties(recall_free=True, additive=True, scale="interval")
+    properties = Properties(recall_free=True, additive=True, scale="interval", step="length")
     only_relevant = True
 
     def terms(self, lists: Assessed) -> Terms:
@@ -66,7 +66,7 @@ class R(Measure):
 
     aliases = ("Recall", "SetR", "set_recall", "recall")
     top_down = True
-    properties = normalised_unless_cut(Properties(normalised=True, additive=True, scale="interval"))
+    properties = normalised_unless_cut(Properties(normalised=True, additive=True, scale="interval", step="relevant"))
     only_relevant = True
 
     def terms(self, lists: Assessed) -> Terms:
@@ -116,7 +116,7 @@ class F(_Effectiveness):
     """
 
     top_down = True
-    properties = Properties(additive=True, scale="interval")
+    properties = Properties(additive=True, scale="interval", step="length and relevant")
 
     def terms(self, lists: Assessed) -> Terms:
         return self.harmonic_mean(lists)
@@ -137,7 +137,7 @@ class E(_Effectiveness):
     """
 
     top_down = True
-    properties = Properties(additive=True, better="lower", scale="interval")
+    properties = Properties(additive=True, better="lower", scale="interval", step="length and relevant")
 
     def score(self, lists: Assessed) -> Array:
         return 1.0 - self.harmonic_mean(lists).score()
@@ -213,8 +213,9 @@ class gP(Measure):
 
     top_down = True
     properties = Properties(
-        graded=True, recall_free=True, additive=True, scale="interval iff the grades are on a ratio scale"
-    )
+        graded=True, recall_free=True, additive=True, scale="interval iff the grades are on a ratio scale",
+        step="length",
+    )  # fmt: skip
 
     def terms(self, lists: Assessed) -> Terms:
         hits, gains = gained(lists, Gain.of(self.gain), self.k)
@@ -243,7 +244,13 @@ class gR(Measure):
 
     top_down = True
     properties = normalised_unless_cut(
-        Properties(graded=True, normalised=True, additive=True, scale="interval iff the grades are on a ratio scale")
+        Properties(
+            graded=True,
+            normalised=True,
+            additive=True,
+            scale="interval iff the grades are on a ratio scale",
+            step="relevant",
+        )
     )
 
     def terms(self, lists: Assessed) -> Terms:

@@ -41,7 +41,7 @@ class SetF(Measure):
 
     aliases = ("set_F",)
     top_down = True
-    properties = Properties(additive=True, scale="interval")
+    properties = Properties(additive=True, scale="interval", step="length and relevant")
 
     def score(self, lists: Assessed) -> Array:
         hits, relevant = lists.relevant(self.rel, self.k).count, lists.num_rel(self.rel)
@@ -108,7 +108,7 @@ class RelativeP(Measure):
 
     aliases = ("SetRelativeP", "SetRelP", "set_relative_P", "relative_P")
     top_down = True
-    properties = Properties(normalised=True, additive=True)
+    properties = Properties(normalised=True, additive=True, scale="interval", step="length and relevant")
 
     def terms(self, lists: Assessed) -> Terms:
         hits = lists.relevant(self.rel, self.k)

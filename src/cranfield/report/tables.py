@@ -7,6 +7,7 @@ from itertools import repeat
 
 import numpy as np
 
+from cranfield.comparison.assumptions import geometric_cautions
 from cranfield.scores.risk import Risk
 from cranfield.scores.score_text import all_notes
 from cranfield.scores.scores import Scores
@@ -55,6 +56,7 @@ def summary_table(
             notes.append(f"area: a quarter of {counted(len(scores.topics), 'topic')} is less than 2; give worst=")
     elif statistic != "mean":
         notes.append(f"statistic: {statistic}")
+        notes += geometric_cautions(scores.measures) if statistic == "gmean" else []
     measured = map(Column, scores.measures, repeat("number"), best)
     return Table((Column("run"), Column("topics", "count"), *measured), tuple(rows), notes=tuple(notes), digits=digits)
 

@@ -14,6 +14,7 @@ from cranfield import check
 from cranfield.check import nearest
 from cranfield.comparison.anova.factors import CLASS, SYSTEM, TOPIC, Layout, Nested, from_columns, layout_of
 from cranfield.comparison.anova.model import SUMS, Means, Model, Sums, terms_of
+from cranfield.comparison.assumptions import scale_cautions
 from cranfield.comparison.data import NAN_RULES, Matrix, sample
 from cranfield.comparison.effects import omega_squared
 from cranfield.comparison.test_result import Effect, check_alpha, shown_p
@@ -302,7 +303,7 @@ def fitted(
             f"{layout.measure}: no degrees of freedom are left for the error ({layout.n} scores, terms "
             f"{', '.join(term.name for term in model.terms)}); leave out an interaction, or add topics"
         )
-    notes = list(layout.notes)
+    notes = [*layout.notes, *scale_cautions(layout.measure)]
     confounded: list[str] = []
     while not all(df > 0 for df in sums.df):  # one at a time, the last first: without it, another may be estimable
         last = [term for term, df in zip(model.terms, sums.df, strict=True) if df < 1][-1]

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.comparison.assumptions import interval_scale
 from cranfield.comparison.differences import noise
 from cranfield.comparison.test_result import check_alpha
 from cranfield.frames import need
+from cranfield.measures.scale_type import scale_of
 from cranfield.meta.agreement.coefficients import tau_b
 from cranfield.meta.complete_scores import CompleteScores, Levels, levels_of, mean_ranks
 from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels
@@ -81,7 +81,7 @@ class Meaningfulness(MetaRecord):
 
     measures: tuple[str, ...]
     scales: tuple[str, ...]
-    """For each measure: `interval`, `not interval`, or `unknown`, which is treated as not interval."""
+    """For each measure: `interval`; else its conditions, `not interval` or `unknown`, treated as not interval."""
     measure: NDArray[Any]
     better: NDArray[Any]
     worse: NDArray[Any]
@@ -178,8 +178,7 @@ def meaningfulness(scores: Scores, measures: Any = None, *, alpha: float = 0.05)
     """
     check_alpha("meaningfulness", alpha)
     complete = CompleteScores.of(scores, "meaningfulness", measures, least_systems=2, least_measures=1)
-    scale_of = {None: "unknown", True: "interval", False: "not interval"}
-    scales = tuple(scale_of[interval_scale(name).holds] for name in complete.measures)
+    scales = tuple("interval" if (one := scale_of(name)).holds else one.words for name in complete.measures)
     made = [transformations(values, s != "interval") for values, s in zip(complete.values, scales, strict=True)]
     pairs = [_pairs(values, s != "interval") for values, s in zip(complete.values, scales, strict=True)]
     names, count = labels(complete.runs), [len(part[0]) for part in pairs]

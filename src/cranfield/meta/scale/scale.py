@@ -16,6 +16,7 @@ from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures import Measure
+from cranfield.measures.scale_type import RATIO_GRADES
 from cranfield.meta.meta_record import Columns, MetaRecord, headings, index_of, labels, stacked
 from cranfield.meta.scale.scale_theory import ADMITS, KINDS, ORDERS, proved_note, proved_scale
 from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, list_text
@@ -26,6 +27,7 @@ EVEN, SAME = 1e-6, 1e-14
 """Gaps, and scores, are equal if they differ by less than this share of the largest."""
 TOO_FINE = 50 * SAME
 """Gaps below this share of the largest score may be rounding errors."""
+SUMS = "sum of grades"
 MOST_SHOWN = 64
 """The largest number of tied lists to show."""
 
@@ -60,7 +62,7 @@ class Scale(MetaRecord):
     monotone: bool | None
     """Does a swap or replacement that improves a list never lower its score? None: the measure does not rate lists."""
     order: str
-    """`RBTO` or `SBTO` if the measure orders lists as that one does, ties included; otherwise empty."""
+    """`RBTO`, `SBTO` or `sum of grades` if the measure orders lists as that does, ties included; otherwise empty."""
     values: Array
     """The distinct scores, ascending."""
     level: Index64
@@ -194,10 +196,11 @@ def scale(
     r"""Order all lists of `length` documents by their scores, and look at the gaps between the scores.
 
     A scale is relative to an order of lists. By default (`relative_to="total"`) the measure is on an *ordinal* scale if
-    it orders all lists as RBTO (by rank) or SBTO (by set) does, ties included. With `relative_to="partial"` it is
-    enough that no step that improves a list lowers its score: neither a swap of two neighbours that moves the better
-    one up, nor a replacement by a better document. With :math:`x_1 < x_2 < \dots < x_m` the distinct scores, it is on
-    an *interval* scale if it keeps one of the total orders and all :math:`x_{i+1} - x_i` are equal.
+    it orders all lists as RBTO (by rank), or as SBTO or the sum of grades (by set) does, ties included. With
+    `relative_to="partial"` it is enough that no step that improves a list lowers its score: neither a swap of two
+    neighbours that moves the better one up, nor a replacement by a better document. With
+    :math:`x_1 < x_2 < \dots < x_m` the distinct scores, it is on an *interval* scale if it keeps one of the total
+    orders and all :math:`x_{i+1} - x_i` are equal.
 
     With `grades` grades there are grades^length lists of one topic; `recall_base` is the topic's number of documents of
     each relevant grade (default: `length`, so that every list is possible). If there are too many lists to enumerate, a
@@ -261,6 +264,8 @@ def _scale(measure: Measure, synthetic: SyntheticLists, relative_to: str) -> Sca
     order, against = _order(synthetic, scores, measure, too_fine) if finite.all() else ("", "")
     ordinal = monotone is not False if relative_to == "partial" else bool(order)
     kind = "neither" if not ordinal or len(values) < 2 else "interval" if even and order else "ordinal"
+    if order == SUMS and kind == "interval":
+        notes.append(f"{measure} is interval here because grade 2 counts as twice grade 1: {RATIO_GRADES}")
     if len(values) == 2:
         notes.append(f"{measure} has only two values, so they are equally spaced")
     if measure.properties.better == "lower":
@@ -330,32 +335,40 @@ def _monotone(measure: Measure, synthetic: SyntheticLists, scores: Array) -> tup
 
 
 def _order(synthetic: SyntheticLists, scores: Array, measure: Measure, too_fine: bool) -> tuple[str, str]:
-    """The name of the total order of Ferrante et al. that the scores agree with, ties included; empty if neither.
+    """The name of the order of Ferrante et al. that the scores agree with, ties included; empty if none.
 
-    If neither, also two lists that RBTO orders otherwise. A measure with a cutoff need only order the documents above
+    By set, SBTO orders all sets; the sum of grades is the rank of a set in their partial order by replacement, which gP
+    and gR keep if grades are on a ratio scale. If none, also two lists that an order puts otherwise: SBTO for scores
+    that do not depend on ranks, else RBTO. A measure with a cutoff need only order the documents above
     it. Scores that are too fine for floating point may be tied.
     """
     tolerance = SAME * max(1.0, float(np.abs(scores).max()))
     rises = -tolerance if too_fine else tolerance
     depth = synthetic.length if measure.cutoff_kind != "rank" or measure.k is None else min(measure.k, synthetic.length)
     example = ""
-    for name, number in (("RBTO", synthetic.rank_number(depth)), ("SBTO", synthetic.set_number(depth))):
+    sums = synthetic.lists[:, :depth].sum(axis=1, dtype=np.float64)
+    orders = {"RBTO": synthetic.rank_number(depth), "SBTO": synthetic.set_number(depth), SUMS: sums}
+    for name, number in orders.items():
         along = np.argsort(number, kind="stable")
         up, step = np.diff(number[along]) > 0, np.diff(scores[along])
         wrong = np.where(up, step <= rises, np.abs(step) > tolerance)
         if not wrong.any():
             return name, ""
-        if name == "RBTO":
+        by_set = not (wrong & ~up).any()  # equal sets have equal scores
+        if name == "RBTO" or (name == "SBTO" and by_set):
             lost = np.where(up, -step, np.abs(step))
-            example = _against_rbto(synthetic, scores, along, int(np.argmax(np.where(wrong, lost, -np.inf))), up)
+            worst = int(np.argmax(np.where(wrong, lost, -np.inf)))
+            example = _against(name, synthetic, scores, along, worst, up)
     return "", example
 
 
-def _against_rbto(synthetic: SyntheticLists, scores: Array, along: Index64, at: int, up: NDArray[np.bool_]) -> str:
-    """Two neighbouring lists that RBTO orders otherwise than their scores."""
+def _against(
+    order: str, synthetic: SyntheticLists, scores: Array, along: Index64, at: int, up: NDArray[np.bool_]
+) -> str:
+    """Two neighbouring lists that an order puts otherwise than their scores."""
     below, above = (list_text(synthetic.lists[along[at + side]].tolist()) for side in (0, 1))
     low, high = (float(scores[along[at + side]]) for side in (0, 1))
     if not up[at]:
-        return f"RBTO ties ({above}) and ({below}), but they score {high:.4f} and {low:.4f}"
+        return f"{order} ties ({above}) and ({below}), but they score {high:.4f} and {low:.4f}"
     compared = f"less than {low:.4f}" if high < low else "no more"
-    return f"RBTO puts ({above}) just above ({below}), but it scores {high:.4f}, {compared}"
+    return f"{order} puts ({above}) just above ({below}), but it scores {high:.4f}, {compared}"

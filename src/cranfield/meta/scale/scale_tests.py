@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.comparison.assumptions import interval_scale
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.registry import TestSettings, find_test
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
+from cranfield.measures.scale_type import scale_of
 from cranfield.meta.complete_scores import check_count
 from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels, rows_of
 from cranfield.scores.scores import Scores
@@ -28,8 +28,8 @@ class ScaleTests(MetaRecord):
     facts = ("alpha",)
 
     measures: tuple[str, ...]
-    interval: tuple[bool | None, ...]
-    """Is the measure on an interval scale, as the second test assumes? None: unknown."""
+    scales: tuple[str, ...]
+    """The scale of each measure, with its conditions; the second test assumes an interval scale."""
     by_ranks: NDArray[np.int64]
     by_means: NDArray[np.int64]
     both: NDArray[np.int64]
@@ -40,12 +40,11 @@ class ScaleTests(MetaRecord):
     notes: tuple[str, ...] = ()
 
     def columns(self) -> Columns:
-        """measure, interval (yes, no or empty), pairs, by_ranks, by_means, both, topics; a row per measure."""
-        words = {True: "yes", False: "no", None: ""}
+        """measure, scale, pairs, by_ranks, by_means, both, topics; a row per measure."""
         counts = ("pairs", "by_ranks", "by_means", "both", "topics")
         return {
             "measure": labels(self.measures),
-            "interval": labels(words[interval] for interval in self.interval),
+            "scale": labels(self.scales),
             **{name: getattr(self, name) for name in counts},
         }
 
@@ -56,7 +55,7 @@ class ScaleTests(MetaRecord):
             for name, scale, pairs, ranks, means, both, _ in rows_of(self.columns())
         )
         heads = (
-            *headings("text", "measure", "interval scale"),
+            *headings("text", "measure", "scale"),
             *headings("count", "pairs", "Kruskal–Wallis"),
             *headings("number", "Kruskal–Wallis share"),
             *headings("count", "ANOVA"),
@@ -95,6 +94,6 @@ def scale_tests(scores: Scores, *, alpha: float = 0.05) -> ScaleTests:
         notes += matrix.notes
     tested = "Tukey's HSD after Kruskal–Wallis and after the two-way ANOVA of topics and systems"
     notes = [*dict.fromkeys(notes), f"pairs that differ at α = {alpha:g}, {tested}"]
-    intervals = tuple(interval_scale(name).holds for name in scores.measures)
+    scales = tuple(scale_of(name).words for name in scores.measures)
     by_ranks, by_means, both, pairs, topics = np.array(counts, dtype=np.int64).reshape(-1, 5).T
-    return ScaleTests(scores.measures, intervals, by_ranks, by_means, both, pairs, topics, alpha, tuple(notes))
+    return ScaleTests(scores.measures, scales, by_ranks, by_means, both, pairs, topics, alpha, tuple(notes))

@@ -8,6 +8,7 @@ from typing import Any
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures.base import REGISTRY
+from cranfield.measures.scale_type import scale_of
 from cranfield.table import Column, Table
 
 ADMITS = {
@@ -22,7 +23,7 @@ Maistro 2024 §7.4–7.5)."""
 KINDS = {"neither": "neither ordinal nor interval", "ordinal": "ordinal", "interval": "interval"}
 """The scales of lists, in words."""
 ORDERS = {
-    "total": "the total orders of lists: RBTO by rank, SBTO by set",
+    "total": "the total orders of lists: RBTO by rank, SBTO or the sum of grades by set",
     "partial": "the partial order of lists by swaps and replacements",
 }
 """{name: description} of the orders that a scale is relative to (Ferro & Maistro 2024 §7.7–7.8)."""
@@ -30,7 +31,7 @@ ORDERS = {
 THEORY = "Ferrante, Ferro & Pontarollo, IEEE TKDE 31(3), 2019; Ferro & Maistro, Evaluation of IR Systems, 2024, §7.7"
 PROVED = {
     **dict.fromkeys(("P", "R", "F"), "an interval scale where relevance is binary"),
-    **dict.fromkeys(("gP", "gR"), "an interval scale only if the grades are on a ratio scale"),
+    **dict.fromkeys(("gP", "gR"), "an interval scale only if the grades are on a ratio scale, by the sum of grades"),
     "RBP": "an interval scale only for p = 1/2; graded, only for p = G/(G + 1), where G is the normalised smallest gap "
     "between the gains of two grades, and only if the grades are on a ratio scale",
     **dict.fromkeys(("AP", "DCG", "ERR"), "not an interval scale"),
@@ -74,6 +75,6 @@ def _studied(measure: Any) -> str:
 
 def proved_scales() -> Table:
     """All results of Ferrante et al. as a table."""
-    rows = tuple((name, proved, REGISTRY[name].properties.scale) for name, proved in PROVED.items())
+    rows = tuple((name, proved, scale_of(REGISTRY[name]).words) for name, proved in PROVED.items())
     heads = (Column("measure"), Column("proved to be"), Column("told by `compare` as"))
     return Table(heads, rows, caption="Scales of measures, for a single topic", notes=(f"on {ORDERS['total']}", THEORY))

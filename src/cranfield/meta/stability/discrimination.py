@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.comparison.assumptions import geometric_cautions
 from cranfield.comparison.borderline import bootstrap_borderline
 from cranfield.comparison.data import Matrix, check_topics
 from cranfield.comparison.registry import PairTest, TestSettings, find_test
@@ -262,6 +263,7 @@ def discriminative_power(
     if statistic != "mean":
         how_many = f", for x up to {worst or len(complete.topics) // 4}" if statistic == "area" else ""
         notes.append(SUMMARY_NAMES[statistic] + how_many)
+        notes += geometric_cautions(complete.measures) if statistic == "gmean" else []
     together = pair_test.simultaneous
     notes.append("p holds for all pairs together" if together else f"p pair by pair, not corrected: {error}")
     source = TUKEY_SOURCE if pair_test.name == "randomised-tukey" else ""

@@ -25,7 +25,7 @@ def test_a_row_per_measure_and_why(cranfield: Cranfield) -> None:
         ["RBP(p=0.5)", "interval"],
     ]
     assert any(line.startswith("AP is neither ordinal nor interval here") for line in lines)
-    assert "scale: on the total orders of lists: RBTO by rank, SBTO by set" in lines
+    assert "scale: on the total orders of lists: RBTO by rank, SBTO or the sum of grades by set" in lines
     assert result.out.rstrip("\n") == scales(["P@4", "AP", "RBP(p=0.5)"]).table().text()
 
 

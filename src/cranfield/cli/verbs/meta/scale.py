@@ -53,8 +53,8 @@ cranfield meta scale --show theory
     draw: int | None = option("--draw N", "Draw this many lists at random if there are too many.", solves="sample=")
     relative_to: str = option(
         "--relative-to ORDER",
-        "The order of lists that an ordinal scale must keep: total (RBTO by rank, SBTO by set), or partial (swaps and "
-        "replacements).",
+        "The order of lists that an ordinal scale must keep: total (RBTO by rank, SBTO or sums of grades by set), or "
+        "partial (swaps and replacements).",
         choices=("total", "partial"),
         default="total",
     )
