@@ -16,7 +16,7 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportions
 from cranfield.errors import DataError, UsageError
 from cranfield.online.engines import Engine
 from cranfield.online.experiments.ab_analysis import analyse
-from cranfield.online.experiments.ab_record import Analysis, EffectRow
+from cranfield.online.experiments.ab_record import Analysis, EffectRow, percent
 from cranfield.online.experiments.arm_effects import ArmEffect, relative_interval, share_effect, welch_effect
 from cranfield.online.experiments.experiment_power import ab_power
 from cranfield.online.experiments.random_splits import aa_splits
@@ -519,3 +519,45 @@ def test_rows_without_a_day_are_counted() -> None:
     result = analyse(pd.DataFrame(rows), ["x"], unit="user", day="day")
     assert result.by_day is not None
     assert "20 rows without a day left out here" in result.by_day.notes
+
+
+def test_quantiles_are_not_called_bootstrapped() -> None:
+    frame = users(400)
+    result = analyse(frame, ["revenue", "median(latency)"], unit="user", method="bootstrap", resamples=200)
+    methods = {row.metric: row.effect.method for row in result.rows}
+    assert methods == {"revenue": "bootstrap of Welch", "median(latency)": "order statistics"}
+    assert "median(latency): not by the bootstrap, but by order statistics, as all quantiles" in result.notes
+    assert any("the bootstrap (revenue) and Fieller's method (median(latency))" in note for note in result.notes)
+    alone = analyse(frame, "median(latency)", unit="user", method="bootstrap", resamples=200)
+    assert not any(note.startswith("bootstrap:") for note in alone.notes)
+
+
+def test_arms_that_are_constant_but_differ_are_not_called_the_same() -> None:
+    frame = pd.DataFrame({"arm": list("AABB"), "x": [0, 0, 1, 1], "y": [3, 3, 3, 3]})
+    result = analyse(frame, ["x", "y", "share(x)"])
+    assert "caution: x is constant in each arm (A 0, B 1), so it cannot be tested" in result.notes
+    assert "caution: y has the same value for all users, so it cannot be tested" in result.notes
+    assert not any("share(x)" in note and "cannot be tested" in note for note in result.notes)
+    # Fisher's exact test of 0 of 2 against 2 of 2: the two extreme tables of 6, so 1/3
+    assert rows(result)["share(x)"].effect.p == pytest.approx(1 / 3)
+
+
+def test_statistics_and_the_p_of_relative_differences_are_in_the_table_and_for_programs() -> None:
+    result = analyse(users(400, effect=0.3), ["revenue", "share(bought)"])
+    columns = result.columns()
+    frame = users(400, effect=0.3)
+    split = [frame.loc[frame["arm"] == arm, "revenue"] for arm in "BA"]
+    assert columns["statistic"][0] == pytest.approx(stats.ttest_ind(*split, equal_var=False).statistic)
+    assert np.isfinite(columns["relative p"]).all()
+    shown = [row[6] for row in result.table().rows]
+    assert shown == [f"t = {columns['statistic'][0]:.2f}", f"z = {columns['statistic'][1]:.2f}"]
+
+
+@pytest.mark.parametrize(("value", "text"), [(-1e-6, "0.00%"), (1e-6, "0.00%"), (-0.0123, "-1.23%"), (0.5, "+50.0%")])
+def test_a_change_that_is_0_as_printed_has_no_sign(value: float, text: str) -> None:
+    assert percent(value) == text
+
+
+def test_a_missing_column_of_the_arm_names_the_way_out() -> None:
+    with pytest.raises(UsageError, match=r"no column 'arm'.*to name the column of the arm: arm="):
+        analyse(pd.DataFrame({"variant": ["A", "B"], "x": [1, 2]}), "x")

@@ -9,8 +9,13 @@ import pytest
 
 from cranfield.errors import UsageError
 from cranfield.online.engines import Engine
-from cranfield.online.experiments.log_analysis import analyse_log
+from cranfield.online.experiments.experiment_power import ab_power
+from cranfield.online.experiments.log_analysis import aa_from_log, analyse_log, power_from_log
+from cranfield.online.experiments.random_splits import aa_splits
 from cranfield.online.log_measures import measure_log
+from cranfield.online.log_measures.log_rows import LogRows, sum_names
+from cranfield.online.log_measures.oec import OEC, oec_of
+from cranfield.online.log_measures.online_measure import parse_online
 from cranfield.online.logs import read_log, simulate_log
 
 
@@ -80,3 +85,51 @@ def test_what_was_assumed_about_the_log_is_in_the_notes(duck: Engine) -> None:
     assert "queries: times are seconds since 1970" in analyse_log(small_log(duck), ["conversion"]).notes
     with pytest.raises(UsageError, match="no column of the log 'devise'; did you mean 'device'"):
         analyse_log(small_log(duck), ["conversion"], segments=["devise"])
+
+
+def shop() -> OEC:
+    """CTR@5 between 0 and 0.2, less abandonment over its value in the whole log."""
+    parts = [{"measure": "CTR@5", "weight": 0.7, "low": 0, "high": 0.2}, {"measure": "abandonment", "weight": -0.3}]
+    return oec_of({"name": "shop", "parts": parts})
+
+
+def test_the_weighted_sum_decides_with_the_values_and_errors_of_log_measures(duck: Engine) -> None:
+    log = simulate_log(duck, users=300, days=4, seed=2)
+    result = analyse_log(log, "CTR@5", oec=shop(), segments=["country"])
+    assert result.metrics == ("shop", "CTR@5")
+    measured = measure_log(log, by=["arm"], oec=shop()).to_pandas().set_index(["measure", "arm"])
+    effect = result.rows[0].effect
+    assert effect.control == pytest.approx(measured.loc[("shop", "A"), "value"])
+    assert effect.treatment == pytest.approx(measured.loc[("shop", "B"), "value"])
+    assert effect.error**2 == pytest.approx(sum(measured.loc[("shop", arm), "error"] ** 2 for arm in "AB"))
+    assert "in shop" in result.verdict or "shop changes" in result.verdict
+    assert analyse_log(log, oec=shop()).metrics == ("shop",)
+
+
+def test_power_and_splits_of_a_log_are_those_of_a_table_of_its_users(duck: Engine) -> None:
+    """A ratio over users by another way: the sums of LogRows as a table with a row per user."""
+    log = simulate_log(duck, users=300, days=4, seed=2)
+    above, below = sum_names(parse_online("CTR@5"))
+    users = duck.fetch(LogRows(log, (parse_online("CTR@5"),)).per_user.select("user", above, below))
+    of_log = power_from_log(log, "CTR@5", users=5000)
+    of_table = ab_power(users, f"{above}/{below}", users=5000)
+    assert of_log.detectable.tolist() == pytest.approx(of_table.detectable.tolist())
+    splits = aa_from_log(log, "CTR@5", oec=shop(), splits=50)
+    assert splits.metrics == ("shop", "CTR@5")
+    assert splits.p[1] == pytest.approx(aa_splits(users, f"{above}/{below}", unit="user", splits=50).p[0])
+
+
+def test_the_variance_of_a_weighted_sum_in_power_is_that_of_log_measures(duck: Engine) -> None:
+    """sd / √users is the standard error over the whole log."""
+    log = simulate_log(duck, users=300, days=4, seed=2)
+    planned = power_from_log(log, oec=shop())
+    measured = measure_log(log, oec=shop()).to_pandas().set_index("measure").loc["shop"]
+    assert planned.mean[0] == pytest.approx(measured["value"])
+    assert planned.sd[0] / measured["users"] ** 0.5 == pytest.approx(measured["error"])
+
+
+def test_power_by_day_is_for_measures_of_queries_and_sessions(duck: Engine) -> None:
+    log = simulate_log(duck, users=200, days=3, seed=3)
+    assert power_from_log(log, "CTR@5", by_day=True).days.tolist() == [1, 2, 3]
+    with pytest.raises(UsageError, match="sessions-per-user is of whole users, who come on several days"):
+        power_from_log(log, "sessions-per-user", by_day=True)

@@ -61,3 +61,18 @@ def test_rejections_are_as_frequent_as_alpha_allows() -> None:
 def test_shares_must_name_the_arms() -> None:
     with pytest.raises(UsageError, match="shares are for 'A', 'X', but the arms are 'A', 'B'"):
         sample_ratio({"A": 10, "B": 12}, {"A": 1, "X": 1})
+
+
+def test_the_sentence_names_the_limit_and_the_statistic() -> None:
+    """A p between .001 and .05 is no mismatch only because the limit is .001; scipy has the same χ² and p."""
+    from scipy import stats
+
+    ratio = sample_ratio({"A": 51_310, "B": 50_470})
+    assert ratio.statistic == pytest.approx(stats.chisquare([51_310, 50_470]).statistic)
+    assert ratio.p == pytest.approx(stats.chisquare([51_310, 50_470]).pvalue)
+    assert ratio.sentence().endswith(
+        f"(χ²(1) = {ratio.statistic:.4g}, p = {ratio.p:.4f} by a chi-squared test): no mismatch at the limit 0.001"
+    )
+    assert (ratio.to_dict()["statistic"], ratio.to_dict()["alpha"]) == (ratio.statistic, 0.001)
+    loose = sample_ratio({"A": 51_310, "B": 50_470}, alpha=0.05)
+    assert "below the limit 0.05" in loose.sentence()

@@ -30,7 +30,7 @@ from cranfield.online.experiments.segment_effects import SegmentEffects, segment
 from cranfield.online.experiments.table_faults import placed_errors, user_column, user_notes
 from cranfield.online.experiments.unit_table import ARM, UnitTable, arm_counts, chosen_control, read_table, unit_table
 from cranfield.online.moments import Moments, moments_of_sets
-from cranfield.text import counted
+from cranfield.text import counted, listed
 
 if TYPE_CHECKING:
     from cranfield.online.engines.engine import Engine
@@ -52,6 +52,7 @@ def analyse(
     alpha: float = 0.05,
     correction: str = "holm",
     relative: str = "fieller",
+    cuped: str = "within",
     method: str = "analytic",
     resamples: int = 2_000,
     seed: int = 0,
@@ -79,6 +80,8 @@ def analyse(
     sequential: `once`; `always-valid`, for looking at any time, with intervals that are narrowest at `tuned_for` users;
         or a group-sequential design, with `looks` (their number, or fractions of the planned users) and the current
         `look`. Intervals are then repeated confidence intervals.
+    relative: how relative differences and their intervals are computed: `relative_effect`.
+    cuped: how the weights θ of covariates are found: `adjustment`.
     method: `analytic` (Welch, delta method), or `bootstrap` (Poisson bootstrap over buckets of users; needs `unit`).
     correction: for several metrics and arms; p adjusted decides.
 
@@ -91,7 +94,7 @@ def analyse(
     """
     from cranfield.online.engines import open_engine
 
-    settings = checked_settings(alpha, relative, sequential, looks, look, tuned_for, lower)
+    settings = checked_settings(alpha, relative, sequential, looks, look, tuned_for, lower, cuped)
     check.one_of("analyse", METHODS, method=method)
     find_correction(correction)
     check_alpha("analyse", ratio_alpha, "ratio_alpha")
@@ -101,6 +104,8 @@ def analyse(
             raise UsageError(f"analyse: the bootstrap is for one look, but sequential == {sequential!r}")
         if unit is None:
             raise UsageError("analyse: the bootstrap needs unit=, the column of user ids")
+        if relative not in ("fieller", "delta"):
+            raise UsageError(f"analyse: relative == {relative!r} is a formula; the bootstrap has its own intervals")
     segments = tuple(segments)
     metrics = metrics if isinstance(metrics, str) else list(metrics)
     covariates = covariates if covariates is None or isinstance(covariates, str | dict) else list(covariates)
@@ -194,10 +199,16 @@ def _analysed(
             estimates = arm_estimates(own, metric, adjusting[metric])
             missing = own.missing.tolist()
         notes += missing_values(metric, order, missing, arms)
-        notes += cautions(metric, estimates, order)
         for i, treated in enumerate(order[1:], 1):
-            effect = effect_of(metric, estimates, 0, i, settings, adjusted=bool(adjusting[metric]))
-            rows.append(EffectRow(str(metric), metric.kind, treated, effect, estimates.reduction))
+            pair, at = estimates, i
+            if adjusting[metric] and settings.cuped != "within":  # other programs adjust the two arms by themselves
+                pair, at = (
+                    arm_estimates(in_order(own, [order[0], treated]), metric, adjusting[metric], settings.cuped),
+                    1,
+                )
+            effect = effect_of(metric, pair, 0, at, settings, adjusted=bool(adjusting[metric]))
+            rows.append(EffectRow(str(metric), metric.kind, treated, effect, pair.reduction))
+        notes += cautions(metric, estimates, order, [row.effect for row in rows if row.metric == str(metric)])
     if method == "bootstrap":
         from cranfield.online.experiments.bootstrap_effects import with_bootstrap
 
@@ -205,7 +216,11 @@ def _analysed(
             engine, table.frame, rows, parsed, adjusting, moments, order, alpha=settings.alpha, resamples=resamples,
             seed=seed,
         )  # fmt: skip
-        notes.append(f"bootstrap: {resamples:,} Poisson resamples of buckets of users, seed {seed}")
+        quantiles = [str(metric) for metric in parsed if metric.kind == "quantile"]
+        if len(quantiles) < len(parsed):
+            notes.append(f"bootstrap: {resamples:,} Poisson resamples of buckets of users, seed {seed}")
+        if quantiles:
+            notes.append(f"{listed(quantiles)}: not by the bootstrap, but by order statistics, as all quantiles")
     adjusted = adjust([row.effect.p for row in rows], correction)
     rows = [replace(row, p_adjusted=float(p)) for row, p in zip(rows, adjusted, strict=True)]
     notes += method_notes(rows, settings, correction, engine, any(metric.kind == "quantile" for metric in parsed))
@@ -227,13 +242,14 @@ def effect_of(
             for i in (control, treatment)
         )
         return share_effect(first, second, alpha=settings.alpha, relative=settings.relative)
-    names = {"mean": "Welch", "share": "Welch", "ratio": "delta", "quantile": "order statistics"}
+    names = {"mean": "Welch", "share": "Welch", "ratio": "delta", "sum": "delta", "quantile": "order statistics"}
     sides = [
         (float(estimates.value[i]), float(estimates.variance[i]), int(estimates.n[i])) for i in (control, treatment)
     ]
     return welch_effect(
         *sides, alpha=settings.alpha, looks=settings.looks, relative=settings.relative,
         method=names[metric.kind] + (", CUPED" if adjusted else ""),
+        unadjusted=estimates.unadjusted(control, treatment, of_ratio=metric.kind in ("ratio", "sum")),
     )  # fmt: skip
 
 
@@ -266,7 +282,7 @@ def _segments(
 
     def compare(metric: Metric, moments: Moments, arm: str) -> ArmEffect:
         own = in_order(moments, [order[0], arm])
-        estimates = arm_estimates(own, metric, covariates[metric])
+        estimates = arm_estimates(own, metric, covariates[metric], settings.cuped)
         return effect_of(metric, estimates, 0, 1, settings, adjusted=bool(covariates[metric]))
 
     sets = {str(metric): needed_columns(metric, covariates[metric]) for metric in usable}

@@ -107,7 +107,7 @@ class Analysis(Record):
         if words == "no clear difference":
             said = f"no clear difference between {arm} and {self.control} in {main.metric} ({span})"
         else:
-            change = _percent(effect.relative) if math.isfinite(effect.relative_low) else f"{effect.difference:+.4g}"
+            change = percent(effect.relative) if math.isfinite(effect.relative_low) else f"{effect.difference:+.4g}"
             said = f"{arm} is {words} than {self.control}: {main.metric} changes by {change} ({span})"
         results = {row.metric: self.result(row) for row in others}
         parts = [
@@ -123,7 +123,7 @@ class Analysis(Record):
     def _span(self, effect: ArmEffect) -> str:
         level = f"{100 * (1 - self.alpha):g}% interval"
         if math.isfinite(effect.relative_low):
-            return f"{level} {_percent(effect.relative_low)} to {_percent(effect.relative_high)}"
+            return f"{level} {percent(effect.relative_low)} to {percent(effect.relative_high)}"
         if math.isfinite(effect.low):
             return f"{level} of the difference {effect.low:.4g} to {effect.high:.4g}"
         return "without an interval"
@@ -151,7 +151,10 @@ class Analysis(Record):
             "relative": of("relative"),
             "relative low": of("relative_low"),
             "relative high": of("relative_high"),
+            "relative p": of("relative_p"),
             "variance removed": np.array([row.reduction for row in self.rows]),
+            "statistic": of("statistic"),
+            "df": of("df"),
             "p": of("p"),
             "p adjusted": np.array([row.p_adjusted for row in self.rows]),
             "result": text([self.result(row) for row in self.rows]),
@@ -161,25 +164,34 @@ class Analysis(Record):
         """A row per metric and arm. A sample-ratio mismatch is the heading, so that nobody misses it."""
         columns = (
             Column("metric"), Column("arm"), Column(self.control, "number"), Column("value", "number"),
-            Column("difference", "number"), Column("relative"), Column("p", "probability"),
+            Column("difference", "number"), Column("relative"), Column("statistic"), Column("p", "probability"),
             Column("p adjusted", "probability"), Column("result"),
         )  # fmt: skip
         cells: list[tuple[Cell, ...]] = []
         for row in self.rows:
             effect = row.effect
             difference = Estimate(row.metric, row.arm, effect.difference, effect.low, effect.high, effect.users, 0, 0)
-            relative = "" if math.isnan(effect.relative) else _percent(effect.relative)
+            relative = "" if math.isnan(effect.relative) else percent(effect.relative)
             if math.isfinite(effect.relative_low):
-                relative += f" [{_percent(effect.relative_low)}, {_percent(effect.relative_high)}]"
+                relative += f" [{percent(effect.relative_low)}, {percent(effect.relative_high)}]"
             cells.append(
-                (row.metric, row.arm, effect.control, effect.treatment, difference, relative, effect.p,
-                 row.p_adjusted, "not to be trusted" if self.mismatch else self.result(row))
+                (row.metric, row.arm, effect.control, effect.treatment, difference, relative, _statistic(effect),
+                 effect.p, row.p_adjusted, "not to be trusted" if self.mismatch else self.result(row))
             )  # fmt: skip
         title = self.ratio.sentence() if self.mismatch else f"{listed(self.arms)} against {self.control}"
         notes = tuple(note for note in self.notes if note != title)
         return Table(columns, tuple(cells), title, notes)
 
 
-def _percent(value: float) -> str:
+def _statistic(effect: ArmEffect) -> str:
+    """t or z, such as `t = 2.31`; empty for exact tests and the bootstrap."""
+    if math.isnan(effect.statistic):
+        return ""
+    return f"{'z' if math.isnan(effect.df) else 't'} = {effect.statistic:z.2f}"
+
+
+def percent(value: float) -> str:
+    """A change in percent with its sign; without one if it is 0 as printed."""
     digits = 1 if abs(value) >= 0.1 else 2
-    return f"{100 * value:+z.{digits}f}%"
+    text = f"{100 * value:+.{digits}f}%"
+    return text if text.strip("+-0.%") else text[1:]

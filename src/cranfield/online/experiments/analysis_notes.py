@@ -10,12 +10,17 @@ import numpy as np
 from cranfield.comparison.corrections import find_correction
 from cranfield.online.experiments.ab_record import EffectRow
 from cranfield.online.experiments.analysis_settings import Settings
+from cranfield.online.experiments.arm_effects import BY_COUNTS, ArmEffect
 from cranfield.online.experiments.arm_estimates import ArmEstimates
 from cranfield.online.experiments.experiment_metrics import Metric
 from cranfield.online.experiments.ratio_mismatch import sample_ratio
 from cranfield.text import counted, listed
 
-_RELATIVE = {"fieller": "Fieller's method", "delta": "the delta method"}
+_RELATIVE = {
+    "fieller": "Fieller's method", "delta": "the delta method", "tea-tasting": "tea-tasting's method (log ratio)",
+    "growthbook": "GrowthBook's method (delta method, over the control without covariates)",
+}  # fmt: skip
+_CUPED = {"within": "", "tea-tasting": " (θ over both arms, as tea-tasting)", "growthbook": " (θ as GrowthBook)"}
 
 
 def empty_arms(arms: Mapping[str, int]) -> list[str]:
@@ -35,19 +40,28 @@ def missing_values(metric: Metric, order: Sequence[str], missing: Sequence[int],
     return [note + "; caution: arms differ in how many are missing, which biases the metric" * uneven.mismatch]
 
 
-def cautions(metric: Metric, estimates: ArmEstimates, order: Sequence[str]) -> list[str]:
+def cautions(metric: Metric, estimates: ArmEstimates, order: Sequence[str], effects: Sequence[ArmEffect]) -> list[str]:
     """What makes a comparison of a metric doubtful or impossible."""
-    return _constant(metric, estimates, order) + _not_testable(metric, estimates, order)
+    counted = all(effect.method in BY_COUNTS for effect in effects)  # these tests need no variance
+    return ([] if counted else _constant(metric, estimates, order)) + _not_testable(metric, estimates, order)
 
 
 def _constant(metric: Metric, estimates: ArmEstimates, order: Sequence[str]) -> list[str]:
-    constant = [arm for arm, v, n in zip(order, estimates.variance, estimates.n, strict=True) if n > 1 and v == 0]
-    if not constant:
+    value = {
+        arm: float(value)
+        for arm, value, v, n in zip(order, estimates.value, estimates.variance, estimates.n, strict=True)
+        if n > 1 and v == 0
+    }
+    if not value:
         return []
     why = "its interval has no width" if metric.kind == "quantile" else "it has no variance"
-    if len(constant) == len(order):
+    if len(value) < len(order):
+        return [f"caution: {metric} is constant in {listed(value)}: {why} there"]
+    if metric.kind != "quantile" and len(set(value.values())) == 1:
         return [f"caution: {metric} has the same value for all users, so it cannot be tested"]
-    return [f"caution: {metric} is constant in {listed(constant)}: {why} there"]
+    values = listed((f"{arm} {one:.4g}" for arm, one in value.items()), most=6)
+    what = "has an interval without width in each arm" if metric.kind == "quantile" else "is constant in each arm"
+    return [f"caution: {metric} {what} ({values}), so it cannot be tested"]
 
 
 def _not_testable(metric: Metric, estimates: ArmEstimates, order: Sequence[str]) -> list[str]:
@@ -72,8 +86,12 @@ def method_notes(
     """Which tests and corrections were used."""
     methods = listed(dict.fromkeys(row.effect.method for row in rows), most=8)
     level = f"{100 * (1 - settings.alpha):g}%"
-    drawn = all(row.effect.method.startswith("bootstrap") for row in rows)
-    relative = "the bootstrap" if drawn else _RELATIVE[settings.relative]
+    drawn = {row.metric for row in rows if row.effect.method.startswith("bootstrap")}
+    others = {row.metric for row in rows} - drawn
+    relative = _RELATIVE[settings.relative]
+    if drawn:
+        mixed = f" ({listed(sorted(drawn))}) and {relative} ({listed(sorted(others))})" if others else ""
+        relative = f"the bootstrap{mixed}"
     notes = [
         f"tests: {methods}; p adjusted by {find_correction(correction).name} for {counted(len(rows), 'comparison')}; "
         f"each interval has level {level}; relative differences by {relative}"
@@ -94,7 +112,7 @@ def method_notes(
     reduced = {row.metric: row.reduction for row in rows if row.reduction > 0}
     if reduced:
         shown = listed((f"{name} {share:.1%}" for name, share in reduced.items()), most=8)
-        notes.append(f"CUPED: covariates remove this share of the variance: {shown}")
+        notes.append(f"CUPED{_CUPED[settings.cuped]}: covariates remove this share of the variance: {shown}")
     if quantiles and not engine.exact_quantiles:
         notes.append("quantiles are approximate on this engine")
     return notes

@@ -9,6 +9,7 @@ from cranfield import check
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.online.experiments.arm_effects import RELATIVE, Looks
+from cranfield.online.experiments.arm_estimates import CUPED
 from cranfield.online.experiments.sequential_boundaries import DESIGNS, SPENDING, look_fractions
 
 METHODS = ("analytic", "bootstrap")
@@ -25,6 +26,7 @@ class Settings:
     relative: str
     lower: frozenset[str]
     """Metrics of which lower values are better."""
+    cuped: str = "within"
 
 
 def checked_settings(
@@ -35,10 +37,12 @@ def checked_settings(
     look: int | None,
     tuned_for: float,
     lower: Iterable[str],
+    cuped: str = "within",
 ) -> Settings:
     """The settings, or an error that names what is wrong."""
     check_alpha("analyse", alpha)
     check.one_of("analyse", RELATIVE, relative=relative)
+    check.one_of("analyse", CUPED, cuped=cuped)
     check.one_of("analyse", SEQUENTIAL, sequential=sequential)
     check.positive("analyse", tuned_for=tuned_for)
     chosen = Looks(sequential, tuned_for=tuned_for)
@@ -52,4 +56,4 @@ def checked_settings(
         chosen = Looks(sequential, tuple(used.tolist()), look)
     elif look is not None:
         raise UsageError(f"analyse: look == {look}, but sequential == {sequential!r}; name a group-sequential design")
-    return Settings(alpha, chosen, relative, frozenset([lower] if isinstance(lower, str) else lower))
+    return Settings(alpha, chosen, relative, frozenset([lower] if isinstance(lower, str) else lower), cuped)

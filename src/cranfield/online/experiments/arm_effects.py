@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from cranfield.online.experiments.always_valid import (
     TUNED_FOR,
@@ -13,8 +15,22 @@ from cranfield.online.experiments.always_valid import (
 )
 from cranfield.online.experiments.sequential_boundaries import boundaries, repeated_p
 
-RELATIVE = ("fieller", "delta")
-"""Ways to the interval of a relative difference."""
+RELATIVE = ("fieller", "delta", "tea-tasting", "growthbook")
+"""Ways to the relative difference and its interval; the last two are those of the programs of these names."""
+BY_COUNTS = ("z of shares", "Fisher")
+"""The tests of `share_effect`."""
+
+
+class Unadjusted(NamedTuple):
+    """What a metric was before covariates adjusted it: the values of both arms, and variances of the control's."""
+
+    control: float
+    treatment: float
+    variance: float
+    """The squared standard error of the control's value."""
+    covariance: float
+    """The covariance of the control's value with what is subtracted from it."""
+    of_ratio: bool
 
 
 @dataclass(frozen=True)
@@ -47,11 +63,14 @@ class ArmEffect:
     p: float
     method: str
     statistic: float = math.nan
+    """z or t, as `method` says; NaN for exact tests and the bootstrap."""
     df: float = math.nan
     error: float = math.nan
     """The standard error of the difference."""
     tau: float = math.nan
     """The standard deviation of the mixture of an always-valid interval."""
+    relative_p: float = math.nan
+    """p of the relative difference, which belongs to its interval."""
 
 
 def nothing(control: float, treatment: float, n_control: int, n: int, method: str) -> ArmEffect:
@@ -70,13 +89,15 @@ def welch_effect(
     looks: Looks | None = None,
     relative: str = "fieller",
     method: str = "Welch",
+    unadjusted: Unadjusted | None = None,
 ) -> ArmEffect:
     r"""Compare two independent estimates, each (value, variance, users), by Welch's test.
 
     .. math:: t = \frac{g_t - g_c}{\sqrt{V_t + V_c}}, \qquad
         \nu = \frac{(V_t + V_c)^2}{V_t^2 / (n_t - 1) + V_c^2 / (n_c - 1)}
 
-    With `looks`, z replaces t, and the critical value is that of the boundary or of the mixture.
+    With `looks`, z replaces t, and the critical value is that of the boundary or of the mixture. `unadjusted`: the
+    values without covariates, of which `relative == "growthbook"` makes a share.
 
     >>> effect = welch_effect((10.0, 0.04, 100), (10.8, 0.05, 100), alpha=0.05)
     >>> round(effect.statistic, 4), round(effect.df, 1), round(effect.p, 4)
@@ -95,22 +116,105 @@ def welch_effect(
         return replace(nothing(first, second, n_first, n_second, method), p=1.0 if difference == 0 else math.nan)
     statistic, df, tau = difference / error, math.nan, math.nan
     if looks.design == "once":
-        df = variance**2 / (first_variance**2 / (n_first - 1) + second_variance**2 / (n_second - 1))
-        critical = float(stdtrit(df, 1 - alpha / 2))
-        p = float(2 * stdtr(df, -abs(statistic)))
+        df = welch_df(first_variance, n_first, second_variance, n_second)
+
+        def critical_at(df: float) -> float:
+            return float(stdtrit(df, 1 - alpha / 2))
+
+        def p_of(statistic: float, df: float) -> float:
+            return float(2 * stdtr(df, -abs(statistic)))
+
     elif looks.design == "always-valid":
         mixing = mixing_variance(variance, n_first + n_second, tuned_for=looks.tuned_for, alpha=alpha)
-        critical = always_valid_half_width(variance, mixing, alpha) / error
-        p, tau = always_valid_p(difference, variance, mixing), math.sqrt(mixing)
+        tau = math.sqrt(mixing)
+
+        def critical_at(df: float) -> float:
+            return always_valid_half_width(variance, mixing, alpha) / error
+
+        def p_of(statistic: float, df: float) -> float:
+            return always_valid_p(statistic * error, variance, mixing)
+
     else:
-        critical = float(boundaries(looks.fractions, looks.design, alpha=alpha).z[looks.look - 1])
-        p = repeated_p(statistic, looks.fractions, looks.design, looks.look)
-        p = max(p, float(2 * ndtr(-abs(statistic))))
-    low, high = relative_interval(first, first_variance, second, second_variance, critical, relative)
+
+        def critical_at(df: float) -> float:
+            return float(boundaries(looks.fractions, looks.design, alpha=alpha).z[looks.look - 1])
+
+        def p_of(statistic: float, df: float) -> float:
+            repeated = repeated_p(statistic, looks.fractions, looks.design, looks.look)
+            return max(repeated, float(2 * ndtr(-abs(statistic))))
+
+    critical = critical_at(df)
+    share = relative_effect(control, treatment, relative, critical_at, p_of, df, unadjusted)
     return ArmEffect(
         first, second, n_first, n_second, difference, difference - critical * error, difference + critical * error,
-        _over(difference, first), low, high, p, method, statistic, df, error, tau,
+        share.value, share.low, share.high, p_of(statistic, df), method, statistic, df, error, tau, share.p,
     )  # fmt: skip
+
+
+def welch_df(first_variance: float, n_first: int, second_variance: float, n_second: int) -> float:
+    """Welch's degrees of freedom, from squared standard errors."""
+    total = first_variance + second_variance
+    return total**2 / (first_variance**2 / (n_first - 1) + second_variance**2 / (n_second - 1))
+
+
+class RelativeEffect(NamedTuple):
+    """A relative difference with its interval and p."""
+
+    value: float
+    low: float
+    high: float
+    p: float
+
+
+def relative_effect(
+    control: tuple[float, float, int],
+    treatment: tuple[float, float, int],
+    method: str,
+    critical_at: Callable[[float], float],
+    p_of: Callable[[float, float], float],
+    df: float,
+    unadjusted: Unadjusted | None = None,
+) -> RelativeEffect:
+    r"""The relative difference of two estimates, each (value, variance, users), by one of the ways of `RELATIVE`.
+
+    | method | relative difference | interval | p |
+    |---|---|---|---|
+    | `fieller` | :math:`(g_t - g_c) / |g_c|` | Fieller's | that of the difference |
+    | `delta` | the same | delta method | of the relative difference over its error |
+    | `tea-tasting` | :math:`g_t / g_c - 1` | :math:`g_t / g_c \cdot e^{\pm q s} - 1`, with
+      :math:`s^2 = V_c / g_c^2 + V_t / g_t^2` and Welch's degrees of freedom of these two | of the logarithm |
+    | `growthbook` | :math:`(g_t - g_c) / r_c`, where r is not adjusted by covariates | delta method | as `delta` |
+
+    In the variance of `growthbook` the control counts with :math:`V(k r_c - \theta h_c)`, where k is :math:`r_t / r_c`
+    for means and :math:`1 + (g_t - g_c) / r_c` for ratios.
+    """
+    (first, first_variance, n_first), (second, second_variance, n_second) = control, treatment
+    difference = second - first
+    if method == "tea-tasting":
+        if not first * second > 0:
+            return RelativeEffect(_signed(difference, first), math.nan, math.nan, math.nan)
+        parts = first_variance / first**2, second_variance / second**2
+        error, ratio = math.sqrt(sum(parts)), second / first
+        df = welch_df(parts[0], n_first, parts[1], n_second) if math.isfinite(df) else df
+        factor = math.exp(critical_at(df) * error)
+        low, high = ratio / factor - 1, ratio * factor - 1
+        return RelativeEffect(ratio - 1, low, high, p_of(math.log(ratio) / error, df))
+    if method == "growthbook":
+        raw = unadjusted or Unadjusted(first, second, first_variance, 0.0, of_ratio=False)
+        if raw.control == 0:
+            return RelativeEffect(math.nan, math.nan, math.nan, math.nan)
+        value = difference / raw.control
+        times = 1 + value if raw.of_ratio else raw.treatment / raw.control
+        subtracted = first_variance - raw.variance + 2 * raw.covariance  # the variance of what covariates subtract
+        of_control = times**2 * raw.variance - 2 * times * raw.covariance + subtracted
+        error = math.sqrt(second_variance + of_control) / abs(raw.control)
+        half = critical_at(df) * error
+        return RelativeEffect(value, value - half, value + half, p_of(value / error, df))
+    low, high = relative_interval(first, first_variance, second, second_variance, critical_at(df), method)
+    value, error = _over(difference, first), math.sqrt(first_variance + second_variance)
+    if method == "delta" and first:
+        error = math.sqrt(second_variance + (second / first) ** 2 * first_variance)
+    return RelativeEffect(value, low, high, p_of(difference / error, df) if first else math.nan)
 
 
 def relative_interval(
@@ -189,12 +293,15 @@ def share_effect(
     low = second - first - math.hypot(second - low_y, high_x - first)
     high = second - first + math.hypot(high_y - second, first - low_x)
     variances = first * (1 - first) / n, second * (1 - second) / m
-    spread = math.nan, math.nan
+    share = RelativeEffect(_over(second - first, first), math.nan, math.nan, math.nan)
     if min(variances) > 0:  # else the formula takes a share of 0 or 1 as known
-        spread = relative_interval(first, variances[0], second, variances[1], q, relative)
+        share = relative_effect(
+            (first, variances[0], n), (second, variances[1], m), relative, lambda _: q,
+            lambda statistic, _: float(2 * ndtr(-abs(statistic))), math.nan,
+        )  # fmt: skip
     return ArmEffect(
-        first, second, n, m, second - first, low, high, _over(second - first, first), *spread, p, method, statistic,
-        error=math.sqrt(sum(variances)),
+        first, second, n, m, second - first, low, high, share.value, share.low, share.high, p, method, statistic,
+        error=math.sqrt(sum(variances)), relative_p=share.p,
     )  # fmt: skip
 
 
@@ -204,6 +311,10 @@ def wilson(successes: int, n: int, q: float) -> tuple[float, float]:
     centre = (share + q * q / (2 * n)) / (1 + q * q / n)
     half = q / (1 + q * q / n) * math.sqrt(share * (1 - share) / n + q * q / (4 * n * n))
     return centre - half, centre + half
+
+
+def _signed(difference: float, control: float) -> float:
+    return difference / control if control else math.nan
 
 
 def _over(difference: float, control: float) -> float:

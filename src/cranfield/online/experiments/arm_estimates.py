@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.errors import UsageError
+from cranfield.online.experiments.arm_effects import Unadjusted
 from cranfield.online.experiments.experiment_metrics import Metric
 from cranfield.online.moments import Moments
 from cranfield.types import Array
@@ -24,9 +25,27 @@ class ArmEstimates:
     n: NDArray[np.int64]
     reduction: float = 0.0
     """The share of the variance that covariates removed, over all groups."""
+    raw: Array | None = None
+    """With covariates: the values before they were adjusted, ..."""
+    raw_variance: Array | None = None
+    covariance: Array | None = None
+    """... their squared standard errors, and their covariances with what is subtracted."""
+
+    def unadjusted(self, control: int, treatment: int, of_ratio: bool) -> Unadjusted | None:
+        """What `relative_effect` needs to know of the values before they were adjusted."""
+        if self.raw is None or self.raw_variance is None or self.covariance is None:
+            return None
+        first, second = float(self.raw[control]), float(self.raw[treatment])
+        return Unadjusted(first, second, float(self.raw_variance[control]), float(self.covariance[control]), of_ratio)
 
 
-def arm_estimates(moments: Moments, metric: Metric, covariates: Sequence[Metric] = ()) -> ArmEstimates:
+CUPED = ("within", "tea-tasting", "growthbook")
+"""Ways to the θ of covariates: within the arms, or as the programs of these names find it."""
+
+
+def arm_estimates(
+    moments: Moments, metric: Metric, covariates: Sequence[Metric] = (), cuped: str = "within"
+) -> ArmEstimates:
     r"""The metric in each group; with covariates from before the experiment, the adjusted one.
 
     .. math:: \hat\theta = \Sigma_{hh}^{-1} \Sigma_{hg}, \qquad g_a^{adj} = g_a - \hat\theta^T (h_a - h)
@@ -34,7 +53,7 @@ def arm_estimates(moments: Moments, metric: Metric, covariates: Sequence[Metric]
     g is the metric in arm a, a mean or a ratio of means; h are the covariates in arm a, and without an arm over all
     users. The covariances are those of the contributions of single users (the gradients of g and h times the columns),
     pooled within the arms, so ratios are adjusted just as means are. As covariates do not depend on the arm, the
-    expected difference stays the same and its variance falls by the share R² that they explain.
+    expected difference stays the same and its variance falls by the share R² that they explain. `cuped`: `adjustment`.
 
     Reference: Deng, Xu, Kohavi & Walker, Improving the Sensitivity of Online Controlled Experiments by Utilizing
     Pre-Experiment Data, WSDM 2013, doi:10.1145/2433396.2433413
@@ -42,23 +61,40 @@ def arm_estimates(moments: Moments, metric: Metric, covariates: Sequence[Metric]
     value, gradient = value_and_gradient(moments, metric)
     if not covariates:
         return ArmEstimates(value, moments.linear(value, gradient).error ** 2, moments.n)
-    theta, reduction = adjustment(moments, metric, covariates)
+    theta, reduction = adjustment(moments, metric, covariates, cuped)
     parts = [value_and_gradient(moments, one) for one in covariates]
     overall = moments.pooled()
+    raw, raw_gradient, subtracted = value, gradient, np.zeros_like(gradient)
     for weight, one, (covariate, covariate_gradient) in zip(theta, covariates, parts, strict=True):
         value = value - weight * (covariate - value_and_gradient(overall, one)[0])
-        gradient = gradient - weight * covariate_gradient
-    return ArmEstimates(value, moments.linear(value, gradient).error ** 2, moments.n, reduction)
+        subtracted = subtracted + weight * covariate_gradient
+    with np.errstate(divide="ignore", invalid="ignore"):
+        covariance = np.einsum("gi,gij,gj->g", raw_gradient, moments.cov, subtracted) / moments.n
+    return ArmEstimates(
+        value, moments.linear(value, raw_gradient - subtracted).error ** 2, moments.n, reduction, raw,
+        moments.linear(raw, raw_gradient).error ** 2, covariance,
+    )  # fmt: skip
 
 
-def adjustment(moments: Moments, metric: Metric, covariates: Sequence[Metric]) -> tuple[Array, float]:
-    """θ of each covariate, and the share of the variance that they remove; both pooled within the groups."""
+def adjustment(
+    moments: Moments, metric: Metric, covariates: Sequence[Metric], cuped: str = "within"
+) -> tuple[Array, float]:
+    """θ of each covariate, and the share of the variance that they remove.
+
+    within: the covariances within the groups, weighted by their users, so that an effect does not change θ.
+    tea-tasting: the covariances over all users, whatever their group.
+    growthbook: the same for a mean with means as covariates; for ratios, those within the groups, each counted alike.
+    """
+    plain = not any(one.below for one in (metric, *covariates))
+    if cuped == "tea-tasting" or (cuped == "growthbook" and plain):
+        moments = moments.pooled()
     value, gradient = value_and_gradient(moments, metric)
     parts = [value_and_gradient(moments, one) for one in covariates]
     h = np.stack([part[0] for part in parts], axis=1)  # groups × covariates
     gradients = np.stack([part[1] for part in parts], axis=1)  # groups × covariates × columns
     usable = (moments.n > 1) & np.isfinite(h).all(axis=1) & np.isfinite(value)
-    weight, cov = (moments.n - 1.0)[usable], moments.cov[usable]
+    weight = (np.ones(len(moments.n)) if cuped == "growthbook" else moments.n - 1.0)[usable]
+    cov = moments.cov[usable]
     h_gradient, gradient = gradients[usable], gradient[usable]
     hh = np.einsum("g,gai,gij,gbj->ab", weight, h_gradient, cov, h_gradient, optimize=True)
     hg = np.einsum("g,gai,gij,gj->a", weight, h_gradient, cov, gradient, optimize=True)
@@ -69,6 +105,8 @@ def adjustment(moments: Moments, metric: Metric, covariates: Sequence[Metric]) -
 
 def value_and_gradient(moments: Moments, metric: Metric) -> tuple[Array, Array]:
     """The metric in each group, and its gradient with respect to the means of the columns."""
+    if metric.terms:
+        return _weighted_sum(moments, metric)
     gradient = np.zeros((len(moments.groups), len(moments.names)))
     above = moments.mean[:, moments.column(metric.column)]
     if not metric.below:
@@ -80,6 +118,13 @@ def value_and_gradient(moments: Moments, metric: Metric) -> tuple[Array, Array]:
     gradient[:, moments.column(metric.column)] += 1 / below
     gradient[:, moments.column(metric.below)] -= value / below
     return value, gradient
+
+
+def _weighted_sum(moments: Moments, metric: Metric) -> tuple[Array, Array]:
+    parts = [value_and_gradient(moments, Metric("ratio", term.column, term.below)) for term in metric.terms]
+    value = sum(term.weight * (part[0] - term.zero) for term, part in zip(metric.terms, parts, strict=True))
+    gradient = sum(term.weight * part[1] for term, part in zip(metric.terms, parts, strict=True))
+    return np.asarray(value), np.asarray(gradient)
 
 
 def needed_columns(metric: Metric, covariates: Sequence[Metric]) -> tuple[str, ...]:

@@ -74,7 +74,9 @@ def _read(first: Array, second: Array, row: EffectRow, adjusted: bool, alpha: fl
         relative = (second - first) / np.abs(first)
     ends = np.quantile(relative, [alpha / 2, 1 - alpha / 2]) if np.isfinite(relative).all() else (np.nan, np.nan)
     tail = min((difference <= 0).sum(), (difference >= 0).sum())
+    p = min(1.0, 2 * (1 + int(tail)) / (1 + len(difference)))
     return {
         "low": float(low), "high": float(high), "relative_low": float(ends[0]), "relative_high": float(ends[1]),
-        "p": min(1.0, 2 * (1 + int(tail)) / (1 + len(difference))), "method": f"bootstrap of {row.effect.method}",
+        "p": p, "method": f"bootstrap of {row.effect.method}", "statistic": np.nan, "df": np.nan,
+        "relative_p": p if np.isfinite(ends[0]) else np.nan,  # both differences have the same sign
     }  # fmt: skip

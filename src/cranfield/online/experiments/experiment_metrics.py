@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from cranfield import check
 from cranfield.errors import UsageError
@@ -14,17 +15,27 @@ KINDS = {
     "share": "share of users",
     "ratio": "sum over sum",
     "quantile": "quantile over users",
+    "sum": "weighted sum of ratios",
 }
 """{kind: description} of the metrics."""
 _CALL = re.compile(r"(mean|share|median|p\d+(?:\.\d+)?)\((.+)\)", re.DOTALL)
+
+
+class Term(NamedTuple):
+    """A part of a weighted sum: weight · (Σ column / Σ below − zero)."""
+
+    column: str
+    below: str
+    weight: float
+    zero: float
 
 
 @dataclass(frozen=True)
 class Metric:
     """What is compared between arms.
 
-    >>> Metric.parse("clicks/impressions"), str(Metric.parse("p95( latency )"))
-    (Metric(kind='ratio', column='clicks', below='impressions', q=0.5, name=''), 'p95(latency)')
+    >>> Metric.parse("clicks/impressions").columns, str(Metric.parse("p95( latency )"))
+    (('clicks', 'impressions'), 'p95(latency)')
     """
 
     kind: str
@@ -35,6 +46,8 @@ class Metric:
     """Which quantile."""
     name: str = ""
     """What it is called, if not by its columns."""
+    terms: tuple[Term, ...] = ()
+    """The parts of a weighted sum, which has no column of its own."""
 
     @classmethod
     def parse(cls, text: str, columns: Sequence[str] = ()) -> Metric:
@@ -63,6 +76,8 @@ class Metric:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns that it needs."""
+        if self.terms:
+            return tuple(dict.fromkeys(name for term in self.terms for name in (term.column, term.below)))
         return (self.column, self.below) if self.below else (self.column,)
 
     def __str__(self) -> str:

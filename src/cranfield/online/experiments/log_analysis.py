@@ -1,4 +1,4 @@
-"""`analyse_log`: compare the arms of an experiment in online measures of a log."""
+"""Experiments from a log: compare its arms in online measures, plan an experiment, and check the set-up."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from cranfield.check import nearest
 from cranfield.errors import UsageError
 from cranfield.online.experiments.ab_analysis import analyse
 from cranfield.online.experiments.ab_record import Analysis
-from cranfield.online.experiments.experiment_metrics import Metric
+from cranfield.online.experiments.experiment_power import ABPower, ab_power
+from cranfield.online.experiments.log_metrics import log_metrics
 from cranfield.online.experiments.novelty_effects import novelty_effects
+from cranfield.online.experiments.random_splits import AASplits, aa_splits
 from cranfield.online.log_measures.local_time import check_timezone
-from cranfield.online.log_measures.log_rows import NONE, LogRows, sum_names
-from cranfield.online.log_measures.measured_log import without_evidence
+from cranfield.online.log_measures.log_rows import NONE, LogRows
 from cranfield.online.log_measures.odd_rows import odd_rows
-from cranfield.online.log_measures.online_measure import parse_online_many
+from cranfield.online.log_measures.oec import OEC
 from cranfield.online.logs.log import Log
-from cranfield.text import counted
+from cranfield.text import counted, listed
 
 
 def analyse_log(
     log: Log,
-    measures: Iterable[Any] | str,
+    measures: Iterable[Any] | str = (),
     *,
+    oec: OEC | None = None,
     segments: Iterable[str] = (),
     by_day: bool = False,
     timezone: str = "UTC",
@@ -36,6 +38,7 @@ def analyse_log(
     Every measure is a ratio of two sums over users, so it is compared as `analyse` compares ratios: users are the
     units, and a user with queries in two arms is left out.
 
+    oec: a weighted sum of measures (`read_oec`), which decides; `measures` are then compared beside it.
     segments: columns of the queries, such as the country.
     by_day: also show the effects by days since a user's first query.
     timezone: the time zone of days.
@@ -46,29 +49,72 @@ def analyse_log(
     >>> result.metrics, result.control
     (('CTR@5',), 'A')
     """
-    for name in ("arm", "unit", "day", "engine", "covariates", "caps"):
-        if name in options:
-            raise UsageError(f"analyse_log: {name} is for tables; a log names its users, arms and days itself")
+    _refuse("analyse_log", options, ("arm", "unit", "day", "engine", "covariates", "caps", "cuped"))
     check_timezone(timezone)
-    chosen = parse_online_many([measures] if isinstance(measures, str) else measures)
-    metrics = [Metric("ratio", *sum_names(measure), name=str(measure)) for measure in chosen]
     groups = tuple(dict.fromkeys(segments))
-    rows = LogRows(log, chosen, ("arm",))
+    chosen = log_metrics(log, measures, oec, ("arm",))
+    rows, metrics = chosen.rows, chosen.metrics
     # Shares of users have a row per user and arm: a user who comes on two days, or with two devices, counts once
     users, notes = _with_segments(log, _named_arms(rows.per_user), groups)
     result = analyse(
         users, metrics, arm="arm", unit="user", segments=groups, shares=shares, engine=log.engine, **options
     )
     if by_day:
-        days = _named_arms(LogRows(log, chosen, ("arm", "day"), timezone=timezone).per_user)
+        days = _named_arms(LogRows(log, chosen.measures, ("arm", "day"), timezone=timezone).per_user)
         effects = novelty_effects(
             log.engine, days, metrics, arm="arm", unit="user", day="day", arms=(result.control, *result.arms),
             alpha=result.alpha,
         )  # fmt: skip
         result = replace(result, by_day=effects)
-    notes += [f"caution: {name}: {reason}, so it says nothing" for name, reason in without_evidence(rows).items()]
+    notes += chosen.notes
     notes += odd_rows(rows, leave_out=("nobody",))  # who is left out here, and counted already
     return replace(result, remarks=(*result.remarks, *notes, *log.notes))
+
+
+def power_from_log(
+    log: Log,
+    measures: Iterable[Any] | str = (),
+    *,
+    oec: OEC | None = None,
+    by_day: bool = False,
+    timezone: str = "UTC",
+    **options: Any,
+) -> ABPower:
+    """What an experiment can find in online measures, from a log of past traffic; its arms do not matter.
+
+    by_day: a row for each number of days; only for measures that are sums over queries or sessions, because a user
+        who comes on two days is one user.
+    options: those of `ab_power` (effect, users, traffic, shares, alpha, power).
+    """
+    _refuse("power_from_log", options, ("unit", "day", "covariates", "engine"))
+    check_timezone(timezone)
+    chosen = log_metrics(log, measures, oec, ("day",) if by_day else (), timezone)
+    of_users = [str(measure) for measure in chosen.measures if measure.rows == "users"]
+    if by_day and of_users:
+        verb = "is" if len(of_users) == 1 else "are"
+        raise UsageError(
+            f"{listed(of_users)} {verb} of whole users, who come on several days: leave out results by day"
+        )
+    day = "day" if by_day else None
+    result = ab_power(chosen.rows.per_user, chosen.metrics, unit="user", day=day, engine=log.engine, **options)
+    return replace(result, remarks=(*result.remarks, *chosen.notes, *odd_rows(chosen.rows), *log.notes))
+
+
+def aa_from_log(log: Log, measures: Iterable[Any] | str = (), *, oec: OEC | None = None, **options: Any) -> AASplits:
+    """A/A splits of the users of a log, in online measures.
+
+    options: those of `aa_splits` (splits, alpha, seed, buckets, progress).
+    """
+    _refuse("aa_from_log", options, ("unit", "covariates", "by_row", "engine"))
+    chosen = log_metrics(log, measures, oec)
+    result = aa_splits(chosen.rows.per_user, chosen.metrics, unit="user", engine=log.engine, **options)
+    return replace(result, remarks=(*result.remarks, *chosen.notes, *odd_rows(chosen.rows), *log.notes))
+
+
+def _refuse(caller: str, options: Mapping[str, Any], names: Iterable[str]) -> None:
+    for name in names:
+        if name in options:
+            raise UsageError(f"{caller}: {name} is for tables; a log names its users, arms and days itself")
 
 
 def _named_arms(users: Any) -> Any:

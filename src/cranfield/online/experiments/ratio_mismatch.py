@@ -30,7 +30,7 @@ EXACT_OUTCOMES = 200_000
 class SampleRatio(Record):
     """The users of each arm, those expected, and how likely a larger mismatch is by chance."""
 
-    facts = ("p", "alpha", "mismatch", "test")
+    facts = ("p", "alpha", "mismatch", "test", "statistic", "df")
 
     arms: tuple[str, ...]
     users: NDArray[np.int64]
@@ -39,6 +39,16 @@ class SampleRatio(Record):
     alpha: float
     test: str
     """`binomial`, `multinomial` (both exact) or `chi-squared`."""
+
+    @property
+    def statistic(self) -> float:
+        """χ² of the numbers of users; p is that of the exact test, if there is one."""
+        return chi_squared(self.users, self.expected) if self.users.sum() else math.nan
+
+    @property
+    def df(self) -> int:
+        """The degrees of freedom of χ²."""
+        return len(self.arms) - 1
 
     @property
     def mismatch(self) -> bool:
@@ -59,13 +69,17 @@ class SampleRatio(Record):
         counts = listed((f"{arm} {users:,}" for arm, users in zip(self.arms, self.users.tolist(), strict=True)), 6)
         expected = (f"{users:,.1f}".removesuffix(".0") for users in self.expected.tolist())
         wanted = listed((f"{arm} {users}" for arm, users in zip(self.arms, expected, strict=True)), 6)
-        p = shown_p(self.p)
+        tested = f"χ²({self.df}) = {self.statistic:.4g}, {shown_p(self.p)} by a {self.test} test"
         if self.mismatch:
             return (
-                f"SAMPLE-RATIO MISMATCH: users are {counts}, expected {wanted} ({p}, {self.test} test); "
-                "do not trust any result below until the cause is found"
+                f"SAMPLE-RATIO MISMATCH: users are {counts}, expected {wanted} ({tested}, below the limit "
+                f"{self.alpha:g}); do not trust any result below until the cause is found"
             )
-        return f"sample ratio: users are {counts}, expected {wanted} ({p}, {self.test} test): no mismatch"
+        if math.isnan(self.p):
+            return f"sample ratio: users are {counts}, expected {wanted}: not tested"
+        return (
+            f"sample ratio: users are {counts}, expected {wanted} ({tested}): no mismatch at the limit {self.alpha:g}"
+        )
 
 
 def sample_ratio(
@@ -129,8 +143,12 @@ def _tested(counts: NDArray[np.int64], wanted: Array) -> tuple[str, float]:
         probability = law.pmf(outcomes)
         observed = float(law.pmf(counts))
         return "multinomial", min(1.0, float(probability[probability <= observed * (1 + 1e-7)].sum()))
-    statistic = float(((counts - total * wanted) ** 2 / (total * wanted)).sum())
-    return "chi-squared", float(chdtrc(len(counts) - 1, statistic))
+    return "chi-squared", float(chdtrc(len(counts) - 1, chi_squared(counts, total * wanted)))
+
+
+def chi_squared(counts: NDArray[np.int64], expected: Array) -> float:
+    """χ² of counts against those expected."""
+    return float(((counts - expected) ** 2 / expected).sum())
 
 
 def _compositions(total: int, parts: int) -> NDArray[np.int64]:

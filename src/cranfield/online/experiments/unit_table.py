@@ -60,7 +60,9 @@ def unit_table(
     nw = _narwhals()
     schema = frame.collect_schema()
     numeric = tuple(dict.fromkeys((*sums, *means)))
-    check_columns(frame, [arm, *([unit] if unit else []), *segments], numeric)
+    if arm not in schema:
+        raise UsageError(f"{nearest(arm, list(schema), 'column')}; to name the column of the arm: arm=")
+    check_columns(frame, [*([unit] if unit else []), *segments], numeric)
     notes = []
     picked = [_text(nw, arm).alias(ARM), *(_text(nw, name).alias(name) for name in segments)]
     if unit:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import ab_options, options, report_options
+from cranfield.cli.ab_log import DaysFromLog
 from cranfield.cli.declare import MORE, argument, option
-from cranfield.cli.engine_options import OnEngine
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cranfield.online.experiments.ab_record import Analysis
 
 
-class AnalyseVerb(OnEngine, Plotting, report_options.Reporting):
+class AnalyseVerb(DaysFromLog, Plotting, report_options.Reporting):
     """Compare the arms of an experiment with the control, metric by metric.
 
     First, the numbers of users are compared with the design. If they disagree (sample-ratio mismatch), the result is
@@ -34,16 +34,13 @@ cranfield ab analyse users.csv --metric revenue --metric clicks/impressions
 cranfield ab analyse users.parquet --metric revenue --covariate revenue=revenue_before --plot effects.svg
 cranfield ab analyse days.csv --unit user --day day --metric revenue --segment country
 cranfield ab analyse log/ -m CTR@5,click-RR --report report.html
+cranfield ab analyse log/ --oec oec.toml -m CTR@5
 cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-of --looks 5 --look 2
 """
 
     table: str = argument("TABLE", ab_options.TABLE, required=True, reads=True)
     metric: list[str] | None = ab_options.metrics()
-    measures: list[str] | None = option(
-        "--measures, -m NAME",
-        "TABLE is a log (see cranfield log): compare online measures, such as CTR@5, of the arms that it names.",
-    )
-    arm: str = option("--arm COLUMN", "The column of the arm.", default="arm")
+    arm: str = option("--arm COLUMN", "The column of the arm.", default="arm", solves="arm=")
     unit: str | None = ab_options.unit()
     control: str | None = option("--control ARM", "The arm to compare with; default: control or A, else the first.")
     covariate: list[str] | None = ab_options.covariates()
@@ -57,7 +54,9 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
     segment: list[str] | None = option(
         "--segment COLUMN", "Also show the effects for each value of this column. May be repeated."
     )
-    day: str | None = option("--day COLUMN", "The column of the day: also show the effects by days since exposure.")
+    day: str | None = option(
+        "--day COLUMN", "The column of the day: also show the effects by days since exposure; for a log: --day day."
+    )
     sequential: str = option(
         "--sequential DESIGN", "{names}.", default="once", names="online.experiments.analysis_settings:SEQUENTIAL"
     )
@@ -99,19 +98,15 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         names="online.experiments.arm_effects:RELATIVE",
         group=MORE,
     )
+    cuped: str = option(
+        "--cuped METHOD",
+        "The weights of covariates: {names}; the last two are those of the programs of these names.",
+        default="within",
+        names="online.experiments.arm_estimates:CUPED",
+        group=MORE,
+    )
     ratio_alpha: float = option(
         "--ratio-alpha A", "Significance level of the sample-ratio test.", default=0.001, group=MORE
-    )
-
-    events: str | None = option(
-        "--events FILE", "With -m: the events, if TABLE does not hold them.", reads=True, group=MORE, solves="events="
-    )
-    columns: str | None = option(
-        "--columns MAP", "With -m: which column of the log holds what.", group=MORE, solves="columns="
-    )
-    zone: str | None = option("--zone ZONE", "With -m: the zone of times without one.", group=MORE, solves="zone=")
-    timezone: str | None = option(
-        "--timezone ZONE", "With -m and --day day: the time zone of days; default: UTC.", group=MORE
     )
 
     sections: str | None = report_options.sections("report.other_reports.ab_report:SECTIONS")
@@ -122,13 +117,7 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
             from cranfield.report.other_reports.ab_report import SECTIONS
 
             self._outline = self.read_outline(SECTIONS)
-        of_log = {"--events": self.events, "--columns": self.columns, "--zone": self.zone}
-        of_table = {"--metric": self.metric, "--unit": self.unit, "--covariate": self.covariate, "--cap": self.cap}
-        wrong = [name for name, value in (of_table if self.measures else of_log).items() if value]
-        if wrong:
-            raise UsageError(f"{wrong[0]} {'does not go with' if self.measures else 'needs'} --measures")
-        if self.timezone and not (self.measures and self.day):
-            raise UsageError("--timezone is for the days of a log: give --measures and --day day")
+        self.check_log({"--metric": self.metric, "--unit": self.unit, "--covariate": self.covariate, "--cap": self.cap})
         if self.method != "bootstrap" and (self.resamples is not None or self.seed is not None):
             raise UsageError("--resamples and --seed are for --method bootstrap; nothing else is drawn at random")
         if self.looks != "5" and self.sequential in ("once", "always-valid"):
@@ -140,7 +129,7 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
 
     def run(self) -> int:
         with self.open_engine() as engine:
-            result = self.of_log(engine) if self.measures else self.of_table(engine)
+            result = self.of_log(engine) if self.from_log else self.of_table(engine)
         if self.for_programs:
             self.show_record(result)
         else:
@@ -159,7 +148,7 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
     def settings(self) -> dict[str, Any]:
         """The options for tables and logs."""
         names = ("control", "sequential", "look", "tuned_for", "method", "alpha", "correction", "relative",
-                 "ratio_alpha")  # fmt: skip
+                 "cuped", "ratio_alpha")  # fmt: skip
         drawn = {name: value for name, value in self.values("resamples", "seed").items() if value is not None}
         return {
             **drawn,
@@ -182,22 +171,10 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
 
     def of_log(self, engine: Engine) -> Analysis:
         """The analysis of a log."""
-        from secrets import token_hex
-
-        from cranfield.cli.measure_names import measure_names
-        from cranfield.online.engines.engine import without_skip
         from cranfield.online.experiments.log_analysis import analyse_log
-        from cranfield.online.logs import read_log
 
-        if self.day not in (None, "day"):
-            raise UsageError(f"--day {self.day}: a log has its own days; write --day day")
-        salt = token_hex(16)  # users do not leave the engine
-        with without_skip():
-            log = read_log(self.table, engine=engine, salt=salt, **self.values("events", "columns", "zone"))
-        return analyse_log(
-            log, measure_names(self.measures or []), by_day=self.day is not None, timezone=self.timezone or "UTC",
-            **self.settings(),
-        )  # fmt: skip
+        settings = {name: value for name, value in self.settings().items() if name != "cuped"}
+        return analyse_log(self.read_log(engine), **self.compared(), **self.days(), **settings)
 
     def read_looks(self) -> Any:
         """A number of looks, or the fractions of the planned users."""
