@@ -9,6 +9,7 @@ import pytest
 
 from cranfield import CranfieldError
 from cranfield.building.assessor_labels import Labels
+from cranfield.errors import DataError, UsageError
 
 CROWD = "task,worker,label\nt1,anna,1\nt1,ben,0\nt2,anna,2\n"
 
@@ -45,6 +46,39 @@ def test_topic_and_document_may_have_two_columns(tmp_path: Path, text: str) -> N
     assert labels.docs == ("d1", "d2")
     assert labels.matrix().tolist() == [[1, 0], [2, -1]]
     assert labels.qrels_of("anna").to_dict() == {"1": {"d1": 1, "d2": 2}}
+
+
+@pytest.mark.parametrize(
+    "header",
+    ["!amt_worker_ids\torig_id\tresponse", "workerID\ttask\tlabel", "Worker-ID\tTask ID\tRating"],
+)
+def test_usual_names_of_published_tables_are_known(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "labels.tsv"
+    path.write_text(f"{header}\nx\tt1\t1\ny\tt1\t0\n")
+    labels = Labels.of(path)
+    assert (labels.items, labels.workers, labels.label.tolist()) == (("t1",), ("x", "y"), [1, 0])
+    pairs = tmp_path / "pairs.csv"
+    pairs.write_text("topicID,docID,workerID,label\n7,d1,x,1\n")
+    assert (Labels.of(pairs, scale=[0, 1]).topics, Labels.of(pairs).docs) == (("7",), ("d1",))
+
+
+def test_columns_are_named_by_role(tmp_path: Path) -> None:
+    rows = [
+        {"frage": "t1", "worker": "wrong", "wer": "x", "grade": 1},
+        {"frage": "t1", "worker": "wrong", "wer": "y", "grade": 0},
+    ]
+    columns = {"task": "frage", "worker": "wer"}
+    path = tmp_path / "labels.csv"
+    path.write_text("frage,worker,wer,grade\nt1,wrong,x,1\nt1,wrong,y,0\n")
+    for thing in (rows, path):
+        labels = Labels.of(thing, columns=columns)
+        assert (labels.items, labels.workers) == (("t1",), ("x", "y"))
+    with pytest.raises(DataError, match="no column 'nobody' for the worker; there are frage, worker, wer, grade"):
+        Labels.of(rows, columns={"task": "frage", "worker": "nobody"})
+    with pytest.raises(UsageError, match="columns: no role 'colour'; there are topic, doc, task, worker, label"):
+        Labels.of(rows, columns={"colour": "frage"})
+    with pytest.raises(DataError, match=r"no column for the task among .*; to name it: columns="):
+        Labels.of(rows)
 
 
 def test_a_task_may_be_split_into_topic_and_document() -> None:

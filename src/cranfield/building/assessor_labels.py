@@ -78,6 +78,7 @@ class Labels(Tidy):
         scale: Sequence[Any] | None = None,
         separator: str | None = None,
         on_duplicate: str = "error",
+        columns: Mapping[str, str] | None = None,
     ) -> Labels:
         """Labels from a file or an object; labels are returned as they are.
 
@@ -90,12 +91,15 @@ class Labels(Tidy):
         separator: the text between topic and document in the name of a task.
         on_duplicate: what to do if an assessor gives an item two different labels: `error`, keep the `first` or the
             `last` one, or `keep` both. The same label twice counts once, and a note says so, unless both are kept.
+            Methods that merge labels count every label that is kept; agreement uses the first of them.
+        columns: {role: name of its column} for columns with unusual names. The roles are topic, doc, task, worker,
+            label, time, seconds, group and cost.
         """
         if isinstance(thing, Labels):
             return thing
         if on_duplicate not in DUPLICATES:
             raise UsageError(f"on_duplicate == {on_duplicate!r}, must be one of {', '.join(DUPLICATES)}")
-        return cls._from(_columns(thing, on_duplicate), scale, separator, on_duplicate)
+        return cls._from(_columns(thing, on_duplicate, columns), scale, separator, on_duplicate)
 
     @classmethod
     def read(cls, *paths: PathLike, **options: Any) -> Labels:
@@ -148,7 +152,8 @@ class Labels(Tidy):
                 columns.origin, columns.line(int(second)),
                 f"{names[1]} gives {names[0]} two labels, {words[0]} and {words[1]}; "
                 f"{counted(len(at), 'label contradicts', 'labels contradict')} an earlier one of the same assessor; "
-                "keep the first or the last of them by on_duplicate=",
+                "models such as Dawid and Skene's count every label that an assessor gives: keep all of them by "
+                "on_duplicate='keep', or only the 'first' or the 'last'",
             )  # fmt: skip
         keep = np.ones(len(order), dtype=bool)
         if on_duplicate == "last":
@@ -183,6 +188,11 @@ class Labels(Tidy):
                     "lowest first"
                 ) from None
             return np.arange(len(self.scale), dtype=np.float64)
+
+    @property
+    def numeric(self) -> bool:
+        """Are all labels of the scale numbers?"""
+        return all(_number(word) is not None for word in self.scale)
 
     @cached_property
     def topic_names(self) -> tuple[str, ...]:
@@ -284,18 +294,18 @@ def factorised(names: Sequence[Any]) -> tuple[Index64, tuple[Any, ...]]:
     return np.fromiter(map(number.__getitem__, names), dtype=np.int64, count=len(names)), distinct
 
 
-def _columns(thing: LabelsLike, on_duplicate: str) -> LabelColumns:
+def _columns(thing: LabelsLike, on_duplicate: str, columns: Mapping[str, str] | None) -> LabelColumns:
     if isinstance(thing, str | os.PathLike):
-        return from_file(thing)
+        return from_file(thing, columns)
     if is_frame(thing):
-        return from_columns(thing)
+        return from_columns(thing, columns)
     if isinstance(thing, Mapping):
         return from_judgments(thing, on_duplicate)
     if isinstance(thing, Iterable):
         rows = list(thing)
         if rows and all(isinstance(row, str | os.PathLike) for row in rows):
             return from_judgments(rows, on_duplicate)
-        return from_rows(rows)
+        return from_rows(rows, columns)
     raise UsageError(
         f"{type(thing).__name__} cannot be read as labels: give a path, a frame, tuples or a dict of judgments"
     )

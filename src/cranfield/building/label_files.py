@@ -13,8 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection.column_names import COLUMNS, find_columns, no_column, repeated_column
-from cranfield.collection.named_tables import NamedTable, read_csv, read_json_lines
+from cranfield.collection.column_names import (
+    COLUMNS,
+    checked_columns,
+    column_key,
+    find_columns,
+    no_column,
+    repeated_column,
+)
+from cranfield.collection.named_tables import read_csv, read_json_lines
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, stem, text_of
@@ -26,8 +33,39 @@ from cranfield.types import Array
 LABEL_COLUMNS = {
     "topic": COLUMNS["topic"],
     "doc": COLUMNS["doc"],
-    "task": ("task", "task_id", "item", "item_id", "unit", "unit_id", "hit_id", "question", "example"),
-    "worker": ("worker", "worker_id", "assessor", "assessor_id", "annotator", "annotator_id", "rater", "judge", "user"),
+    "task": (
+        "task",
+        "task_id",
+        "taskid",
+        "item",
+        "item_id",
+        "itemid",
+        "unit",
+        "unit_id",
+        "orig_id",
+        "hit_id",
+        "hitid",
+        "question",
+        "question_id",
+        "example",
+    ),
+    "worker": (
+        "worker",
+        "worker_id",
+        "workerid",
+        "assessor",
+        "assessor_id",
+        "assessorid",
+        "annotator",
+        "annotator_id",
+        "annotatorid",
+        "rater",
+        "rater_id",
+        "judge",
+        "user",
+        "user_id",
+        "amt_worker_ids",
+    ),
     "label": ("label", "grade", "relevance", "rel", "judgment", "judgement", "answer", "rating", "response"),
     "time": ("time", "timestamp", "when", "date", "submitted"),
     "seconds": ("seconds", "duration", "work_time", "worktime"),
@@ -37,6 +75,8 @@ LABEL_COLUMNS = {
 """Names of columns by role, the most specific first."""
 MISSING = frozenset({"", "na", "nan", "none", "null", "n/a", "?"})
 """Labels that stand for no label, in lower case."""
+Columns = Mapping[str, str]
+"""{role: name of its column}, for the roles of `LABEL_COLUMNS`."""
 EXPECTED = "a header that names the columns task (or topic and doc), worker and label"
 
 
@@ -91,30 +131,38 @@ class LabelColumns:
         return replace(self, topics=[topic for topic, _, _ in parts], tasks=[doc for _, _, doc in parts])
 
 
-def from_file(path: PathLike) -> LabelColumns:
+def from_file(path: PathLike, chosen: Columns | None = None) -> LabelColumns:
     """The labels in a file: CSV, TSV, JSON-lines or Parquet with names of columns, or text without a header."""
+    words = _words(chosen)
     origin = shown_path(os.fspath(path))
     buffer = load(path)
     head = bytes(buffer[:HEAD])
     if head.startswith(b"PAR1"):
-        return from_columns(parquet_table(buffer, origin), origin)
+        return from_columns(parquet_table(buffer, origin), chosen, origin)
     check_content(head, origin)
     text = text_of(buffer, origin)
     first = next((line for line in text.splitlines() if line.strip()), "")
     if first.lstrip().startswith("{"):
-        return _of_table(read_json_lines(text, origin, "an object with task, worker and label", complete=True), origin)
+        table = read_json_lines(text, origin, "an object with task, worker and label", complete=True)
+        return _by_name(table.names, table.columns, chosen, origin, table.lines)
     for delimiter in "\t,;":
         names = next(csv.reader([first], delimiter=delimiter), [])
-        if len(names) >= 3 and "label" in (places := find_columns(names, LABEL_COLUMNS)) and len(places) >= 3:
+        places = find_columns(_plain(names), words)
+        if len(names) >= 3 and len(places) >= 3 and ("label" in places or chosen):
             table = read_csv(text, delimiter, origin, "labels")
             stripped = [[cell.strip() for cell in column] for column in table.columns]
-            return _of_table(replace(table, columns=stripped), origin)
-    side_file = read_side_file(
-        path, f"{EXPECTED}, or lines of task worker label, or of topic assessor doc grade", (3, 4), data=buffer
+            return _by_name(table.names, stripped, chosen, origin, table.lines)
+    if chosen:
+        at = next(number for number, line in enumerate(text.splitlines() or [""], 1) if line.strip() or not first)
+        raise DataError(origin, at, f"is not a header with the columns {listed(map(repr, chosen.values()))}")
+    expected = (
+        f"{EXPECTED}, or lines of task worker label, or of topic assessor doc grade; to name the columns: columns="
     )
+    side_file = read_side_file(path, expected, (3, 4), data=buffer)
     if not side_file.rows:
         raise DataError(origin, None, "holds no labels")
     columns = [list(column) for column in zip(*side_file.rows, strict=True)]
+    _check_first_line(columns[-1], origin, side_file.lines[0], first)
     if len(columns) == 3:
         tasks, workers, labels = columns
         return LabelColumns(tasks, workers, labels, origin=origin, lines=side_file.lines)
@@ -123,30 +171,72 @@ def from_file(path: PathLike) -> LabelColumns:
     return LabelColumns(docs, workers, labels, topics, origin=origin, lines=side_file.lines, notes=(note,))
 
 
-def _of_table(table: NamedTable, origin: str) -> LabelColumns:
-    return _by_name(table.names, table.columns, origin, table.lines)
+def _check_first_line(labels: Sequence[str], origin: str, line: int, text: str) -> None:
+    """Raise an error if only the label of the first line is not a number, as in a header with unusual names."""
+    if len(labels) > 1 and not _is_number(labels[0]) and all(map(_is_number, labels[1:])):
+        raise DataError(
+            origin, line,
+            f"label {shown(labels[0])} is not a number, as those of all other lines are. If {shown(text)} is a header, "
+            "name its columns: columns=",
+        )  # fmt: skip
 
 
-def from_columns(frame: Any, origin: str = "frame") -> LabelColumns:
+def _is_number(word: str) -> bool:
+    try:
+        float(word)
+    except ValueError:
+        return False
+    return True
+
+
+def from_columns(frame: Any, chosen: Columns | None = None, origin: str = "frame") -> LabelColumns:
     """The labels in a pandas, polars or Arrow table."""
     names, get = frame_columns(frame)
-    return _by_name(names, [get(i) for i in range(len(names))], origin, None)
+    return _by_name(names, [get(i) for i in range(len(names))], chosen, origin, None)
+
+
+def _plain(names: Sequence[str]) -> list[str]:
+    """Names without marks such as that of `!amt_worker_ids`."""
+    return [name.strip().lstrip("!") for name in names]
+
+
+def _words(chosen: Columns | None) -> Mapping[str, Sequence[str]]:
+    """The names of the column of each role: the one that was chosen, or the usual ones that are not chosen for another.
+
+    >>> _words({"task": "worker"})["task"], "worker" in _words({"task": "worker"})["worker"]
+    (('worker',), False)
+    """
+    if not chosen:
+        return LABEL_COLUMNS
+    keys = {role: column_key(*_plain([name])) for role, name in checked_columns(chosen, LABEL_COLUMNS).items()}
+    return {
+        role: (keys[role],) if role in keys else tuple(word for word in words if word not in keys.values())
+        for role, words in LABEL_COLUMNS.items()
+    }
 
 
 def _by_name(
-    names: Sequence[str], columns: Sequence[Sequence[Any]], origin: str, lines: list[int] | None
+    names: Sequence[str],
+    columns: Sequence[Sequence[Any]],
+    chosen: Columns | None,
+    origin: str,
+    lines: list[int] | None,
 ) -> LabelColumns:
     """Find the columns by their names."""
-    places = find_columns(names, LABEL_COLUMNS)
+    words = _words(chosen)
+    places = find_columns(_plain(names), words)
+    for role, name in checked_columns(chosen or {}, LABEL_COLUMNS).items():
+        if role not in places:
+            raise DataError(origin, None, f"no column {name!r} for the {role}; there are {', '.join(map(str, names))}")
     if message := repeated_column(names, places.values()):
         raise DataError(origin, None, message)
-    pair = "topic" in places and "doc" in places
+    pair = "topic" in places and "doc" in places and "task" not in checked_columns(chosen or {}, LABEL_COLUMNS)
     if not pair and "task" not in places and "doc" in places:
         places["task"] = places["doc"]
     needed = ("worker", "label") if pair else ("task", "worker", "label")
     for role in needed:
         if role not in places:
-            raise DataError(origin, None, no_column(role, names, LABEL_COLUMNS[role]))
+            raise DataError(origin, None, f"{no_column(role, names, words[role])}; to name it: columns=")
 
     def text(role: str) -> list[str]:
         return _texts(columns[places[role]])
@@ -222,21 +312,21 @@ def seconds_of(value: Any) -> float:
     return float(value)
 
 
-def from_rows(rows: Iterable[Any]) -> LabelColumns:
+def from_rows(rows: Iterable[Any], chosen: Columns | None = None) -> LabelColumns:
     """The labels in tuples (task, worker, label) or (topic, doc, worker, label), or in dicts with such names."""
     rows = list(rows)
     if not rows:
         raise DataError("labels", None, "there are none")
     if all(isinstance(row, Mapping) for row in rows):
         names = list(rows[0])
-        return _by_name(names, [[row.get(name) for row in rows] for name in names], "labels", None)
+        return _by_name(names, [[row.get(name) for row in rows] for name in names], chosen, "labels", None)
     size = len(rows[0]) if isinstance(rows[0], tuple | list) else 0
     for at, row in enumerate(rows):
         if size not in (3, 4) or not isinstance(row, tuple | list) or len(row) != size:
             message = f"entry {at + 1} is {shown(row)}, expected (task, worker, label) or (topic, doc, worker, label)"
             raise DataError("labels", None, message)
     names = ["task", "worker", "label"] if size == 3 else ["topic", "doc", "worker", "label"]
-    return _by_name(names, [list(column) for column in zip(*rows, strict=True)], "labels", None)
+    return _by_name(names, [list(column) for column in zip(*rows, strict=True)], None, "labels", None)
 
 
 def from_judgments(judgments: Mapping[str, Any] | Sequence[PathLike], on_duplicate: str = "error") -> LabelColumns:

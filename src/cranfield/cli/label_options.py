@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli.declare import READING, argument, option
-from cranfield.cli.options import Sized
+from cranfield.cli.options import Sized, columns_of
 from cranfield.cli.printing import Quiet
 from cranfield.errors import UsageError
 
@@ -37,10 +37,17 @@ class LabelReading(Sized):
         group=READING,
         solves="say what separates them in the name",
     )
+    columns: str | None = option(
+        "--columns ROLE=NAME,...",
+        "Columns of a table of labels that have unusual names: task=frage,worker=person,label=antwort. Roles: topic, "
+        "doc, task, worker, label, time, seconds, group and cost.",
+        group=READING,
+        solves="columns=",
+    )
     on_duplicate: str = option(
         "--on-duplicate RULE",
         "An assessor who gives an item two different labels: {names} (stop with an error, use the first or the last "
-        "label, or keep all).",
+        "label, or keep all: models such as Dawid and Skene's count every label).",
         default="error",
         choices=("error", "first", "last", "keep"),
         group=READING,
@@ -60,8 +67,9 @@ class LabelReading(Sized):
         from cranfield.building.assessor_labels import Labels
 
         labels = Labels.read(
-            *paths, scale=split_scale(self.scale), separator=self.separator, on_duplicate=self.on_duplicate
-        )
+            *paths, scale=split_scale(self.scale), columns=columns_of(self.columns),
+            **self.values("separator", "on_duplicate"),
+        )  # fmt: skip
         return labels if self.assessors is None else labels.with_assessors(self.assessors)
 
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 METHODS = "building.merging.merging_registry:known_merging_methods"
 FIGURES = ("entropy", "confusion", "accuracy")
-SUFFIXES = {".json": "json", ".tsv": "tsv", ".md": "markdown", ".tex": "latex", ".html": "html"}
-"""The formats of side tables by the ending of the file; others are csv."""
 
 
 class MergeOptions(Verb):
@@ -38,7 +36,9 @@ class MergeOptions(Verb):
         "--steps N", "The largest number of steps; default: 1000.", group=MORE, solves="allow more steps"
     )
     tolerance: float | None = option(
-        "--tolerance T", "Stop if a step adds less to the log-likelihood per label; default: 1e-7.", group=MORE
+        "--tolerance T",
+        "Stop if a step adds less to the log-likelihood per label, and labels have settled; default: 1e-7.",
+        group=MORE,
     )
     class_prior: str | None = option(
         "--class-prior P",
@@ -118,7 +118,7 @@ def write_table(table: Table, path: str) -> None:
     """Write a table to a file, in the format of its ending: .json, .tsv, .md, .tex, .html, otherwise CSV."""
     import os
 
-    from cranfield.cli.printing import emit
+    from cranfield.cli.printing import FORMATS, emit
 
-    format = SUFFIXES.get(os.path.splitext(path)[1].lower(), "csv")
+    format = FORMATS.get(os.path.splitext(path)[1].lower(), "csv")
     emit(table.render(format), path, format=format)

@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cranfield import check
-from cranfield.cli.declare import MORE, RESULT, Verb, flag, option
+from cranfield.cli.declare import MORE, RESULT, Verb, declared, flag, option
 from cranfield.errors import CranfieldWarning, UsageError
 
 if TYPE_CHECKING:
@@ -25,6 +25,10 @@ DATA_FORMATS = ("json", "csv", "tsv")
 """Formats that programs read."""
 WITHOUT_NOTES = ("csv", "tsv", "trec")
 """Formats that cannot hold notes."""
+FORMATS = {
+    ".csv": "csv", ".tsv": "tsv", ".json": "json", ".md": "markdown", ".tex": "latex", ".html": "html",
+}  # fmt: skip
+"""The formats of files by the ending of their names."""
 USUAL_ORDER = "order: score"
 FIGURES = "report.figures.saving:SUFFIXES"
 MOST_DIGITS = 17
@@ -59,14 +63,29 @@ class Output(Verb):
 
     repeats_warnings: ClassVar[bool] = False
     """Do the notes below the result name the missing topics and undefined scores that were warned of?"""
+    output_is_result: ClassVar[bool] = True
+    """Does `--output` name the file of the result, so that its ending says the format?"""
 
     format: str = format_option()
-    output: str | None = option("--output, -o FILE", "Write to this file instead of standard output.", group=RESULT)
+    output: str | None = option(
+        "--output, -o FILE", "Write to this file; .csv, .json, .tex, ... say the format too.", group=RESULT
+    )
     guard_formulas: bool = flag(
         "--guard-formulas",
         "In csv and tsv, put ' before text that begins with =, +, - or @: a spreadsheet would run it as a formula.",
         group=MORE,
     )
+
+    def __init__(self, **values: Any) -> None:
+        super().__init__(**values)
+        if self.output_is_result and self.output and "format" not in values:
+            self.format = self.format_of(self.output) or self.format
+
+    def format_of(self, path: str) -> str | None:
+        """The format that the name of a file says, if the verb has it."""
+        named = FORMATS.get(os.path.splitext(path)[1].lower(), "")
+        choices = next(one.choices for one in declared(type(self)) if one.name == "format")
+        return named if named in choices else None
 
     @property
     def shows_notes(self) -> bool:

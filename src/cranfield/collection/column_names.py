@@ -10,7 +10,7 @@ from types import MappingProxyType
 from cranfield.errors import DataError, UsageError
 
 COLUMNS = {
-    "topic": ("topic_id", "query_id", "qid", "q_id", "topic", "query", "query_text"),
+    "topic": ("topic_id", "topicid", "query_id", "queryid", "qid", "q_id", "topic", "query", "query_text"),
     "doc": ("doc_id", "docno", "docid", "document_id", "corpus_id", "pid", "did", "doc", "document", "_id"),
     "grade": ("grade", "relevance", "rel", "label", "judgment", "judgement", "rating", "score"),
     "score": ("score", "_score", "sim", "similarity"),
@@ -29,17 +29,17 @@ ROLES = ("topic", "doc", "grade", "score", "rank", "name", "label")
 _chosen: ContextVar[Mapping[str, str]] = ContextVar("named columns", default=MappingProxyType({}))
 
 
-def checked_columns(columns: Mapping[str, str]) -> dict[str, str]:
-    """{role: name of its column}, with the roles checked; a role can be written in any of its usual names.
+def checked_columns(columns: Mapping[str, str], words: Mapping[str, Sequence[str]] = COLUMNS) -> dict[str, str]:
+    """{role: name of its column}, with the roles checked; a role can be written in any of its usual names, `words`.
 
     >>> checked_columns({"query": "search term", "doc": "sku"})
     {'topic': 'search term', 'doc': 'sku'}
     """
     checked: dict[str, str] = {}
     for role, name in columns.items():
-        known = role if role in ROLES else next((one for one in ROLES if column_key(role) in COLUMNS[one]), None)
+        known = role if role in words else next((one for one in words if column_key(role) in words[one]), None)
         if known is None:
-            raise UsageError(f"columns: no role {role!r}; there are {', '.join(ROLES)}")
+            raise UsageError(f"columns: no role {role!r}; there are {', '.join(words)}")
         if not isinstance(name, str) or not name.strip():
             raise UsageError(f"columns: the {known} is {name!r}, must be the name of a column")
         if known in checked:

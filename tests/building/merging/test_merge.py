@@ -1,5 +1,6 @@
 """Merging labels: votes, ties, gold, priors, starts, results and bad input."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ import pytest
 
 from cranfield import CranfieldError
 from cranfield.building.assessor_labels import Labels
-from cranfield.building.merging import known_merging_methods, merge
+from cranfield.building.merging import find_merging_method, known_merging_methods, merge, merge_labels
+from cranfield.building.merging.label_problem import Fit, problem_of
+from cranfield.building.merging.vote_comparison import worse_than_votes
 from cranfield.collection.qrels import Qrels
-from cranfield.errors import CranfieldWarning
+from cranfield.errors import CranfieldWarning, DataError
 from tests.building.merging.simulated import simulated
 
 VOTES = [("t1", "a", 0), ("t1", "b", 1), ("t2", "a", 2), ("t2", "b", 2), ("t2", "c", 0), ("t3", "c", 1)]
@@ -27,8 +30,8 @@ def test_the_majority_vote_counts() -> None:
     assert (merged.ties, merged.decided_by_one, merged.steps, merged.converged) == (1, 1, 0, None)
 
 
-@pytest.mark.parametrize(("ties", "label"), [("lowest", 0), ("highest", 1), ("undecided", -1)])
-def test_ties_follow_the_rule(ties: str, label: int) -> None:
+@pytest.mark.parametrize(("ties", "label"), [("lowest", 0), ("highest", 1), ("undecided", None)])
+def test_ties_follow_the_rule(ties: str, label: int | None) -> None:
     merged = merge(VOTES, ties=ties)
     assert merged.label.tolist() == [label, 2, 1]
     assert any(note.startswith("1 item with several most probable labels") for note in merged.notes)
@@ -86,9 +89,9 @@ def test_majorities_that_are_not_significant_can_stay_undecided() -> None:
     """Six equal votes have p = 2 / 64 = 0.031; five have 2 / 32 = 0.0625."""
     rows = [("six", f"w{i}", 1) for i in range(6)] + [("five", f"w{i}", 1) for i in range(5)] + [("none", "w1", 0)]
     merged = merge(rows, "bmv", alpha=0.05)
-    assert merged.label.tolist() == [1, -1, -1]
+    assert merged.label.tolist() == [1, None, None]
     assert "2 items are undecided" in merged.notes
-    assert merge(rows, "bmv", alpha=0.05, gold={"five": 1}).label.tolist() == [1, 1, -1]
+    assert merge(rows, "bmv", alpha=0.05, gold={"five": 1}).label.tolist() == [1, 1, None]
 
 
 @pytest.mark.parametrize("method", known_merging_methods())
@@ -181,9 +184,10 @@ def test_a_result_that_has_not_converged_says_so() -> None:
 
 
 class TestWorseThanVoting:
-    """A one-coin model that is worse than the votes is reported."""
+    """A method that is worse than the votes is reported, whichever it is."""
 
-    def test_on_gold_labels(self) -> None:
+    @pytest.mark.parametrize("method", ["one-coin", "mace"])
+    def test_on_gold_labels(self, method: str) -> None:
         """Three assessors copy each other's guesses, so they agree more than four who are right in 75%."""
         rng = np.random.default_rng(0)
         truth = rng.integers(0, 2, 400)
@@ -192,27 +196,124 @@ class TestWorseThanVoting:
         every = np.column_stack([good, copied, copied, copied])
         rows = [(f"t{i}", f"w{w}", int(every[i, w])) for i in range(400) for w in range(7)]
         gold = {f"t{i}": int(truth[i]) for i in range(60)}
-        with pytest.warns(CranfieldWarning, match=r"one-coin is worse than the majority vote here: .* gold labels"):
-            merged = merge(rows, "one-coin", gold=gold)
+        with pytest.warns(CranfieldWarning, match=rf"{method} is worse than the majority vote here: .* gold labels"):
+            merged = merge(rows, method, gold=gold)
         rest = slice(60, None)
         assert (merged.label[rest] == truth[rest]).mean() < (merge(rows).label[rest] == truth[rest]).mean()
         assert any("worse than the majority vote" in note for note in merged.notes)
 
-    def test_on_labels_that_are_held_out(self) -> None:
+    @pytest.mark.parametrize("method", [name for name in known_merging_methods() if name != "majority"])
+    def test_every_method_is_compared(self, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        compared = []
+        monkeypatch.setattr(merge_labels, "worse_than_votes", lambda *found: compared.append(found[0].name))
+        merge(VOTES, method)
+        merge(VOTES, method, compare_votes=False)
+        merge(VOTES, "majority")
+        assert compared == [method]
+
+    @pytest.mark.parametrize("method", ["dawid-skene", "one-coin"])
+    def test_on_labels_that_are_held_out(self, method: str) -> None:
         """Assessors with four labels each have accuracies that nobody can estimate; all are right in 70%."""
         rng = np.random.default_rng(0)
-        truth, item = rng.integers(0, 2, 2000), np.repeat(np.arange(2000), 5)
-        worker = rng.permutation(10_000) // 4
-        label = np.where(rng.random(10_000) < 0.7, truth[item], 1 - truth[item])
-        labels = Labels(tuple(map(str, range(2000))), tuple(map(str, range(2500))), ("0", "1"), item, worker, label)
-        with pytest.warns(CranfieldWarning, match=r"one-coin is worse .* 3,000 labels that were held out"):
-            merged = merge(labels, "one-coin")
-        assert (merged.label == truth).mean() < (merge(labels).label == truth).mean() - 0.05
+        truth, item = rng.integers(0, 2, 800), np.repeat(np.arange(800), 5)
+        worker = rng.permutation(4000) // 4
+        label = np.where(rng.random(4000) < 0.7, truth[item], 1 - truth[item])
+        labels = Labels(tuple(map(str, range(800))), tuple(map(str, range(1000))), ("0", "1"), item, worker, label)
+        with pytest.warns(CranfieldWarning, match=rf"{method} looks worse .* 1,200 labels that were held out"):
+            merged = merge(labels, method)
+        assert (merged.label == truth).mean() < (merge(labels).label == truth).mean()
 
-    def test_nothing_is_said_if_the_model_is_better(self) -> None:
+    def test_on_a_scale_that_has_no_order(self) -> None:
+        """Wrong labels are as often distant as near, which the binomial vote takes for a middle grade."""
+        rng = np.random.default_rng(5)
+        truth = np.arange(300) % 3
+        wrong = (truth[:, None] + rng.integers(1, 3, (300, 5))) % 3
+        given = np.where(rng.random((300, 5)) < 0.7, truth[:, None], wrong)
+        rows = [(f"t{i}", f"w{w}", int(given[i, w])) for i in range(300) for w in range(5)]
+        with pytest.warns(CranfieldWarning, match="bmv looks worse than the majority vote here"):
+            merged = merge(rows, "bmv")
+        assert (merged.label == truth).mean() < (merge(rows).label == truth).mean() - 0.05
+
+    def test_a_model_that_sees_through_a_common_habit_is_not_called_worse(self) -> None:
+        """Assessors call most relevant documents not relevant. Votes agree with them more often than the truth does."""
+        rng = np.random.default_rng(4)
+        truth = rng.integers(0, 2, 500)
+        says_1 = np.where(truth[:, None] == 1, rng.uniform(0.3, 0.7, 9), rng.uniform(0.01, 0.1, 9))
+        given = (rng.random((500, 9)) < says_1).astype(int)
+        rows = [(f"t{i}", f"w{w}", int(given[i, w])) for i in range(500) for w in range(9)]
+        merged = merge(rows, "dawid-skene")  # a warning would be an error
+        assert (merged.label == truth).mean() > (merge(rows).label == truth).mean() + 0.1
+        agreed = [(given == labels.astype(int)[:, None]).mean() for labels in (merge(rows).label, merged.label)]
+        assert agreed[0] > agreed[1]
+        with pytest.warns(CranfieldWarning, match="one-coin looks worse"):
+            coin = merge(rows, "one-coin")
+        assert (coin.label == truth).mean() < (merge(rows).label == truth).mean()
+
+    @pytest.mark.parametrize("method", ["weighted", "dawid-skene", "one-coin", "glad", "mace"])
+    def test_nothing_is_said_if_the_model_is_better(self, method: str) -> None:
         data = simulated(items=600, workers=12, each=7, classes=2, spammers=6, seed=3)
-        merged = merge(data.labels, "one-coin")  # a warning would be an error
+        merged = merge(data.labels, method)  # a warning would be an error
         assert not any("worse" in note for note in merged.notes)
+
+    def test_nothing_is_compared_if_it_is_not_wanted_or_labels_are_those_of_the_votes(self) -> None:
+        fits = []
+        method = find_merging_method("one-coin")
+        counted = replace(method, fit=lambda problem: fits.append(problem) or method.fit(problem))  # type: ignore[func-returns-value]
+        problem, _ = problem_of(simulated(items=100, workers=6, each=4, classes=2, seed=1).labels)
+        assert worse_than_votes(counted, problem, Fit(problem.shares)) is None
+        assert not fits
+        worse_than_votes(counted, problem, Fit(problem.shares[:, ::-1]))
+        assert len(fits) == 3
+        assert all(part.first is None for part in fits)
+
+
+def test_converged_labels_do_not_change_with_more_steps() -> None:
+    """The likelihood of these labels is flat after 36 steps, when an item will still get another label."""
+    rng = np.random.default_rng(0)
+    truth = rng.choice(4, 300, p=[0.6, 0.2, 0.12, 0.08])
+    bias, noise = rng.normal(0, 0.5, 30), rng.uniform(0.4, 1, 30)
+    rows = []
+    for i in range(300):
+        for w in rng.choice(30, 4, replace=False).tolist():
+            seen = truth[i] + bias[w] + noise[w] * rng.normal()
+            rows.append((f"t{i}", f"w{w}", int(np.clip(np.round(seen), 0, 3))))
+    merged = merge(rows, "dawid-skene", compare_votes=False)
+    assert merged.converged
+    longer = merge(rows, "dawid-skene", steps=3000, tolerance=0.0, compare_votes=False)
+    assert longer.position.tolist() == merged.position.tolist()
+    flat = int(np.flatnonzero(np.diff(merged.trace) < 1e-7 * len(rows))[0]) + 2  # the likelihood alone would stop here
+    with pytest.warns(CranfieldWarning, match="did not converge"):
+        early = merge(rows, "dawid-skene", steps=flat, compare_votes=False)
+    assert (early.position != merged.position).any()
+
+
+def test_labels_are_labels_and_positions_are_positions() -> None:
+    rows = [("a", "x", "yes"), ("b", "x", "no"), ("b", "y", "no"), ("c", "x", "yes"), ("c", "y", "no")]
+    merged = merge(rows, ties="undecided")
+    assert (merged.label.tolist(), merged.position.tolist()) == (["yes", "no", None], [1, 0, -1])
+    grades = merge([("a", "x", 10), ("b", "x", 2.5)])
+    assert (grades.label.tolist(), grades.position.tolist()) == ([10, 2.5], [1, 0])
+    assert [type(label) for label in grades.label] == [int, float]
+
+
+@pytest.mark.parametrize("header", ["orig_id\tgold", "task\tlabel", "frage\tantwort"])
+def test_a_header_of_a_gold_file_is_not_an_item(tmp_path: Path, header: str) -> None:
+    path = tmp_path / "gold.tsv"
+    path.write_text(f"{header}\nt1\t1\nt9\t0\n")
+    merged = merge([("t1", "x", 0), ("t2", "x", 1)], gold=path)
+    assert merged.label.tolist() == [1, 1]
+    assert "1 gold item has no labels of assessors, left out: t9" in merged.notes
+    unusual = any("line 1 of" in note and "is read as a header: frage, antwort" in note for note in merged.notes)
+    assert unusual == (header == "frage\tantwort")
+
+
+def test_gold_labels_are_a_column_of_a_wide_table(tmp_path: Path) -> None:
+    path = tmp_path / "labels.tsv"
+    path.write_text("!amt_annotation_ids\t!amt_worker_ids\torig_id\tresponse\tgold\n1\tx\tt1\t0\t1\n2\ty\tt1\t0\t1\n")
+    assert merge(Labels.of(path, scale=[0, 1]), gold=path).label.tolist() == [1]
+    path.write_text("1\tx\tt1\t0\t1\n")
+    with pytest.raises(DataError, match=r"labels.tsv:1: 5 columns, .* or a header that names these columns"):
+        merge([("t1", "x", 0), ("t1", "y", 1)], gold=path)
 
 
 @pytest.mark.parametrize(
@@ -327,7 +428,7 @@ def test_items_without_labels_are_left_out_with_a_note() -> None:
     labels = Labels.of(PAIRS)
     merged = merge(labels.select(labels.item != 1), "dawid-skene")
     assert np.isnan(merged.posterior[1]).all()
-    assert merged.label[1] == -1
+    assert merged.label[1] is None
     assert "1 item without any label, left out" in merged.notes
     assert "d2" not in merged.to_qrels(expected=True).to_dict()["7"]
 

@@ -197,7 +197,7 @@ class _Study:
         name, _, kind = variant.method.partition(":")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # counted here, and said once
-            merged = merge(labels, name, seed=self.seed)
+            merged = merge(labels, name, seed=self.seed, compare_votes=False)
         self.unconverged += merged.converged is False
         return self.joined.values(merged.expected if kind else merged.grades)
 

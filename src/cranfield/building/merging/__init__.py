@@ -4,7 +4,7 @@ The public functions are `merge`, `rate_workers` and `plan_labels`:
 
     merged = merge(labels, method="dawid-skene")       # -> Merged; labels: anything that `Labels.of` takes
     merged.to_qrels(expected=False)                    # -> Qrels with the merged label, or with the expected grade
-    merged.posterior, merged.label, merged.expected    # items × scale; position on the scale, -1 undecided; grades
+    merged.posterior, merged.label, merged.expected    # items × scale; labels, None if undecided; expected grades
     known_merging_methods()                            # -> {name: MergingMethod}, for help texts and loops
 
 The items, assessors and scale of a result are those of `merged.labels`. A method is one function in a module of

@@ -10,6 +10,14 @@ import numpy as np
 from cranfield.building.merging.label_problem import Problem
 from cranfield.types import Array
 
+SETTLED, NEARLY_SETTLED = 1e-8, 1e-3
+"""Probabilities have settled if none of them is expected to move further than the first number; after the last step
+that is allowed, further than the second, if no item gets another label by that."""
+ROUNDING = 1e-12
+"""A change of probabilities that is no more than this comes from rounding."""
+TIED = 1e-9
+"""Labels whose probabilities differ by no more than this are equally probable."""
+
 
 class Model(Protocol):
     """A model of assessors with parameters that are estimated."""
@@ -35,7 +43,12 @@ class Steps:
 
 
 def expectation_maximisation(problem: Problem, model: Model, posterior: Array | None = None) -> Steps:
-    """Take steps until the log-likelihood (plus the log-density of priors) rises by less than the tolerance per label.
+    """Take steps until the log-likelihood no longer rises, and the probabilities of labels no longer move.
+
+    The log-likelihood (plus the log-density of priors) must rise by less than the tolerance per label. It can be flat
+    while labels still change, so that the probabilities must have settled too: with the largest change d of a step and
+    r, its ratio to that of the step before, all steps to come move them by about d · r / (1 − r). That must be
+    1e-8 or less; after the last step that is allowed, 0.001 or less, and too little to give an item another label.
 
     Reference: Dempster, Laird & Rubin, Maximum Likelihood from Incomplete Data via the EM Algorithm, J. Royal
     Statistical Society B 39(1), 1977
@@ -45,16 +58,45 @@ def expectation_maximisation(problem: Problem, model: Model, posterior: Array | 
     least = settings.tolerance * max(len(problem.item), 1)
     trace: list[float] = []
     likelihood, converged = float("nan"), False
+    moved = np.inf
     for step in range(settings.steps):
         model.update(posterior)
+        before, moved_before = posterior, moved
         posterior, likelihood = problem.normalised(model.scores())
+        moved = float(np.abs(posterior - before).max(initial=0.0))
         trace.append(likelihood + model.penalty())
         if settings.progress is not None:
             settings.progress(step + 1, settings.steps)
-        if len(trace) > 1 and trace[-1] - trace[-2] < least:
+        flat = len(trace) > 1 and trace[-1] - trace[-2] < least
+        left = remaining(moved, moved_before)
+        if flat and (left <= SETTLED or (step + 1 == settings.steps and keep_labels(posterior, left))):
             converged = True
             break
     return Steps(posterior, tuple(trace), likelihood, converged)
+
+
+def remaining(moved: float, before: float) -> float:
+    """How far steps will still move in all, if each is shorter than the one before by the same factor.
+
+    >>> remaining(0.5, 1.0), remaining(1.0, 0.5), remaining(0.0, 0.0)
+    (0.5, inf, 0.0)
+    """
+    if moved <= ROUNDING:
+        return moved
+    return moved * moved / (before - moved) if moved < before < np.inf else np.inf
+
+
+def keep_labels(posterior: Array, left: float) -> bool:
+    """Have probabilities nearly settled, and will every item keep its label if they move by no more than `left`?
+
+    >>> keep_labels(np.array([[0.6, 0.4]]), 0.0005), keep_labels(np.array([[0.5004, 0.4996]]), 0.0005)
+    (True, False)
+    """
+    if left > NEARLY_SETTLED:
+        return False
+    highest = np.partition(posterior, -2, axis=1)
+    apart = highest[:, -1] - highest[:, -2]
+    return not ((apart > TIED) & (apart <= 2 * left)).any()
 
 
 class ClassShares:

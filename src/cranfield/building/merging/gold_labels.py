@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.building.assessor_labels import Labels
+from cranfield.building.label_files import LABEL_COLUMNS
 from cranfield.collection.column_names import COLUMNS, find_columns
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.side_files import read_side_file
@@ -18,17 +19,19 @@ from cranfield.text import counted, listed, plain_number
 from cranfield.types import Index64
 
 GoldLike = Mapping[Any, Any] | Qrels | PathLike
-"""{task: label}, {topic: {doc: grade}}, qrels, or a file: qrels, or a table with the columns task and label."""
+"""{task: label}, {topic: {doc: grade}}, qrels, or a file: qrels, or a table with columns for task and label."""
 
 GOLD_COLUMNS = {
     "topic": COLUMNS["topic"],
     "doc": COLUMNS["doc"],
-    "task": ("task", "task_id", "item", "item_id", "unit", "unit_id"),
-    "label": ("label", "gold", "grade", "truth", "relevance", "rel", "judgment"),
+    "task": LABEL_COLUMNS["task"],
+    "label": ("gold", "truth", "gold_label", "true_label", *LABEL_COLUMNS["label"]),
 }
 
 Entry = tuple[int | None, str, str]
 """The line, the name of the item, and its label."""
+WIDEST = 100
+"""The most columns of a table of gold labels with a header."""
 
 
 def gold_of(gold: GoldLike | None, labels: Labels) -> tuple[Index64, tuple[str, ...]]:
@@ -45,6 +48,14 @@ def gold_of(gold: GoldLike | None, labels: Labels) -> tuple[Index64, tuple[str, 
     place = {name: i for i, name in enumerate(labels.items)}
     position = _positions(labels.scale)
     unknown: dict[str, None] = {}
+    header = ""
+    if entries and entries[0][0] is not None:  # a file
+        line, name, word = entries[0]
+        if name not in place and word not in position and _key(word) not in position:
+            header = (
+                f"line {line} of {origin} names neither an item nor a label, and is read as a header: {name}, {word}"
+            )
+            entries = entries[1:]
     for line, name, word in entries:
         at = position.get(word, position.get(_key(word), -1))
         if name not in place:
@@ -68,6 +79,8 @@ def gold_of(gold: GoldLike | None, labels: Labels) -> tuple[Index64, tuple[str, 
             origin, None, f"no gold item is among the labelled items; gold has {example!r}, labels {labels.items[0]!r}"
         )
     notes = [f"{counted(count, 'gold label')}, kept as {'it is' if count == 1 else 'they are'}"]
+    if header:
+        notes.append(header)
     if unknown:
         verb = counted(len(unknown), "gold item has", "gold items have")
         notes.append(f"{verb} no labels of assessors, left out: {listed(unknown)}")
@@ -120,13 +133,18 @@ def _from_gold_file(path: PathLike) -> tuple[str, list[Entry]]:
         places = find_columns(cells, GOLD_COLUMNS)
         return "label" in places and len(places) > 1
 
-    table = read_side_file(path, expected, (2, 3, 4), header=is_header)
+    table = read_side_file(path, expected, range(2, WIDEST), header=is_header)
     if not table.rows:
         raise DataError(table.origin, None, f"holds no gold labels, expected {expected}")
     width = len(table.rows[0])
+    if not table.header and width > 4:
+        raise DataError(
+            table.origin, table.lines[0], f"{width} columns, expected {expected}; or a header that names these columns"
+        )
     if table.header:
         places = find_columns(table.header, GOLD_COLUMNS)
-        names = [places["topic"], places["doc"]] if {"topic", "doc"} <= set(places) else [places.get("task", 0)]
+        pair = {"topic", "doc"} <= set(places)
+        names = [places["topic"], places["doc"]] if pair else [places.get("task", places.get("doc", 0))]
         at = places["label"]
     else:
         names, at = ([0] if width == 2 else [0, width - 2]), width - 1

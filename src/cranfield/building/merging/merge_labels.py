@@ -18,6 +18,8 @@ from cranfield.errors import NotedWarning, UsageError, warn_caller
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
+VOTING = "majority"
+"""The method that all others are compared with."""
 TIE = 1e-9
 """Probabilities that differ by no more than this are equal, apart from rounding."""
 
@@ -41,6 +43,7 @@ def merge(
     alpha: float | None = None,
     window: int | None = None,
     length: float | None = None,
+    compare_votes: bool = True,
     progress: Progress | None = None,
 ) -> Merged:
     """Merge the labels of several assessors into one label per item, with the probability of each label.
@@ -53,6 +56,9 @@ def merge(
         `random` one (by `seed`), or none (`undecided`).
     start: an earlier result to start from (a warm start), for methods that take steps; items that it does not have
         start from their shares of votes, as all items do without it.
+    compare_votes: whether the result is compared with the majority vote, on gold labels or on labels that are held out,
+        so that a warning can say if the votes are better. The method merges parts of the labels once more for it, or
+        three times.
     The other parameters are settings of some methods; see `MergeSettings`. A setting that the method does not have is
     an error.
 
@@ -81,7 +87,7 @@ def merge(
     posterior[active] = fit.posterior
     label, tied = _decided(fit, problem, active, len(labels.items))
     notes = [*labels.notes, *gold_notes, *_notes(labels, kind, problem, active, fit, label, tied)]
-    for message in _cautions(kind, problem, fit, blind):
+    for message in _cautions(kind, problem, fit, blind, compare_votes):
         notes.append(message)
         warn_caller(message, NotedWarning)
     item_values = {}
@@ -109,14 +115,14 @@ def _check_labels(labels: Labels, method: MergingMethod) -> None:
         )
 
 
-def _cautions(method: MergingMethod, problem: Problem, fit: Fit, blind: bool) -> Iterator[str]:
+def _cautions(method: MergingMethod, problem: Problem, fit: Fit, blind: bool, compare_votes: bool) -> Iterator[str]:
     """What makes the result doubtful."""
     if blind:
         yield (
             f"no item has two labels or a gold label, so {method.name} cannot learn anything about assessors; every "
             "label is taken as it is"
         )
-    elif method.compared and (message := worse_than_votes(method, problem)):
+    elif compare_votes and method.name != VOTING and (message := worse_than_votes(method, problem, fit)):
         yield message
     if fit.converged is False:
         yield f"{method.name} did not converge in {counted(len(fit.trace), 'step')}; allow more steps"

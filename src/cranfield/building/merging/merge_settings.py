@@ -28,7 +28,7 @@ class MergeSettings:
     steps: int = 1000
     """The largest number of steps."""
     tolerance: float = 1e-7
-    """A method has converged if a step adds less than this to the log-likelihood per label."""
+    """A method has converged if a step adds less than this to the log-likelihood per label, and labels have settled."""
     class_prior: str | tuple[float, ...] | None = None
     """`estimated`, `uniform`, or the probability of each label of the scale; None is the default of the method."""
     class_counts: float = 0.0

@@ -32,7 +32,7 @@ class Merged(Record):
     """The labels that were merged."""
     posterior: Array
     """items × scale: the probability of each label; NaN for an item without labels."""
-    label: Index64
+    position: Index64
     """The position of the merged label on the scale; -1 is undecided."""
     gold: Index64
     """The position of the gold label of each item; -1 if it has none."""
@@ -55,6 +55,14 @@ class Merged(Record):
     def scale(self) -> tuple[str, ...]:
         """The labels, lowest first."""
         return self.labels.scale
+
+    @cached_property
+    def label(self) -> NDArray[Any]:
+        """The merged label of each item, as the scale has it: a number, or a word; None if it is undecided."""
+        words: list[Any] = list(self.scale)
+        if self.labels.numeric:
+            words = [int(value) if value == int(value) else float(value) for value in self.labels.values]
+        return np.array([*words, None], dtype=object)[self.position]  # -1 is the last
 
     @property
     def steps(self) -> int:
@@ -119,7 +127,7 @@ class Merged(Record):
     @cached_property
     def grades(self) -> Array:
         """The merged label of each item as a number; NaN if it is undecided. Labels must have an order."""
-        return np.asarray(np.where(self.label >= 0, self.labels.values[np.maximum(self.label, 0)], np.nan))
+        return np.asarray(np.where(self.position >= 0, self.labels.values[np.maximum(self.position, 0)], np.nan))
 
     # ---- tables
 
@@ -130,7 +138,7 @@ class Merged(Record):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """task (or topic and doc), label, expected (if labels have an order), probability, entropy, labels."""
-        words = np.array([*self.scale, ""], dtype=object)[self.label]  # -1 is the last
+        words = np.array([*self.scale, ""], dtype=object)[self.position]  # -1 is the last
         ordered = {"expected": self.expected} if self.labels.ordered else {}
         return {
             **self.item_columns(), "label": words, **ordered, "probability": self.probability, "entropy": self.entropy,

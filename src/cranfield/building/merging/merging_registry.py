@@ -34,8 +34,6 @@ class MergingMethod:
     """The method needs labels that have an order."""
     settings: tuple[str, ...] = ()
     """The fields of `MergeSettings` that the method has in addition to `ties` and `seed`."""
-    compared: bool = False
-    """The result is compared with the majority vote, and a warning says if it is worse."""
 
     @property
     def summary(self) -> str:

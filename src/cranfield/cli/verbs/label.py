@@ -34,6 +34,7 @@ class LabelVerb(Sized, Printing):
     there are such answers, or if questions failed.
     """
 
+    output_is_result = False
     summary = "ask a language model for the relevance of documents"
     examples = """
 cranfield label topics.xml pool.tsv docs.jsonl --endpoint http://localhost:8000/v1 --model NAME -o labels.jsonl

@@ -46,11 +46,14 @@ cranfield merge labels.csv --method dawid-skene --plot confusion.svg --figure co
     figure: str = figure_option("entropy")
     format: str = option(
         "--format, -f FORMAT",
-        "{names}; auto is qrels if the topics are known, else table.",
+        "{names}; auto is qrels if the topics are known, else table, unless --output says another.",
         choices=("auto", "qrels", *TABLE_FORMATS),
         default="auto",
         group=RESULT,
     )
+
+    def format_of(self, path: str) -> str | None:
+        return None if named_qrels(path) else super().format_of(path)
 
     def check(self) -> None:
         super().check()

@@ -25,6 +25,7 @@ class PlotVerb(ByClass, options.Source, Printing):
     """
 
     figure_field = "output"
+    output_is_result = False
     summary = "draw box plots, curves, diversity or differences by topic"
     examples = """
 cranfield plot boxes qrels.txt runs/*.run -m AP -o boxes.pdf  # scores over topics, by system

@@ -48,7 +48,7 @@ class Coin:
 
 @merging_method(
     "one-coin", source="Zhang, Chen, Zhou & Jordan, JMLR 2016", aliases=("one-coin-dawid-skene", "onecoin"),
-    settings=(*STEPS, *CLASSES, "worker_prior"), compared=True,
+    settings=(*STEPS, *CLASSES, "worker_prior"),
 )  # fmt: skip
 def one_coin(problem: Problem) -> Fit:
     r"""Every assessor has one accuracy, which is estimated together with the true labels.
@@ -57,7 +57,7 @@ def one_coin(problem: Problem) -> Fit:
               \qquad a_w = \frac{1}{n_w} \sum_i p_i(y_{iw})
 
     It needs fewer labels per assessor than a table of confusion, but it fails where assessors confuse some labels more
-    than others: it can be worse than voting. The result is compared with the majority vote, and a warning says so.
+    than others: it can be worse than voting.
     `worker_prior` = (right, wrong) adds imaginary labels of each assessor; by default (0, 0).
     Reference: Zhang, Chen, Zhou & Jordan, Spectral Methods Meet EM: A Provably Optimal Algorithm for Crowdsourcing,
     JMLR 17(102), 2016

@@ -11,6 +11,7 @@ from cranfield.cli.printing import Printing, emit
 class HolesVerb(options.Ranked, Printing):
     """Count the documents in the first N of new runs that nobody has judged, and write them as a pool."""
 
+    output_is_result = False
     summary = "unjudged documents at the top of new runs"
     examples = """
 cranfield pool holes qrels.txt new.run -k 10
