@@ -19,12 +19,11 @@ class FromLog(OnEngine):
 
     table: str
     measures: list[str] | None = option(
-        "--measures, -m NAME", "TABLE is a log (see cranfield log): compare online measures of it, such as CTR@5."
+        "--measures, -m NAME", "TABLE is a log: compare online measures of it, such as CTR@5."
     )
     oec: str | None = option(
         "--oec FILE",
-        "TABLE is a log: the weighted sum of measures that this TOML file declares decides (see cranfield log "
-        "measures).",
+        "TABLE is a log: the weighted sum of measures in this TOML file decides.",
         reads=True,
     )
     events: str | None = option(

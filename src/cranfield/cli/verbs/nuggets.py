@@ -86,7 +86,7 @@ cranfield nuggets --assignments assignments.jsonl --explain 301
         "--unknown RULE",
         "Support and importance without meaning, such as failed: {names} (such support is 0, and nuggets of such "
         "importance count only in all and all-strict).",
-        default="error", solves="unknown=", names="answers.nugget_files:UNKNOWN",
+        default="error", solves="unknown=", names="answers.nugget_files:UNKNOWN", group=MORE,
     )  # fmt: skip
     against: str | None = option("--against FILE", "Other assignments, to measure agreement with.", reads=True)
     explain: str | None = explain()
