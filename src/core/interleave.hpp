@@ -222,7 +222,7 @@ private:
         }
     }
 
-    // Systems whose list has ended are passed over.
+    // Systems whose list has ended are skipped.
     void team_draft(Random& random) {
         if (options_.skip_shared) copy_shared();
         for (bool any = true; any && !full();) {

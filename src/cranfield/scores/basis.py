@@ -17,7 +17,7 @@ _SHOWN = 3
 
 
 class Facts(NamedTuple):
-    """What scores depend on, besides the runs."""
+    """What scores depend on, apart from the runs."""
 
     judgments: Mapping[str, str]
     """For each topic, a digest of its judgments. The order of lines and the form of the file do not change it."""

@@ -36,7 +36,7 @@ Drafted = dict[tuple[tuple[str, ...], tuple[int, ...]], float]
 def drafted_round(
     rankings: Sequence[Ranking], documents: tuple[str, ...], length: int, order: Sequence[int]
 ) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """The textbook's round: each system in turn takes its best document that is left; those without are passed over."""
+    """The textbook's round: each system in turn takes its best document that is left; those without are skipped."""
     owners: tuple[int, ...] = ()
     for system in order:
         left = remaining(rankings[system], documents)

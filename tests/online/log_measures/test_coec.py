@@ -1,4 +1,4 @@
-"""COEC: over the whole log it is 1, whatever clicks the log has besides those on its lists."""
+"""COEC: over the whole log it is 1, whatever other clicks the log has."""
 
 from __future__ import annotations
 
