@@ -1,10 +1,17 @@
 """Settings for all tests."""
 
+import signal
+
 import pytest
 from hypothesis import settings
 
 from tests.engine_fixtures import duck as duck
 from tests.engine_fixtures import spark as spark
+
+# nohup and the background of a script ignore these signals, and what ignores a signal passes that on to its children.
+for number in (getattr(signal, name) for name in ("SIGINT", "SIGHUP") if hasattr(signal, name)):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL)
 
 # Imports and just-in-time compilation make first examples slow; timings live in bench/.
 settings.register_profile("project", deadline=None)

@@ -116,8 +116,6 @@ def test_ctrl_c_at_any_moment_prints_no_traceback_of_ours(milliseconds: int) -> 
 
 WRITES = """
     import os, signal, sys, threading
-    # A child of nohup inherits an ignored SIGHUP, and one in the background of a script an ignored SIGINT.
-    signal.signal({signal}, signal.default_int_handler if {signal} == signal.SIGINT else signal.SIG_DFL)
     from cranfield.collection import source
     actual = os.fsync
 

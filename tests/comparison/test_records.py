@@ -48,7 +48,7 @@ RECORDS = {
     "collections": cf.compare_collections({"first": SCORES, "second": SCORES}),
     "leaderboard": cf.leaderboard(ODD_QRELS, ODD_RUNS, "AP"),
     "gate": cf.gate(ODD_QRELS, {"x&y": ODD_RUNS["x&y"]}, "AP", baseline={"<b>a</b>": ODD_RUNS["<b>a</b>"]}),
-    "history of a gate": GateHistory((Build("<b>a</b>", "2026-01-01", "x&y", True, {"AP": 0.5}),), ("AP",)),
+    "history of a gate": GateHistory((Build("<b>a</b>", "2026-01-01", "x&y", True, {"AP": 0.5}, {}),), ("AP",)),
 }
 
 

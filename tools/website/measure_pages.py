@@ -10,6 +10,7 @@ from cranfield.cli import measure_page, verb_measures
 from cranfield.cli.measure_page import Page
 from cranfield.measures import REGISTRY
 from cranfield.measures.property_tables import MEANINGS
+from cranfield.measures.scale_type import declared_scale
 from website import text
 from website.pictures import WITHOUT
 from website.staging import write
@@ -97,7 +98,7 @@ def about(page: Page) -> dict[str, str]:
     return {
         "Family": text.plain(page.family),
         "Range": measure_page.range_text(properties),
-        "Scale": measure_page._scale(str(properties["scale"])) if properties["scale"] else "",
+        "Scale": declared_scale(str(properties["scale"]), str(properties["step"])) if properties["scale"] else "",
         "Cutoff": f"`@`: {page.cutoff}" if page.cutoff != "none" else "none",
         "Properties": "<br>".join(map(text.plain, holds)).replace("&lt;br>", "<br>"),
         "It is not": ", ".join(lacks).replace("_", "-"),

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 class FromLog(OnEngine):
     """Which measures of a log are compared, and how the log is read."""
 
-    table: str
+    if TYPE_CHECKING:
+        table: str  # which each verb declares
+
     measures: list[str] | None = option(
         "--measures, -m NAME", "TABLE is a log: compare online measures of it, such as CTR@5."
     )

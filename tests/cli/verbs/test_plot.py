@@ -92,7 +92,6 @@ def test_differences_of_two_systems(cranfield: Cranfield, diverse: Path) -> None
         (("plot", "curves"), "give QRELS RUN..."),
         (("plot", "diversity", "--sample", "--gamma", "2"), "must be between 0 and 1"),
         (("plot", "differences", "--sample", "--quiet"), "there are 4 systems; choose two"),
-        (("anova", "--sample", "--plot", "x.svg"), "choose them: --means A:B"),
         (("power", "--sample", "--plot", "x.bmp"), "a figure ends in .html, .svg"),
         (("compare", "--sample", "--plot", "x.bmp"), "a figure ends in .html, .svg"),
         (

@@ -97,8 +97,8 @@ class LevelMeans(Record):
 class Anova(Record):
     """The table of an analysis of variance, and its model.
 
-    >>> print(two_way([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8]], "AP"))
-    AP: topic + system, 6 scores
+    >>> print(two_way([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8]], "P@10"))
+    P@10: topic + system, 6 scores
     source      SS  df      MS        F       p      ω²  size
     topic   0.1067   1  0.1067  64.0000  0.0153  0.9130  large
     system  0.1233   2  0.0617  37.0000  0.0263  0.9231  large

@@ -73,8 +73,8 @@ class Component:
 class MixedAnova(Record):
     """The tests of fixed terms, the components of variance, and the model.
 
-    >>> print(mixed([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8], [0.1, 0.4, 0.4]], "AP"))
-    AP: system + random topic, REML, 9 scores
+    >>> print(mixed([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8], [0.1, 0.4, 0.4]], "P@10"))
+    P@10: system + random topic, REML, 9 scores
     source  df        F       p  variance   share
     system   2  19.0000  0.0091         -       -
     topic    2        -       -    0.0256  0.8519
