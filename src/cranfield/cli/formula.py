@@ -9,9 +9,12 @@ SYMBOLS = {
     "sum": "Σ", "prod": "Π", "cdot": "·", "le": "≤", "ge": "≥", "cap": "∩", "in": "∈", "ldots": "…", "alpha": "α",
     "beta": "β", "gamma": "γ", "epsilon": "ε", "lfloor": "⌊", "rfloor": "⌋", "qquad": "\n", "quad": "\n", "left": "",
     "right": "", "infty": "∞", "times": "×", "pi": "π", "Big": "", "big": "", "bigl": "", "bigr": "", "Bigl": "",
-    "Bigr": "",
+    "Bigr": "", "mid": "|", "lambda": "λ", "tau": "τ", "omega": "ω", "cup": "∪", "ne": "≠", "emptyset": "∅",
+    "mathcal": "",
 }  # fmt: skip
 """The letters for LaTeX commands; other commands become their name: \\log, \\min."""
+ACCENTS = {"hat": "\u0302", "bar": "\u0304"}
+"""The signs that these commands put on a letter."""
 
 
 def readable(latex: str) -> str:
@@ -22,7 +25,8 @@ def readable(latex: str) -> str:
     """
     text = " ".join(latex.split())
     text = re.sub(r"\\text\{([^{}]*)\}", r"\1", text)
-    text = re.sub(r"\\hat\s*(?:\{(\w)\}|(\w))", lambda hat: f"{hat[1] or hat[2]}\u0302", text)
+    for command, accent in ACCENTS.items():
+        text = re.sub(rf"\\{command}\s*(?:\{{(\w)\}}|(\w))", rf"\1\2{accent}", text)
     text = unicodedata.normalize("NFC", text)
     while parts := _innermost(r"\binom", text):
         begin, above, below, end = parts

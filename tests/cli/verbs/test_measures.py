@@ -14,8 +14,8 @@ from cranfield.answers import cited_answers, one_click, passages, sessions, vert
 from cranfield.answers.nugget_scores import MEASURES as OF_NUGGETS
 from cranfield.answers.pyramid_scores import MEASURES as PYRAMIDS
 from cranfield.answers.sessions import SESSION_MEASURES
-from cranfield.cli.formula import readable
-from cranfield.cli.measure_page import MEANINGS, Page, meaning
+from cranfield.cli.formula import ACCENTS, SYMBOLS, readable
+from cranfield.cli.measure_page import MEANINGS, Page, all_pages, meaning
 from cranfield.cli.verb_measures import verb_pages
 from cranfield.measures import REGISTRY, parse
 from cranfield.measures.view_descriptions import VIEW_DESCRIPTIONS, describe_views
@@ -80,6 +80,14 @@ def test_every_page_of_another_verb_is_complete(page: Page) -> None:
     for parameter, default in page.parameters.items():
         shown = next(line for line in lines if line.startswith(f"  {parameter}={default}"))
         assert shown.split("  ")[-1].strip() not in ("", f"{parameter}={default}"), parameter
+
+
+def test_every_command_of_a_formula_is_shown_as_people_write_it() -> None:
+    functions = {"min", "max", "log", "ln", "arg", "Pr"}
+    for page in [*all_pages(), *verb_pages()]:
+        unknown = set(re.findall(r"\\([a-zA-Z]+)", page.formula)) - set(SYMBOLS) - set(ACCENTS) - functions
+        assert unknown <= {"frac", "binom", "text"}, page.name
+    assert readable(r"\pi(i \mid r)\,\bar{g}_b \ne \emptyset") == "π(i | r) ḡ_b ≠ ∅"
 
 
 @pytest.mark.parametrize("page", verb_pages(), ids=lambda page: f"{page.verb} {page.name}")
