@@ -182,8 +182,10 @@ class statAP(Measure):
     No relevant documents: undefined.
     Reference: Allan, Carterette, Dachev, Aslam, Pavlu & Kanoulas, Million Query Track 2007 Overview, TREC 2007
 
-    >>> statAP().of([1, 0, 1], inclusion=[1, 1, 0.5]), statAP(pairs="product").of([1, 0, 1], inclusion=[1, 1, 0.5])
-    (0.7777777777777777, 1.0)
+    >>> statAP().of([1, 0, 1], inclusion=[1, 1, 0.5])
+    0.7777777777777777
+    >>> statAP(pairs="product").of([1, 0, 1], inclusion=[1, 1, 0.5])
+    1.0
     """
 
     rel: float = 1
