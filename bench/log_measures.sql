@@ -29,7 +29,7 @@ WITH queries AS (
 ), following AS (
     SELECT asked.u, asked.q, n, asked.t, text, shown,
         lead(text) OVER (PARTITION BY asked.u, n ORDER BY asked.t, asked.q) AS next,
-        count(*) OVER (PARTITION BY asked.u, n) = 1 AS only
+        count(*) OVER (PARTITION BY asked.u, n) = 1 AS alone
     FROM asked JOIN queries USING (u, q)
 ), pages AS (
     SELECT *, str_split(text, ' ') AS a, str_split(next, ' ') AS b,
@@ -42,7 +42,7 @@ WITH queries AS (
         sum(within) / sum(shown) AS "CTR@5", avg(first - t) / 1e6 AS "time-to-first-click",
         avg(last - t) / 1e6 AS "time-to-last-click", sum(clicks) / count(*) AS "clicks-per-query",
         avg((clicks IS NULL)::INT) AS abandonment,
-        avg((clicks IS NULL AND only)::INT) AS "good-abandonment",
+        avg((clicks IS NULL AND alone)::INT) AS "good-abandonment",
         avg(coalesce(similarity >= 0.3 AND similarity < 1, false)::INT) AS reformulation
     FROM pages
 ), session_sums AS (
