@@ -51,7 +51,7 @@ def merging(sizes: tuple[int, int, int, int], method: str, **settings: Any) -> C
 
         known_merging_methods()
         frame = crowd(*sizes)
-        return lambda: merge(frame, method, tolerance=0.0, **settings).posterior
+        return lambda: merge(frame, method, tolerance=0.0, compare_votes=False, **settings).posterior
 
     return prepared
 
