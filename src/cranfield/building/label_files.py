@@ -148,7 +148,8 @@ def from_file(path: PathLike, chosen: Columns | None = None) -> LabelColumns:
     for delimiter in "\t,;":
         names = next(csv.reader([first], delimiter=delimiter), [])
         places = find_columns(_plain(names), words)
-        if len(names) >= 3 and len(places) >= 3 and ("label" in places or chosen):
+        is_header = any(role in places for role in chosen) if chosen else len(places) >= 3 and "label" in places
+        if len(names) >= 3 and is_header:
             table = read_csv(text, delimiter, origin, "labels")
             stripped = [[cell.strip() for cell in column] for column in table.columns]
             return _by_name(table.names, stripped, chosen, origin, table.lines)
