@@ -12,7 +12,7 @@ from cranfield.errors import CranfieldError
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.scale_type import scale_of
 from cranfield.meta import discriminative_power, scale
-from cranfield.meta.scale.scale_theory import proved_scales
+from cranfield.meta.scale.scale_theory import PROVED, proved_scales
 from cranfield.report.tables import summary_table
 from cranfield.scores.scores import Scores
 
@@ -92,6 +92,29 @@ def test_the_table_of_theory_says_what_compare_says() -> None:
     rows = {row[0]: row[2] for row in proved_scales().rows}
     assert rows["AP"] == "not interval"
     assert rows["P"] == "interval if all lists have the same length"
+    assert proved_scales().notes[-1] == "RBP is shown with its default, p = 0.8; RBP(p=0.5) is interval"
+
+
+def test_the_table_of_theory_has_the_measures_that_were_asked_for() -> None:
+    rows = proved_scales(["RBP(p=0.5)", "RBP(p=0.8)", "P@10", "bpref"]).rows
+    assert [(row[0], row[2]) for row in rows] == [
+        ("RBP(p=0.5)", "interval"), ("RBP", "not interval"), ("P@10", "interval"), ("bpref", "not interval"),
+    ]  # fmt: skip
+    assert rows[0][1] == PROVED["RBP"]
+    assert rows[3][1] == "not studied"
+
+
+def test_enumeration_of_more_grades_says_which_measures_are_interval_for_binary_relevance() -> None:
+    note = "makes relevance binary, and is interval for lists of two grades"
+    for name, binary in {
+        "P@3": True,
+        "R": True,
+        "RBP(p=0.5)": True,
+        'RBP(p=0.5,gain="linear")': False,
+        "AP": False,
+    }.items():
+        assert any(note in line for line in scale(name, 3, 3).notes) == binary, name
+        assert not any(note in line for line in scale(name, 3).notes)
 
 
 ONLY_WITH_THIS_RECALL_BASE = {"Rprec", "Rmeasure"}

@@ -16,7 +16,7 @@ from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures import Measure
-from cranfield.measures.scale_type import RATIO_GRADES
+from cranfield.measures.scale_type import RATIO_GRADES, scale_of
 from cranfield.meta.meta_record import Columns, MetaRecord, headings, index_of, labels, stacked
 from cranfield.meta.scale.scale_theory import ADMITS, KINDS, ORDERS, proved_note, proved_scale
 from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, list_text
@@ -266,6 +266,8 @@ def _scale(measure: Measure, synthetic: SyntheticLists, relative_to: str) -> Sca
     kind = "neither" if not ordinal or len(values) < 2 else "interval" if even and order else "ordinal"
     if order == SUMS and kind == "interval":
         notes.append(f"{measure} is interval here because grade 2 counts as twice grade 1: {RATIO_GRADES}")
+    if synthetic.grades > 2 and kind != "interval" and rates and _binary_interval(measure):
+        notes.append(f"{measure} makes relevance binary, and is interval for lists of two grades, as `compare` says")
     if len(values) == 2:
         notes.append(f"{measure} has only two values, so they are equally spaced")
     if measure.properties.better == "lower":
@@ -283,6 +285,12 @@ def _scale(measure: Measure, synthetic: SyntheticLists, relative_to: str) -> Sca
         str(measure), kind, relative_to, even, monotone, order, values, level, lists, smallest, largest, why,
         synthetic.note(), sampled, tuple(notes),
     )  # fmt: skip
+
+
+def _binary_interval(measure: Measure) -> bool:
+    """Is this a measure of binary relevance that is on an interval scale?"""
+    told = scale_of(measure)
+    return told.kind in ("interval", "ratio") and RATIO_GRADES not in told.conditions
 
 
 def distinct(ascending: Array) -> tuple[Array, Index64]:

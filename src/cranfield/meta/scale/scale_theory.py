@@ -73,8 +73,12 @@ def _studied(measure: Any) -> str:
     return name if name in PROVED else ""
 
 
-def proved_scales() -> Table:
-    """All results of Ferrante et al. as a table."""
-    rows = tuple((name, proved, scale_of(REGISTRY[name]).words) for name, proved in PROVED.items())
+def proved_scales(measures: Any = None) -> Table:
+    """The results of Ferrante et al. for some measures, by default for all that they studied, as a table."""
+    chosen = as_measures(list(PROVED) if measures is None else measures)
+    rows = tuple((str(it), PROVED.get(it.name, "not studied"), scale_of(it).words) for it in chosen)
     heads = (Column("measure"), Column("proved to be"), Column("told by `compare` as"))
-    return Table(heads, rows, caption="Scales of measures, for a single topic", notes=(f"on {ORDERS['total']}", THEORY))
+    notes = [f"on {ORDERS['total']}", THEORY]
+    if measures is None:
+        notes.append(f"RBP is shown with its default, p = {REGISTRY['RBP']().p}; RBP(p=0.5) is interval")  # type: ignore[attr-defined]
+    return Table(heads, rows, caption="Scales of measures, for a single topic", notes=tuple(notes))

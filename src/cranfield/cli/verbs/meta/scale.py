@@ -101,7 +101,7 @@ cranfield meta scale --show theory
         elif self.what == "theory":
             from cranfield.meta.scale.scale_theory import proved_scales
 
-            self.show(proved_scales())
+            self.show(proved_scales(chosen(self.measures) if self.measures else None))
         else:
             from cranfield.meta.scale.scale import scales
 
