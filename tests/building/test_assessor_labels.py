@@ -9,6 +9,7 @@ import pytest
 
 from cranfield import CranfieldError
 from cranfield.building.assessor_labels import Labels
+from cranfield.building.merging import merge
 from cranfield.errors import DataError, UsageError
 
 CROWD = "task,worker,label\nt1,anna,1\nt1,ben,0\nt2,anna,2\n"
@@ -77,7 +78,7 @@ def test_columns_are_named_by_role(tmp_path: Path) -> None:
         Labels.of(rows, columns={"task": "frage", "worker": "nobody"})
     with pytest.raises(UsageError, match="columns: no role 'colour'; there are topic, doc, task, worker, label"):
         Labels.of(rows, columns={"colour": "frage"})
-    with pytest.raises(DataError, match=r"no column for the task among .*; to name it: columns="):
+    with pytest.raises(DataError, match=r"no column for the task among .*; to name it: Labels\.of\(\.\.\., columns="):
         Labels.of(rows)
 
 
@@ -187,3 +188,11 @@ def test_numbers_keep_all_their_digits() -> None:
     assert labels.values.tolist() == [0.12345671, 0.12345672]
     judged = Labels.of({"a": {"1": {"d1": 12345671, "d2": 12345672}}, "b": {"1": {"d1": 12345671}}})
     assert judged.scale == ("12345671", "12345672")
+
+
+def test_advice_about_repeated_labels_is_an_argument_that_exists() -> None:
+    """`merge` itself has no `on_duplicate`."""
+    rows = [("t1", "a", "1"), ("t1", "a", "0"), ("t1", "b", "1")]
+    with pytest.raises(CranfieldError, match=r"keep all of them by Labels\.of\(\.\.\., on_duplicate='keep'\)"):
+        merge(rows)
+    assert merge(Labels.of(rows, on_duplicate="keep")).probability.tolist() == [2 / 3]

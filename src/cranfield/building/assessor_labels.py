@@ -153,7 +153,7 @@ class Labels(Tidy):
                 f"{names[1]} gives {names[0]} two labels, {words[0]} and {words[1]}; "
                 f"{counted(len(at), 'label contradicts', 'labels contradict')} an earlier one of the same assessor; "
                 "models such as Dawid and Skene's count every label that an assessor gives: keep all of them by "
-                "on_duplicate='keep', or only the 'first' or the 'last'",
+                "Labels.of(..., on_duplicate='keep'), or only the 'first' or the 'last'",
             )  # fmt: skip
         keep = np.ones(len(order), dtype=bool)
         if on_duplicate == "last":

@@ -78,6 +78,8 @@ MISSING = frozenset({"", "na", "nan", "none", "null", "n/a", "?"})
 Columns = Mapping[str, str]
 """{role: name of its column}, for the roles of `LABEL_COLUMNS`."""
 EXPECTED = "a header that names the columns task (or topic and doc), worker and label"
+NAMING = "Labels.of(..., columns={...})"
+"""How to say which column is which; other functions take the labels that it returns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,9 +158,8 @@ def from_file(path: PathLike, chosen: Columns | None = None) -> LabelColumns:
     if chosen:
         at = next(number for number, line in enumerate(text.splitlines() or [""], 1) if line.strip() or not first)
         raise DataError(origin, at, f"is not a header with the columns {listed(map(repr, chosen.values()))}")
-    expected = (
-        f"{EXPECTED}, or lines of task worker label, or of topic assessor doc grade; to name the columns: columns="
-    )
+    lines = "lines of task worker label, or of topic assessor doc grade"
+    expected = f"{EXPECTED}, or {lines}; to name the columns: {NAMING}"
     side_file = read_side_file(path, expected, (3, 4), data=buffer)
     if not side_file.rows:
         raise DataError(origin, None, "holds no labels")
@@ -178,7 +179,7 @@ def _check_first_line(labels: Sequence[str], origin: str, line: int, text: str) 
         raise DataError(
             origin, line,
             f"label {shown(labels[0])} is not a number, as those of all other lines are. If {shown(text)} is a header, "
-            "name its columns: columns=",
+            f"name its columns: {NAMING}",
         )  # fmt: skip
 
 
@@ -237,7 +238,7 @@ def _by_name(
     needed = ("worker", "label") if pair else ("task", "worker", "label")
     for role in needed:
         if role not in places:
-            raise DataError(origin, None, f"{no_column(role, names, words[role])}; to name it: columns=")
+            raise DataError(origin, None, f"{no_column(role, names, words[role])}; to name it: {NAMING}")
 
     def text(role: str) -> list[str]:
         return _texts(columns[places[role]])
@@ -361,7 +362,7 @@ def _judged_once(thing: Any) -> Iterator[tuple[str, str, float]]:
     try:
         yield from ((one.topic, one.doc, one.grade) for one in Qrels.of(thing))
     except DataError as error:
-        choices = "on_duplicate='first', 'last' or 'keep'"
+        choices = "Labels.of(..., on_duplicate='first') or 'last'; to keep both: 'keep'"
         raise DataError(error.path, error.line, error.what.replace("on_duplicate='first' or 'max'", choices)) from None
 
 
