@@ -98,6 +98,21 @@ def test_lists_of_one_query_are_taken_together_and_documents_shown_again_count_o
     assert texts["q3"] == "red hat"  # that of the first row in time
 
 
+def test_an_event_without_a_user_is_not_held_against_the_list_of_anybody_who_has_its_id(tmp_path: Path) -> None:
+    queries = [query(1, query_response_hit_ids=["a"]), query(2, query_id="q1", query_response_hit_ids=["b"])]
+    clicks = [event(1, doc="a", position=1), event(2, query_id="q1", doc="b", position=1)]
+    for click in clicks:
+        click["client_id"] = None
+    stranger = event(9, query_id="q1", doc="a", position=1)
+    folder = write_ubi(tmp_path / "log", queries, [*clicks, stranger])
+    for salt in "stuv":  # the order of hashed users differs
+        found = problems(check_log(folder, salt=salt))
+        assert found["events without a user, of query ids that several users have"] == 2
+        assert found["events of another user than their query"] == 1
+        assert "clicks on documents that were not shown" not in found
+        assert "events of queries that are not in the log" not in found
+
+
 def test_users_who_share_an_id_have_their_own_lists_and_clicks_in_every_count(tmp_path: Path, duck: Engine) -> None:
     queries = [query(1, query_response_hit_ids=["a"]), query(2, query_id="q1", query_response_hit_ids=["b", "c"])]
     log = read_log(write_ubi(tmp_path / "log", queries, [event(1, doc="a", position=1)]), engine=duck, hashed=False)

@@ -144,6 +144,26 @@ def test_intervals_contain_the_error_of_the_fitted_attractiveness(duck: Engine, 
     assert [one.high - one.value for one in mine] == pytest.approx(reach.tolist(), rel=1e-6)
 
 
+def test_a_run_with_the_logged_lists_is_neither_better_nor_worse(duck: Engine) -> None:
+    rng = np.random.default_rng(7)  # sums in another order differ in the last digit here
+    gamma, docs = [1.0, 0.6, 0.4, 0.3, 0.2], list("abcde")
+    made = [
+        {
+            "user": f"u{i}",
+            "text": f"t{i % 6}",
+            "docs": docs,
+            "clicks": [(k, k * 2.0, 30.0) for k in range(1, 6) if rng.random() < 0.3],
+        }
+        for i in range(120)
+    ]
+    same = Run.from_dict({f"t{i}": {doc: 5 - k for k, doc in enumerate(docs)} for i in range(6)}, name="same")
+    result = off_policy_runs(made_log(duck, made), [same], gamma)
+    for one in result.estimates:
+        if one.estimator != "direct":  # its model shrinks what was seen
+            assert one.change == 0
+            assert one.change_low <= 0 <= one.change_high
+
+
 def test_depth_cuts_the_logged_lists_too(duck: Engine) -> None:
     made = impressions(1, 300)
     result = off_policy_runs(made_log(duck, made), [NEW], GAMMA, depth=1, least_ess=0)

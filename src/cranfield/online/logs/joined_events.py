@@ -21,11 +21,11 @@ def query_rows_by_asker(raw: RawLog) -> Any:
 
 
 def joined_events(raw: RawLog, first: int) -> Any:
-    """The events with what is known of their query: `query_time`, `query_user`, `known`, and `shown_at`.
+    """The events with what is known of their query: `askers`, `query_time`, `query_user`, `known`, and `shown_at`.
 
-    An event belongs to the query of its own user, or else to one of another user with the same id. `shown_at` is the
-    position at which the document was shown in one of the lists of the query: that of the event if it was there. It is
-    0 if the document was not shown, and null if the query has no list.
+    An event belongs to the query of its own user, or else to that of the only user with the same id; `askers` counts
+    the users with this id. `shown_at` is the position at which the document was shown in one of the lists of the query:
+    that of the event if it was there. It is 0 if the document was not shown, and null if the query has no list.
     """
     import narwhals as nw
 
@@ -51,7 +51,9 @@ def _with_asker(raw: RawLog, events: Any, queries: Any) -> Any:
     """The events with the user of the query that they belong to; null if there is none."""
     import narwhals as nw
 
-    others = queries.group_by("query_id").agg(nw.col(ASKER).min().alias("_other"))
+    others = queries.group_by("query_id").agg(nw.col(ASKER).min().alias("_other"), nw.len().alias("askers"))
+    only = nw.when(nw.col("askers") == 1).then(nw.col("_other"))
+    others = others.with_columns(only.alias("_other"))
     events = events.join(others, on="query_id", how="left")
     if raw.events is None or "user" not in raw.events.paths:
         return events.rename({"_other": ASKER})

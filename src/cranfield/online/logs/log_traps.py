@@ -152,13 +152,18 @@ def joined_traps(raw: RawLog) -> list[Trap]:
     """The conditions on events and their queries."""
     import narwhals as nw
 
-    known = ~nw.col("known").is_null()
+    known, several = ~nw.col("known").is_null(), nw.col("known").is_null() & (nw.col("askers") > 1)
     click = known & (nw.col("action") == "click") & ~nw.col("doc").is_null()
     other = (nw.col("position") != nw.col("shown_at")) & (nw.col("position") > 0)
     traps = [
         Trap(
             "events of queries that are not in the log",
-            ~nw.col("query_id").is_null() & ~known, ("query_id", "action"),
+            ~nw.col("query_id").is_null() & nw.col("askers").is_null(), ("query_id", "action"),
+        ),
+        Trap(
+            "events without a user, of query ids that several users have",
+            several & nw.col("user").is_null(), ("query_id", "action"), "error",
+            "nobody knows whose they are, so that they count for no query",
         ),
         Trap("events before their query", known & (nw.col("time") < nw.col("query_time")), ("time", "query_time")),
         Trap("clicks on documents that were not shown", click & (nw.col("shown_at") == 0), ("query_id", "doc")),
@@ -174,5 +179,6 @@ def joined_traps(raw: RawLog) -> list[Trap]:
     assert raw.events is not None
     if "user" in raw.events.paths:
         differs = known & (nw.col("user") != nw.col("asker")) & (nw.col("asker") != "")
+        differs = differs.fill_null(False) | (several & ~nw.col("user").is_null())
         traps.append(Trap("events of another user than their query", differs, ("query_id", "user", "query_user")))
     return traps

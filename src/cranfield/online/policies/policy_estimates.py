@@ -160,6 +160,10 @@ PARTS = (
 )
 
 
+ROUNDING = 1e-12
+"""A smaller relative change is one of the order in which numbers were added: a policy that does the same is no worse."""
+
+
 def estimates_of(
     policy: str,
     sums: Moments,
@@ -200,6 +204,8 @@ def estimates_of(
             gradient[sums.column(part.numerator)] = 0.0
         error, error_of_change = _error(sums, gradient), _error(sums, gradient - base)
         change = value - logged
+        if abs(change) <= ROUNDING * max(abs(value), abs(logged)):
+            change = 0.0
         found.append(
             Estimate(
                 policy,
