@@ -33,6 +33,18 @@ class FromLog(OnEngine):
     )
     columns: str | None = option("--columns MAP", "Of a log: which column holds what.", group=MORE, solves="columns=")
     zone: str | None = option("--zone ZONE", "Of a log: the zone of times without one.", group=MORE, solves="zone=")
+    first_position: int | None = option(
+        "--first-position N",
+        "Of a log: the position of the first document, 0 or 1.",
+        group=MORE,
+        solves="first_position=0",
+    )
+    application: str | None = option(
+        "--application NAME",
+        "Of a log: read only the rows that this application wrote.",
+        group=MORE,
+        solves="application=",
+    )
 
     @property
     def from_log(self) -> bool:
@@ -41,8 +53,12 @@ class FromLog(OnEngine):
 
     def check_log(self, of_table: Mapping[str, Any]) -> None:
         """Raise an error about options that do not go together; `of_table` are those that a log does not have."""
-        of_log = {"--events": self.events, "--columns": self.columns, "--zone": self.zone}
-        wrong = [name for name, value in (of_table if self.from_log else of_log).items() if value]
+        of_log = {
+            "--events": self.events, "--columns": self.columns, "--zone": self.zone,
+            "--first-position": self.first_position, "--application": self.application,
+        }  # fmt: skip
+        given = of_table if self.from_log else of_log
+        wrong = [name for name, value in given.items() if value or (value == 0 and value is not False)]
         if wrong and self.from_log:
             raise UsageError(f"{wrong[0]} does not go with {'--measures' if self.measures else '--oec'}")
         if wrong:
@@ -56,7 +72,8 @@ class FromLog(OnEngine):
         from cranfield.online.logs import read_log
 
         with without_skip():
-            return read_log(self.table, engine=engine, salt=token_hex(16), **self.values("events", "columns", "zone"))
+            options = self.values("events", "columns", "zone", "first_position", "application")
+            return read_log(self.table, engine=engine, salt=token_hex(16), **options)
 
     def compared(self) -> dict[str, Any]:
         """The measures and the weighted sum."""

@@ -34,6 +34,18 @@ class ReadsLog(OnEngine):
     zone: str | None = option(
         "--zone NAME", "The time zone of times without one, such as Europe/Berlin.", group=READING, solves="zone="
     )
+    first_position: int | None = option(
+        "--first-position N",
+        "The position of the log's first document, 0 or 1.",
+        group=READING,
+        solves="first_position=0",
+    )
+    application: str | None = option(
+        "--application NAME",
+        "Read only the rows that this application wrote, if several write into the log.",
+        group=READING,
+        solves="application=",
+    )
 
     def read_log(self, path: str) -> Log:
         """The log."""
@@ -41,7 +53,8 @@ class ReadsLog(OnEngine):
         from cranfield.online.logs.read_log import read_log
 
         with without_skip():
-            return read_log(path, events=self.events, columns=self.columns, engine=self.open_engine(), zone=self.zone)
+            options = self.values("events", "columns", "zone", "first_position", "application")
+            return read_log(path, engine=self.open_engine(), **options)
 
     def topic_texts(self) -> dict[str, str] | None:
         """{topic: text}, if there is a file of topics."""

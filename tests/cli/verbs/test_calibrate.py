@@ -131,3 +131,22 @@ def test_each_run_has_the_logged_value_of_its_own_queries(cranfield: Cranfield, 
 def test_policies_and_runs_need_their_options(cranfield: Cranfield, log: str) -> None:
     assert "give the new policies: --policy NAME, or --run FILE" in cranfield("offpolicy", log).err
     assert "--run needs the probabilities of examination" in cranfield("offpolicy", log, "--run", log).err
+
+
+def test_a_log_of_two_applications_that_count_from_0_and_from_1_is_read_one_by_one(
+    cranfield: Cranfield, log: str, tmp_path: Path
+) -> None:
+    header, *rows = ROWS.splitlines()
+    shop = [f"{row},shop" for row in rows]
+    from_zero = [
+        ",".join([f"n{cells[0]}", *cells[1:4], str(int(cells[4]) - 1), *cells[5:], "news"])
+        for cells in (row.split(",") for row in rows)
+    ]
+    both = tmp_path / "both.csv"
+    both.write_text("\n".join([f"{header},application", *shop, *from_zero]) + "\n")
+    wrong = cranfield("calibrate", str(both), "--measure", "RBP")
+    assert wrong.code == 1
+    assert "--application NAME" in wrong.err or "--first-position N" in wrong.err
+    for options in (["--application", "shop"], ["--application", "news", "--first-position", "0"]):
+        right = cranfield("calibrate", str(both), "--measure", "RBP", "--name", "--quiet", *options)
+        assert (right.code, right.out) == (0, "RBP(p=0.5)\n")

@@ -161,7 +161,7 @@ PARTS = (
 
 
 ROUNDING = 1e-12
-"""A smaller relative change is one of the order in which numbers were added: a policy that does the same is no worse."""
+"""A smaller relative change comes from the order in which numbers were added."""
 
 
 def estimates_of(

@@ -167,3 +167,21 @@ def test_assign_refuses_a_file_that_is_not_text(cranfield: Cranfield, tmp_path: 
     result = cranfield("ab", "assign", str(tmp_path / "users.parquet"), "--experiment", "x")
     assert (result.code, result.out) == (1, "")
     assert "is not text, expected an id per line" in result.err
+
+
+def test_the_options_that_the_messages_about_positions_name_exist(cranfield: Cranfield, tmp_path: Path) -> None:
+    rows = ["query_id,user,time,query,position,doc,clicked,application"]
+    for user in range(30):
+        for name, first in (("shop", 1), ("news", 0)):
+            asked = f"{name}{user},u{user},2026-01-05T10:{user:02}:00Z,cats"
+            rows += [f"{asked},{first + k},d{k},{int(user % 3 == k)},{name}" for k in range(2)]
+    log = tmp_path / "log.csv"
+    log.write_text("\n".join(rows) + "\n")
+    wrong = cranfield("ab", "power", str(log), "-m", "CTR")
+    assert wrong.code == 1
+    assert "--application NAME" in wrong.err or "--first-position N" in wrong.err
+    for options in (["--application", "shop"], ["--application", "news", "--first-position", "0"]):
+        done = cranfield("ab", "power", str(log), "-m", "CTR", "--users", "100", "-f", "json", *options)
+        assert json.loads(done.out)["rows"][0]["mean"] == pytest.approx(1 / 3)
+    lost = cranfield("ab", "power", str(log), "--metric", "clicked", "--first-position", "0")
+    assert (lost.code, lost.err) == (2, "error: --first-position needs --measures or --oec\n")
