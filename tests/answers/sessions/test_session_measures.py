@@ -14,6 +14,7 @@ from cranfield.answers.sessions import (
     Query,
     Session,
     SessionLists,
+    Sessions,
     as_session_measure,
     esAP,
     esDCG,
@@ -29,6 +30,7 @@ from cranfield.answers.sessions import (
     sMP,
     sRBP,
     sU,
+    with_topics,
 )
 from cranfield.errors import UsageError
 from cranfield.measures import AP, DCG, MP, RBP, P, R, U, nDCG
@@ -272,6 +274,13 @@ def test_sessions_of_unjudged_topics_are_undefined_and_counted() -> None:
     assert any("1 session with a topic that has no judgments, undefined: t" in note for note in scores.notes)
     with pytest.raises(UsageError, match="no session has a topic with judgments; its topics are 9"):
         session_scores({"mine": sessions[1:]}, QRELS)
+
+
+def test_sessions_that_name_no_topic_are_sent_to_the_table_of_topics() -> None:
+    sessions = Sessions((Session("s", None, (Query(("a",)),)),))
+    with pytest.raises(UsageError, match=r"no session names its topic.*with_topics\(sessions, read_session_topics"):
+        session_scores({"mine": sessions}, QRELS)
+    assert session_scores({"mine": with_topics(sessions, {"s": TWO.topic or ""})}, QRELS).runs == ("mine",)
 
 
 def test_scores_have_the_session_as_the_unit() -> None:

@@ -53,8 +53,11 @@ def session_scores(
         left_out = lists.repeated if any(measure.reads_lists(lists) for measure in wanted) else ()
         notes += [f"{before}{note}" for note in (*getattr(sessions, "notes", ()), *left_out, *lists.notes)]
         if lists.undefined.all():
-            topics = listed(dict.fromkeys(session.topic or "none" for session in every))
-            raise UsageError(f"{run}: no session has a topic with judgments; its topics are {topics}")
+            topics = list(dict.fromkeys(session.topic for session in every if session.topic))
+            if not topics:
+                way_out = "give the topics of a file: with_topics(sessions, read_session_topics(file))"
+                raise UsageError(f"{run}: no session names its topic, so none can be judged; {way_out}")
+            raise UsageError(f"{run}: no session has a topic with judgments; its topics are {listed(topics)}")
     names = list(dict.fromkeys(session.name for lists in laid.values() for session in lists.sessions))
     place = {name: at for at, name in enumerate(names)}
     values = np.zeros((len(wanted), len(laid), len(names)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.declare import MORE, SIDE, argument, option
+from cranfield.cli.declare import MORE, READING, SIDE, argument, option
 from cranfield.cli.measure_names import measure_names
 from cranfield.cli.options import Sized
 from cranfield.cli.printing import Plotting
@@ -36,7 +36,7 @@ cranfield sessions qrels.txt mine.jsonl -m sDCG --explain s1
 cranfield sessions qrels.txt sessions.xml --write sessions.jsonl
 """
 
-    qrels: str = argument("QRELS", "The judgments; none if gains come from clicks.", required=True, reads=True)
+    qrels: str = argument("QRELS", "The judgments; the word none if gains come from clicks.", required=True, reads=True)
     files: list[str] = argument("SESSIONS", "Files of sessions, one for each system.", required=True, reads=True)
     measures: list[str] | None = option(
         "--measure, -m MEASURE", "A measure, such as sRBP(p=0.9), or several: {names}. May be repeated.",
@@ -68,7 +68,7 @@ cranfield sessions qrels.txt sessions.xml --write sessions.jsonl
     session_topics: str | None = option(
         "--session-topics FILE",
         "The topic of each session, for files that do not name it, as those of TREC 2011: lines of session and topic.",
-        group=SIDE, reads=True,
+        group=READING, reads=True, solves="read_session_topics",
     )  # fmt: skip
     explain: str | None = option("--explain SESSION", "Show how the score of this session comes about.")
     paths: str | None = option(
