@@ -67,3 +67,16 @@ def test_all_that_uses_sessions_has_the_same_default(tmp_path: Path, duck: Engin
         assert len(sessions_of_log(log).sessions) == summary.sessions
         (note,) = (note for note in summary.notes if note.startswith("sessions: "))
         assert note in measured.notes
+
+
+def test_queries_without_a_session_count_for_their_user_whatever_else_is_measured(tmp_path: Path, duck: Engine) -> None:
+    queries = [query(1, second, query_id=f"q{second}") for second in range(4)] + [query(2, query_id="z")]
+    for number, row in enumerate(queries):
+        row["session_id"] = "s" if number < 2 else None
+    log = read_log(write_ubi(tmp_path / "log", queries, [event(1, query_id="q3")]), engine=duck, salt="s")
+    alone = measure_log(log, ["queries-per-user"], sessions="given", least=1)
+    names = ["queries-per-user", "clicks-per-query", "queries-per-session", "sessions-per-user", "reformulation"]
+    together = measure_log(log, names, sessions="given", least=1)
+    assert alone.value[0, 0] == 5 / 2
+    assert together.value[:, 0].tolist() == [5 / 2, 1 / 5, 2, 1 / 2, 0]
+    assert "3 queries without a session: left out of measures of sessions" in together.notes

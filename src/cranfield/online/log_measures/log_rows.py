@@ -207,7 +207,8 @@ class LogRows:
         torn = rows.filter(col("torn") & ~col("query_id").is_null())
         combined = [*self._combined(measures, text=text), *(col(name).min() for name in groups)]
         mended = self._with_times(torn.group_by("user", "query_id").agg(*combined, session))
-        return below([rows.filter(~col("torn")).select(*mended.columns), mended])
+        rows = below([rows.filter(~col("torn")).select(*mended.columns), mended])
+        return rows.filter(~col("session").is_null()) if self.passed.named else rows
 
     def _compared(self, measures: Sequence[OnlineMeasure]) -> Any:
         """Queries with the similarity to the next one of their session: users, groups and what these measures need."""
@@ -228,7 +229,7 @@ class LogRows:
         measures = [measure for measure in self.measures if measure.rows == "sessions"]
         combined = list(self._combined(measures, always=OF_STRETCHES))
         if self.passed.named:
-            rows = self._sessions_of(self.stretches, combined)
+            rows = self._sessions_of(self.stretches.filter(~col("session").is_null()), combined)
         else:  # most stretches are a session already
             parts = self._sessions_of(parts_of_sessions(self.stretches, self.log.engine), combined)
             rows = below([whole_sessions(self.stretches).select(*parts.columns), parts])
@@ -274,8 +275,8 @@ class LogRows:
 
     @property
     def _every_user_has_sessions(self) -> bool:
-        """Whether each user of each group has a session in it; not so if rows without a user are there."""
-        return "sessions" in self.needs and not self.by and not self.passed.without_user
+        """Whether each user of each group has a session in it; not so if rows have no user, or may have no session."""
+        return "sessions" in self.needs and not self.by and not (self.passed.named or self.passed.without_user)
 
     @cached_property
     def users(self) -> Any:

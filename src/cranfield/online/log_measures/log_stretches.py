@@ -135,7 +135,7 @@ class Stretches:
     def torn(self) -> Any:
         """Whether a row of `whole` may be in several sessions."""
         several = col("session") != col("last session") if self.named else col(END.name) - col(START.name) > self.micros
-        return several | col("query_id").is_null()
+        return several.fill_null(False) | col("query_id").is_null()  # a query without a session is in one piece
 
     def texts_of(self, rows: Any) -> Any:
         """Rows of stretches with the text of their query; kept rows."""

@@ -250,6 +250,8 @@ def _interval_notes(confidence: float, users: NDArray[np.int64], rows: LogRows) 
     notes = [f"{share} intervals over users, by the delta method"]
     if "sessions" in rows.needs:
         notes.append(_session_note(rows))
+        if rows.sessions_by == "given" and (without := rows.passed.unnamed[0]):
+            notes.append(f"{counted(without, 'query', 'queries')} without a session: left out of measures of sessions")
     times = [f"{name}s" for name in OF_TIME if name in rows.by]
     if times:
         notes.append(f"{' and '.join(times)}: {rows.timezone}")
