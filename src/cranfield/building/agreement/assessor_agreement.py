@@ -110,7 +110,7 @@ def agreement(
         formula). The standard errors are those of Gwet 2008 for percent agreement, Fleiss' κ, AC1 and AC2, of Fleiss,
         Cohen & Everitt 1969 for Cohen's κ of two assessors, and of the delta method for α and the overlap.
 
-    If an assessor labels an item several times, the first label counts, and the others give his agreement with himself.
+    If an assessor labels an item several times, the first label counts; the others give self-agreement.
 
     References: Cohen, EPM 20(1), 1960, doi:10.1177/001316446002000104; Fleiss, Psychological Bulletin 76(5), 1971,
     doi:10.1037/h0031619; Gwet, BJMSP 61(1), 2008, doi:10.1348/000711006X126600; Krippendorff, Content Analysis, 2004;
@@ -131,7 +131,7 @@ def agreement(
     if len(first.workers) > 1 or own is None:
         check_paired(first)
     else:
-        settings = replace(settings, coefficients=())  # one assessor, who agrees only with himself
+        settings = replace(settings, coefficients=())  # one assessor: only self-agreement
     size = len(settings.coefficients)
     values, low, high, errors, nulls = np.full((5, size), np.nan)
     sizes = np.bincount(first.item, minlength=len(first.items))

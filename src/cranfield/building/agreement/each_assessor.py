@@ -1,4 +1,4 @@
-"""Each assessor against the others: agreement, majority, leniency, agreement with himself, cost."""
+"""Each assessor against the others: agreement, majority, leniency, self-agreement, cost."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class EachAssessor(Record):
     again: Index64
     """The number of items that the assessor labelled again."""
     self_percent: Array
-    """Agreement with himself on these."""
+    """Self-agreement on these."""
     cost: Array
     """The cost of all labels; NaN if it is unknown."""
     weights: str

@@ -27,7 +27,7 @@ def first_labels(labels: Labels) -> tuple[Labels, tuple[str, ...]]:
 
 @dataclass(frozen=True, eq=False)
 class SelfAgreement:
-    """The labels that assessors gave again: agreement of an assessor with himself."""
+    """The labels that assessors gave again: self-agreement of an assessor."""
 
     worker: Index64
     """The assessor of each repeated item."""
