@@ -1,4 +1,4 @@
-"""Agreement of each assessor with the others in the order of his labels: does it fall with fatigue?"""
+"""Agreement of each assessor with the others in the order of their labels: does it fall with fatigue?"""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ALL = "all"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class AgreementOverTime(Record):
-    """The agreement of each assessor with the others, in windows over the order of his labels."""
+    """The agreement of each assessor with the others, in windows over the order of their labels."""
 
     facts = ("windows", "level")
 
@@ -85,7 +85,7 @@ def agreement_over_time(
     windows: int = 5,
     level: float = 0.95,
 ) -> AgreementOverTime:
-    """Agreement of each assessor with the others, in windows over the order of his labels.
+    """Agreement of each assessor with the others, in windows over the order of their labels.
 
     The labels of an assessor are ordered by time, or as they are given if there are no times, and divided into
     `windows` with equally many labels. The agreement of a label is the share of the others who gave the item the same
