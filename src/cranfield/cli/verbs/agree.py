@@ -22,7 +22,7 @@ class AgreeVerb(LabelSource, Plotting):
 
     Items may have labels of some assessors only. The notes below the table say how such items count. With --by topic,
     the coefficients are computed for each topic; with --by assessor, each assessor is compared with the others; with
-    --by time, in windows over the order of their labels, by the column time if there is one; with --by group, within and
+    --by time, in windows over the order of labels, by the column time if there is one; with --by group, within and
     between groups such as experts and crowd, which are in a column group or in the file of --assessors. With
     --on-duplicate keep, items that an assessor labelled twice give the agreement with the first label.
 
