@@ -1,0 +1,9 @@
+"""Off-policy estimates and calibration."""
+
+from __future__ import annotations
+
+from bench.coverage.case import Case
+
+
+def cases() -> list[Case]:
+    return []
