@@ -8,6 +8,8 @@ import re
 import sys
 from pathlib import Path
 
+from coverage_page import coverage_page
+
 from cranfield import comparison
 from cranfield.building.merging import MergingMethod, known_merging_methods
 from cranfield.comparison.corrections import CORRECTIONS
@@ -260,7 +262,7 @@ def online_row(measure: type[OnlineMeasure]) -> str:
 
 def main() -> None:
     pages = {"measures.md": measures_page(), "tests.md": tests_page(), "merging.md": merging_page()}
-    pages["online_measures.md"] = online_page()
+    pages |= {"online_measures.md": online_page(), "intervals.md": coverage_page()}
     for name, page in pages.items():
         path = DOCS / name
         if "--check" not in sys.argv:
