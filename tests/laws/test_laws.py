@@ -226,7 +226,7 @@ def test_thirty_two_bit_arrays_score_the_same() -> None:
         assert np.array_equal(measure.evaluate(lists), measure.evaluate(narrow), equal_nan=True), measure
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(graded=graded_lists(lowest=-1))
 def test_the_scores_of_cut_lists_are_those_of_the_lists_themselves(graded: Graded) -> None:
     """What `explain` computes from the whole list, against the score of every cut list by itself."""

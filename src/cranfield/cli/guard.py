@@ -64,7 +64,10 @@ def _interrupts() -> Iterator[list[int]]:
 
     def again() -> None:
         time.sleep(0.01)
-        signal.raise_signal(signal.SIGINT)
+        if hasattr(signal, "pthread_kill"):
+            signal.pthread_kill(main, signal.SIGINT)  # a signal to this thread would not wake the other one
+        else:
+            signal.raise_signal(signal.SIGINT)
 
     def ignored(event: sys.UnraisableHookArgs) -> None:
         if event.exc_type is KeyboardInterrupt:
@@ -72,7 +75,7 @@ def _interrupts() -> Iterator[list[int]]:
         else:
             before(event)
 
-    before = sys.unraisablehook
+    before, main = sys.unraisablehook, _thread.get_ident()
     try:
         signal.signal(signal.SIGINT, note)
     except ValueError:  # not the main thread, which gets Ctrl-C

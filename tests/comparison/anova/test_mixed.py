@@ -256,12 +256,12 @@ def test_topics_that_dwarf_the_error_do_not_converge() -> None:
     # Topics vary a million times as much as the error, and scores are missing: no digits are left to tell the two
     # apart. In most of these data the optimiser stops early, and it is said.
     said = 0
-    for seed in range(20):
+    for seed in range(8):
         rng = np.random.default_rng(seed)
         y = rng.normal(0, 1e6, (10, 1)) + rng.normal(0, 1, (10, 4)) + np.arange(4)
         y[0, 0] = y[3, 2] = y[5, 1] = np.nan
         said += any("did not converge" in note and "standardise" in note for note in mixed(y).notes)
-    assert said >= 5
+    assert said >= 3
 
 
 def test_random_factors_that_cannot_be_told_apart() -> None:

@@ -134,4 +134,6 @@ def test_an_event_before_the_first_row_of_its_query_is_before_its_query(tmp_path
 @pytest.mark.xdist_group("spark")
 def test_spark_counts_the_same_queries(tmp_path: Path, spark: Engine, duck: Engine) -> None:
     folder = write_ubi(tmp_path / "log", *several(repeated()))
-    assert counts(folder, open_engine(spark)) == counts(folder, duck)
+    names = ["queries-per-session", "clicks-per-query", "CTR"]  # Spark takes seconds for each
+    mine, theirs = (measure_log(read_log(folder, engine=of, salt="s"), names) for of in (open_engine(spark), duck))
+    assert mine.value[:, 0] == pytest.approx(theirs.value[:, 0])
