@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import compress
@@ -15,6 +16,7 @@ from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.scores.labels import label
 from cranfield.scores.scores import Scores
+from cranfield.scores.t_and_normal import t_quantile
 from cranfield.text import counted, listed
 from cranfield.types import Array
 
@@ -114,6 +116,23 @@ def central_interval(resampled: NDArray[Any], level: float, *, centred: bool = F
     if centred:
         ends -= np.nanmean(values, axis=0, dtype=np.float64)
     return np.where(undefined, np.nan, ends[0]), np.where(undefined, np.nan, ends[1])
+
+
+def studentised_interval(values: Array, resampled: NDArray[Any], n: int, level: float) -> tuple[Array, Array]:
+    r"""The values ± t times the standard deviation of the resamples (first axis) of n topics.
+
+    .. math:: \hat\theta \pm t_{n-1} \sqrt{\frac{n}{n-1} \operatorname{var}^* \theta^*}
+
+    Resamples have fewer different topics than the data, so a coefficient of rankings is lower in them: their spread
+    tells how far it may be off, their middle does not. NaN where all resamples are the same or undefined, because then
+    they do not tell it either.
+    """
+    undefined = np.isnan(resampled).all(axis=0)
+    drawn = np.where(undefined, 0, resampled)
+    spread = np.nanstd(drawn, axis=0, dtype=np.float64) * math.sqrt(n / (n - 1))
+    same = np.nanmax(drawn, axis=0) == np.nanmin(drawn, axis=0)
+    margin = np.where(undefined | same, np.nan, spread * float(t_quantile((1 - level) / 2, n - 1)))
+    return values - margin, values + margin
 
 
 def levels_of(values: Array, close: Array | float = 0.0) -> Levels:

@@ -7,6 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 from scipy.stats import kendalltau, weightedtau
+from scipy.stats import t as student
 
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.coefficients import COEFFICIENTS
@@ -230,10 +231,17 @@ def test_intervals_are_those_of_resampled_topics_one_by_one(coefficient: str) ->
         topics = np.repeat(np.arange(6), row)
         x, y = scores.values[:, :, topics].mean(axis=2)
         drawn.append(rank_correlation(x, y, coefficient).value)
-    low, high = np.quantile(drawn, [0.05, 0.95]) - np.mean(drawn)
-    value = result.values[0, 0, 1]
-    assert result.low[0, 0, 1] == pytest.approx(value + low, abs=1e-5)
-    assert result.high[0, 0, 1] == pytest.approx(min(value + high, 1), abs=1e-5)
+    value, margin = result.values[0, 0, 1], student.ppf(0.95, 5) * np.std(drawn) * np.sqrt(6 / 5)
+    assert result.low[0, 0, 1] == pytest.approx(max(value - margin, 0 if coefficient == "rbo" else -1), abs=1e-5)
+    assert result.high[0, 0, 1] == pytest.approx(min(value + margin, 1), abs=1e-5)
+
+
+def test_without_variation_there_is_no_interval_rather_than_one_of_no_width() -> None:
+    values = np.stack([np.arange(4.0)[:, None] + np.zeros((4, 6)), 2 * np.arange(4.0)[:, None] + np.zeros((4, 6))])
+    result = correlate(Scores("ab", "wxyz", "123456", values), resamples=20)
+    assert result.values[0, 0, 1] == 1
+    assert np.isnan([result.low[0, 0, 1], result.high[0, 0, 1]]).all()
+    assert "no interval where every resample has the same correlation" in result.notes
 
 
 def test_the_estimate_is_in_its_interval_and_the_seed_decides() -> None:
@@ -242,8 +250,8 @@ def test_the_estimate_is_in_its_interval_and_the_seed_decides() -> None:
     off = ~np.eye(5, dtype=bool)
     assert (result[0].low[:, off] <= result[0].values[:, off]).all()
     assert (result[0].high[:, off] >= result[0].values[:, off]).all()
-    assert np.array_equal(result[0].low, result[1].low)
-    assert not np.array_equal(result[0].low, result[2].low)
+    assert np.array_equal(result[0].low, result[1].low, equal_nan=True)
+    assert not np.array_equal(result[0].low, result[2].low, equal_nan=True)
 
 
 def test_more_noise_correlates_less() -> None:

@@ -55,17 +55,32 @@ def test_smare_by_hand() -> None:
 
 
 @pytest.mark.parametrize("levels", [3, 1_000])
-def test_intervals_are_percentiles_over_resampled_topics(levels: int) -> None:
+def test_intervals_are_those_of_the_jackknife_and_of_resamples(levels: int) -> None:
     scores, predictors = made(seed=4, levels=levels)
     result = prediction_quality(scores, predictors, "AP", resamples=50, seed=7, level=0.8)
-    times = np.random.default_rng(7).multinomial(12, np.full(12, 1 / 12), size=50)
     x, y = np.array(list(predictors["p1"].values())), scores.values[0, 1]
-    drawn = np.array([by_scipy(np.repeat(x, row), np.repeat(y, row)) for row in times])
-    low, high = np.quantile(drawn, [0.1, 0.9], axis=0)
-    assert result.low[:, 0, 1, 1] == pytest.approx(low)
-    assert result.high[:, 0, 1, 1] == pytest.approx(high)
+    value = np.array(by_scipy(x, y))
+    without = np.arctanh([by_scipy(np.delete(x, i), np.delete(y, i))[:3] for i in range(12)])
+    of_normal = [1 / 9, (1 + value[1] ** 2 / 2) / 9, 0.437 / 8]
+    error = np.sqrt(np.maximum(of_normal, 11 * without.var(axis=0)))
+    margin = stats.t.ppf(0.9, 10) * error
+    assert result.low[:3, 0, 1, 1] == pytest.approx(np.tanh(np.arctanh(value[:3]) - margin))
+    assert result.high[:3, 0, 1, 1] == pytest.approx(np.tanh(np.arctanh(value[:3]) + margin))
+    times = np.random.default_rng(7).multinomial(12, np.full(12, 1 / 12), size=50)
+    drawn = [by_scipy(np.repeat(x, row), np.repeat(y, row))[3] for row in times]
+    margin = stats.t.ppf(0.9, 11) * np.std(drawn) * np.sqrt(12 / 11)
+    assert result.low[3, 0, 1, 1] == pytest.approx(value[3] - margin)
+    assert result.high[3, 0, 1, 1] == pytest.approx(value[3] + margin)
     again = prediction_quality(scores, predictors, "AP", resamples=50, seed=7, level=0.8)
     assert np.array_equal(result.low, again.low)
+
+
+def test_a_perfect_ranking_of_few_topics_has_a_wide_interval() -> None:
+    scores = Scores.from_matrix([[0.1], [0.3], [0.4], [0.6], [0.9]], runs=["bm25"], topics="abcde", measure="AP")
+    result = prediction_quality(scores, {"p": dict(zip("abcde", [1, 2, 4, 8, 9], strict=True))}, resamples=50)
+    assert result.values[1:3, 0, 0, 0].tolist() == [1, 1]
+    assert result.high[1:3, 0, 0, 0].tolist() == [1, 1]
+    assert (result.low[1:3, 0, 0, 0] < 0).all()
 
 
 def test_anova_of_the_rank_errors_is_that_of_statsmodels() -> None:

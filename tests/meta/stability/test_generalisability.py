@@ -43,16 +43,33 @@ def test_brennans_variance_components() -> None:
 
 def test_brennans_intervals() -> None:
     # Brennan 2001, Table 6.5: 80% intervals, Feldt's for Eρ² and Arteaga et al.'s for Φ
-    now = g_study(SYNTHETIC_4, level=0.8).stability()
+    now = g_study(SYNTHETIC_4, level=0.8, normal=True).stability()
     assert (now.rho2, now.rho2_low, now.rho2_high) == pytest.approx((0.729, 0.541, 0.876), abs=5e-4)
     assert (now.phi, now.phi_low, now.phi_high) == pytest.approx((0.672, 0.457, 0.845), abs=6e-4)
+
+
+def test_intervals_widen_with_the_jackknife_of_systems_and_topics() -> None:
+    values = np.random.default_rng(3).exponential(1, (6, 9)) + np.random.default_rng(4).exponential(2, (6, 1))
+
+    def log_ratio(scores: np.ndarray) -> float:  # log MS_s / MS_st
+        components = g_study(scores.T).components
+        return float(np.log(components[0].mean_square / components[2].mean_square))
+
+    parts = [[log_ratio(np.delete(values, i, axis=axis)) for i in range(values.shape[axis])] for axis in (0, 1)]
+    variance = sum((len(part) - 1) * np.var(part) for part in parts)
+    times = np.sqrt(variance / (2 / 5 + 2 / 40))  # of normal effects: mean squares with 5 and 40 degrees of freedom
+    wide, narrow = (g_study(values.T, normal=normal) for normal in (False, True))
+    assert wide.widening[0] == pytest.approx(times)
+    assert times > 1
+    odds = [-np.log1p(-study.stability().rho2_high) - log_ratio(values) for study in (wide, narrow)]
+    assert odds[0] / odds[1] == pytest.approx(times)
 
 
 def test_trec_3_agrees_with_gt4ireval() -> None:
     # Manual of gt4ireval 1.1 (Urbano): AP on TREC-3 without the worst quarter, 30 systems and 50 queries, whose mean
     # squares are 0.15074, 0.85296 and 0.010152
     values = _with_mean_squares(np.random.default_rng(0), 30, 50, 0.15074, 0.85296, 0.010152)
-    result = g_study(values)
+    result = g_study(values, normal=True)
     assert [component.variance for component in result.components] == pytest.approx(
         [0.0028117, 0.028093, 0.010152], rel=1e-4
     )
@@ -66,7 +83,7 @@ def test_trec_3_agrees_with_gt4ireval() -> None:
     assert (more.phi, more.phi_low, more.phi_high) == pytest.approx((0.93632, 0.88654, 0.96715), abs=2e-5)
     assert (needed.rho2, needed.rho2_low, needed.rho2_high) == (69, 37, 114)
     assert (needed.phi, needed.phi_low, needed.phi_high) == (259, 130, 487)
-    sure = g_study(values, level=0.99).needed(0.95)
+    sure = g_study(values, level=0.99, normal=True).needed(0.95)
     assert (sure.rho2_low, sure.rho2_high, sure.phi_low, sure.phi_high) == (30, 133, 103, 596)
 
 

@@ -19,11 +19,19 @@ from cranfield.errors import UsageError
 from cranfield.meta.agreement.coefficients import COEFFICIENTS, DIRECTED, KENDALL, tau_a
 from cranfield.meta.agreement.overlap import check_settings
 from cranfield.meta.agreement.two_rankings import TwoRankings
-from cranfield.meta.complete_scores import CompleteScores, Levels, central_interval, check_count, divided, levels_of
+from cranfield.meta.complete_scores import (
+    CompleteScores,
+    Levels,
+    check_count,
+    divided,
+    levels_of,
+    studentised_interval,
+)
 from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, index_of, interval, labels, report
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table
+from cranfield.text import counted
 from cranfield.types import Array, Progress
 
 _BLOCK = 1_000_000
@@ -157,7 +165,7 @@ class Correlations(MetaRecord):
     measures: tuple[str, ...]
     values: Array
     low: Array
-    """Lower end of the interval over resampled topics; NaN without intervals."""
+    """Lower end of the interval of the expected correlation at this number of topics; NaN without intervals."""
     high: Array
     p: Array
     """The normal test of τ, with the variance for ties (`normal_test`); NaN for other coefficients."""
@@ -239,7 +247,14 @@ class Correlations(MetaRecord):
 
 
 def _interval_note(level: float, resamples: int, seed: int) -> str:
-    return f"{level:.0%} intervals over {resamples:,} resamples of topics, centred, seed {seed}"
+    how = f"t times the standard deviation over {resamples:,} resamples of topics, seed {seed}"
+    return f"{level:.0%} intervals of the expected correlation at this number of topics: {how}"
+
+
+def _at_topics(topics: int) -> str:
+    """What the correlation is of: chance moves the means of few topics, and so the rankings."""
+    rankings = f"correlation of rankings by {counted(topics, 'topic')}"
+    return f"{rankings}: with more, less is left to chance, and measures usually agree more"
 
 
 def correlate(
@@ -260,10 +275,13 @@ def correlate(
     p, ties: those of `rbo`. Means that differ by rounding only are ties. Topics with an undefined score are left out.
     Measures for which lower is better are negated.
 
-    The intervals come from resampled topics, with the same resamples for all measures; `resamples=0` gives none. An
-    interval is as wide as the middle `level` of the resampled values, shifted so that their mean is the correlation,
-    and clipped to [−1, 1]. Resamples have fewer distinct topics than the data, so their correlations are lower and
-    unshifted percentiles would often miss the correlation itself.
+    The result is the correlation of rankings by so many topics, and its interval is of what it would be on average over
+    other samples of as many topics. It is not the correlation of rankings by all topics that there could be: chance
+    moves the means, so the correlation changes with the number of topics, and is usually lower for few.
+
+    An interval is the correlation ± t times its standard deviation over resampled topics, within the range of the
+    coefficient (`studentised_interval`); the resamples are the same for all measures, and `resamples=0` gives none.
+    There is no interval where every resample has the same correlation.
 
     >>> values = [[[0.1, 0.3], [0.2, 0.4], [0.5, 0.9]], [[0.2, 0.1], [0.1, 0.1], [0.3, 0.9]]]
     >>> print(correlate(Scores(["AP", "RR"], ["a", "b", "c"], ["1", "2"], values), resamples=0))
@@ -271,6 +289,7 @@ def correlate(
             RR
     AP  0.3333
     3 systems, 2 topics
+    correlation of rankings by 2 topics: with more, less is left to chance, and measures usually agree more
     tau-b: Kendall's τ_b, corrected for ties
     """
     names = (coefficients,) if isinstance(coefficients, str) else tuple(dict.fromkeys(coefficients))
@@ -284,12 +303,17 @@ def correlate(
     values = np.stack([function(levels) for function in functions])
     low = high = np.full(values.shape, np.nan)
     systems, topics = len(complete.runs), len(complete.topics)
-    notes = [f"{systems} systems, {topics} topics", *(f"{name}: {COEFFICIENTS[name][0]}" for name in names)]
+    notes = [f"{systems} systems, {topics} topics", _at_topics(topics)]
+    notes += [f"{name}: {COEFFICIENTS[name][0]}" for name in names]
     drawn = resamples if topics > 1 else 0
     if drawn:
-        below, above = _intervals(complete, functions, level, drawn, seed, progress)
-        low, high = np.maximum(values + np.minimum(below, 0), -1), np.minimum(values + np.maximum(above, 0), 1)
+        low, high = studentised_interval(values, _resampled(complete, functions, drawn, seed, progress), topics, level)
+        least = np.where(np.isin(names, "rbo"), 0.0, -1.0)[:, None, None]
+        low, high = np.maximum(low, least), np.minimum(high, 1.0)
         notes.append(_interval_note(level, drawn, seed))
+        different = ~np.eye(len(complete.measures), dtype=bool)
+        if (np.isnan(low) & ~np.isnan(values))[:, different].any():
+            notes.append("no interval where every resample has the same correlation")
     kendall, p_values = np.isin(names, KENDALL), np.full(values.shape, np.nan)
     if kendall.any():  # the test imports scipy
         p_values[kendall] = normal_test(levels)[1]
@@ -304,15 +328,14 @@ def correlate(
     )
 
 
-def _intervals(
+def _resampled(
     complete: CompleteScores,
     functions: list[Callable[..., Array]],
-    level: float,
     resamples: int,
     seed: int,
     progress: Progress | None,
-) -> tuple[Array, Array]:
-    """How far the middle of the resampled coefficients extends below and above their mean."""
+) -> NDArray[np.float32]:
+    """resamples × coefficients × measures × measures."""
     count, systems = len(complete.measures), len(complete.runs)
     size = max(1, _BLOCK // (count * systems * systems))
     drawn = np.empty((resamples, len(functions), count, count), dtype=np.float32)
@@ -324,7 +347,7 @@ def _intervals(
             drawn[done : done + len(levels), k] = function(levels, precision)
         done += len(levels)
         report(progress, done, resamples)
-    return central_interval(drawn, level, centred=True)
+    return drawn
 
 
 def _function(coefficient: str, p: float, ties: str) -> Callable[..., Array]:

@@ -21,15 +21,16 @@ from cranfield.errors import DataError, UsageError
 from cranfield.meta.complete_scores import (
     CompleteScores,
     Levels,
-    central_interval,
     check_count,
     divided,
     levels_of,
     mean_ranks,
     resampled_topics,
+    studentised_interval,
 )
 from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings, index_of, interval, report
 from cranfield.scores.scores import Scores
+from cranfield.scores.t_and_normal import t_quantile
 from cranfield.table import Cell, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
@@ -69,7 +70,7 @@ class PredictionQuality(MetaRecord):
     topics: tuple[str, ...]
     values: Array
     low: Array
-    """Lower end of the interval over resampled topics; NaN without intervals."""
+    """Lower end of the interval; NaN without intervals."""
     high: Array
     errors: Array
     """measures × runs × predictors × topics: the scaled absolute rank error (sARE) of each topic."""
@@ -182,7 +183,10 @@ def prediction_quality(
     is undefined (NaN) if all predictions or all scores tie; sMARE never is. Topics without a prediction, or with an
     undefined score, are left out, and a note counts them. Measures for which lower is better are negated.
 
-    The intervals are percentiles over resampled topics, with the same resamples everywhere; `resamples=0` gives none.
+    The intervals of correlations are symmetric on Fisher's scale, with the larger of two standard errors, that of the
+    jackknife over topics and that of normal data (Fieller, Hartley & Pearson 1957; Bonett & Wright 2000), and Student's
+    t with n − 2 degrees of freedom. That of sMARE is its value ± t times its standard deviation over resampled topics.
+    `resamples=0` gives none. Pearson's may be too narrow if predictions or scores have outliers; a note says so.
     References: Faggioli, Zendel, Culpepper, Ferro & Scholer, An Enhanced Evaluation Framework for Query Performance
     Prediction, ECIR 2021, doi:10.1007/978-3-030-72113-8_8; Carmel & Yom-Tov 2010
 
@@ -216,7 +220,10 @@ def prediction_quality(
         without = sorted(set(complete.topics) - set(topics), key=complete.topics.index)
         notes.append(f"{counted(len(without), 'topic')} without predictions left out: {listed(without)}")
     if drawn:
-        notes.append(f"{level:.0%} intervals: percentiles over {drawn:,} resamples of topics, seed {seed}")
+        notes.append(
+            f"{level:.0%} intervals: on Fisher's scale by the jackknife; sMARE: t times the standard deviation over "
+            f"{drawn:,} resamples of topics, seed {seed}"
+        )
     shape = (len(COEFFICIENTS), *y.shape[:2], len(x))
     values, low, high = np.empty(shape), np.full(shape, np.nan), np.full(shape, np.nan)
     errors = np.empty((*y.shape[:2], len(x), n))
@@ -231,12 +238,31 @@ def prediction_quality(
                 size = max(1, _BLOCK // n)
                 blocks = resampled_topics(n, drawn, seed, size)
                 parts = [_coefficients(ranked_x, ranked_y, times.astype(np.float64)) for times in blocks]
-                low[:, m, r, p], high[:, m, r, p] = central_interval(np.concatenate(parts, axis=1).T, level)
+                resampled = np.concatenate([part[3] for part in parts])[:, None]
+                omitting = _coefficients(ranked_x, ranked_y, 1 - np.eye(n))[:3]
+                value = values[:, m, r, p]
+                ends = (
+                    _fisher_interval(value[:3], omitting, level),
+                    studentised_interval(value[3:], resampled, n, level),
+                )
+                low[:, m, r, p], high[:, m, r, p] = np.concatenate(ends, axis=1)
+                low[3, m, r, p] = max(0.0, low[3, m, r, p])
             done += 1
             report(progress, done, total)
     tied = [name for name, ranked in zip(predicted.runs, ranks_x, strict=True) if ranked.levels.max() == 0]
     if tied:
         notes.append(f"all topics tie by {', '.join(tied)}: no correlation")
+    outliers = [name for name, row in zip(predicted.runs, x, strict=True) if drawn and _heavy(row)]
+    outliers += [
+        f"{complete.measures[m]} of {complete.runs[r]}"
+        for m, r in np.ndindex(*y.shape[:2])
+        if drawn and _heavy(y[m, r])
+    ]
+    if outliers:
+        notes.append(
+            f"caution: pearson's interval may be too narrow, because of outliers in {listed(outliers)}; spearman and "
+            "tau-b do not depend on them"
+        )
     notes += complete.notes
     return PredictionQuality(
         complete.measures, complete.runs, predicted.runs, topics, values, low, high, errors,
@@ -279,6 +305,29 @@ def _coefficients(x: _Ranked, y: _Ranked, times: Array) -> Array:
     tau = divided(agree, np.sqrt(untied_x * untied_y))
     error = np.sum(times * np.abs(ranks_x - ranks_y), axis=1) / n**2
     return np.stack([pearson, spearman, tau, error])
+
+
+def _fisher_interval(values: Array, without: Array, level: float) -> tuple[Array, Array]:
+    """Intervals of Pearson's, Spearman's and Kendall's correlation, from their values without each topic in turn."""
+    n = without.shape[1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        of_normal = np.array([1.0, 1 + values[1] ** 2 / 2, 0.437]) / np.maximum([n - 3, n - 3, n - 4], 0)
+        # As if the best two topics of a perfect ranking had changed places: Fisher's scale has no end.
+        most = np.array([1 - 1e-9, *[1 - 4 / (n * (n - 1))] * 2])
+        z, left = (np.arctanh(np.clip(r, -most[:, None], most[:, None])) for r in (values[:, None], without))
+        error = np.sqrt(np.maximum(of_normal, (n - 1) * np.nan_to_num(left).var(axis=1)))
+        margin = error * float(t_quantile((1 - level) / 2, n - 2))
+        low, high = np.tanh(z[:, 0] - margin), np.tanh(z[:, 0] + margin)
+    unknown = np.isnan(values)
+    low, high = np.minimum(low, values), np.maximum(high, values)
+    return np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
+
+
+def _heavy(values: Array) -> bool:
+    """Whether values have outliers: an excess kurtosis above 3, which is a half of the exponential distribution's."""
+    deviations = values - values.mean()
+    spread = float((deviations**2).mean())
+    return spread > 0 and float((deviations**4).mean()) / spread**2 > 6
 
 
 def _blocks(n: int) -> Iterator[slice]:

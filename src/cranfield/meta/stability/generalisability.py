@@ -17,12 +17,21 @@ from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.meta.complete_scores import check_count
 from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, index_of, interval, stacked, table_of
-from cranfield.meta.stability.variance_components import SYSTEM, TOPIC, Component, FRatios, components_of, score_cube
+from cranfield.meta.stability.variance_components import (
+    SYSTEM,
+    TOPIC,
+    Component,
+    FRatios,
+    components_of,
+    score_cube,
+    widening,
+)
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted
 
 TARGET = 0.95
+INTERVALS = "Feldt's for Eρ², Arteaga et al.'s for Φ"
 
 
 @dataclass(frozen=True)
@@ -64,6 +73,8 @@ class GStudy(MetaRecord):
     level: float
     facet: str = ""
     notes: tuple[str, ...] = ()
+    widening: tuple[float, float] = (1.0, 1.0)
+    """How many times as wide as with normal effects the intervals of Eρ² and Φ are, on a logarithmic scale."""
 
     def __getitem__(self, source: str) -> Component:
         """A component by its source: `study["system"]`."""
@@ -118,12 +129,12 @@ class GStudy(MetaRecord):
     def _single_topic(self) -> tuple[float, ...]:
         """Intervals of both coefficients with one topic: Eρ² by Feldt (1965), Φ by Arteaga et al. (1982).
 
-        NaN with another facet.
+        Both assume normal effects, and are made wider where the effects have outliers. NaN with another facet.
         """
         own, topic, error = (component.mean_square for component in self.components[:3])
         if self.facet or error <= 0 or own <= 0:
             return (math.nan,) * 4
-        ratios = FRatios(own / error, topic / error, self.sizes[SYSTEM], self.sizes[TOPIC])
+        ratios = FRatios(own / error, topic / error, self.sizes[SYSTEM], self.sizes[TOPIC], self.widening)
         return tuple(_share(bound, 1) for bound in (*ratios.relative(self.level), *ratios.absolute(self.level)))
 
     def __str__(self) -> str:
@@ -138,6 +149,9 @@ class GStudy(MetaRecord):
             f"{_topics(needed.rho2)} for Eρ² = {needed.target:g}, {_topics(needed.phi)} for Φ = {needed.target:g}",
         )
         return "\n".join((*lines, *self.notes))
+
+    def _how(self) -> str:
+        return INTERVALS if self.widening == (1.0, 1.0) else f"{INTERVALS}, wider because effects may not be normal"
 
     def _size(self) -> str:
         return ", ".join(f"{n} {name}s" for name, n in self.sizes.items())
@@ -164,7 +178,7 @@ class GStudy(MetaRecord):
         """Eρ² and Φ for several numbers of topics."""
         rows = tuple((n, *self.coefficients(n, levels)) for n in topics)
         heads = (Column("topics", "count"), *headings("number", "Eρ²", "Φ"))
-        note = "" if self.facet else f"intervals at level {self.level:g}: Feldt's for Eρ², Arteaga et al.'s for Φ"
+        note = "" if self.facet else f"intervals at level {self.level:g}: {self._how()}"
         return Table(heads, rows, caption=self.measure, notes=(note,) if note else ())
 
 
@@ -188,7 +202,7 @@ class GStudies(MetaRecord):
         first = self.studies[0]
         meaning = f"{first._size()}; shares of variance; topics needed for a coefficient of {self.target:g}"
         if not first.facet:
-            meaning += f"; intervals at level {first.level:g} (Feldt's for Eρ², Arteaga et al.'s for Φ)"
+            meaning += f"; intervals at level {first.level:g} ({first._how()})"
         return (meaning, *dict.fromkeys(note for study in self.studies for note in study.notes))
 
     def columns(self) -> Columns:
@@ -212,7 +226,15 @@ class GStudies(MetaRecord):
         return Table(heads, tuple(rows), notes=self.notes)
 
 
-def g_study(data: Any, measure: Any = None, *, facet: str = "facet", drop: float = 0.0, level: float = 0.95) -> GStudy:
+def g_study(
+    data: Any,
+    measure: Any = None,
+    *,
+    facet: str = "facet",
+    drop: float = 0.0,
+    level: float = 0.95,
+    normal: bool = False,
+) -> GStudy:
     r"""How much of the variance of scores is due to systems, to topics, and to their interaction.
 
     .. math:: \sigma^2_{st} = MS_{st}, \qquad \sigma^2_s = \frac{MS_s - MS_{st}}{n_t}, \qquad
@@ -223,11 +245,14 @@ def g_study(data: Any, measure: Any = None, *, facet: str = "facet", drop: float
     estimates are set to 0, with a note. `drop` leaves out this share of the systems, the worst by their means, because
     very bad runs make any collection look reliable. Topics without a value for some system are left out.
 
+    Intervals are Feldt's for Eρ² and Arteaga et al.'s for Φ, which hold if the effects of systems, topics and both are
+    normal; where effects have outliers, they are made wider (`widening`), unless `normal`.
+
     Reference: Brennan, Generalizability Theory, Springer 2001; Bodoff & Li, SIGIR 2007, 639-646; Urbano, Marrero &
     Martín, SIGIR 2013, 393-402
 
     >>> print(g_study([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8], [0.1, 0.3, 0.4], [0.5, 0.6, 0.6]], measure="AP"))
-    AP (3 systems, 4 topics): Eρ² = 0.938 [0.548, 0.998], Φ = 0.698 [0.100, 0.990]
+    AP (3 systems, 4 topics): Eρ² = 0.938 [0.105, 1.000], Φ = 0.698 [0.100, 0.990]
     variance: system 36.6%, topic 53.7%, system × topic 9.7%
     6 topics for Eρ² = 0.95, 33 topics for Φ = 0.95
     """
@@ -253,13 +278,19 @@ def g_study(data: Any, measure: Any = None, *, facet: str = "facet", drop: float
     if sum(component.variance for component in components) == 0:
         raise UsageError(f"g_study: all scores are {values.flat[0]:g}, so there is no variance")
     sizes = dict(zip(axes, map(int, values.shape), strict=True))
-    return GStudy(name, components, sizes, level, facet if len(axes) == 3 else "", notes)
+    estimable = len(axes) == 2 and min(components[0].mean_square, components[-1].mean_square) > 0
+    wider = widening(values) if estimable and not normal else (1.0, 1.0)
+    return GStudy(name, components, sizes, level, facet if len(axes) == 3 else "", notes, wider)
 
 
-def g_studies(scores: Scores, *, drop: float = 0.0, level: float = 0.95, target: float = TARGET) -> GStudies:
+def g_studies(
+    scores: Scores, *, drop: float = 0.0, level: float = 0.95, target: float = TARGET, normal: bool = False
+) -> GStudies:
     """As `g_study`, for every measure of `scores`."""
     check_alpha("g_studies", target, "target")
-    return GStudies(tuple(g_study(scores, name, drop=drop, level=level) for name in scores.measures), target)
+    return GStudies(
+        tuple(g_study(scores, name, drop=drop, level=level, normal=normal) for name in scores.measures), target
+    )
 
 
 def _share(own: float, error: float) -> float:

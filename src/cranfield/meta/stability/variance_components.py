@@ -110,6 +110,81 @@ def components_of(values: Array, axes: Sequence[str]) -> tuple[Component, ...]:
     return tuple(components)
 
 
+def widening(values: Array) -> tuple[float, float]:
+    r"""How much wider the intervals of both coefficients have to be than for normal effects of systems and topics.
+
+    Effects with outliers, such as a few very bad runs, make mean squares vary more. The factor is the jackknife's
+    standard error of the logarithm of :math:`1 + n_t \sigma^2_s / \sigma^2_{st}` (and of the same with
+    :math:`\sigma^2_t + \sigma^2_{st}`), over systems and over topics, divided by that of normal effects; at least 1.
+    Reference: Miller, Jackknifing Variances, Annals of Mathematical Statistics 39(2), 1968
+    """
+    systems, topics = values.shape
+    squares = _mean_squares(values)
+    variance = np.zeros(2)
+    for turned, size in ((False, systems), (True, topics)):
+        if size < 3:  # a single one is left, which does not vary
+            continue
+        left = _mean_squares_without(values.T)[[1, 0, 2]] if turned else _mean_squares_without(values)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            logs = _log_ratios(left, systems if turned else systems - 1)
+        if np.isfinite(logs).all():
+            variance += (size - 1) * logs.var(axis=1)
+    times = np.sqrt(variance / _normal_variances(squares, systems, topics))
+    return max(1.0, float(times[0])), max(1.0, float(times[1]))
+
+
+def _mean_squares(values: Array) -> Array:
+    """Of systems, topics, and their interaction; values are systems × topics."""
+    systems, topics = values.shape
+    effect, other = values.mean(axis=1, keepdims=True), values.mean(axis=0, keepdims=True)
+    mean = values.mean()
+    rest = values - effect - other + mean
+    return np.array(
+        [
+            topics * float(((effect - mean) ** 2).sum()) / (systems - 1),
+            systems * float(((other - mean) ** 2).sum()) / (topics - 1),
+            float((rest**2).sum()) / ((systems - 1) * (topics - 1)),
+        ]
+    )
+
+
+def _mean_squares_without(values: Array) -> Array:
+    """mean squares of rows, columns and the rest × rows: without each row in turn."""
+    values = values - values.mean()
+    rows, columns = values.shape
+    kept = rows - 1
+    of_row, of_column, squares = values.sum(axis=1), values.sum(axis=0) - values, (values**2).sum(axis=1)
+    middle = (of_row.sum() - of_row) ** 2 / (kept * columns)
+    between_rows = ((of_row**2).sum() - of_row**2) / columns - middle
+    between_columns = (of_column**2).sum(axis=1) / kept - middle
+    rest = squares.sum() - squares - middle - between_rows - between_columns
+    degrees = np.array([[kept - 1], [columns - 1], [(kept - 1) * (columns - 1)]])
+    return np.asarray(np.maximum([between_rows, between_columns, rest], 0.0) / degrees)
+
+
+def _log_ratios(squares: Array, systems: int) -> Array:
+    """The logarithms of the two ratios of `widening`, from the mean squares of systems, topics and the interaction."""
+    own, topic, error = squares
+    of_topics = np.maximum(topic - error, 0.0) / systems
+    return np.array([np.log(own / error), np.log((own + of_topics) / (error + of_topics))])
+
+
+def _normal_variances(squares: Array, systems: int, topics: int) -> Array:
+    """The variances of `_log_ratios` if all effects are normal: mean squares are χ², the logarithms are linear."""
+    own, topic, error = squares
+    above = float(topic > error) / systems
+    of_topics = above * (topic - error)
+    upper, lower = own + of_topics, error + of_topics
+    slopes = np.array(
+        [
+            [1.0, 0.0, -1.0],
+            [own / upper, topic * above * (1 / upper - 1 / lower), error * ((above - 1) / lower - above / upper)],
+        ]
+    )
+    degrees = np.array([systems - 1, topics - 1, (systems - 1) * (topics - 1)])
+    return np.asarray(slopes**2 @ (2 / degrees))
+
+
 @dataclass(frozen=True)
 class FRatios:
     """Two ratios of mean squares of a design with systems and topics, and its size.
@@ -127,13 +202,16 @@ class FRatios:
     r""":math:`MS_t / MS_{st}`"""
     systems: int
     topics: int
+    widening: tuple[float, float] = (1.0, 1.0)
+    """How many times as far as with normal effects the bounds of both ratios are from the estimate (`widening`)."""
 
     def relative(self, level: float) -> tuple[float, float]:
-        r"""Bounds of :math:`\sigma^2_s / \sigma^2_{st}`, exact (Feldt, Psychometrika 30(3), 1965).
+        r"""Bounds of :math:`\sigma^2_s / \sigma^2_{st}`, exact for normal effects (Feldt, Psychometrika 30(3), 1965).
 
         :math:`MS_s / MS_{st}`, divided by :math:`1 + n_t \sigma^2_s / \sigma^2_{st}`, has Fisher's distribution.
         """
-        return self._relative((1 + level) / 2), self._relative((1 - level) / 2)
+        bounds = (self._relative((1 + level) / 2), self._relative((1 - level) / 2))
+        return self._wider(bounds, math.log(self.system), self.widening[0])
 
     def absolute(self, level: float) -> tuple[float, float]:
         r"""Bounds of :math:`\sigma^2_s / (\sigma^2_t + \sigma^2_{st})`, approximate.
@@ -147,7 +225,16 @@ class FRatios:
         which is 0 whenever the exact bound of the relative ratio is 0.
         Reference: Arteaga, Jeyaratnam & Franklin, Journal of Educational Statistics 7(3), 1982
         """
-        return self._absolute((1 + level) / 2), self._absolute((1 - level) / 2)
+        bounds = (self._absolute((1 + level) / 2), self._absolute((1 - level) / 2))
+        estimate = _log_ratios(np.array([self.system, self.topic, 1.0]), self.systems)[1]
+        return self._wider(bounds, float(estimate), self.widening[1])
+
+    def _wider(self, bounds: tuple[float, float], estimate: float, times: float) -> tuple[float, float]:
+        r"""Move the bounds r away from the estimate, on the scale of :math:`\log(1 + n_t r)`."""
+        low, high = (math.log1p(self.topics * bound) for bound in bounds)
+        middle = max(0.0, estimate)
+        low, high = min(low, middle + times * (low - middle)), max(high, middle + times * (high - middle))
+        return max(0.0, math.expm1(low)) / self.topics, math.expm1(high) / self.topics
 
     def _relative(self, tail: float) -> float:
         return max(0.0, self.system / self._quantile(tail, (self.systems - 1) * (self.topics - 1)) - 1) / self.topics

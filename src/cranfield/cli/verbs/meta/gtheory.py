@@ -36,6 +36,9 @@ cranfield meta gtheory --scores shard1.csv --scores shard2.csv --facet shard
     target: float = option("--target T", "Count the topics that are needed for this coefficient.", default=0.95)
     drop: float = option("--drop SHARE", "Leave out this share of the worst runs.", default=0.0)
     level: float = options.level()
+    normal: bool = flag(
+        "--normal", "Effects are normal: do not make intervals wider for outliers such as very bad runs.", group=MORE
+    )
     facet: str | None = option(
         "--facet NAME", "Each file of --scores is a level of this further facet, such as shard or assessor.", group=MORE
     )
@@ -58,7 +61,7 @@ cranfield meta gtheory --scores shard1.csv --scores shard2.csv --facet shard
             studies = (g_study(parts, name, facet=self.facet, drop=self.drop, level=self.level) for name in names)
             result = GStudies(tuple(studies), self.target)
         else:
-            result = g_studies(self.read_scores(), drop=self.drop, level=self.level, target=self.target)
+            result = g_studies(self.read_scores(), **self.values("drop", "level", "target", "normal"))
         self.show(self._table(result))
         if self.plot:
             from cranfield.report.figures.method_figures import components_figure
