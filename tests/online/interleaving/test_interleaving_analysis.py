@@ -13,7 +13,9 @@ from cranfield.online.interleaving.interleaving_analysis import analyse_interlea
 from cranfield.online.interleaving.preference_counts import ClusterCounts, count_preferences
 from cranfield.online.interleaving.sign_statistics import (
     always_valid,
+    always_valid_flips,
     always_valid_interval,
+    flip_test,
     impressions_needed,
     power_at,
     preference,
@@ -121,15 +123,43 @@ def test_counts_by_user_and_query_are_those_of_the_rows() -> None:
         assert clusters.totals == tuple(counts.totals[0].tolist())
 
 
-def test_the_interval_by_user_is_the_bootstrap_of_whole_users() -> None:
-    """A literal bootstrap: users are drawn, all their impressions counted, 4,000 times."""
+def test_the_interval_by_user_is_the_jackknife_of_whole_users() -> None:
+    """Users, with an imaginary win and an imaginary loss, are left out one after the other, literally."""
     credit, users, _ = impressions(1)
-    counts = count_preferences(["a", "b"], credit, users)
-    low, high = counts.by_user[0].interval(0.95, 4_000, np.random.default_rng(5))
-    outcome = np.sign(credit[:, 0] - credit[:, 1]).reshape(60, 8)
-    drawn = np.random.default_rng(6).integers(0, 60, size=(4_000, 60))
-    deltas = outcome[drawn].mean(axis=(1, 2)) / 2
-    assert [low, high] == pytest.approx(np.quantile(deltas, [0.025, 0.975]).tolist(), abs=0.01)
+    users = [f"u{int(user[1:]) ** 2 // 60}" for user in users]  # of unequal sizes
+    low, high = count_preferences(["a", "b"], credit, users).by_user[0].interval(0.9)
+    outcome = np.append(np.sign(credit[:, 0] - credit[:, 1]), [1, -1])
+    owner = np.array([*users, "win", "loss"])
+    names, sizes = np.unique(owner, return_counts=True)
+    whole = outcome.mean()
+    error = np.sqrt(sum((outcome[owner != name].mean() - whole) ** 2 for name in names))
+    reach = stats.t.ppf(0.95, sizes.sum() ** 2 / (sizes**2).sum() - 1) * error
+    assert [low, high] == pytest.approx([(whole - reach) / 2, (whole + reach) / 2])
+
+
+def test_the_sign_flip_test_of_users_is_that_of_all_flips() -> None:
+    """All 2^9 ways to turn users around, one after the other."""
+    rng = np.random.default_rng(3)
+    for _ in range(5):
+        net = np.round(rng.normal(1, 3, 9)).astype(int)
+        sums = np.abs(np.array(list(product([-1, 1], repeat=9))) @ net)
+        kinds, number = np.unique(net, return_counts=True)
+        assert flip_test(kinds, number) == pytest.approx((sums >= abs(net.sum())).mean())
+    many = rng.normal(0.02, 1, 40_000)
+    kinds, number = np.unique(np.round(30 * many).astype(int), return_counts=True)  # too many for all flips
+    total = kinds @ number
+    assert flip_test(kinds, number) == pytest.approx(2 * stats.norm.sf(abs(total) / np.sqrt(kinds**2 @ number)))
+    assert flip_test(np.array([1, 0, -1]), np.array([30, 7, 10])) == pytest.approx(sign_test(30, 10))
+
+
+def test_the_any_time_p_of_users_is_a_mixture_and_is_cautious_if_no_user_decides_twice() -> None:
+    """The integral over drifts with a normal prior of variance 1 / 100."""
+
+    def ratio(drift: float) -> float:
+        return math.exp(drift * 40 - drift**2 * 250 / 2) * stats.norm.pdf(drift, scale=0.1)
+
+    assert always_valid_flips(40, 250) == pytest.approx(min(1, 1 / integrate.quad(ratio, -2, 2)[0]))
+    assert always_valid_flips(60, 100) > always_valid(80, 20)
 
 
 def test_the_design_effect_is_the_variance_by_users_over_that_of_independent_impressions() -> None:
@@ -144,14 +174,14 @@ def test_the_design_effect_is_the_variance_by_users_over_that_of_independent_imp
 
 
 def test_a_difference_that_few_users_make_is_not_called_better() -> None:
-    """One user of many impressions decides the sign test; the interval by user contains 0."""
+    """One user of many impressions decides the sign test, and counts as one user."""
     credit = np.array([[1, 0]] * 60 + [[0, 1]] * 9 + [[1, 0]] * 8)
     users = ["busy"] * 60 + [f"u{n}" for n in range(17)]
     alone = analyse_interleaving(count_preferences(["a", "b"], credit))
     by_user = analyse_interleaving(count_preferences(["a", "b"], credit, users))
     assert alone.pairs[0].better == "a"
     assert by_user.pairs[0].better == ""
-    assert "but the interval by user contains 0" in by_user.verdict
+    assert "sign-flip test of users p = 0.6855" in by_user.verdict
     assert by_user.pairs[0].p_users == pytest.approx(stats.binomtest(9, 18).pvalue)
 
 
@@ -162,7 +192,7 @@ def test_equal_systems_are_called_different_at_most_at_alpha() -> None:
     for _ in range(400):
         outcome = rng.choice([1.0, 0.0, -1.0], size=150, p=[0.3, 0.4, 0.3])
         credit = np.stack([outcome, np.zeros(150)], axis=1)
-        result = analyse_interleaving(count_preferences(["a", "b"], credit), resamples=1)
+        result = analyse_interleaving(count_preferences(["a", "b"], credit))
         called += bool(result.pairs[0].better)
     assert called / 400 <= 0.05 + 3 * math.sqrt(0.05 * 0.95 / 400)
 
@@ -174,7 +204,7 @@ def test_the_mean_difference_in_credit_has_the_error_of_user_means() -> None:
     moments = count_preferences(["a", "b"], credit, users).credit[0]
     assert moments.mean == pytest.approx(by_user.mean())
     assert moments.error == pytest.approx(by_user.std(ddof=1) / np.sqrt(60))
-    assert moments.p == pytest.approx(2 * stats.norm.sf(abs(by_user.mean()) / moments.error))
+    assert moments.p == pytest.approx(stats.ttest_1samp(by_user, 0).pvalue)
     z = 1.959964 + 0.841621
     assert moments.needed(0.05, 0.8) == pytest.approx(480 * (z * moments.error / moments.mean) ** 2, rel=1e-5)
     alone = count_preferences(["a", "b"], credit).credit[0]
@@ -228,7 +258,7 @@ def test_only_ties_and_bad_input() -> None:
         count_preferences(["a", "b"], np.array([[np.nan, 1]]))
     with pytest.raises(UsageError, match="2 users or queries for 1 impressions"):
         count_preferences(["a", "b"], np.zeros((1, 2)), ["u", "v"])
-    assert math.isnan(ClusterCounts.of(np.array([[1, 0, 0]])).interval(0.95, 10, np.random.default_rng(0))[0])
+    assert math.isnan(ClusterCounts.of(np.array([[1, 0, 0]])).interval(0.95)[0])
 
 
 def test_credits_that_differ_by_rounding_only_are_ties() -> None:

@@ -135,7 +135,7 @@ def assessor_figures(names: list[str]) -> dict[str, Figure]:
 def preferences(names: list[str]) -> InterleavingAnalysis:
     """The analysis of interleaved systems with credits at random."""
     credit = np.random.default_rng(0).random((30, len(names)))
-    return analyse_interleaving(count_preferences(names, credit), resamples=1)
+    return analyse_interleaving(count_preferences(names, credit))
 
 
 def log_columns(arms: list[str], *day: Any) -> dict[str, Any]:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.comparison.corrections import adjust
 from cranfield.comparison.test_result import check_alpha
 from cranfield.online.interleaving.preference_counts import PreferenceCounts
@@ -34,10 +33,10 @@ class PairPreference:
     delta: float
     """Chapelle et al.'s Δ: above 0 if the first system wins more often."""
     user_low: float
-    """The interval of Δ if users are drawn again; NaN without users."""
+    """The interval of Δ over users; NaN without users."""
     user_high: float
     query_low: float
-    """The interval of Δ if queries are drawn again; NaN without queries."""
+    """The interval of Δ over queries; NaN without queries."""
     query_high: float
     credit: float
     """The mean credit of the first system minus that of the second, for an impression."""
@@ -45,12 +44,13 @@ class PairPreference:
     """Its interval, by users if they are known."""
     credit_high: float
     p: float
-    """Exact sign test of wins and losses, over impressions."""
+    """Exact test of no preference: users' wins minus losses with flipped signs; without users, the sign test."""
     p_adjusted: float
+    """The larger of p and the p-value of the mean difference in credit, corrected for all pairs."""
     p_users: float
     """Exact sign test with one vote for each user; NaN without users."""
     p_any_time: float
-    """A p-value that holds however often one looks."""
+    """A p-value of wins that holds however often one looks, corrected for all pairs."""
     design_effect: float
     """The variance of Δ by users, relative to independent impressions; NaN without users."""
     needed: float
@@ -68,7 +68,7 @@ class PairPreference:
 class InterleavingAnalysis(Record):
     """A row per pair of systems, the matrix of preferences, cycles, and a verdict."""
 
-    facts = ("verdict", "alpha", "level", "power", "correction", "resamples", "seed", "cycles")
+    facts = ("verdict", "alpha", "level", "power", "correction", "cycles")
 
     systems: tuple[str, ...]
     pairs: tuple[PairPreference, ...]
@@ -79,8 +79,8 @@ class InterleavingAnalysis(Record):
     level: float
     power: float
     correction: str
-    resamples: int
-    seed: int
+    repeated: bool
+    """Does any user have several impressions?"""
     notes: tuple[str, ...]
 
     @property
@@ -132,15 +132,14 @@ class InterleavingAnalysis(Record):
         columns += [Column("credit", "number")]
         several = len(self.pairs) > 1
         columns += [Column("p", "probability"), *([Column("p adjusted", "probability")] if several else [])]
-        columns += [*([Column("p by user", "probability")] if self.users else []), Column("p any time", "probability")]
-        columns += [Column("better")]
+        columns += [Column("p any time", "probability"), Column("better")]
         rows: list[tuple[Cell, ...]] = []
         for pair in self.pairs:
             ends = {"user": (pair.user_low, pair.user_high), "query": (pair.query_low, pair.query_high)}
             cells: list[Cell] = [pair.first, pair.second, pair.wins, pair.ties, pair.losses, pair.delta]
             cells += [_interval(*ends[name]) for name in by]
             cells += [pair.credit]
-            cells += [pair.p, *([pair.p_adjusted] if several else []), *([pair.p_users] if self.users else [])]
+            cells += [pair.p, *([pair.p_adjusted] if several else [])]
             rows.append((*cells, pair.p_any_time, pair.better or "-"))
         return Table(tuple(columns), tuple(rows), self.verdict, self.notes)
 
@@ -161,18 +160,18 @@ def analyse_interleaving(
     level: float = 0.95,
     power: float = 0.8,
     correction: str = "holm",
-    resamples: int = 2_000,
-    seed: int = 0,
 ) -> InterleavingAnalysis:
-    """Compare systems by the impressions that each won: Δ, sign tests, intervals by user and by query, cycles.
+    """Compare systems by the impressions that each won: Δ, exact tests, intervals by user and by query, cycles.
 
-    A system is better if three things agree. The sign test, corrected for the number of pairs, has p < α. The interval
-    of Δ by user (where users are known) does not contain 0: impressions of one user may be alike, and the sign test
-    takes them as independent. And the interval of the mean difference in credit does not contain 0: with probabilistic,
-    optimised and pairwise interleaving, clicks at random give all systems the same mean credit, but one of them may win
-    a little more often, by less. Ties do not count in the sign tests, and as half a win in Δ.
+    A system is better if p_adjusted < α. Impressions of one user may be alike, so users are the unit of the tests, if
+    they are known: p is the exact sign-flip test of their wins minus losses, which is the sign test of wins and losses
+    if each user has one impression. The mean difference in credit must be shown too, by a t test over users: with
+    probabilistic, optimised and pairwise interleaving, clicks at random give all systems the same mean credit, but one
+    of them may win a little more often, by less. p_adjusted is the larger of both p-values, corrected for the number of
+    pairs. Ties do not count in the tests, and as half a win in Δ.
 
-    p_any_time holds however often one looks, and may be used to stop early; it too takes impressions as independent.
+    p_any_time holds however often one looks, and may be used to stop early; it is by users, and corrected, as well.
+    Without users, impressions are taken as independent.
 
     Reference: Chapelle, Joachims, Radlinski & Yue, TOIS 30(1), 2012, doi:10.1145/2094072.2094078
 
@@ -183,9 +182,14 @@ def analyse_interleaving(
     """
     for name, value in (("alpha", alpha), ("level", level), ("power", power)):
         check_alpha("analyse_interleaving", value, name)
-    check.whole("analyse_interleaving", resamples=resamples)
-    p = [sign_test(int(wins), int(losses)) for wins, _, losses in counts.totals]
-    adjusted = adjust(p, correction)
+    if counts.by_user:
+        p = [one.flip_p() for one in counts.by_user]
+        any_time = [one.any_time_p() for one in counts.by_user]
+    else:
+        decided = [(int(wins), int(losses)) for wins, _, losses in counts.totals]
+        p, any_time = [sign_test(*each) for each in decided], [always_valid(*each) for each in decided]
+    both = [max(one, moments.p) for one, moments in zip(p, counts.credit, strict=True)] if counts.credit else p
+    adjusted, looked = adjust(both, correction), adjust(any_time, correction)
     rows = []
     for number, (i, j) in enumerate(counts.pairs):
         wins, ties, losses = counts.totals[number].tolist()
@@ -193,35 +197,29 @@ def analyse_interleaving(
         delta = float(preference(wins, losses, ties))
         ends, effect, by_vote = {}, np.nan, np.nan
         for name, clusters in (("user", counts.by_user), ("query", counts.by_query)):
-            rng = np.random.default_rng([seed, number, name == "query"])
-            ends[name] = clusters[number].interval(level, resamples, rng) if clusters else (np.nan, np.nan)
+            ends[name] = clusters[number].interval(level) if clusters else (np.nan, np.nan)
         if counts.by_user:
             effect = counts.by_user[number].design_effect()
             by_vote = sign_test(*counts.by_user[number].votes())
-        low, high = ends["user"]
         moments = counts.credit[number] if counts.credit else None
         credit = (np.nan, np.nan, np.nan) if moments is None else (moments.mean, *moments.interval(level))
-        same = moments is None or (credit[1] > 0 if delta > 0 else credit[2] < 0)
-        shown = bool(adjusted[number] < alpha) and (not counts.by_user or low > 0 or high < 0) and same
+        shown = bool(adjusted[number] < alpha) and (moments is None or moments.mean * delta > 0)
         winner = counts.systems[i if delta > 0 else j] if shown else ""
         needed = impressions_needed(wins / total, losses / total, alpha, power) if total else math.inf
         rows.append(
             PairPreference(
-                counts.systems[i], counts.systems[j], wins, ties, losses, delta, low, high, *ends["query"], *credit,
-                p[number],
-                float(adjusted[number]), by_vote, always_valid(wins, losses), effect,
+                counts.systems[i], counts.systems[j], wins, ties, losses, delta, *ends["user"], *ends["query"], *credit,
+                p[number], float(adjusted[number]), by_vote, float(looked[number]), effect,
                 needed * (effect if effect > 1 else 1), winner,
             )
         )  # fmt: skip
     users = counts.by_user[0].clusters if counts.by_user else 0
     queries = counts.by_query[0].clusters if counts.by_query else 0
+    repeated = bool(counts.by_user) and counts.by_user[0].repeated
     made = InterleavingAnalysis(
-        counts.systems, tuple(rows), users, queries, alpha, level, power, correction, resamples, seed, counts.notes
+        counts.systems, tuple(rows), users, queries, alpha, level, power, correction, repeated, counts.notes
     )
-    notes = (*counts.notes, *_notes(made, counts))
-    return InterleavingAnalysis(
-        made.systems, made.pairs, users, queries, alpha, level, power, correction, resamples, seed, notes
-    )
+    return replace(made, notes=(*counts.notes, *_notes(made)))
 
 
 def cycles_of(beats: set[tuple[str, str]], systems: tuple[str, ...]) -> tuple[tuple[str, ...], ...]:
@@ -241,29 +239,41 @@ def cycles_of(beats: set[tuple[str, str]], systems: tuple[str, ...]) -> tuple[tu
     )
 
 
-def _notes(analysis: InterleavingAnalysis, counts: PreferenceCounts) -> Iterator[str]:
+def _notes(analysis: InterleavingAnalysis) -> Iterator[str]:
     impressions = analysis.pairs[0].impressions
     known = [counted(impressions, "impression")]
     known += [counted(analysis.users, "user")] if analysis.users else []
     known += [counted(analysis.queries, "query", "queries")] if analysis.queries else []
     yield ", ".join(known)
     yield (
-        "Δ = (wins + ties / 2) / impressions − 1/2 (Chapelle et al. 2012); p: exact sign test without ties; p any "
-        "time: valid however often one looks; credit: mean of the first minus the second"
+        f"Δ = (wins + ties / 2) / impressions − 1/2 (Chapelle et al. 2012); p: exact {_test(analysis)}; p any time: "
+        "however often one looks; credit: mean of the first minus the second"
     )
-    if analysis.users or analysis.queries:
-        drawn = f"{analysis.resamples:,} bootstrap samples of whole users or queries"
-        yield f"intervals: percentiles of {drawn}, seed {analysis.seed}"
     if len(analysis.pairs) > 1:
-        yield f"p adjusted: {analysis.correction}, for {len(analysis.pairs)} pairs"
-    if counts.by_user and counts.by_user[0].repeated:
+        yield (
+            f"p adjusted: of the larger of p and that of credit, {analysis.correction}, for {len(analysis.pairs)} "
+            "pairs, as p any time"
+        )
+    if analysis.repeated:
         worst = max((pair.design_effect for pair in analysis.pairs if pair.design_effect > 0), default=1.0)
         yield (
-            f"users have several impressions; the variance of Δ by users is up to {worst:.2f} times that of "
-            "independent impressions, which p and p any time assume"
+            f"users have several impressions, so p, p any time and credit are by user: the variance of Δ by users is "
+            f"up to {worst:.2f} times that of independent impressions"
         )
     if not analysis.users:
-        yield "users are not known, so impressions are taken as independent"
+        yield "users are not known, so impressions are taken as independent; if users have several, p is too small"
+    elif 2 * 0.5**analysis.users * len(analysis.pairs) >= analysis.alpha:
+        few = counted(analysis.users, "user")
+        yield f"caution: {few} cannot show a preference at α = {analysis.alpha:g}; more are needed"
+    only_here = [pair for pair in analysis.pairs if pair.better and pair.query_low <= 0 <= pair.query_high]
+    if only_here:
+        pairs = listed(f"{pair.first} and {pair.second}" for pair in only_here)
+        yield f"caution: for other queries it may be different, as the interval by query contains 0: {pairs}"
+
+
+def _test(analysis: InterleavingAnalysis) -> str:
+    """The test of p."""
+    return "sign-flip test of users" if analysis.repeated else "sign test"
 
 
 def _verdict(analysis: InterleavingAnalysis) -> str:
@@ -296,7 +306,7 @@ def _verdict_of_two(analysis: InterleavingAnalysis, pair: PairPreference) -> str
         won = pair.wins if pair.better == pair.first else pair.losses
         return (
             f"{pair.better} is better than {other}: it won {won:,} of {decided:,} decided impressions "
-            f"(Δ = {abs(pair.delta):.4f}, sign test {p})."
+            f"(Δ = {abs(pair.delta):.4f}, {_test(analysis)} {p})."
         )
     if not decided:
         return f"No impression was decided between {pair.first} and {pair.second}: all {pair.ties:,} are ties."
@@ -305,9 +315,8 @@ def _verdict_of_two(analysis: InterleavingAnalysis, pair: PairPreference) -> str
         if math.isinf(pair.needed)
         else f" A difference of this size needs about {math.ceil(pair.needed):,} impressions."
     )
-    contains = pair.user_low <= 0 <= pair.user_high
-    reason = "the interval by user contains 0" if contains else "the mean difference in credit may be 0"
-    because = f"sign test {p}" if pair.p >= analysis.alpha else f"sign test {p}, but {reason}"
+    because = f"{_test(analysis)} {p}"
+    because += ", but the mean difference in credit may be 0" if pair.p < analysis.alpha else ""
     return (
         f"No difference between {pair.first} and {pair.second} is shown: {pair.wins:,} to {pair.losses:,} of "
         f"{pair.impressions:,} impressions (Δ = {pair.delta:.4f}, {because}).{more}"

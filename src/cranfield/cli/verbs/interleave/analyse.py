@@ -22,10 +22,10 @@ class AnalyseVerb(OnEngine, Plotting):
     positions from 1 on. --clicks reads clicks from a file instead, with columns query_id, and doc or position;
     --traffic reads clicks, users and queries from a log of live traffic with the same query_ids.
 
-    The system with more credit wins an impression. p is the exact sign test of wins and losses; ties do not count. The
-    intervals of Δ draw whole users, or whole queries, again. p any time holds however often one looks at the results,
-    so an experiment may stop as soon as it is small. A system is called better if p, corrected for the number of pairs,
-    is below --alpha, and the interval by user does not contain 0.
+    The system with more credit wins an impression; ties do not count. p is an exact test over users: the sign-flip test
+    of their wins minus losses, or the sign test of impressions if no user has several, or users are not known. p any
+    time holds however often one looks at the results, so an experiment may stop as soon as it is small. A system is
+    called better if p, and that of the mean difference in credit, corrected for the number of pairs, are below --alpha.
 
     With more than two systems: all pairs, the matrix of preferences (--show matrix), and cycles, where a is better than
     b, b than c, and c than a.
@@ -60,8 +60,6 @@ cranfield interleave analyse lists.jsonl --traffic logs/
         "--correction NAME", "The correction for many pairs: {names}.", default="holm", group=MORE,
         names="comparison.corrections:CORRECTIONS",
     )  # fmt: skip
-    resamples: int = options.resamples(2_000, "Bootstrap samples of users and of queries.")
-    seed: int = options.seed()
     what: str = options.show("pairs", "matrix", help="Print {names}: a row per pair, or Δ of every system over others.")
 
     def check(self) -> None:
@@ -88,7 +86,7 @@ cranfield interleave analyse lists.jsonl --traffic logs/
     def run(self) -> None:
         from cranfield.online.interleaving.interleaving_analysis import analyse_interleaving
 
-        setting = self.values("alpha", "level", "power", "correction", "resamples", "seed")
+        setting = self.values("alpha", "level", "power", "correction")
         result = analyse_interleaving(self.counts(), **setting)
         if self.what == "matrix" and self.format != "json":
             self.show(result.matrix_table())
