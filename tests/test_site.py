@@ -6,6 +6,7 @@ import doctest
 import functools
 import html
 import importlib
+import os
 import re
 import shutil
 import subprocess
@@ -45,6 +46,11 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     done = subprocess.run(command, cwd=folder / "here", capture_output=True, text=True, timeout=600)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "site"
+
+
+@pytest.mark.skipif("PYTEST_XDIST_WORKER" not in os.environ, reason="the tests run in one process")
+def test_the_tests_of_a_group_run_on_one_worker(request: pytest.FixtureRequest) -> None:
+    assert request.node.nodeid.endswith("@site")  # this is how pytest-xdist keeps a group together
 
 
 @pytest.mark.parametrize("name", ["gallery", "python_pages", "staging", "text"])
