@@ -50,7 +50,7 @@ def test_differences_agree_with_scipy_draw_by_draw(matched: bool) -> None:
         paired=matched,
         random_state=np.random.default_rng(3),
     ).confidence_interval
-    result = difference_interval(X, y, matched=matched, resamples=2000, seed=3)
+    result = difference_interval(X, y, matched=matched, method="bca", resamples=2000, seed=3)
     assert ends(result) == pytest.approx((witness.low, witness.high), rel=1e-9)
     assert result.value == pytest.approx(X.mean() - y.mean())
 
@@ -71,8 +71,8 @@ def test_percentiles_are_those_of_the_summary_of_scores() -> None:
 
 
 def test_the_same_seed_gives_the_same_interval() -> None:
-    assert mean_interval(X, seed=1) == mean_interval(X, seed=1)
-    assert mean_interval(X, seed=1) != mean_interval(X, seed=2)
+    assert mean_interval(X, method="bca", seed=1) == mean_interval(X, method="bca", seed=1)
+    assert mean_interval(X, method="bca", seed=1) != mean_interval(X, method="bca", seed=2)
 
 
 def test_bca_intervals_of_skewed_scores_have_nearly_their_level() -> None:
@@ -80,21 +80,24 @@ def test_bca_intervals_of_skewed_scores_have_nearly_their_level() -> None:
     rng = np.random.default_rng(8)
     held = [
         low <= 1 <= high
-        for low, high in (ends(mean_interval(rng.exponential(size=30), resamples=600, seed=i)) for i in range(400))
+        for low, high in (
+            ends(mean_interval(rng.exponential(size=30), method="bca", resamples=600, seed=i)) for i in range(400)
+        )
     ]
     assert np.mean(held) == pytest.approx(0.93, abs=0.04)
 
 
-def test_constant_scores_have_a_point_for_an_interval() -> None:
-    result = mean_interval([0.1, 0.1, 0.1])
-    assert ends(result) == pytest.approx((0.1, 0.1))
-    assert "the interval is a point" in result.notes[0]
-    steady = difference_interval([0.3, 0.4, 0.7], [0.2, 0.3, 0.6], method="percentile")
-    assert ends(steady) == pytest.approx((0.1, 0.1))
+def test_constant_scores_do_not_have_a_point_for_an_interval() -> None:
+    low, high = ends(mean_interval([0.1, 0.1, 0.1]))
+    assert 0 < low < 0.1 < high < 1
+    for method in ("t", "skew", "percentile", "bca"):
+        result = difference_interval([0.3, 0.4, 0.7], [0.2, 0.3, 0.6], method=method)
+        assert np.isnan(ends(result)).all()
+        assert result.notes[0].startswith("no interval: ")
 
 
 def test_output_as_a_sentence_and_as_data() -> None:
-    result = mean_interval([0.2, 0.4, 0.6], measure="AP", resamples=100, seed=3)
+    result = mean_interval([0.2, 0.4, 0.6], method="bca", measure="AP", resamples=100, seed=3)
     assert str(result).startswith("AP, x: mean = 0.4000 [")
     assert str(result).endswith("n = 3, B = 100, seed 3")
     assert result.to_dict()["interval"]["method"] == "bootstrap BCa"
@@ -108,7 +111,7 @@ def test_bad_input_raises_an_error() -> None:
         mean_interval(X, summary="max")
     with pytest.raises(UsageError, match="resamples == 0"):
         mean_interval(X, resamples=0)
-    with pytest.raises(UsageError, match="method == 't' is for"):
+    with pytest.raises(UsageError, match="method == 't' works only for the mean; for median"):
         mean_interval(X, summary="median", method="t")
     with pytest.raises(UsageError, match="method == 't' works only for the mean"):
         difference_interval(X, Y, summary="gmean", method="t")

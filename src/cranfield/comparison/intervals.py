@@ -1,4 +1,4 @@
-"""Confidence intervals of a mean, another summary, or a difference: Student's t, bootstrap percentile, BCa."""
+"""Confidence intervals of a mean, another summary, or a difference."""
 
 from __future__ import annotations
 
@@ -15,10 +15,14 @@ from cranfield.comparison.methods.t import welch_interval
 from cranfield.comparison.test_result import Interval, check_alpha
 from cranfield.errors import UsageError
 from cranfield.record import OneRow, one_row
-from cranfield.scores.summary import STATISTICS, statistic, t_interval
+from cranfield.scores.mean_intervals import cautions_of, score_range, skew_interval
+from cranfield.scores.summary import STATISTICS, default_interval, statistic, t_interval
+from cranfield.text import counted
 from cranfield.types import Array
 
-METHODS = ("t", "percentile", "bca")
+METHODS = ("range", "skew", "t", "percentile", "bca")
+OF_MEANS = ("range", "skew", "t")
+"""The methods for means only (all but skew also for geometric ones)."""
 
 _BLOCK = 4_000_000
 """The number of resampled scores in memory at once; it does not change results."""
@@ -60,7 +64,7 @@ def mean_interval(
     x: Any,
     *,
     summary: str | Summary = "mean",
-    method: str = "bca",
+    method: str | None = None,
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
@@ -69,22 +73,34 @@ def mean_interval(
 ) -> Estimated:
     r"""The mean score of a system, or another summary of its scores, with an interval.
 
-    `summary` is mean, gmean, median, std, or a function from an array to a number per row. `method`: "t" is
-    :math:`\bar x \pm t_{n-1} s/\sqrt n` (mean and gmean only); "percentile" uses the percentiles of the summaries of
-    resampled topics; "bca" corrects them for bias and for a spread that changes with the value.
+    `summary` is mean, gmean, median, std, or a function from an array to a number per row. `method`:
+
+    - "range" (default for mean and gmean): within the range of the measure, for few topics and for scores near the ends
+      too (`scores.mean_intervals`); "skew" if the measure has no range. The range of a measure without a known name is
+      0 to 1 if all scores are in it.
+    - "skew": Student's t with its ends moved outwards for skew scores (mean only).
+    - "t": :math:`\bar x \pm t_{n-1} s/\sqrt n` (mean and gmean). With 10 topics that mostly score 0, an interval of
+      95 % holds for 75 to 90 %.
+    - "percentile": the percentiles of the summaries of resampled topics. "bca" (default for other summaries) corrects
+      them for bias and for a spread that changes with the value. Both are too short for fewer than about 25 topics.
+
     Reference: Efron, Better Bootstrap Confidence Intervals, JASA 82(397), 1987
 
+    >>> print(mean_interval([0.2, 0.4, 0.6, 0.9], measure="AP"))
+    AP, x: mean = 0.5250 [0.2261, 0.8164] (95% range), n = 4
     >>> print(mean_interval([0.2, 0.4, 0.6, 0.9], method="t", measure="AP"))
     AP, x: mean = 0.5250 [0.0498, 1.0002] (95% t), n = 4
     """
+    method = method or ("range" if summary in ("mean", "gmean") else "bca")
     _check("mean_interval", summary, method, level, resamples)
     values, name, measure_name, notes = single(x, system=system, measure=measure)
     check_topics(len(values), 2, "an interval")
     of = _summary(summary)
     facts: dict[str, Any] = {"measure": measure_name, "systems": (name,), "notes": notes}
-    if method == "t":
+    if method in OF_MEANS:
         value = float(of(values[None, :])[0])
-        return Estimated(_named(summary), value, _student(values, str(summary), level), (len(values),), **facts)
+        interval, more = _of_mean(values, str(summary), method, level, measure_name, name)
+        return Estimated(_named(summary), value, interval, (len(values),), **{**facts, "notes": (*notes, *more)})
 
     def picked(picks: Picks) -> Array:
         return np.asarray(of(values[picks[0]]))
@@ -98,7 +114,7 @@ def difference_interval(
     *,
     matched: bool = True,
     summary: str | Summary = "mean",
-    method: str = "bca",
+    method: str | None = None,
     level: float = 0.95,
     resamples: int = 10_000,
     seed: int = 0,
@@ -109,22 +125,32 @@ def difference_interval(
 
     If `matched`, topics are drawn, each with the scores of both systems. Otherwise both samples are drawn
     independently, and "t" is Welch's. The value is the difference of summaries, not the summary of differences.
-    `summary` and `method` are those of `mean_interval`; "t" works for the mean only.
+    `summary` and `method` are those of `mean_interval`, without "range". The default for means is "skew" if `matched`,
+    else "t". Both need topics that differ: with fewer than 5 of these, a note says that the interval is too short.
 
     >>> print(difference_interval([0.2, 0.4, 0.6, 0.9], [0.1, 0.4, 0.4, 0.5], method="t", measure="AP"))
     AP, x − y: difference of means = 0.1750 [-0.0968, 0.4468] (95% t), n = 4
     """
+    if method is None:
+        method = "bca" if summary != "mean" else "skew" if matched else "t"
     _check("difference_interval", summary, method, level, resamples)
-    if method == "t" and summary != "mean":
-        raise UsageError(f"difference_interval: method == 't' works only for the mean; for {_named(summary)} use 'bca'")
+    if method == "range" or (method == "skew" and not matched):
+        raise UsageError(f"difference_interval: method == {method!r} is not for these differences; use 't' or 'bca'")
+    if method in OF_MEANS and summary != "mean":
+        message = f"difference_interval: method == {method!r} works only for the mean"
+        raise UsageError(f"{message}; for {_named(summary)} use 'bca'")
     pair = (paired if matched else unpaired)(x, y, systems=systems, measure=measure)
     n, m = len(pair.x), len(pair.y)
     check_topics(min(n, m), 2, "an interval")
     of, name, sizes = _summary(summary), f"difference of {_named(summary)}s", (n,) if matched else (n, m)
-    if method == "t":
+    if method in OF_MEANS:
         value = float(pair.x.mean() - pair.y.mean())
-        interval = _student(pair.difference, "mean", level) if matched else welch_interval(pair.x, pair.y, level)
-        return Estimated(name, value, interval, sizes, **pair.facts())
+        if not matched:
+            return Estimated(name, value, welch_interval(pair.x, pair.y, level), sizes, **pair.facts())
+        interval, more = _of_mean(
+            pair.difference, "mean", method, level, pair.measure, " − ".join(pair.names), "differ"
+        )
+        return Estimated(name, value, interval, sizes, **{**pair.facts(), "notes": (*pair.notes, *more)})
 
     def picked(picks: Picks) -> Array:
         return np.asarray(of(pair.x[picks[0]]) - of(pair.y[picks[-1]]))
@@ -140,8 +166,9 @@ def _check(caller: str, summary: str | Summary, method: str, level: float, resam
         check.one_of(caller, STATISTICS, summary=summary)
         if summary in ("min", "max"):
             raise UsageError(f"{caller}: summary == {summary!r}, which has no bootstrap interval; use another summary")
-    elif method == "t":
-        raise UsageError(f"{caller}: method == 't' works only for the mean; for a function use 'bca'")
+    if method in OF_MEANS and (summary not in ("mean", "gmean") or (method, summary) == ("skew", "gmean")):
+        what = "a function" if callable(summary) else summary
+        raise UsageError(f"{caller}: method == {method!r} works only for the mean; for {what} use 'bca'")
 
 
 def _summary(summary: str | Summary) -> Summary:
@@ -163,9 +190,25 @@ def _named(summary: str | Summary) -> str:
     return getattr(summary, "__name__", "summary") if callable(summary) else summary
 
 
-def _student(values: Array, summary: str, level: float) -> Interval:
-    low, high = t_interval(values, summary, level)
-    return Interval(float(low), float(high), level, "t")
+def _of_mean(
+    values: Array, summary: str, method: str, level: float, measure: str, system: str, verb: str = "score"
+) -> tuple[Interval, tuple[str, ...]]:
+    """The interval of a mean by one of OF_MEANS, and what to say about it."""
+    rows = values[None, :]
+    limits = score_range(measure, values) if method == "range" else None
+    if method == "t":
+        low, high = t_interval(rows, summary, level)
+    elif method == "range":
+        low, high = (end[0] for end in default_interval(rows[None], [measure], summary, level))
+    else:
+        low, high = skew_interval(rows, level)
+    label = "skew" if method == "range" and limits is None else method
+    if limits is not None:
+        return Interval(float(low[0]), float(high[0]), level, label), ()
+    if np.ptp(values) <= 1e-12 * np.abs(values).max():
+        note = f"no interval: all {counted(len(values), 'topic')} {verb} the same"
+        return Interval(np.nan, np.nan, level, label), (note,)
+    return Interval(float(low[0]), float(high[0]), level, label), tuple(cautions_of(values, system, verb))
 
 
 def _bootstrap(
@@ -190,8 +233,8 @@ def _bootstrap(
         raise UsageError(f"summary is undefined for {int(np.isnan(drawn).sum())} of {resamples} resamples")
     close = 1e-12 * max(abs(value), float(np.abs(drawn).max()))
     if np.ptp(drawn) <= close:
-        low = high = value
-        note = "every resample has the same value, so the interval is a point"
+        low = high = np.nan
+        note = "no interval: every resample has the same value"
         facts = {**facts, "notes": (*facts["notes"], note)}
     else:
         at = np.array([(1 - level) / 2, (1 + level) / 2])

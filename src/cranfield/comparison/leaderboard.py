@@ -60,7 +60,7 @@ class Leaderboard(Record):
     mean: Array
     low: Array
     high: Array
-    """The ends of the interval of the mean, by Student's t over topics; NaN with a single topic."""
+    """The ends of the interval of the mean (`scores.mean_intervals`); NaN with a single topic."""
     rank_low: Index64
     rank_high: Index64
     """The ends of the interval of the rank, by the percentile bootstrap over topics."""
@@ -108,9 +108,10 @@ class Leaderboard(Record):
         others = {name: scores[name].means()[0][order] for name in scores.measures if name != measure}
         topics = counted(len(scores.topics), "topic")
         notes = [
-            f"means of {measure} over {topics}, with {level:.0%} intervals by Student's t",
+            f"means of {measure} over {topics}, with {level:.0%} intervals {summary.how}",
             f"ranks: {level:.0%} intervals by the percentile bootstrap over topics",
         ]
+        notes += summary.notes
         if comparison is not None and above:
             if any(letters.values()):
                 notes.append(f"groups: {comparison.group_rule()}; {comparison.notes[0]}")
@@ -252,7 +253,7 @@ def leaderboard_of(
 
     >>> scores = Scores.from_matrix([[0.5, 0.9], [0.4, 0.8], [0.6, 0.8]], runs=["x", "y"], measure="AP")
     >>> print(leaderboard_of(scores).table().text().splitlines()[1])
-       1  y    0.8333 [0.6899, 0.9768]  1      a
+       1  y    0.8333 [0.3311, 0.9374]  1      a
     """
     if not 0 < level < 1:
         raise UsageError(f"leaderboard: level == {level!r}, must be above 0 and below 1, such as 0.95")

@@ -21,7 +21,7 @@ from cranfield.comparison.registry import PairTests
 from cranfield.comparison.test_result import Assumption, pairs_differ
 from cranfield.errors import UsageError
 from cranfield.record import Record, plain, rows_of, table_of
-from cranfield.scores.summary import t_interval
+from cranfield.scores.mean_intervals import how_of, mean_interval_of
 from cranfield.scores.topic_sheet import topics_that_decide
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted, listed
@@ -106,11 +106,10 @@ class Family:
         return np.argsort(self.means if self.lower_is_better else -self.means, kind="stable")
 
     def intervals(self, level: float) -> tuple[Array, Array]:
-        """The mean ± half the critical difference if the test has one (Ferro & Maistro 2024 (11)), else Student's t."""
+        """The mean ± half the critical difference if the test has one (Ferro & Maistro 2024 (11)), else its own."""
         if not math.isnan(self.tests.critical):
             return self.means - self.tests.critical / 2, self.means + self.tests.critical / 2
-        low, high = t_interval(self.matrix.values.T, "mean", level)
-        return low, high
+        return mean_interval_of(self.matrix.measure, self.matrix.values.T, level)
 
     def differences_of(self, pairs: NDArray[np.intp]) -> Iterator[Array]:
         """The differences of some pairs, topic by topic, without undefined ones."""
@@ -449,8 +448,9 @@ class Comparison(Record):
             widths = ", ".join(f"{difference / 2:.4f}" for difference in critical)
             yield f"{OF_MEANS} means ± {widths}; two systems differ significantly if their intervals do not overlap"
         else:
+            how = how_of((family.matrix.measure, family.matrix.values) for family in self.families)
             yield (
-                f"{OF_MEANS} {100 * (1 - self.alpha):g}% interval of each mean (Student's t); p decides whether two "
+                f"{OF_MEANS} {100 * (1 - self.alpha):g}% interval of each mean ({how}); p decides whether two "
                 "systems differ, not the overlap of intervals"
             )
         yield from self._notes_on_intervals()

@@ -26,7 +26,7 @@ from cranfield.measures.property_tables import better_of
 from cranfield.record import Record
 from cranfield.scores.score_text import all_notes
 from cranfield.scores.scores import Scores
-from cranfield.scores.t_and_normal import t_quantile
+from cranfield.scores.summary import default_interval
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
@@ -123,21 +123,24 @@ class CollectionScores(Record):
     def intervals(self, level: float = 0.95) -> tuple[Array, Array]:
         """The ends of an interval of the mean over these collections, measures × runs: topics are random.
 
-        With n_c topics and variance s_c² on each of C collections, the standard error of the mean is √(Σ s_c²/n_c) / C;
-        t has the degrees of freedom of Welch and Satterthwaite. NaN if a run lacks a collection.
+        With the mean m_c and the interval [l_c, h_c] of each of C collections, the interval extends √Σ(m_c − l_c)² / C
+        below the mean over collections, and √Σ(h_c − m_c)² / C above. NaN if a run lacks a collection.
+        Reference: Zou & Donner, Construction of Confidence Limits about Effect Measures, Statistics in Medicine 27(10),
+        2008, doi:10.1002/sim.3095
         """
-        shape = (len(self.measures), len(self.runs), len(self.parts))
-        variance, n = np.full(shape, np.nan), np.ones(shape)
+        means = self.by_collection()
+        below, above = np.full(means.shape, np.nan), np.full(means.shape, np.nan)
         place = {run: at for at, run in enumerate(self.runs)}
         for column, scores in enumerate(self.parts.values()):
             rows = [place[run] for run in scores.runs]
-            count = (~np.isnan(scores.values)).sum(axis=-1)
-            n[:, rows, column] = count
-            variance[:, rows, column] = sample_variance(scores.values) / np.maximum(count, 1)
-        error, degrees = stratified_error(variance, n)
-        mean = self.by_collection().mean(axis=-1)
-        half = t_quantile((1 - level) / 2, degrees) * error
-        return mean - half, mean + half
+            low, high = default_interval(scores.values, scores.measures, "mean", level)
+            below[:, rows, column] = means[:, rows, column] - low
+            above[:, rows, column] = high - means[:, rows, column]
+        centre, half = (
+            means.mean(axis=-1),
+            [np.sqrt((side**2).sum(axis=-1)) / len(self.parts) for side in (below, above)],
+        )
+        return centre - half[0], centre + half[1]
 
     def as_units(self) -> Scores:
         """Scores in which collections take the place of topics, with the runs that have all collections."""
@@ -244,8 +247,9 @@ class CollectionScores(Record):
         heads += [Column(name, "number", better) for name in (*self.collections, "mean")]
         notes = list(self.all_notes(statistic))
         if interval is not None:
-            how = "Student's t over topics; of the mean over collections, topics are random and collections are fixed"
-            notes.append(f"[low, high]: {100 * interval:g}% confidence interval, {how}")
+            how = next(iter(self.parts.values())).summary(statistic, interval=interval).how
+            rule = "of the mean over collections, topics are random and collections are fixed"
+            notes.append(f"[low, high]: {100 * interval:g}% confidence interval {how}; {rule}")
         return Table(tuple(heads), tuple(rows), notes=tuple(notes))
 
     def _estimates(self, statistic: str, interval: float) -> dict[tuple[str, str, str], Estimate]:

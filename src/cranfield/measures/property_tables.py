@@ -99,6 +99,19 @@ def better_of(measure: str) -> str:
         return "higher"
 
 
+def range_of(measure: str) -> tuple[float, float] | None:
+    """The lowest and the highest possible score, perhaps infinite; None for a name that is not a measure.
+
+    >>> range_of("AP"), range_of("DCG@10"), range_of("my own")
+    ((0.0, 1.0), (0.0, inf), None)
+    """
+    try:
+        properties = parse(measure, modules=False).properties
+    except UsageError:
+        return None
+    return float(properties.low), float(properties.high)
+
+
 def ranked() -> dict[str, Properties]:
     """Fig. 6: every measure except the diversity measures."""
     return {name: kind.properties for name, kind in REGISTRY.items() if kind.needs != "intents"}

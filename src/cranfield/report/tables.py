@@ -47,8 +47,8 @@ def summary_table(
         rows.append((run, used[r], *cells))
     notes = list(all_notes(scores))
     if summary.interval is not None:
-        how = {"t": "Student's t", "bootstrap": "percentile bootstrap over topics"}[str(summary.method)]
-        notes.append(f"[low, high]: {100 * summary.interval:g}% confidence interval, {how}")
+        notes.append(f"[low, high]: {100 * summary.interval:g}% confidence interval {summary.how}")
+        notes += summary.notes
     if statistic == "area":
         last = "a quarter of the topics" if worst is None else str(worst)
         notes.append(f"statistic: area under the curve of the mean of the x worst topics, x from 1 to {last}")

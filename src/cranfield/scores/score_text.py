@@ -81,15 +81,15 @@ def means_table(scores: Scores, interval: float | None = None, digits: int | Non
     """Means over topics, a row per run and a column per measure, with the notes."""
     from cranfield.measures.property_tables import better_of
 
-    estimates = scores.summary(interval=interval).estimates
+    summary = scores.summary(interval=interval)
     columns = (Column("run"), *(Column(name, "number", better_of(name)) for name in scores.measures))
     rows = []
     for at, run in enumerate(scores.runs):
-        of_run = estimates[at :: len(scores.runs)]
+        of_run = summary.estimates[at :: len(scores.runs)]
         rows.append((run, *(one if interval is not None else one.value for one in of_run)))
     notes = [*all_notes(scores)]
     if interval is not None:
-        notes.append(f"[low, high]: {100 * interval:g}% confidence interval, Student's t")
+        notes += [f"[low, high]: {100 * interval:g}% confidence interval {summary.how}", *summary.notes]
     return Table(columns, tuple(rows), notes=tuple(notes), digits=digits)
 
 

@@ -209,13 +209,14 @@ class Scores(Shown):
 
         `statistic` is `mean`, `gmean` (trec_eval's geometric mean), `median`, `std`, `min`, `max` or `area`, the area
         under the curve of the mean of the x worst topics, up to x = `worst`, by default a quarter of the topics (see
-        `area_of_worst`). `method` is `t` (mean, gmean) or `bootstrap` (percentile, over topics), by default the first
-        that the statistic allows. There are no intervals for `min` and `max`, nor for a single topic.
+        `area_of_worst`). `method` is `range` (mean, gmean; see `mean_intervals`), `t` (Student's; mean, gmean) or
+        `bootstrap` (percentile, over topics), by default the first that the statistic allows. There are no intervals
+        for `min` and `max`, nor for a single topic.
 
         >>> scores = Scores.from_matrix([[0.1], [0.2], [0.3]], runs=["a"], measure="AP")
         >>> print(scores.summary())
-        mean over topics, 95% interval by t
-        AP  a  0.2000 [-0.0484, 0.4484]  n=3
+        mean over topics, 95% interval within the range of the measure
+        AP  a  0.2000 [0.0711, 0.6836]  n=3
         """
         self._check_worst(statistic, worst)
         values = summaries.statistic(self.values, statistic, worst=worst)
@@ -227,9 +228,11 @@ class Scores(Shown):
         else:
             if not 0 < interval < 1:
                 raise UsageError(f"summary: interval == {interval!r}, must be above 0 and below 1, such as 0.95")
-            method = method or ("t" if statistic in ("mean", "gmean") else "bootstrap")
-            check.one_of("summary", ("t", "bootstrap"), method=method)
-            if method == "t":
+            method = method or ("range" if statistic in ("mean", "gmean") else "bootstrap")
+            check.one_of("summary", ("range", "t", "bootstrap"), method=method)
+            if method == "range":
+                low, high = summaries.default_interval(self.values, self.measures, statistic, interval)
+            elif method == "t":
                 low, high = summaries.t_interval(self.values, statistic, interval)
             else:
                 seed = seed if rng is None else int(rng.integers(2**63))
@@ -241,7 +244,8 @@ class Scores(Shown):
         rows = zip(*(column.ravel().tolist() for column in columns), strict=True)
         names = product(self.measures, self.runs)
         estimates = tuple(Estimate(*name, *row) for name, row in zip(names, rows, strict=True))
-        return Summary(statistic, interval, method, estimates)
+        how, notes = summaries.explained(self.values, self.measures, self.runs, method)
+        return Summary(statistic, interval, method, estimates, how, notes)
 
     def _check_worst(self, statistic: str, worst: int | None) -> None:
         if statistic != "area":

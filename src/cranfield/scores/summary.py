@@ -6,7 +6,7 @@ The last axis of an array is the topics, and NaN is a topic that does not count.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +17,14 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.record import Shown
+from cranfield.scores.mean_intervals import (
+    cautions,
+    how_of,
+    mean_interval_of,
+    range_interval,
+    score_range,
+    skew_interval,
+)
 from cranfield.scores.t_and_normal import t_quantile
 from cranfield.table import Estimate
 from cranfield.types import Array
@@ -43,8 +51,12 @@ class Summary(Shown):
     interval: float | None
     """The level of the intervals, such as 0.95; None without intervals."""
     method: str | None
-    """The method of the intervals: `t` or `bootstrap`."""
+    """The method of the intervals: `range`, `t` or `bootstrap`."""
     estimates: tuple[Estimate, ...]
+    how: str = ""
+    """The method in words."""
+    notes: tuple[str, ...] = ()
+    """Cautions about the intervals."""
 
     @cached_property
     def _by_name(self) -> dict[tuple[str, str], Estimate]:
@@ -80,15 +92,16 @@ class Summary(Shown):
         return {name: np.array([getattr(e, name) for e in self.estimates], dtype=kind) for name, kind in kinds.items()}
 
     def _metadata(self) -> dict[str, Any]:
-        return {"statistic": self.statistic, "interval": self.interval, "method": self.method}
+        facts = {"statistic": self.statistic, "interval": self.interval, "method": self.method}
+        return {**facts, "notes": list(self.notes)} if self.notes else facts
 
     def __str__(self) -> str:
-        level = "" if self.interval is None else f", {self.interval:.0%} interval by {self.method}"
+        level = "" if self.interval is None else f", {self.interval:.0%} interval {self.how}"
         lines = [f"{self.statistic} over topics{level}"]
         for e in self.estimates:
             span = "" if math.isnan(e.low) else f" [{e.low:.4f}, {e.high:.4f}]"
             lines.append(f"{e.measure}  {e.run}  {e.value:.4f}{span}  n={e.topics}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.notes])
 
 
 def mean(values: Array) -> Array:
@@ -159,12 +172,44 @@ def area_of_worst(values: Array, worst: int | None = None) -> Array:
     return np.asarray(np.where(last >= 2, area, np.nan))
 
 
+def default_interval(values: Array, measures: Sequence[str], name: str, level: float) -> tuple[Array, Array]:
+    """The interval of the mean, or of the mean of logs for `gmean`, for each of the measures (first axis)."""
+    if name not in ("mean", "gmean"):
+        raise UsageError(f"summary: method == 'range' is for mean and gmean; for {name!r} use method='bootstrap'")
+    ends = [_of_measure(measure, rows, name, level) for measure, rows in zip(measures, values, strict=True)]
+    low, high = np.array(ends).reshape(len(ends), 2, *values.shape[1:-1]).swapaxes(0, 1)
+    return low, high
+
+
+def _of_measure(measure: str, rows: Array, name: str, level: float) -> tuple[Array, Array]:
+    if name == "mean":
+        return mean_interval_of(measure, rows, level)
+    logs, limits = np.log(np.maximum(rows, GMEAN_FLOOR)), score_range(measure, rows)
+    if limits is None:
+        low, high = skew_interval(logs, level)
+    else:
+        low, high = range_interval(logs, math.log(GMEAN_FLOOR), math.log(limits[1]), level)
+    return np.exp(low), np.exp(high)
+
+
+def explained(
+    values: Array, measures: Sequence[str], runs: Sequence[str], method: str | None
+) -> tuple[str, tuple[str, ...]]:
+    """The method of intervals in words, and cautions."""
+    if method == "range":
+        by_measure = list(zip(measures, values, strict=True))
+        notes = tuple(note for measure, rows in by_measure for note in cautions(measure, runs, rows))
+        return how_of(by_measure), notes
+    return {None: "", "t": "by Student's t", "bootstrap": "by the percentile bootstrap over topics"}[method], ()
+
+
 def t_interval(values: Array, name: str, level: float) -> tuple[Array, Array]:
     r"""Student's interval of the mean, or of the mean of logs for `gmean`; NaN for fewer than two topics.
 
     .. math:: \bar x \pm t_{n-1}\, s / \sqrt n
 
-    It may exceed the range of the measure.
+    It may exceed the range of the measure, and is a point if all topics score the same; `mean_intervals` has better
+    ones for few topics and for scores near the ends of the range.
     """
     if name not in ("mean", "gmean"):
         raise UsageError(f"summary: method == 't' is for mean and gmean; for {name!r} use method='bootstrap'")

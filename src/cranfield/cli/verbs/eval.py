@@ -35,7 +35,7 @@ class EvalVerb(ByClass, SeveralCollections, Printing):
     which topics are missing or have no score. Formats that cannot hold notes print them to standard error.
 
     The statistic area is the area under the curve of the mean of the x worst topics of a run, by default for x up to a
-    quarter of the topics (Voorhees, TREC 2003). Intervals use Student's t for means, otherwise the bootstrap. For
+    quarter of the topics (Voorhees, TREC 2003). Intervals of means are within the range of the measure. For
     measures that do not depend on missed documents (recall-free), [worst] and [best] are bounds of the score; for
     others, they are two scenarios. Ranks of lists (--interval-scale) are equally spaced, as means assume; the measure
     needs a small cutoff (docs/meta.md).

@@ -20,7 +20,7 @@ def describe_intervals(comparison: Comparison, measure: str | None = None) -> Fi
 
     If the test has one critical difference for all pairs, an interval extends half of it to each side: two systems
     differ exactly if their intervals do not overlap (Ferro & Maistro 2024 (11)). Otherwise each mean has its own
-    Student's t interval.
+    interval.
 
     >>> from cranfield.comparison.compare import compare
     >>> scores = {"a": [0.2, 0.5, 0.4, 0.6], "b": [0.3, 0.6, 0.5, 0.8], "c": [0.2, 0.4, 0.4, 0.5]}
