@@ -16,7 +16,13 @@ from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.online.experiments.ab_record import Analysis, EffectRow
 from cranfield.online.experiments.always_valid import TUNED_FOR
-from cranfield.online.experiments.analysis_notes import cautions, empty_arms, method_notes, missing_values
+from cranfield.online.experiments.analysis_notes import (
+    cautions,
+    empty_arms,
+    method_notes,
+    missing_values,
+    quantile_cautions,
+)
 from cranfield.online.experiments.analysis_settings import METHODS, Settings, checked_settings
 from cranfield.online.experiments.analysis_settings import SEQUENTIAL as SEQUENTIAL
 from cranfield.online.experiments.arm_effects import ArmEffect, share_effect, welch_effect
@@ -24,7 +30,7 @@ from cranfield.online.experiments.arm_estimates import ArmEstimates, arm_estimat
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
 from cranfield.online.experiments.novelty_effects import NoveltyEffects, novelty_effects
 from cranfield.online.experiments.parquet_moments import ParquetTable, parquet_table
-from cranfield.online.experiments.quantile_estimates import quantile_estimates
+from cranfield.online.experiments.quantile_estimates import quantile_arms, quantile_effect
 from cranfield.online.experiments.ratio_mismatch import sample_ratio
 from cranfield.online.experiments.segment_effects import SegmentEffects, segment_effects
 from cranfield.online.experiments.table_faults import placed_errors, user_column, user_notes
@@ -191,14 +197,22 @@ def _analysed(
         notes.append(f"{counted(none, 'row')} without an arm left out")
     for metric in parsed:
         if metric.kind == "quantile":
-            estimates = quantile_estimates(engine, table.frame, metric, order)
-            missing = [arms[name] - int(n) for name, n in zip(order, estimates.n, strict=True)]
-        else:
-            own = in_order(moments[str(metric)], order)
-            check_share(metric, own, order)
-            estimates = arm_estimates(own, metric, adjusting[metric])
-            missing = own.missing.tolist()
-        notes += missing_values(metric, order, missing, arms)
+            sides = quantile_arms(engine, table.frame, metric, order)
+            missing = [arms[name] - one.n for name, one in zip(order, sides, strict=True)]
+            notes += missing_values(metric, order, missing, arms)
+            found = [
+                quantile_effect(sides[0], one, alpha=settings.alpha, looks=settings.looks) for one in sides[1:]
+            ]
+            rows += [
+                EffectRow(str(metric), metric.kind, treated, effect, 0.0)
+                for treated, effect in zip(order[1:], found, strict=True)
+            ]
+            notes += quantile_cautions(metric, sides, order, found, settings.alpha)
+            continue
+        own = in_order(moments[str(metric)], order)
+        check_share(metric, own, order)
+        estimates = arm_estimates(own, metric, adjusting[metric])
+        notes += missing_values(metric, order, own.missing.tolist(), arms)
         for i, treated in enumerate(order[1:], 1):
             pair, at = estimates, i
             if adjusting[metric] and settings.cuped != "within":  # other programs adjust the two arms by themselves
@@ -223,7 +237,7 @@ def _analysed(
             notes.append(f"{listed(quantiles)}: not by the bootstrap, but by order statistics, as all quantiles")
     adjusted = adjust([row.effect.p for row in rows], correction)
     rows = [replace(row, p_adjusted=float(p)) for row, p in zip(rows, adjusted, strict=True)]
-    notes += method_notes(rows, settings, correction, engine, any(metric.kind == "quantile" for metric in parsed))
+    notes += method_notes(rows, settings, correction)
     by_segment = _segments(table, parsed, adjusting, order, segments, settings, correction)
     by_day = _days(engine, frame, arm, unit, day, parsed, order, settings)
     return Analysis(
@@ -242,7 +256,7 @@ def effect_of(
             for i in (control, treatment)
         )
         return share_effect(first, second, alpha=settings.alpha, relative=settings.relative)
-    names = {"mean": "Welch", "share": "Welch", "ratio": "delta", "sum": "delta", "quantile": "order statistics"}
+    names = {"mean": "Welch", "share": "Welch", "ratio": "delta", "sum": "delta"}
     sides = [
         (float(estimates.value[i]), float(estimates.variance[i]), int(estimates.n[i])) for i in (control, treatment)
     ]

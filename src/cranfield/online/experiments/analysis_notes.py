@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from cranfield.online.experiments.analysis_settings import Settings
 from cranfield.online.experiments.arm_effects import BY_COUNTS, ArmEffect
 from cranfield.online.experiments.arm_estimates import ArmEstimates
 from cranfield.online.experiments.experiment_metrics import Metric
+from cranfield.online.experiments.quantile_estimates import QuantileArm, users_for
 from cranfield.online.experiments.ratio_mismatch import sample_ratio
 from cranfield.text import counted, listed
 
@@ -54,14 +54,34 @@ def _constant(metric: Metric, estimates: ArmEstimates, order: Sequence[str]) -> 
     }
     if not value:
         return []
-    why = "its interval has no width" if metric.kind == "quantile" else "it has no variance"
     if len(value) < len(order):
-        return [f"caution: {metric} is constant in {listed(value)}: {why} there"]
-    if metric.kind != "quantile" and len(set(value.values())) == 1:
+        return [f"caution: {metric} is constant in {listed(value)}: it has no variance there"]
+    if len(set(value.values())) == 1:
         return [f"caution: {metric} has the same value for all users, so it cannot be tested"]
     values = listed((f"{arm} {one:.4g}" for arm, one in value.items()), most=6)
-    what = "has an interval without width in each arm" if metric.kind == "quantile" else "is constant in each arm"
-    return [f"caution: {metric} {what} ({values}), so it cannot be tested"]
+    return [f"caution: {metric} is constant in each arm ({values}), so it cannot be tested"]
+
+
+def quantile_cautions(
+    metric: Metric, arms: Sequence[QuantileArm], order: Sequence[str], effects: Sequence[ArmEffect], alpha: float
+) -> list[str]:
+    """Why quantiles cannot be compared, or what their interval without width means."""
+    few = [f"{name} {arm.n}" for name, arm in zip(order, arms, strict=True) if arm.n < users_for(metric.q, alpha)]
+    if few:
+        least = users_for(metric.q, alpha)
+        return [
+            f"caution: {metric} needs {least} users or more in each arm for an interval, there are "
+            f"{listed(few, most=6)}"
+        ]
+    if any(np.isnan(effect.low) for effect in effects):
+        return [f"caution: {metric}: too few users in an arm for an interval; use a quantile nearer to the median"]
+    flat = [name for name, effect in zip(order[1:], effects, strict=True) if effect.low == effect.high]
+    if not flat:
+        return []
+    return [
+        f"{metric}: the interval of {listed(flat)} has no width, because so many users have the same value that the "
+        "quantile of each arm is this value; compare a share of users or a mean as well"
+    ]
 
 
 def _not_testable(metric: Metric, estimates: ArmEstimates, order: Sequence[str]) -> list[str]:
@@ -80,18 +100,18 @@ def _not_testable(metric: Metric, estimates: ArmEstimates, order: Sequence[str])
     return notes
 
 
-def method_notes(
-    rows: Sequence[EffectRow], settings: Settings, correction: str, engine: Any, quantiles: bool
-) -> list[str]:
+def method_notes(rows: Sequence[EffectRow], settings: Settings, correction: str) -> list[str]:
     """Which tests and corrections were used."""
     methods = listed(dict.fromkeys(row.effect.method for row in rows), most=8)
     level = f"{100 * (1 - settings.alpha):g}%"
     drawn = {row.metric for row in rows if row.effect.method.startswith("bootstrap")}
-    others = {row.metric for row in rows} - drawn
-    relative = _RELATIVE[settings.relative]
-    if drawn:
-        mixed = f" ({listed(sorted(drawn))}) and {relative} ({listed(sorted(others))})" if others else ""
-        relative = f"the bootstrap{mixed}"
+    quantiles = {row.metric for row in rows if row.kind == "quantile"}
+    others = {row.metric for row in rows} - drawn - quantiles
+    ways = {"the bootstrap": drawn, "order statistics": quantiles, _RELATIVE[settings.relative]: others}
+    used = {way: names for way, names in ways.items() if names}
+    relative = " and ".join(
+        way if len(used) == 1 else f"{way} ({listed(sorted(names))})" for way, names in used.items()
+    )
     notes = [
         f"tests: {methods}; p adjusted by {find_correction(correction).name} for {counted(len(rows), 'comparison')}; "
         f"each interval has level {level}; relative differences by {relative}"
@@ -113,6 +133,4 @@ def method_notes(
     if reduced:
         shown = listed((f"{name} {share:.1%}" for name, share in reduced.items()), most=8)
         notes.append(f"CUPED{_CUPED[settings.cuped]}: covariates remove this share of the variance: {shown}")
-    if quantiles and not engine.exact_quantiles:
-        notes.append("quantiles are approximate on this engine")
     return notes

@@ -103,8 +103,6 @@ def welch_effect(
     >>> round(effect.statistic, 4), round(effect.df, 1), round(effect.p, 4)
     (2.6667, 195.6, 0.0083)
     """
-    from scipy.special import ndtr, stdtr, stdtrit
-
     looks = looks or Looks()
     (first, first_variance, n_first), (second, second_variance, n_second) = control, treatment
     if min(n_first, n_second) < 2 or not (math.isfinite(first_variance) and math.isfinite(second_variance)):
@@ -114,41 +112,51 @@ def welch_effect(
     if variance <= 0:
         # Both arms are constant: they are equal, or they differ without any doubt that the data could show.
         return replace(nothing(first, second, n_first, n_second, method), p=1.0 if difference == 0 else math.nan)
-    statistic, df, tau = difference / error, math.nan, math.nan
+    statistic, df = difference / error, math.nan
     if looks.design == "once":
         df = welch_df(first_variance, n_first, second_variance, n_second)
-
-        def critical_at(df: float) -> float:
-            return float(stdtrit(df, 1 - alpha / 2))
-
-        def p_of(statistic: float, df: float) -> float:
-            return float(2 * stdtr(df, -abs(statistic)))
-
-    elif looks.design == "always-valid":
-        mixing = mixing_variance(variance, n_first + n_second, tuned_for=looks.tuned_for, alpha=alpha)
-        tau = math.sqrt(mixing)
-
-        def critical_at(df: float) -> float:
-            return always_valid_half_width(variance, mixing, alpha) / error
-
-        def p_of(statistic: float, df: float) -> float:
-            return always_valid_p(statistic * error, variance, mixing)
-
-    else:
-
-        def critical_at(df: float) -> float:
-            return float(boundaries(looks.fractions, looks.design, alpha=alpha).z[looks.look - 1])
-
-        def p_of(statistic: float, df: float) -> float:
-            repeated = repeated_p(statistic, looks.fractions, looks.design, looks.look)
-            return max(repeated, float(2 * ndtr(-abs(statistic))))
-
+    critical_at, p_of, tau = decision(looks, alpha, variance, n_first + n_second)
     critical = critical_at(df)
     share = relative_effect(control, treatment, relative, critical_at, p_of, df, unadjusted)
     return ArmEffect(
         first, second, n_first, n_second, difference, difference - critical * error, difference + critical * error,
         share.value, share.low, share.high, p_of(statistic, df), method, statistic, df, error, tau, share.p,
     )  # fmt: skip
+
+
+def decision(
+    looks: Looks, alpha: float, variance: float, users: int
+) -> tuple[Callable[[float], float], Callable[[float, float], float], float]:
+    """How a statistic decides: its critical value at some degrees of freedom, its p, and τ of a mixture.
+
+    Without several looks, Student's distribution decides, or the normal one if the degrees of freedom are infinite. The
+    other rules are for a normal statistic; `variance` is the squared standard error of what is compared.
+    """
+    from scipy.special import ndtr, ndtri, stdtr, stdtrit
+
+    error = math.sqrt(variance)
+    if looks.design == "once":
+
+        def critical_at(df: float) -> float:
+            return float(ndtri(1 - alpha / 2) if math.isinf(df) else stdtrit(df, 1 - alpha / 2))
+
+        def p_of(statistic: float, df: float) -> float:
+            return float(2 * (ndtr(-abs(statistic)) if math.isinf(df) else stdtr(df, -abs(statistic))))
+
+        return critical_at, p_of, math.nan
+    if looks.design == "always-valid":
+        mixing = mixing_variance(variance, users, tuned_for=looks.tuned_for, alpha=alpha)
+        return (
+            lambda _: always_valid_half_width(variance, mixing, alpha) / error,
+            lambda statistic, _: always_valid_p(statistic * error, variance, mixing),
+            math.sqrt(mixing),
+        )
+
+    def repeated(statistic: float, _: float) -> float:
+        at_looks = repeated_p(statistic, looks.fractions, looks.design, looks.look)
+        return max(at_looks, float(2 * ndtr(-abs(statistic))))
+
+    return lambda _: float(boundaries(looks.fractions, looks.design, alpha=alpha).z[looks.look - 1]), repeated, math.nan
 
 
 def welch_df(first_variance: float, n_first: int, second_variance: float, n_second: int) -> float:
