@@ -70,7 +70,7 @@ and `cranfield compare --test NAME` take every name in the first table; `cranfie
 
 ## Tests of all pairs of systems
 
-Tests that hold for all pairs together need no correction. Tests that compare means assume scores on an interval scale, which few measures have.
+Tests of all pairs together need no correction; for all pairs of many systems we recommend max-t, because the others assume that all pairs have the same variance. Tests that compare means assume scores on an interval scale, which few measures have.
 
 | name | also | statistic | holds for | resampling | compares means | source |
 |---|---|---|---|---|---|---|

@@ -232,7 +232,8 @@ def apply_test(
     that they are equal within `rope` (0.01). "unpaired-t", "rank-sum", "unpaired-bootstrap", "unpaired-permutation" and
     "unpaired-tost" do not match topics: if `data` is {collection: Scores} with two collections, each run of the first
     is compared with the run of the same name in the second. `statistic` is what "unpaired-bootstrap" and
-    "unpaired-permutation" compare: mean, gmean, median or area (of the worst quarter of topics). Otherwise `data` is as
+    "unpaired-permutation" compare: t (the default: means, divided by their standard error), mean, gmean, median or area
+    (of the worst quarter of topics). Otherwise `data` is as
     for `compare`, and all pairs of runs are compared, or all runs with the `baseline`. p-values are corrected for the
     number of comparisons, by default by Holm's method.
 

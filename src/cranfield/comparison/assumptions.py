@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.comparison.data import Matrix
+from cranfield.comparison.data import Matrix, all_pairs
 from cranfield.comparison.differences import difference_blocks
 from cranfield.comparison.normality import FEWEST, MOST, shapiro_wilk
 from cranfield.comparison.test_result import Assumption
@@ -76,11 +76,17 @@ def check_sample(x: Array, measure: Any = None) -> tuple[Assumption, ...]:
 
 
 def check_matrices(
-    parts: Sequence[tuple[Matrix, Index64, Index64]], *, normal: bool = True, needs: str | None = MEANS
+    parts: Sequence[tuple[Matrix, Index64, Index64]],
+    *,
+    normal: bool = True,
+    needs: str | None = MEANS,
+    pooled: bool = False,
+    corrected: bool = False,
 ) -> tuple[Assumption, ...]:
     """`check_paired` for many pairs of one or several measures: in how many of them does each check fail?
 
-    `parts` are scores with the pairs to compare. Each assumption is stated once for all measures.
+    `parts` are scores with the pairs to compare. Each assumption is stated once for all measures. `pooled`: the test
+    gives all pairs the same error. `corrected`: p-values under a normal distribution are corrected for many pairs.
     """
     zeros, not_normal = _Failures(), _Failures()
     for matrix, first, second in parts:
@@ -99,7 +105,9 @@ def check_matrices(
         not_normal.add(matrix.measure, doubtful, decided, doubtful > by_chance)
     checks = [few_topics(min(len(matrix.topics) for matrix, _, _ in parts)), _zeros(zeros)]
     if not_normal.pairs:
-        checks.append(_normality(not_normal))
+        checks.append(_normality(not_normal, corrected))
+    if pooled:
+        checks += [check for check in map(_same_variances, *zip(*parts, strict=True)) if check is not None]
     known = [matrix.measure for matrix, _, _ in parts if matrix.measure != "score"]
     return (*checks, *_scales(known, needs))
 
@@ -138,7 +146,7 @@ def _zeros(failures: _Failures) -> Assumption:
     return Assumption("zeros", False, says)
 
 
-def _normality(failures: _Failures) -> Assumption:
+def _normality(failures: _Failures, corrected: bool) -> Assumption:
     holds = not failures.measures
     if failures.pairs == 1:
         verdict = "may well be normal" if holds else "do not look normal"
@@ -150,7 +158,46 @@ def _normality(failures: _Failures) -> Assumption:
         found = f"{failures.count:,} of {failures.pairs:,} pairs have p < {DOUBT:g}; {chance}"
         return Assumption("normality", True, f"differences may well be normal (Shapiro–Wilk: {found})")
     found = f"(Shapiro–Wilk, p < {DOUBT:g}; {chance})"
-    return Assumption("normality", False, f"differences do not look normal {failures.where}{found}{failures.by}")
+    # A correction needs p-values far out in the tails, where skewed differences of few topics depart most from t.
+    instead = "; corrected p-values are then too small with few topics, those of max-t less so" if corrected else ""
+    says = f"differences do not look normal {failures.where}{found}{failures.by}{instead}"
+    return Assumption("normality", False, says)
+
+
+def pooled_cautions(matrix: Matrix) -> list[str]:
+    """A caution if the differences of some pairs of systems vary more than a test with one error for all can allow."""
+    check = _same_variances(matrix, *all_pairs(len(matrix.systems)))
+    return [] if check is None or check.holds is not False else [f"caution: {check.says}"]
+
+
+def _same_variances(matrix: Matrix, first: Index64, second: Index64) -> Assumption | None:
+    """Do the differences of all pairs have the variance that a pooled error gives them? None for two systems.
+
+    By chance, the largest ratio of a variance to the pooled one exceeds this quantile of F with probability `DOUBT` at
+    most, if differences are normal.
+    """
+    from scipy.special import fdtri
+
+    values = matrix.values[~np.isnan(matrix.values).any(axis=1)]
+    n, m = values.shape
+    if m < 3 or n < 3:
+        return None
+    rest = values - values.mean(axis=0) - values.mean(axis=1, keepdims=True) + values.mean()
+    pooled = 2 * float((rest**2).sum()) / ((n - 1) * (m - 1))
+    if pooled <= 1e-24 * float((values**2).max()):
+        return None
+    cross = np.cov(values, rowvar=False)
+    own = np.diag(cross)
+    ratio = (own[first] + own[second] - 2 * cross[first, second]) / pooled
+    limit = float(fdtri(n - 1, (n - 1) * (m - 1), 1 - DOUBT / len(first)))
+    larger = int((ratio > limit).sum())
+    if not larger:
+        return Assumption("equal variance", True, f"{matrix.measure}: pairs may well have the same variance")
+    says = (
+        f"{matrix.measure}: in {larger:,} of {len(first):,} pairs differences vary more than a pooled error allows, up "
+        f"to {ratio.max():.1f} times its variance; these are found too often: use max-t, which has an error per pair"
+    )
+    return Assumption("equal variance", False, says)
 
 
 def few_topics(n: int) -> Assumption:

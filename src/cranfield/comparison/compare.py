@@ -61,8 +61,8 @@ def compare(
     {collection: Scores} for several collections. `measure` names one or several measures; the default is all measures.
     One correction covers all comparisons of a call: over pairs, measures and collections.
 
-    `test` is a name from `cranfield.comparison.known_tests()`. Tests of all pairs at once, such as tukey and
-    randomised-tukey, need no correction; for others the default is Holm's, or Benjamini and Hochberg's for pooled-t and
+    `test` is a name from `cranfield.comparison.known_tests()`. Tests of all pairs at once, such as max-t and tukey,
+    need no correction; for others the default is Holm's, or Benjamini and Hochberg's for pooled-t and
     bootstrap-anova, which keeps the share of false discoveries below α; `correction` names another or "none".
     With a `baseline`, every other system is compared with it (system − baseline), and `alternative` may be "greater" or
     "less". Otherwise all differences are better − worse; with `direction="given"`, or another alternative than
@@ -136,7 +136,7 @@ def default_correction(correction: str | None, test: PairTest) -> str:
     """The name of the correction: that of the test unless another is given; none for a test of all pairs together."""
     if test.simultaneous:
         if correction is not None and find_correction(correction).name != "none":
-            raise UsageError(f"{test.name} holds for all pairs together; leave out correction={correction!r}")
+            raise UsageError(f"{test.name} tests all pairs together; leave out correction={correction!r}")
         return "none"
     return find_correction(test.correction if correction is None else correction).name
 
@@ -248,4 +248,5 @@ def _by_topic(matrix: Matrix, first: Index64, second: Index64, within: float) ->
 def _assumptions(families: Sequence[Family], test: PairTest) -> tuple[Assumption, ...]:
     """The assumptions of the test, each stated once for all families."""
     parts = [(family.matrix, family.first, family.second) for family in families]
-    return check_matrices(parts, normal=test.normal, needs=test.needs)
+    corrected = test.normal and not test.simultaneous and not test.pooled
+    return check_matrices(parts, normal=test.normal, needs=test.needs, pooled=test.pooled, corrected=corrected)

@@ -254,4 +254,4 @@ CORRECTIONS: dict[str, Correction] = {
         ),
     )
 }  # fmt: skip
-"""All corrections by name. Tukey's, Scheffé's and the randomised Tukey test need none: they hold for all pairs."""
+"""All corrections by name. max-t, Tukey's, Scheffé's and the randomised Tukey test need none: they test all pairs."""

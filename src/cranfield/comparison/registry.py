@@ -107,7 +107,7 @@ class PairTest:
     function: Callable[..., Any] | None = None
     """The same test for two samples, if there is such a function."""
     simultaneous: bool = False
-    """The p-values hold for all pairs together, so they need no correction."""
+    """The p-values are for all pairs together, so they need no correction; what the test assumes has to hold."""
     correction: str = "holm"
     """The correction of p-values that is used by default, unless the test is simultaneous."""
     resampling: bool = False
@@ -117,6 +117,8 @@ class PairTest:
     """The test needs a score of every system on every topic, so its matrix has no NaN; other topics are left out."""
     normal: bool = False
     """The test assumes normal differences."""
+    pooled: bool = False
+    """The test gives all pairs the same error, so that its level needs differences of the same variance."""
     settings: tuple[str, ...] = ()
     """The fields of `TestSettings` that only this test, or a few tests, use."""
     needs: str | None = MEANS

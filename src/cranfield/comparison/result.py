@@ -412,7 +412,7 @@ class Comparison(Record):
         n = f"n = {ns[0]}" if len(ns) == 1 else f"n = {ns[0]} to {ns[-1]}"
         parts = [f"{self.test} test, {self.alternative}", f"α = {self.alpha:g}", f"{n} topics"]
         if self.simultaneous:
-            parts.append("p holds for all pairs together")
+            parts.append("p is for all pairs together")
         elif self.correction != "none" and self.comparisons > 1:
             parts.append(f"p corrected for {self.comparisons:,} comparisons ({self.correction})")
         elif self.comparisons > 1:

@@ -129,4 +129,4 @@ def test_a_statistic_belongs_to_unmatched_resampling(cranfield: Cranfield, matri
     )
     done = cranfield("test", "-s", str(matrix), "--test", "unpaired-bootstrap", "--statistic", "mode")
     assert done.code == 2
-    assert "--statistic == 'mode', must be one of 'mean', 'gmean', 'median', 'area'" in done.err
+    assert "--statistic == 'mode', must be one of 't', 'mean', 'gmean', 'median', 'area'" in done.err

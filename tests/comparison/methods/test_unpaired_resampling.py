@@ -42,6 +42,39 @@ def test_exact_permutation_agrees_with_scipy(summary, alternative):
         assert result.p == pytest.approx(far.mean())
 
 
+@pytest.mark.parametrize("alternative", ["two-sided", "greater"])
+def test_by_default_divisions_are_compared_by_welchs_t(alternative):
+    x, y = [0.11, 0.31, 0.47, 0.42], [0.23, 0.05, 0.13, 0.29, 0.37, 0.3, 0.28]
+
+    def welch(a, b, axis):
+        return stats.ttest_ind(a, b, axis=axis, equal_var=False).statistic
+
+    theirs = stats.permutation_test((x, y), welch, n_resamples=np.inf, vectorized=True)
+    null, t = theirs.null_distribution, theirs.statistic
+    reached = np.abs(null) >= abs(t) - 1e-9 if alternative == "two-sided" else null >= t - 1e-9
+    result = permutation(x, y, alternative=alternative)
+    assert result.statistic == pytest.approx(t)
+    assert result.p == pytest.approx(reached.mean())
+
+
+def test_drawn_divisions_and_resamples_have_welchs_t():
+    x, y = scores(30, 1, 1)[:, 0], scores(12, 1, 2)[:, 0] * 1.6
+    dealt = stats.permutation_test(
+        (x, y), lambda a, b, axis: stats.ttest_ind(a, b, axis=axis, equal_var=False).statistic, n_resamples=4000, rng=1
+    )
+    far = (np.abs(dealt.null_distribution) >= abs(dealt.statistic)).mean()
+    assert permutation(x, y, resamples=4000).p == pytest.approx(far, abs=5 * math.sqrt(far * (1 - far) / 2000))
+    rng = np.random.default_rng(3)
+    a = rng.choice(x - x.mean(), (4000, len(x)))
+    b = rng.choice(y - y.mean(), (4000, len(y)))
+    drawn = np.abs(stats.ttest_ind(a, b, axis=1, equal_var=False).statistic)
+    far = (drawn >= abs(dealt.statistic)).mean()
+    result = unpaired_bootstrap(x, y, resamples=4000)
+    assert result.p == pytest.approx(far, abs=5 * math.sqrt(far * (1 - far) / 2000))
+    half = np.quantile(drawn, 0.95) * math.sqrt(x.var(ddof=1) / len(x) + y.var(ddof=1) / len(y))
+    assert result.interval.high - result.estimate == pytest.approx(half, rel=0.06)
+
+
 def test_monte_carlo_permutation_agrees_with_exact_permutation():
     x, y = scores(14, 1, 1)[:, 0], scores(13, 1, 2)[:, 0] + 0.1
     exact = stats.permutation_test(
@@ -89,7 +122,7 @@ def test_the_interval_agrees_with_scipys_percentile_bootstrap():
     theirs = stats.bootstrap(
         (x, y), lambda a, b, axis: a.mean(axis=axis) - b.mean(axis=axis), n_resamples=20_000, method="percentile", rng=1
     ).confidence_interval
-    result = unpaired_bootstrap(x, y, resamples=20_000).interval
+    result = unpaired_bootstrap(x, y, summary="mean", resamples=20_000).interval
     assert (result.low, result.high) == pytest.approx((theirs.low, theirs.high), abs=0.004)
 
 

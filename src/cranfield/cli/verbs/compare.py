@@ -45,7 +45,7 @@ class CompareVerb(ByClass, SeveralCollections, options.Rescaled, Plotting):
     examples = """
 cranfield compare qrels.txt runs/*.run -m nDCG@10
 cranfield compare --sample  # try it on the bundled sample collection
-cranfield compare qrels.txt runs/*.run -m nDCG@10 --test randomised-tukey  # all pairs at once
+cranfield compare qrels.txt runs/*.run -m nDCG@10 --test max-t  # all pairs at once
 cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25 --show percent,p,effect
 cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25 --format latex --label tab:results
 cranfield compare --collections beir.toml -m nDCG@10 --baseline bm25  # on each collection, and over all

@@ -34,7 +34,7 @@ class LeaderboardVerb(ByClass, options.Source, Printing):
 cranfield leaderboard qrels.txt runs/*.run -m nDCG@10 -m AP
 cranfield leaderboard --sample  # try it on the bundled sample collection
 cranfield leaderboard qrels.txt runs/*.run -m nDCG@10,AP --teams teams.csv -o board.html
-cranfield leaderboard qrels.txt runs/*.run -m AP --test randomised-tukey --format markdown
+cranfield leaderboard qrels.txt runs/*.run -m AP --test max-t --format markdown
 cranfield leaderboard --scores scores.csv --format csv
 cranfield leaderboard qrels.txt runs/*.run -m AP --by classes.csv  # a table for each class of topics
 """

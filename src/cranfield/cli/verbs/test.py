@@ -42,7 +42,7 @@ cranfield test --scores old.csv --scores new.csv --collections --test unpaired-t
     statistic: str | None = option(
         "--statistic NAME",
         "unpaired-bootstrap, unpaired-permutation: what to compare, {names} (geometric mean; area under the mean of "
-        "the x worst topics, down to a quarter of them); default: mean.",
+        "the x worst topics, down to a quarter of them); default: t, means divided by their standard error.",
         names="comparison.methods.unpaired_resampling:SUMMARIES",
         group=MORE,
     )

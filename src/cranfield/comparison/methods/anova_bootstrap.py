@@ -245,6 +245,7 @@ def _quantile(ordered: Array, share: float) -> Array:
     correction=CORRECTION,
     resampling=True,
     complete=True,
+    pooled=True,
     source="Voorhees, Samarov & Soboroff, TOIS 36(2), 2017",
 )
 def bootstrap_anova_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:

@@ -32,7 +32,7 @@ POSTHOC = ("tukey", "dunn")
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class RankTest(PairRecord):
-    """A test of many systems on ranks, and which pairs differ; `p` of a pair holds for all pairs together."""
+    """A test of many systems on ranks, and which pairs differ; `p` of a pair is for all pairs together."""
 
     test: str
     systems: tuple[str, ...]

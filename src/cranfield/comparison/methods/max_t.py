@@ -25,7 +25,7 @@ _PAIRS = 128
     statistic="t",
     simultaneous=True,
     resampling=True,
-    source="Westfall & Young, Resampling-Based Multiple Testing, 1993; Hall, J. Royal Statistical Society B 54(1), 1992",
+    source="Westfall & Young, Resampling-Based Multiple Testing, 1993; Hall, J. R. Statistical Society B 54(1), 1992",
 )
 def max_t_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
     r"""The largest |h| of all pairs when topics change signs; h is Student's t of a pair, corrected for skewness.
@@ -33,10 +33,10 @@ def max_t_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: Te
     .. math:: h = \frac{(1 + at)^3 - 1}{3a} + \frac{a}{2}, \quad a = \frac{\hat\gamma}{3\sqrt n} \qquad
         p_{XY} = \frac{1 + |\{b : \max_{VW} |h_{VW}(s^b z)| \ge |h_{XY}(z)|\}|}{1 + B}
 
-    z are the differences of a pair on its topics, each pair with its own standard error and skewness γ̂. The sign s of a
-    topic is the same for all pairs, which keeps their dependence. The level is exact if differences are symmetric around
-    0 where systems do not differ, and Hall's transformation removes the first-order error of skewed ones. The interval
-    of a difference contains 0 exactly if p is above α.
+    z are the differences of a pair on its topics, each pair with its own standard error and skewness γ̂. The sign s of
+    a topic is the same for all pairs, which keeps their dependence. The level is exact if differences are symmetric
+    around 0 where systems do not differ, and Hall's transformation removes the first-order error of skewed ones. The
+    interval of a difference contains 0 exactly if p is above α.
     """
     moments = moments_of(matrix, first, second)
     rows = Rows.of(matrix, first, second)

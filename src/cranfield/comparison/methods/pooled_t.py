@@ -67,6 +67,7 @@ def _test_levels(
     any_level=True,
     complete=True,
     normal=True,
+    pooled=True,
     correction=CORRECTION,
     source="Faggioli & Ferro, ECIR 2021; Ferro & Maistro 2024 §4.2.4",
 )

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core
+from cranfield.comparison.assumptions import pooled_cautions
 from cranfield.comparison.data import Matrix, all_pairs, check_systems, check_topics
 from cranfield.comparison.pair_record import pair_columns
 from cranfield.comparison.registry import PairTests, TestSettings, pair_test
@@ -116,8 +117,10 @@ def randomised_tukey(
 
     .. math:: p_{XY} = \frac{1 + |\{b : \max_j \bar u_j^{*b} - \min_j \bar u_j^{*b} \ge |\bar u_X - \bar u_Y|\}|}{1 + B}
 
-    The null hypothesis is that no two systems differ. So the family-wise error is at most α for any number of systems,
-    and no further correction is needed. The interval of a difference is ± the critical difference, the range that only
+    The null hypothesis is that all scores of a topic could change places. If it is true, the family-wise error is at
+    most α for any number of systems, and no further correction is needed. If the differences of some pairs vary more
+    than those of others, these pairs are found too often: a note says so, and the test max-t of `compare` gives each
+    pair its own standard error. The interval of a difference is ± the critical difference, the range that only
     a share 1 − level of the resamples reach. Topics on which some system has no score are left out.
 
     In Sakai's figures the means are computed inside the loop over topics, which must be a slip, and ranges are compared
@@ -141,7 +144,7 @@ def randomised_tukey(
     gaps = np.abs(means[:, None] - means[None, :])
     p = p_of(_reaching(state.result, gaps, matrix), state.done, asl)
     np.fill_diagonal(p, 1.0)
-    notes = (*matrix.notes, *state.notes)
+    notes = (*matrix.notes, *state.notes, *pooled_cautions(matrix))
     if np.ptp(matrix.values, axis=1).max() == 0:
         notes = (*notes, "all systems have the same score on every topic: p = 1")
     critical = _critical(state.result, settings.alpha)
@@ -161,6 +164,7 @@ randomized_tukey = randomised_tukey
     simultaneous=True,
     resampling=True,
     complete=True,
+    pooled=True,
     source="Carterette 2012 (Sakai 2014 Fig. 15, Sakai 2013 Fig. 4)",
 )
 def randomised_tukey_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:

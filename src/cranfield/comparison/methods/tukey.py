@@ -30,7 +30,7 @@ Levels = Callable[[Array, Index64, Index64, Array, int, float], PairTests]
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class LevelPairs(PairRecord):
-    """All pairs of levels of a factor; the p-values hold for all pairs together."""
+    """All pairs of levels of a factor; the p-values are for all pairs together."""
 
     facts = ("method", "factor", "measure", "alpha", "df", "critical", "notes")
 
@@ -96,7 +96,8 @@ def tukey(data: Any, measure: Any = None, *, factor: str = "system", alpha: floa
     `data` is the result of `anova` or `mixed`, or scores of systems in any form, which are analysed with `two_way`.
     `factor` can be a combination of factors such as `stemmer:model`. If the levels have different numbers of scores,
     this is the Tukey–Kramer test, with a standard error for each difference. The assumptions are those of the analysis
-    of variance.
+    of variance: if the differences of some pairs vary more than those of others, these pairs are found too often. The
+    test max-t of `compare` gives each pair its own standard error.
 
     Reference: Tukey, The Problem of Multiple Comparisons, 1953; Ferro & Maistro 2024 (9)–(11)
 
@@ -201,7 +202,9 @@ def _two_way_pairs(method: str, matrix: Matrix, first: Index64, second: Index64,
     return replace(tests, n=np.full(len(first), matrix.n, dtype=np.int64))
 
 
-_ALL_PAIRS: dict[str, Any] = {"statistic": "tk", "simultaneous": True, "complete": True, "normal": True}
+_ALL_PAIRS: dict[str, Any] = {
+    "statistic": "tk", "simultaneous": True, "complete": True, "normal": True, "pooled": True
+}  # fmt: skip
 _TUKEY, _SCHEFFE = "Tukey 1953; Ferro & Maistro 2024 (9)–(11)", "Ferro & Maistro 2024 §4.2.4; Scheffé 1953"
 pair_test("tukey", aliases=("tukey-hsd", "hsd"), function=tukey, source=_TUKEY, **_ALL_PAIRS)(
     partial(_two_way_pairs, "tukey")

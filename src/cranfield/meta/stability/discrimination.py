@@ -265,7 +265,7 @@ def discriminative_power(
         notes.append(SUMMARY_NAMES[statistic] + how_many)
         notes += geometric_cautions(complete.measures) if statistic == "gmean" else []
     together = pair_test.simultaneous
-    notes.append("p holds for all pairs together" if together else f"p pair by pair, not corrected: {error}")
+    notes.append("p is for all pairs together" if together else f"p pair by pair, not corrected: {error}")
     source = TUKEY_SOURCE if pair_test.name == "randomised-tukey" else ""
     observed = f"Δ: smallest significant difference of {PLURALS[statistic]}{source}"
     notes += [BORDERLINE if pair_test.name == "bootstrap" else observed, *complete.notes]

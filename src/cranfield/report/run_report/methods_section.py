@@ -76,7 +76,7 @@ def _sentences(experiment: Experiment, cite: Cite) -> list[str]:
     if comparison.resamples:
         tested += f" ($B = {comparison.resamples}$ resamples, seed {comparison.seed})"
     if comparison.simultaneous:
-        tested += ", which holds for all pairs together"
+        tested += ", which tests all pairs together"
     elif comparison.correction == "none":
         tested += ", without a correction for the number of comparisons"
     else:
