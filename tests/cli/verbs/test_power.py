@@ -63,7 +63,8 @@ def test_without_a_question_the_detectable_difference_is_printed(cranfield: Cran
 
 def test_both_ask_for_the_power(cranfield: Cranfield, saved: list[Path]) -> None:
     result = cranfield("power", "-s", str(saved[0]), "-d", "0.05", "-n", "100", "--no-curve")
-    assert result.out == f"{achieved_power(Scores.read(saved[0]), difference=0.05, topics=100)}\n"
+    answer = achieved_power(Scores.read(saved[0]), difference=0.05, topics=100)
+    assert result.out == "\n".join([str(answer), *answer.notes, ""])
 
 
 def test_variances_of_collections_are_pooled(cranfield: Cranfield, saved: list[Path]) -> None:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
-from cranfield.comparison.power.topic_set_size import topic_set_size
+from cranfield.comparison.power.topic_set_size import achieved_power, topic_set_size
 from cranfield.comparison.power.variance import estimated_variance, pooled_variance
 from cranfield.errors import UsageError
 from tests.comparison.power.test_power import matrix
@@ -50,7 +51,27 @@ def test_undefined_topics_are_left_out_with_a_note() -> None:
     holed[3, 1] = np.nan
     answer = topic_set_size(holed, difference=0.05)
     assert answer.ground.value == pytest.approx(2 * estimated_variance(np.delete(scores, 3, axis=0)).value)
-    assert "1 of 30 topics left out" in answer.notes[0]
+    assert any("1 of 30 topics left out" in note for note in answer.notes)
+
+
+def test_the_power_of_the_worst_and_the_best_tenth_of_pairs_is_printed() -> None:
+    scores = np.random.default_rng(4).normal(0, 1, (40, 12)) * np.linspace(0.05, 0.5, 12)
+    pairs = [np.var(scores[:, i] - scores[:, j], ddof=1) for i in range(12) for j in range(i)]
+    answer = topic_set_size(scores, difference=0.1)
+    expected = [
+        achieved_power(difference=0.1, topics=answer.topics, variance=float(np.quantile(pairs, q))).power
+        for q in (0.9, 0.1)
+    ]
+    assert answer.range == pytest.approx(tuple(expected))
+    assert any(f"the power is {answer.range[0]:.3f} or less" in note for note in answer.notes)
+    # Two systems have one variance, which is s² · 39 / χ² with probability 0.8.
+    low, high = estimated_variance(scores[:, :2]).range
+    half = np.var(scores[:, 0] - scores[:, 1], ddof=1) / 2
+    assert (low, high) == pytest.approx(tuple(half * 39 / stats.chi2(39).ppf([0.9, 0.1])))
+
+
+def test_a_variance_that_is_given_has_no_range() -> None:
+    assert topic_set_size(difference=0.1, variance=0.05).notes == ()
 
 
 @pytest.mark.parametrize("scores", [[[0.1, 0.1], [0.3, 0.3], [0.7, 0.7]], [[0.1, 0.2], [0.3, 0.4], [0.7, 0.8]]])

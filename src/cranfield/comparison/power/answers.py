@@ -47,8 +47,31 @@ class PowerAnswer(Record):
         return float(self.experiment.power(self.topics, self.difference))
 
     @property
+    def range(self) -> tuple[float, float]:
+        """The power (or width) of the tenth of pairs with the lowest and the highest; NaN if it is not known.
+
+        Pairs of systems differ in variance, and the variance is itself an estimate.
+        """
+        least, most = self.ground.range
+        if math.isnan(most) or least <= 0:
+            return math.nan, math.nan
+        values = [replace(self.experiment, variance=variance) for variance in (least, most)]
+        if self.experiment.design.tests:
+            return float(values[1].power(self.topics, self.difference)), float(
+                values[0].power(self.topics, self.difference)
+            )
+        return float(values[0].width(self.topics)), float(values[1].width(self.topics))
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        return self.ground.notes
+        low, high = self.range
+        if math.isnan(low):
+            return self.ground.notes
+        if self.experiment.design.tests:
+            tenths = f"in the worst tenth of cases the power is {share(low)} or less, in the best {share(high)} or more"
+        else:
+            tenths = f"in a tenth of cases the interval is {small(high)} or wider, in a tenth {small(low)} or narrower"
+        return (f"pairs differ in variance, which is itself an estimate: {tenths}", *self.ground.notes)
 
     def __str__(self) -> str:
         claim = self._claim()
@@ -116,6 +139,7 @@ class PowerAnswer(Record):
             **self._row(),
             "asked": self.asked,
             "power_had": self.power_had,
+            "range": list(self.range),
             "alternative": experiment.alternative,
             "systems": experiment.systems if experiment.design.all_systems else None,
             "variance_of": self.ground.of,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,12 +10,14 @@ from typing import Any
 import numpy as np
 
 from cranfield import check
-from cranfield.comparison.data import Matrix, check_topics
+from cranfield.comparison.data import Matrix, all_pairs, check_topics
 from cranfield.errors import UsageError
 from cranfield.text import counted
+from cranfield.types import Array
 
 MODELS = ("two-way", "one-way")
 OF = ("scores", "differences")
+TENTH = 0.1
 FEW_TOPICS = 25
 """The minimum for a comparison or a plan (Voorhees & Buckley, SIGIR 2002; Ferro & Maistro 2024 §2.3)."""
 
@@ -37,6 +40,8 @@ class Variance:
     topics: tuple[int, ...] = ()
     measure: str = ""
     notes: tuple[str, ...] = ()
+    range: tuple[float, float] = (math.nan, math.nan)
+    """A tenth of the pairs of systems have a variance below the first, a tenth above the second; NaN if unknown."""
 
     def __post_init__(self) -> None:
         check.one_of("variance", OF, of=self.of)
@@ -51,7 +56,10 @@ class Variance:
         This is exact for the two-way model: the variance of differences, averaged over all pairs of systems, is twice
         the residual variance. For the one-way model it is an upper bound, because scores of two systems are correlated.
         """
-        return self if self.of == "differences" else replace(self, value=2 * self.value, of="differences")
+        if self.of == "differences":
+            return self
+        low, high = self.range
+        return replace(self, value=2 * self.value, of="differences", range=(2 * low, 2 * high))
 
     def __str__(self) -> str:
         text = f"variance of {self.of} {self.value:.4g}"
@@ -93,7 +101,28 @@ def estimated_variance(data: Any, measure: Any = None, *, model: str = "two-way"
     rounding = 1e-12 * max(1.0, float(np.abs(values).max()))
     value = 0.0 if float(np.abs(residuals).max()) <= rounding else float((residuals**2).sum() / df)
     few = (f"{n} topics are few to estimate a variance, so it is itself uncertain",) if n < FEW_TOPICS else ()
-    return Variance(value, "scores", model, (m,), (n,), matrix.measure, (*matrix.notes, *few))
+    notes = (*matrix.notes, *few)
+    return Variance(value, "scores", model, (m,), (n,), matrix.measure, notes, variance_range(values, model, value))
+
+
+def variance_range(values: Array, model: str, value: float) -> tuple[float, float]:
+    """Below and above which variance a tenth of pairs (or systems, in the one-way model) lie, on the scale of scores.
+
+    Pairs have variances of their own, around the `value` that they have on average. With few systems this spread
+    cannot be seen, so it is at least that of the estimated variance of normal differences: it has n − 1 degrees of
+    freedom for a pair, whatever the number of systems.
+    """
+    from scipy.special import chdtri
+
+    n, m = values.shape
+    cross = np.atleast_2d(np.cov(values, rowvar=False))
+    own = np.diag(cross)
+    if model == "two-way":
+        first, second = all_pairs(m)
+        own = (own[first] + own[second] - 2 * cross[first, second]) / 2
+    low, high = np.quantile(own, [TENTH, 1 - TENTH])
+    chance = [value * (n - 1) / float(chdtri(n - 1, tail)) for tail in (TENTH, 1 - TENTH)]
+    return min(float(low), chance[0]), max(float(high), chance[1])
 
 
 def pooled_variance(
@@ -117,4 +146,5 @@ def pooled_variance(
     topics = tuple(variance.topics[0] for variance in variances)
     value = float(np.average([variance.value for variance in variances], weights=np.array(topics) - 1))
     notes = tuple(note for variance in variances for note in variance.notes)
-    return Variance(value, "scores", model, systems, topics, variances[0].measure, notes)
+    low, high = zip(*(variance.range for variance in variances), strict=True)
+    return Variance(value, "scores", model, systems, topics, variances[0].measure, notes, (min(low), max(high)))

@@ -200,9 +200,7 @@ def _analysed(
             sides = quantile_arms(engine, table.frame, metric, order)
             missing = [arms[name] - one.n for name, one in zip(order, sides, strict=True)]
             notes += missing_values(metric, order, missing, arms)
-            found = [
-                quantile_effect(sides[0], one, alpha=settings.alpha, looks=settings.looks) for one in sides[1:]
-            ]
+            found = [quantile_effect(sides[0], one, alpha=settings.alpha, looks=settings.looks) for one in sides[1:]]
             rows += [
                 EffectRow(str(metric), metric.kind, treated, effect, 0.0)
                 for treated, effect in zip(order[1:], found, strict=True)
