@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from cranfield.building.machine.powered_means import powered_means
 from cranfield.errors import UsageError
@@ -129,14 +130,48 @@ def test_intervals_cover_the_true_mean_as_often_as_they_say(n: int, correlation:
     """4,000 experiments, true mean 0: the share has a standard error of .0034."""
     means = powered_means(*drawn(4_000, n, 200, correlation, seed=n))
     covered = ((means.low <= 0) & (means.high >= 0)).mean()
-    assert covered == pytest.approx(0.95, abs=0.012)
+    assert 0.94 < covered < 0.975  # the jackknife is a little wide
     if n == 30 and correlation == 0.9:
         ratio = (means.high - means.low).mean() / (means.classical_high - means.classical_low).mean()
         # √(1 − ρ² N / (n + N)) = √(1 − .81 · 200/230)
-        assert ratio == pytest.approx(math.sqrt(1 - 0.81 * 200 / 230), abs=0.03)
+        assert ratio == pytest.approx(math.sqrt(1 - 0.81 * 200 / 230), abs=0.07)
+
+
+def test_the_variance_is_that_of_a_literal_jackknife_with_lambda_tuned_again() -> None:
+    y, f, others = drawn(1, 9, 30, 0.8)
+    left_out = [powered_means(np.delete(y, i, 1), np.delete(f, i, 1), others).estimate.item() for i in range(9)]
+    jackknife = 8 / 9 * ((np.array(left_out) - np.mean(left_out)) ** 2).sum()
+    means = powered_means(y, f, others)
+    assert 0 < means.tuning.item() < 1
+    expected = jackknife + means.tuning.item() ** 2 * others.var(ddof=1) / 30
+    assert means.error.item() ** 2 == pytest.approx(expected)
+
+
+def test_few_topics_that_differ_get_the_interval_of_clopper_and_pearson() -> None:
+    """Two of 20 human topics score 1: λ is 0, and the machine, which says nothing, does not make it narrower."""
+    y = np.array([[1.0] * 2 + [0.0] * 18])
+    limits = np.zeros(1), np.ones(1)
+    means = powered_means(y, np.zeros((1, 20)), np.zeros((1, 50)), limits=limits)
+    expected = binomtest(2, 20).proportion_ci()
+    assert (means.low.item(), means.high.item()) == pytest.approx((expected.low, expected.high))
+    assert means.bounded.item()
+    assert means.tuning.item() == 0
+    nothing = powered_means(0 * y, 0 * y, np.zeros((1, 50)), limits=(-limits[1], limits[1]))
+    assert nothing.high.item() == pytest.approx(0.168433, abs=1e-6)  # 1 − .025^(1/20)
+    unknown = powered_means(0 * y, 0 * y, np.zeros((1, 50)))
+    assert math.isnan(unknown.low.item())
+    assert math.isnan(unknown.p.item())
+
+
+def test_rare_changes_that_only_the_machine_has_seen_make_the_interval_wide() -> None:
+    y = np.linspace(-0.01, 0.01, 20)[None]
+    others = np.tile(np.concatenate([np.linspace(-0.01, 0.01, 19), [0.8]]), 10)[None]
+    means = powered_means(y, y, others, limits=(-np.ones(1), np.ones(1)))
+    assert means.bounded.item()
+    assert means.high.item() > 0.15
 
 
 def test_p_values_of_no_difference_are_uniform() -> None:
-    p = powered_means(*drawn(4_000, 20, 100, 0.8, seed=5)).p()
+    p = powered_means(*drawn(4_000, 20, 100, 0.8, seed=5)).p
     assert (p <= 0.05).mean() == pytest.approx(0.05, abs=0.012)
     assert (p <= 0.5).mean() == pytest.approx(0.5, abs=0.03)

@@ -14,6 +14,7 @@ from cranfield.comparison.corrections import adjust, find_correction
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.scores import summary
+from cranfield.scores.bounded_mean import few_carry
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted, listed
@@ -65,7 +66,7 @@ class PoweredIntervals(Record):
         names = {"run": self.run} if self.other is None else {"run": self.run, "other": self.other}
         tests = {}
         if self.adjusted is not None:
-            tests = {"p": means.p(), "p adjusted": self.adjusted, "differs": self.differs}
+            tests = {"p": means.p, "p adjusted": self.adjusted, "differs": self.differs}
         return {
             "measure": self.measure,
             **names,
@@ -130,9 +131,11 @@ def powered_intervals(
     tuning, interval: see `powered_means`, which has the formulas and the papers.
     correction: of the p-values of differences, over all rows.
 
-    The topic is the unit: its scores with both judgments correct the machine scores of the other topics. The result is
-    valid if the topics with human judgments are a random sample of all topics, however bad the machine judgments are;
-    the better they are, the narrower the interval. A topic on which a measure is undefined is left out of that row.
+    The topic is the unit: its scores with both judgments correct the machine scores of the other topics. The intervals
+    hold for good and bad machine judgments if the topics with human judgments are a random sample of all topics; the
+    better the machine, the narrower the interval. Where few of the human topics carry the spread, such as for runs
+    that differ on few topics, the interval comes from the human scores and the range of the measure. A topic on which a
+    measure is undefined is left out of that row.
 
     >>> human = Scores.from_matrix([[0.2], [0.4], [0.9]], ["a"], ["1", "2", "3"], measure="AP")
     >>> machine = Scores.from_matrix([[0.3], [0.4], [0.8], [0.5], [0.3], [0.6], [0.8]], ["a"], "1234567", measure="AP")
@@ -142,9 +145,11 @@ def powered_intervals(
     """
     find_correction(correction)
     rows = ScoresByRow.of(human, machine, baseline, pairs)
-    means = powered_means(rows.human, rows.machine, rows.others, tuning=tuning, level=level, interval=interval)
+    means = powered_means(
+        rows.human, rows.machine, rows.others, tuning=tuning, level=level, interval=interval, limits=rows.limits
+    )
     machine_only = summary.mean(np.concatenate([rows.machine, rows.others], axis=1))
-    adjusted = None if rows.other is None else adjust(means.p(), correction)
+    adjusted = None if rows.other is None else adjust(means.p, correction)
     notes = _notes(means, rows, level, interval, tuning, None if rows.other is None else correction)
     return PoweredIntervals(
         rows.measure, rows.run, rows.other, means, machine_only, adjusted, rows.topics, rows.other_topics, level,
@@ -157,13 +162,23 @@ def _notes(
 ) -> list[str]:
     notes = [ASSUMPTION]
     weight = "tuned for each row" if tuning is None else f"{tuning:g} as requested"
-    how = "Student's t" if interval == "t" else "the normal distribution"
+    how = "Student's t, corrected for skewness" if interval == "t" else "the normal distribution"
     notes.append(f"λ, the weight of the machine, is {weight}; intervals by {how}, each alone at level {level:g}")
     if correction is not None:
         count = counted(len(means.estimate), "difference")
         notes.append(f"p adjusted: {correction}, over {count}; differs: p adjusted is at most {1 - level:g}")
-    if interval == "normal" and means.topics.min() < FEW:
-        notes.append(f"only {means.topics.min():g} topics with both judgments: normal intervals are too narrow")
+    if interval == "normal" and (means.topics.min() < FEW or few_carry(rows.human).any()):
+        notes.append("few topics with both judgments, or few that carry the spread: normal intervals are too narrow")
+    if means.bounded.any():
+        notes.append(
+            f"{counted(int(means.bounded.sum()), 'row')} in which few topics carry the spread: the interval is that "
+            "of the human scores within the range of the measure, wide but right; more human topics make it narrower"
+        )
+    if (missing := means.bounded & means.unlimited).any():
+        notes.append(
+            f"{counted(int(missing.sum()), 'of these rows has', 'of these rows have')} a measure without known range: "
+            "the smallest and largest score take its place, so the interval may be too narrow"
+        )
     undefined = np.isnan(rows.human) | np.isnan(rows.machine)
     left_out = int(undefined.any(axis=0).sum()), int(np.isnan(rows.others).any(axis=0).sum())
     if any(left_out):

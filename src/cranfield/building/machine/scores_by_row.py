@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from cranfield.comparison.data import all_pairs
 from cranfield.comparison.differences import noise, without_noise
 from cranfield.errors import UsageError
+from cranfield.measures.naming.parse import parse
 from cranfield.scores.labels import positions
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
@@ -31,6 +32,8 @@ class ScoresByRow:
     """The same with machine judgments."""
     others: Array
     """rows × topics with machine judgments only."""
+    limits: tuple[Array, Array]
+    """The smallest and the largest possible value of each row; NaN for a measure whose range is unknown."""
     topics: tuple[str, ...]
     other_topics: tuple[str, ...]
     notes: tuple[str, ...]
@@ -52,10 +55,30 @@ class ScoresByRow:
             _rows_of(both[0], first, second),
             _rows_of(both[1], first, second),
             _rows_of(machine.select(topics=others), first, second),
+            _limits_of(human.measures, len(first), second is not None),
             shared,
             others,
             tuple(dict.fromkeys([*notes, *human.notes])),
         )
+
+
+def _limits_of(measures: tuple[str, ...], rows: int, differences: bool) -> tuple[Array, Array]:
+    """The range of each measure, or of its differences, for so many rows of each."""
+    ranges = np.array([_range_of(name) for name in measures]).reshape(-1, 2)
+    if differences:
+        width = ranges[:, 1] - ranges[:, 0]
+        ranges = np.stack([-width, width], axis=1)
+    low, high = np.repeat(ranges, rows, axis=0).T
+    return low, high
+
+
+def _range_of(name: str) -> tuple[float, float]:
+    try:
+        properties = parse(name).properties
+    except UsageError:
+        return np.nan, np.nan
+    finite = np.isfinite(properties.low) and np.isfinite(properties.high)
+    return (properties.low, properties.high) if finite else (np.nan, np.nan)
 
 
 def split_topics(human: Scores, machine: Scores) -> tuple[tuple[str, ...], tuple[str, ...], list[str]]:

@@ -16,6 +16,7 @@ from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table
+from cranfield.text import counted
 from cranfield.types import Array
 
 MOST_TOPICS = 10_000_000
@@ -103,7 +104,7 @@ def topics_needed(
     total = len(rows.topics) + len(rows.other_topics) if machine_topics is None else int(machine_topics)
     if total < 3:
         raise UsageError(f"machine_topics == {total}, must be 3 or more")
-    means = powered_means(rows.human, rows.machine, rows.others, level=level)
+    means = powered_means(rows.human, rows.machine, rows.others, level=level, limits=rows.limits)
     pilot = _moments(rows)
     needed = np.array([_smallest(v, total, half_width, level) for v in pilot.T])
     alone = np.array([_smallest((v[0], 0.0, 0.0), MOST_TOPICS, half_width, level) for v in pilot.T])
@@ -113,6 +114,11 @@ def topics_needed(
         f"the variances are those of a pilot of {len(rows.topics)} topics with both judgments; T = {total:,} topics "
         "have machine judgments, and the human topics are a random sample of them",
     ]
+    if means.bounded.any():
+        notes.append(
+            f"{counted(int(means.bounded.sum()), 'row')} in which few topics of the pilot carry the spread: the "
+            "numbers of topics are guesses that are too low; judge a larger pilot"
+        )
     if short := int(np.isnan(needed).sum()):
         notes.append(
             f"{short} of {len(needed)} rows: all {total:,} topics are too few, even with human judgments of all"

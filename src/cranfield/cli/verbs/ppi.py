@@ -1,4 +1,4 @@
-"""`cranfield ppi`: valid intervals from few human and many machine judgments."""
+"""`cranfield ppi`: intervals from few human and many machine judgments."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ class PpiVerb(options.Lists, Plotting):
     """Estimate mean scores over all topics from human judgments of some topics and machine judgments of all.
 
     The topics with both judgments show how far the machine is off, and correct its scores on the other topics
-    (prediction-powered inference). The intervals are valid however good or bad the machine is, if the topics with human
-    judgments are a random sample of all topics; the better the machine, the narrower they are. The weight of the
-    machine, λ, is tuned for each run. The classical interval, from human judgments alone, is printed beside.
+    (prediction-powered inference). The intervals hold for good and bad machines if the topics with human judgments
+    are a random sample of all topics; the better the machine, the narrower they are. Where few human topics carry the
+    spread (runs that differ on few topics, scores that are mostly 0), the interval comes from the human scores and the
+    range of the measure, and a note says so. The weight of the machine, λ, is tuned for each run. The classical
+    interval, from human judgments alone, is printed beside.
 
     effective topics is the number of topics with human judgments that would give an interval as narrow without the
     machine. --half-width prints how many topics need human judgments instead.
@@ -65,7 +67,7 @@ cranfield ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.02  # ho
     )
     interval: str = option(
         "--quantiles KIND",
-        "Intervals by {names}: Student's t, or the normal distribution as in the papers.",
+        "Intervals by {names}: Student's t, or the normal distribution as in the papers, too narrow for few topics.",
         default="t",
         choices=("t", "normal"),
         group=MORE,
