@@ -88,7 +88,8 @@ def test_the_interval_is_that_of_statsmodels() -> None:
 def test_guessers_are_flagged_and_others_are_not() -> None:
     data = simulated(items=400, workers=8, each=5, spammers=3, seed=6)
     flags = rate_workers(data.labels).flag.tolist()
-    assert flags[5:] == ["spam?"] * 3
+    assert flags[5:].count("spam?") >= 2
+    assert "" not in flags[5:]
     assert flags[:4] == [""] * 4
 
 
@@ -104,8 +105,8 @@ def test_somebody_who_always_says_the_frequent_label_is_flagged() -> None:
 
 def test_too_few_checks_are_not_called_spam() -> None:
     report = rate_workers([*ROWS, ("t1", "d", 0)], gold=GOLD)
-    assert report.flag.tolist()[3] == "few"
-    assert any(note.startswith("few: ") and note.endswith("d") for note in report.notes)
+    assert report.flag.tolist()[3] == "not shown"
+    assert any(note.startswith("not shown: ") and note.endswith("d") for note in report.notes)
 
 
 def test_words_without_an_order_have_no_bias() -> None:
@@ -249,10 +250,26 @@ def test_finished_items_with_a_single_label_are_counted() -> None:
     assert "2 items without need of more labels have a single label, which nobody checks" in plan.notes
 
 
-@pytest.mark.parametrize(("wrong", "flag"), [(1, "few"), (4, "few"), (5, "spam?")])
+@pytest.mark.parametrize(("wrong", "flag"), [(1, "not shown"), (5, "not shown"), (10, "spam?")])
 def test_a_few_wrong_checks_make_nobody_a_spammer(wrong: int, flag: str) -> None:
-    """Somebody who is always wrong is never right by chance; (1/2)^4 = 0.0625, (1/2)^5 = 0.031."""
+    """A recall of 0 of n is at most 1 − .05^(1/n); that of the label without checks may be 1.
+
+    The mean is .725 for 5 checks and .629 for 10; a useful assessor has .5 + .3 · .5 = .65.
+    """
     items = [f"t{i}" for i in range(wrong)]
     rows = [(item, "bad", 0) for item in items] + [(item, "good", 1) for item in items]
     report = rate_workers(rows, gold=dict.fromkeys(items, 1), method="majority")
     assert report.flag[report.workers.index("bad")] == flag
+
+
+def test_the_upper_bound_of_the_recall_combines_those_of_clopper_and_pearson() -> None:
+    """18 of 20 zeros and 1 of 4 ones are found."""
+    from scipy.stats import binomtest
+
+    truth = [0] * 20 + [1] * 4
+    given = [0] * 18 + [1] * 2 + [1] + [0] * 3
+    rows = [(f"t{i}", "a", label) for i, label in enumerate(given)]
+    report = rate_workers(rows, gold={f"t{i}": label for i, label in enumerate(truth)}, method="majority")
+    zeros, ones = (binomtest(k, n).proportion_ci(0.9).high for k, n in ((18, 20), (1, 4)))
+    assert report.recall[0] == pytest.approx((0.9 + 0.25) / 2)
+    assert report.recall_high[0] == pytest.approx(0.575 + np.hypot(zeros - 0.9, ones - 0.25) / 2)

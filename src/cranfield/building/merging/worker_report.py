@@ -19,12 +19,15 @@ from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
+USEFUL = 0.3
+"""With gold labels, a useful assessor is at least this part of the way from chance to always right."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class WorkerReport(Record):
     """What the labels say about each assessor; a number is NaN where nothing can be said."""
 
-    facts = ("method", "alpha", "basis")
+    facts = ("method", "alpha", "basis", "useful")
 
     workers: tuple[str, ...]
     labels: Index64
@@ -42,6 +45,11 @@ class WorkerReport(Record):
     """The share of right checks that labels without any relation to the items would have."""
     p: Array
     """The probability of at least as many right checks by chance (exact binomial test); NaN without checks."""
+    recall: Array
+    """The mean over true labels of the share that the assessor found. Labels that do not depend on the item have 1/K
+    for K labels of the scale, however frequent these are; NaN unless checked items have every label."""
+    recall_high: Array
+    """An upper bound of it at level 1 − α; 1 is assumed for true labels that the assessor did not meet."""
     bias: Array
     """The mean difference of labels from expected grades; above 0 is lenient. NaN if labels have no order."""
     information: Array
@@ -56,6 +64,8 @@ class WorkerReport(Record):
     """The method that merged the labels."""
     basis: str
     """What labels were checked against."""
+    useful: float = np.nan
+    """The mean recall of a useful assessor: half of the way from 1/K to that of all assessors together."""
     alpha: float = 0.05
     notes: tuple[str, ...] = ()
     merged: Merged | None = field(default=None)
@@ -70,26 +80,20 @@ class WorkerReport(Record):
 
     @property
     def flag(self) -> NDArray[Any]:
-        """`spam?` if an assessor is no better than chance, `few` if there are too few checks to tell, else empty."""
+        """`spam?` if an assessor is worse than a useful one, `not shown` if it could be either, else empty."""
         flags = np.full(len(self.workers), "", dtype=object)
         failed = ~(self.p < self.alpha)
-        flags[failed] = "spam?"
-        flags[failed & ~(self.best_p < self.alpha)] = "few"
+        flags[failed] = "not shown"
+        flags[failed & (self.recall_high < self.useful)] = "spam?"
         return flags
-
-    @property
-    def best_p(self) -> Array:
-        """The p of an assessor whose checks are all right: if it is not below α, nobody could pass the test.
-
-        Chance counts as ½ or more here: that of one wrong check is 0, and one check must not make anybody a spammer.
-        """
-        return np.asarray(np.where(self.checks > 0, np.maximum(self.chance, 0.5) ** self.checks, np.nan))
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """A row per assessor."""
         named: dict[str, NDArray[Any]] = {"worker": np.array(self.workers, dtype=object)}
-        names = ("labels", "accuracy", "checks", "share", "low", "high", "chance", "p", "bias", "information")
+        names = ("labels", "accuracy", "checks", "share", "low", "high", "chance", "p")
         named |= {name: getattr(self, name) for name in names}
+        named |= {"recall": self.recall, "recall at most": self.recall_high}
+        named |= {"bias": self.bias, "information": self.information}
         named |= {"spammer score": self.spammer_score, "agreement": self.agreement, "seconds": self.seconds}
         return {**named, "flag": self.flag}
 
@@ -116,9 +120,11 @@ def rate_workers(
 
     gold: true labels of some items, as in `merge`. With gold, only gold items are checked.
     method: how labels are merged; `settings` are passed to `merge`. `merged` is a result that exists already.
-    alpha: an assessor is flagged as possible spam unless the exact binomial test says at this level that right checks
-        are more frequent than chance. Chance is the share that the assessor's own labels would have if they were dealt
-        to items at random: somebody who says "not relevant" to all documents is often right, but not above chance.
+    alpha: an assessor passes if the exact binomial test says at this level that right checks are more frequent than
+        chance. Chance is the share that the assessor's own labels would have if they were dealt to items at random:
+        somebody who says "not relevant" to all documents is often right, but not above chance. Of the others, `spam?`
+        marks those whose mean recall (over the true labels, so that rare ones count) is below that of a useful assessor
+        even at its upper bound; the rest is `not shown`: too few checks to tell.
 
     The spammer score of Raykar and Yu is the mean squared distance of the rows of the table of confusion A, scaled so
     that it is 0 if all rows are equal and 1 for an assessor who is always right; the information is the mutual
@@ -132,7 +138,7 @@ def rate_workers(
     >>> rows = [(f"t{i}", w, (i % 2 if w != "c" else 1)) for i in range(12) for w in "abc"]
     >>> report = rate_workers(rows, gold={f"t{i}": i % 2 for i in range(12)})
     >>> report.accuracy.tolist(), report.spammer_score.round(6).tolist(), report.flag.tolist()
-    ([1.0, 1.0, 0.5], [1.0, 1.0, 0.0], ['', '', 'spam?'])
+    ([1.0, 1.0, 0.5], [1.0, 1.0, 0.0], ['', '', 'not shown'])
     """
     labels = Labels.of(labels)
     if not 0 < alpha < 1:
@@ -147,13 +153,14 @@ def rate_workers(
     size = len(labels.workers)
     checks, right, chance = _checked(labels, truth)
     low, high = wilson(right, checks, alpha)
+    recall, recall_high, useful = _recalls(labels, truth, alpha, known=gold is not None)
     seconds = np.full(size, np.nan)
     if labels.seconds is not None:
         seconds = _medians(labels.worker, labels.seconds, size)
     report = WorkerReport(
         labels.workers, np.bincount(labels.worker, minlength=size), merged.accuracy, checks, right, low, high, chance,
-        _binomial_p(right, checks, chance), _bias(labels, merged), information(merged), spammer_scores(merged),
-        _agreement(labels), seconds, merged.method, basis, alpha, merged=merged,
+        _binomial_p(right, checks, chance), recall, recall_high, _bias(labels, merged), information(merged),
+        spammer_scores(merged), _agreement(labels), seconds, merged.method, basis, useful, alpha, merged=merged,
     )  # fmt: skip
     return _noted(report, merged)
 
@@ -164,7 +171,11 @@ def _noted(report: WorkerReport, merged: Merged) -> WorkerReport:
         f"checks: labels against {report.basis}; interval at {100 * (1 - report.alpha):g}% (Wilson)",
     ]
     flags = report.flag
-    for flag, meaning in (("spam?", "no better than chance"), ("few", "with too few checks to tell from chance")):
+    meanings = {
+        "spam?": f"with a mean recall of true labels below {report.useful:.2f}, that of a useful assessor,",
+        "not shown": "for whom more checks have to tell whether they are better than chance",
+    }
+    for flag, meaning in meanings.items():
         names = [report.workers[w] for w in np.flatnonzero(flags == flag).tolist()]
         if names:
             notes.append(f"{flag}: {counted(len(names), 'assessor')} {meaning} at {report.alpha:g}: {listed(names)}")
@@ -200,6 +211,35 @@ def _checked(labels: Labels, truth: Index64) -> tuple[Index64, Index64, Array]:
     squared = checks.astype(np.float64) ** 2
     chance = np.divide((per_given * per_true).sum(axis=1), squared, out=np.full(size, np.nan), where=checks > 0)
     return checks, right, chance
+
+
+def _recalls(labels: Labels, truth: Index64, alpha: float, *, known: bool) -> tuple[Array, Array, float]:
+    """The mean recall of each assessor over the true labels, its upper bound, and that of a useful assessor.
+
+    The bound combines those of Clopper and Pearson for each label (Zou & Donner, Statistics in Medicine 27(10), 2008).
+    A majority of others is often wrong about rare labels, which lowers the recall of all assessors alike; so a useful
+    one is half as far above 1/K as all assessors together. With gold labels it is at least `USEFUL` of the way to 1.
+    """
+    from scipy.special import bdtri
+
+    size, classes = len(labels.workers), len(labels.scale)
+    used = np.flatnonzero(truth >= 0)
+    cell = labels.worker[used] * classes + truth[used]
+    met = np.bincount(cell, minlength=size * classes).reshape(size, classes)
+    found = np.bincount(cell[labels.label[used] == truth[used]], minlength=size * classes).reshape(size, classes)
+    share = np.divide(found, met, out=np.full(met.shape, np.nan), where=met > 0)
+    most = np.where(found < met, bdtri(found.astype(np.float64), np.maximum(met, found + 1), alpha), 1.0)
+    middle = np.where(met > 0, share, 1.0)
+    recall_high = middle.mean(axis=1) + np.sqrt(((most - middle) ** 2).sum(axis=1)) / classes
+    together = np.divide(found.sum(axis=0), met.sum(axis=0), out=np.full(classes, np.nan), where=met.sum(axis=0) > 0)
+    chance = 1 / classes
+    if not met.any():
+        return share.mean(axis=1), np.full(size, np.nan), np.nan
+    useful = chance + max(float(np.nanmean(together)) - chance, 0.0) / 2
+    if known:
+        useful = max(useful, chance + USEFUL * (1 - chance))
+    recall_high = np.where(met.sum(axis=1) > 0, np.minimum(recall_high, 1.0), np.nan)
+    return share.mean(axis=1), recall_high, useful
 
 
 def _binomial_p(right: Index64, checks: Index64, chance: Array) -> Array:

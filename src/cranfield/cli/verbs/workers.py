@@ -19,7 +19,9 @@ class WorkersVerb(LabelSource, MergeOptions, Plotting):
     accuracy is the expected share of right labels, by the probabilities of merged labels. checks are labels that were
     compared with gold, or with the majority of the other assessors; share, low and high are the share of right checks
     and its interval. p is the probability of at least as many by chance, where chance deals the assessor's own
-    labels to items at random. bias above 0 is lenient. information is what a label tells about the true one, in bits.
+    labels to items at random. recall is the mean over the true labels of the share found: spam? marks a recall below
+    a useful one even at its upper bound, not shown that there are too few checks to tell. bias above 0 is lenient.
+    information is what a label tells about the true one, in bits.
     The spammer score is 0 if labels do not depend on items, and 1 if they are always right (Raykar & Yu 2012).
 
     --next N lists the N most uncertain items that need labels. --stop posterior: an item is finished if its label has
