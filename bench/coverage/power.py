@@ -16,7 +16,8 @@ def cases() -> list[Case]:
     return [
         Case(
             "power of at least nine pairs in ten", name, f"variance from {topics} topics",
-            partial(worst_tenth, spread, topics, SYSTEMS), wrong=0.1, trials=400, small=60 if topics == 50 and spread else 0,
+            partial(worst_tenth, spread, topics, SYSTEMS), wrong=0.1, trials=400,
+            small=60 if topics == 50 and spread else 0,
         )
         for name, spread in (("pairs with the same variance", 0.0), ("pairs whose variances differ", 0.7))
         for topics in (10, 25, 50, 150)

@@ -13,10 +13,13 @@ from cranfield.comparison.resampling import TIE, Resampling, moments_of, p_of, r
 from cranfield.text import counted
 from cranfield.types import Array, Index64
 
-_DRAWN = 512
+_DRAWN = 128
 """The number of resamples in a block, which has its own random numbers."""
-_PAIRS = 128
-"""The number of pairs in a block, small enough for the processor's cache; it does not change results."""
+_PAIRS = 256
+"""About the number of pairs in a block, small enough for the processor's cache; it does not change results."""
+_PRODUCT = 2**18
+"""Matrices are multiplied in parts of at most this many products. For larger ones, linear algebra libraries start
+threads, which makes small tests ten times as slow on a busy machine."""
 
 
 @pair_test(
@@ -108,22 +111,36 @@ class Rows:
         topics = self.unit.shape[1]
         exact = 2 ** max(topics - 1, 0) <= settings.resamples
         total = 2 ** max(topics - 1, 0) if exact else settings.resamples
+        at_once = max(1, _PRODUCT // max(1, topics * _DRAWN))
+        block = max(1, _PAIRS // at_once) * at_once
 
         def more(largest: list[Array], begin: int, end: int) -> list[Array]:
             if exact:
                 flipped = (np.arange(begin, end)[:, None] >> np.arange(topics)) & 1
             else:
                 flipped = np.random.default_rng([settings.seed, begin // _DRAWN]).integers(0, 2, (_DRAWN, topics))
-            signs = 1.0 - 2.0 * flipped[: end - begin].T
+            signs = np.ascontiguousarray(1.0 - 2.0 * flipped[: end - begin].T)
             top = np.zeros(end - begin)
-            for at in range(0, len(self.unit), _PAIRS):
-                rows = slice(at, at + _PAIRS)
-                statistic = _bounded(self.unit[rows] @ signs, self.cubes[rows] @ signs, self.n[rows])
+            for rows in range(0, len(self.unit), block):
+                part = slice(rows, rows + block)
+                sums, cubes = (_times(values[part], signs, at_once) for values in (self.unit, self.cubes))
+                statistic = _bounded(sums, cubes, self.n[part])
                 np.maximum(top, np.maximum(statistic.max(axis=0), -statistic.min(axis=0)), out=top)
             return [*largest, top]
 
         state = resample(total, _DRAWN, [], more, settings.progress, keep=not exact)
         return Resampling(state.total, np.sort(np.concatenate(state.result))[::-1], state.done), exact
+
+
+def _times(rows: Array, signs: Array, at_once: int) -> Array:
+    """rows @ signs, in parts of `at_once` rows."""
+    whole = len(rows) // at_once * at_once
+    out = np.empty((len(rows), signs.shape[1]))
+    np.matmul(
+        rows[:whole].reshape(-1, at_once, rows.shape[1]), signs, out=out[:whole].reshape(-1, at_once, out.shape[1])
+    )
+    np.matmul(rows[whole:], signs, out=out[whole:])
+    return out
 
 
 def _bounded(sums: Array, cubes: Array, n: Array) -> Array:
