@@ -17,7 +17,8 @@ from cranfield.comparison.assumptions import (
     normality,
     same_variance,
 )
-from cranfield.comparison.data import Matrix
+from cranfield.comparison.compare import compare
+from cranfield.comparison.data import Matrix, all_pairs
 from cranfield.comparison.methods.wilcoxon_and_sign import RANKS_DIFFERENCES
 from cranfield.comparison.normality import shapiro_wilk
 
@@ -124,3 +125,25 @@ def test_unpaired_samples_are_checked_for_normality_and_equal_variance() -> None
     names = [assumption.name for assumption in checked]
     assert names == ["topics", "normality", "normality", "equal variance", "scale"]
     assert [assumption.holds for assumption in checked] == [True, True, False, False, False]
+
+
+def test_pairs_that_vary_more_than_a_pooled_error_allows_are_counted() -> None:
+    rng = np.random.default_rng(5)
+    values = np.hstack([rng.normal(0, 1, (50, 1)) + rng.normal(0, 0.01, (50, 8)), rng.normal(0, 1, (50, 2))])
+    notes = " ".join(compare(values, test="tukey").notes)
+    assert "in 17 of 45 pairs differences vary more than a pooled error allows" in notes  # 8 × 2 + 1
+    assert "use max-t" in notes
+    assert "pooled error" not in " ".join(compare(values, test="max-t").notes)
+    assert "pooled error" not in " ".join(compare(rng.normal(0, 1, (50, 10)), test="tukey").notes)
+
+
+def test_skewed_pairs_are_counted_as_by_scipy() -> None:
+    rng = np.random.default_rng(6)
+    values = rng.exponential(1, (25, 6)) * np.geomspace(0.1, 1, 6)
+    first, second = all_pairs(6)
+    skew = stats.skew(values[:, first] - values[:, second], axis=0)
+    count = int((np.abs(skew) > 1.96 * np.sqrt(6 * 23 / (26 * 28))).sum())
+    notes = " ".join(compare(values, test="max-t").notes)
+    assert count > 3
+    assert f"differences are skewed in {count} of 15 pairs" in notes
+    assert "are skewed" not in " ".join(compare(rng.normal(0, 1, (25, 6)), test="max-t").notes)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.comparison.data import Matrix, all_pairs
-from cranfield.comparison.differences import difference_blocks
+from cranfield.comparison.differences import difference_blocks, row_moments
 from cranfield.comparison.normality import FEWEST, MOST, shapiro_wilk
 from cranfield.comparison.test_result import Assumption
 from cranfield.measures.scale_type import ScaleType, scale_of
@@ -22,6 +22,8 @@ from cranfield.types import Array, Index64
 
 FEW_TOPICS = 25
 """The minimum for a comparison of two systems (Buckley & Voorhees, SIGIR 2000; Ferro & Maistro 2024 §2.3)."""
+ENOUGH_TOPICS = 50
+"""With this many topics, a test of all pairs that allows for skewness holds for exponential differences."""
 MANY_ZEROS = 0.5
 """If two systems have the same score on more than this share of topics, the other topics decide."""
 DOUBT = 0.05
@@ -82,11 +84,13 @@ def check_matrices(
     needs: str | None = MEANS,
     pooled: bool = False,
     corrected: bool = False,
+    skewed: bool = False,
 ) -> tuple[Assumption, ...]:
     """`check_paired` for many pairs of one or several measures: in how many of them does each check fail?
 
     `parts` are scores with the pairs to compare. Each assumption is stated once for all measures. `pooled`: the test
     gives all pairs the same error. `corrected`: p-values under a normal distribution are corrected for many pairs.
+    `skewed`: the test of all pairs together is in doubt if many of them are skewed, and topics few.
     """
     zeros, not_normal = _Failures(), _Failures()
     for matrix, first, second in parts:
@@ -108,6 +112,8 @@ def check_matrices(
         checks.append(_normality(not_normal, corrected))
     if pooled:
         checks += [check for check in map(_same_variances, *zip(*parts, strict=True)) if check is not None]
+    if skewed:
+        checks += [check for check in map(_symmetric, *zip(*parts, strict=True)) if check is not None]
     known = [matrix.measure for matrix, _, _ in parts if matrix.measure != "score"]
     return (*checks, *_scales(known, needs))
 
@@ -168,6 +174,32 @@ def pooled_cautions(matrix: Matrix) -> list[str]:
     """A caution if the differences of some pairs of systems vary more than a test with one error for all can allow."""
     check = _same_variances(matrix, *all_pairs(len(matrix.systems)))
     return [] if check is None or check.holds is not False else [f"caution: {check.says}"]
+
+
+def _symmetric(matrix: Matrix, first: Index64, second: Index64) -> Assumption | None:
+    """Are the differences of more pairs skewed than chance explains? None with 50 topics or more.
+
+    The standard error is that of the skewness of normal differences (Fisher, Proc. Royal Society A 130, 1930).
+    """
+    taken = np.unique(np.linspace(0, len(first) - 1, min(len(first), MOST_PAIRS)).astype(np.int64))
+    skewed = 0
+    for _, difference in difference_blocks(matrix, first[taken], second[taken]):
+        n, mean, spread = row_moments(difference)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            deviation = np.nan_to_num(difference - mean[:, None]) / (spread * np.sqrt((n - 1) / n))[:, None]
+            skewness = np.where(spread > 0, (deviation**3).sum(axis=1) / n, 0.0)
+            error = np.sqrt(6 * (n - 2) / ((n + 1) * (n + 3)))
+        skewed += int((np.abs(skewness) > 1.96 * error).sum())
+    by_chance = DOUBT * len(taken) + 3 * (DOUBT * (1 - DOUBT) * len(taken)) ** 0.5
+    if matrix.n >= ENOUGH_TOPICS or len(first) < 2:
+        return None
+    if skewed <= by_chance:
+        return Assumption("symmetry", True, f"{matrix.measure}: differences may well be symmetric")
+    says = (
+        f"{matrix.measure}: differences are skewed in {skewed:,} of {len(taken):,} pairs; with fewer than "
+        f"{ENOUGH_TOPICS} topics even max-t then finds too many of them, so p just below α is no evidence"
+    )
+    return Assumption("symmetry", False, says)
 
 
 def _same_variances(matrix: Matrix, first: Index64, second: Index64) -> Assumption | None:

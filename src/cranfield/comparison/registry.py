@@ -119,6 +119,8 @@ class PairTest:
     """The test assumes normal differences."""
     pooled: bool = False
     """The test gives all pairs the same error, so that its level needs differences of the same variance."""
+    skewed: bool = False
+    """The level of the test is in doubt with few topics if many pairs are skewed."""
     settings: tuple[str, ...] = ()
     """The fields of `TestSettings` that only this test, or a few tests, use."""
     needs: str | None = MEANS

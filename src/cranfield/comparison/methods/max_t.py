@@ -28,6 +28,7 @@ threads, which makes small tests ten times as slow on a busy machine."""
     statistic="t",
     simultaneous=True,
     resampling=True,
+    skewed=True,
     source="Westfall & Young, Resampling-Based Multiple Testing, 1993; Hall, J. R. Statistical Society B 54(1), 1992",
 )
 def max_t_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSettings) -> PairTests:
