@@ -59,6 +59,8 @@ class Moments(Record):
     """groups × columns; NaN for an empty group."""
     cov: Array
     """groups × columns × columns, with n − 1 below; NaN for fewer than two rows."""
+    largest: Array | None = None
+    """groups × columns: the largest absolute value, or a number that is not below it; None if it was not looked for."""
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """The `by` columns, n, missing, and the mean and variance of each column."""
@@ -119,7 +121,18 @@ class Moments(Record):
         merged = [self._merged(np.array(part)) for part in parts.values()]
         n, mean, cov = (np.array(column) for column in zip(*merged, strict=True))
         rows = np.array([self.rows[part].sum() for part in parts.values()])
-        return Moments(self.names, tuple(keep), tuple(parts), n, rows, mean, cov)
+        most = self.largest
+        largest = None if most is None else np.array([most[part].max(axis=0) for part in parts.values()])
+        return Moments(self.names, tuple(keep), tuple(parts), n, rows, mean, cov, largest)
+
+    def at(self, places: Sequence[int], groups: Sequence[Group], by: Sequence[str]) -> Moments:
+        """The groups at these places, called by other names; −1 is a group without rows."""
+        where, there = np.array(places, dtype=np.int64), np.array(places) >= 0
+        n, rows = np.where(there, self.n[where], 0), np.where(there, self.rows[where], 0)
+        mean = np.where(there[:, None], self.mean[where], np.nan)
+        cov = np.where(there[:, None, None], self.cov[where], np.nan)
+        largest = None if self.largest is None else np.where(there[:, None], self.largest[where], 0.0)
+        return Moments(self.names, tuple(by), tuple(groups), n, rows, mean, cov, largest)
 
     def _merged(self, part: NDArray[Any]) -> tuple[int, Array, Array]:
         part = part[self.n[part] > 0]
@@ -217,8 +230,10 @@ class _Scan:
         )
         sums: dict[str, Any] = {}
         counts: dict[str, Any] = {}
+        singles: dict[str, None] = {}
         for s, names in enumerate(self.sets.values()):
             terms = {key: self._product(pair) for key, pair in self._keys(s, names)}
+            singles |= dict.fromkeys(key for key, pair in self._keys(s, names) if len(pair) == 1)
             if self.complete:
                 counts |= {f"n_{numbers[name]}": nw.col(f"all_{numbers[name]}").count() for name in names}
             else:
@@ -230,6 +245,11 @@ class _Scan:
         totals = (
             nw.len().alias("rows"),
             *(nw.col(key).sum() for key in sums),
+            *(
+                end.alias(f"{which}_{key}")
+                for key in singles
+                for which, end in (("most", nw.col(key).max()), ("least", nw.col(key).min()))
+            ),
             *(count.alias(key) for key, count in counts.items()),
         )
         grouped = frame.group_by(*self.labels).agg(*totals) if self.keys else frame.select(*totals)
@@ -247,6 +267,7 @@ class _Scan:
         rows = np.array([row["rows"] for row in table], dtype=np.int64)
         n = rows if self._shared else np.array([row[f"n{s}"] or 0 for row in table], dtype=np.int64)
         first, second = np.empty((len(table), len(names))), np.empty((len(table), len(names), len(names)))
+        largest = np.empty((len(table), len(names)))
         for key, pair in self._keys(s, names):
             i, *j = (names.index(name) for name in pair)
             column = [row[key] or 0.0 for row in table]
@@ -254,8 +275,9 @@ class _Scan:
                 second[:, i, j[0]] = second[:, j[0], i] = column
             else:
                 first[:, i] = column
+                largest[:, i] = [max(abs(row[f"{end}_{key}"] or 0.0) for end in ("most", "least")) for row in table]
         shift = np.array([shifts[name] for name in names])
-        return moments_from_sums(tuple(names), self.keys, groups, n, rows, first, second, shift)
+        return moments_from_sums(tuple(names), self.keys, groups, n, rows, first, second, shift, largest)
 
     def _keys(self, s: int, names: Sequence[str]) -> Iterable[tuple[str, tuple[str, ...]]]:
         """The name of each sum that a set needs, and the columns that it multiplies; complete sets share their sums."""
@@ -335,6 +357,7 @@ def moments_from_sums(
     sums: Array,
     products: Array,
     shift: Array,
+    largest: Array | None = None,
 ) -> Moments:
     """Moments from the sums of shifted values."""
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
@@ -345,7 +368,7 @@ def moments_from_sums(
     with np.errstate(over="ignore", invalid="ignore"):
         mean = centre + shift
         diagonal[diagonal <= (ROUNDING * mean) ** 2] = 0.0  # a constant column, but for rounding
-    return Moments(names, by, groups, n, rows, mean, cov)
+    return Moments(names, by, groups, n, rows, mean, cov, largest)
 
 
 def _index(groups: tuple[Group, ...], group: Any) -> int:

@@ -8,6 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from tests.online.log_measures.small_logs import MINUTE, Row, Rows
 
@@ -389,6 +390,28 @@ def estimate(sums: np.ndarray) -> tuple[float, float]:
     return ratio, float(
         np.sqrt(((residual - residual.mean()) ** 2).sum() / (n - 1) / n) / b.mean()
     ) if n > 1 else np.nan
+
+
+def wilson_of_users(sums: np.ndarray, confidence: float = 0.95) -> tuple[float, float]:
+    """The interval of a share, with a row per user: Wilson's formula is solved as a quadratic equation.
+
+    The variance is that of the shares without one user each, the degrees of freedom come from their kurtosis.
+    """
+    a, b = sums.T.astype(float)
+    n, share = len(a), a.sum() / b.sum()
+    without = np.array([np.delete(a, u).sum() / np.delete(b, u).sum() for u in range(n)])
+    variance = (n - 1) / n * ((without - share) ** 2).sum()
+    q, effective = stats.norm.ppf((1 + confidence) / 2), b.sum()
+    if not ((b == 1).all() and np.isin(a, (0, 1)).all()):
+        df = 2.0
+        if variance > 1e-18:
+            effective = share * (1 - share) / variance
+            kurtosis = ((without - share) ** 4).mean() / ((without - share) ** 2).mean() ** 2
+            df = min(n - 1, max(2.0, 2 * n / (kurtosis - (n - 3) / (n - 1))))
+        q = stats.t.ppf((1 + confidence) / 2, df)
+    # (share − x)² = q² x (1 − x) / effective
+    roots = np.roots([1 + q**2 / effective, -2 * share - q**2 / effective, share**2]).real
+    return float(max(0.0, roots.min())), float(min(1.0, roots.max()))
 
 
 def literal_estimate(log: Literal, name: str, users: list[str] | None = None) -> tuple[float, float]:

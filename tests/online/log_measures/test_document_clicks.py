@@ -11,7 +11,7 @@ import pytest
 from cranfield.errors import UsageError
 from cranfield.online.engines import open_engine
 from cranfield.online.log_measures import document_clicks
-from tests.online.log_measures.literal_measures import estimate
+from tests.online.log_measures.literal_measures import estimate, wilson_of_users
 from tests.online.log_measures.small_logs import Rows, log_of, random_rows
 
 
@@ -62,13 +62,13 @@ def test_every_document_has_the_clicks_and_errors_of_the_rows(rows: Rows, per_qu
         clicks, impressions, _, ranks = users.sum(axis=0)
         assert (found.clicks[i], found.impressions[i], found.users[i]) == (clicks, impressions, len(users))
         assert found.rank[i] == pytest.approx(ranks / impressions)
-        ctr, error = estimate(users[:, :2])
+        ctr, _ = estimate(users[:, :2])
         assert found.ctr[i] == pytest.approx(ctr)
         coec, _ = estimate(users[:, [0, 2]])
         assert found.coec[i] == pytest.approx(coec)
-        from scipy.stats import t
-
-        assert found.ctr_reach[i] == pytest.approx(t.ppf(0.975, len(users) - 1) * error, abs=1e-8)
+        low, high = wilson_of_users(users[:, :2])
+        assert (found.ctr_low[i], found.ctr_high[i]) == pytest.approx((low, high), abs=1e-8)
+        assert found.coec_low[i] <= coec + 1e-12 <= found.coec_high[i] + 2e-12
 
 
 def test_rows_are_sorted_and_cut(rows: Rows) -> None:

@@ -13,7 +13,7 @@ from cranfield.online.engines import open_engine
 from cranfield.online.log_measures import known_online, measure_log, parse_online
 from cranfield.online.logs import read_log
 from cranfield.online.logs.sessions import assign_sessions
-from tests.online.log_measures.literal_measures import DAY, LITERAL, Literal, literal_estimate
+from tests.online.log_measures.literal_measures import DAY, LITERAL, Literal, literal_estimate, wilson_of_users
 from tests.online.log_measures.small_logs import Rows, log_of, random_rows
 
 
@@ -175,13 +175,14 @@ def test_a_measure_of_what_the_log_does_not_record_is_undefined(rows: Rows) -> N
     assert "referral(action=send): no event has the action 'send', so it is undefined" in measured.notes
 
 
-def test_intervals_are_students_over_users(log: Any) -> None:
-    from scipy.stats import t
-
+def test_the_interval_of_a_share_is_wilsons_with_the_effective_number_of_rows(log: Any, rows: Rows) -> None:
     measured = measure_log(log, ["CTR"], confidence=0.9)
-    reach = t.ppf(0.95, 39) * measured.error
-    assert measured.low == pytest.approx(measured.value - reach)
-    assert measured.high == pytest.approx(measured.value + reach)
+    literal = Literal(rows)
+    sums = {user: np.zeros(2) for user in literal.by_user}
+    for row, above, below in LITERAL["CTR"](literal):
+        sums[row["user"]] += (above, below)
+    expected = wilson_of_users(np.array(list(sums.values())), 0.9)
+    assert (measured.low[0, 0], measured.high[0, 0]) == pytest.approx(expected)
 
 
 def test_intervals_cover_the_truth_although_queries_of_a_user_are_alike() -> None:
@@ -217,10 +218,12 @@ def test_intervals_cover_the_truth_although_queries_of_a_user_are_alike() -> Non
     assert 52 <= covered <= 60  # binomial(60, 0.95): below 52 with probability 0.4%
 
 
-def test_a_constant_measure_has_a_note(log: Any) -> None:
+def test_a_share_of_all_users_has_an_interval(log: Any) -> None:
     measured = measure_log(log, ["active-users(days=90)"])
     assert measured.value[0, 0] == 1
-    assert any("all users are alike in active-users(days=90)" in note for note in measured.notes)
+    # Wilson's interval of 40 users of 40
+    assert measured.low[0, 0] == pytest.approx(40 / (40 + 1.959964**2))
+    assert measured.high[0, 0] == 1
 
 
 def test_the_table_has_a_row_per_measure_or_a_row_per_group(log: Any) -> None:

@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from cranfield import check
 from cranfield.check import nearest
 from cranfield.comparison.corrections import adjust, find_correction
@@ -267,14 +265,8 @@ def effect_of(
 
 def in_order(moments: Moments, arms: Sequence[str]) -> Moments:
     """The moments of these arms in their order; an arm without users has none."""
-    size = len(moments.names)
     place = [moments.groups.index((arm,)) if (arm,) in moments.groups else -1 for arm in arms]
-    there = np.array([at >= 0 for at in place])
-    at = np.array(place)
-    n, rows = np.where(there, moments.n[at], 0), np.where(there, moments.rows[at], 0)
-    mean = np.where(there[:, None], moments.mean[at], np.full(size, np.nan))
-    cov = np.where(there[:, None, None], moments.cov[at], np.full((size, size), np.nan))
-    return Moments(moments.names, moments.by, tuple((arm,) for arm in arms), n, rows, mean, cov)
+    return moments.at(place, [(arm,) for arm in arms], moments.by)
 
 
 def _segments(

@@ -167,6 +167,5 @@ def heterogeneity(effects: Sequence[ArmEffect]) -> tuple[float, int, float]:
 
 def _part(moments: Moments, value: Any) -> Moments:
     """The moments of one value of the segment, by arm."""
-    at = np.array([i for i, group in enumerate(moments.groups) if group[1] == value], dtype=np.int64)
-    groups = tuple((moments.groups[i][0],) for i in at)
-    return Moments(moments.names, (ARM,), groups, moments.n[at], moments.rows[at], moments.mean[at], moments.cov[at])
+    at = [i for i, group in enumerate(moments.groups) if group[1] == value]
+    return moments.at(at, [(moments.groups[i][0],) for i in at], [ARM])

@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
+from cranfield.online.few_users import Part, influences
 from cranfield.online.log_measures.expressions import col, indicator
-from cranfield.online.log_measures.measured_log import LEAST, student
+from cranfield.online.log_measures.measured_log import LEAST
 from cranfield.online.log_measures.query_texts import normal_text
 from cranfield.online.log_measures.shown_documents import clicks_on_shown, not_on_shown, rank_rates
+from cranfield.online.log_measures.user_intervals import FEW_USERS, interval_ends
 from cranfield.online.logs.log import Log
 from cranfield.online.moments import moments_of_sets
 from cranfield.record import Record
@@ -40,10 +42,11 @@ class DocumentClicks(Record):
     rank: Array
     """The mean rank at which the document was shown."""
     ctr: Array
-    ctr_reach: Array
-    """Half the width of the interval."""
+    ctr_low: Array
+    ctr_high: Array
     coec: Array
-    coec_reach: Array
+    coec_low: Array
+    coec_high: Array
     confidence: float
     least: int
     notes: tuple[str, ...]
@@ -57,11 +60,11 @@ class DocumentClicks(Record):
             "clicks": self.clicks,
             "rank": self.rank,
             "CTR": self.ctr,
-            "CTR low": self.ctr - self.ctr_reach,
-            "CTR high": self.ctr + self.ctr_reach,
+            "CTR low": self.ctr_low,
+            "CTR high": self.ctr_high,
             "COEC": self.coec,
-            "COEC low": self.coec - self.coec_reach,
-            "COEC high": self.coec + self.coec_reach,
+            "COEC low": self.coec_low,
+            "COEC high": self.coec_high,
         }
 
     def table(self) -> Table:
@@ -74,8 +77,11 @@ class DocumentClicks(Record):
             names = [column[i] for column in self.keys.values()]
             counts = (int(column[i]) for column in (self.users, self.impressions, self.clicks))
             rates = (
-                Estimate(name, "", value[i], value[i] - reach[i], value[i] + reach[i], int(self.users[i]), 0, 0)
-                for name, value, reach in (("CTR", self.ctr, self.ctr_reach), ("COEC", self.coec, self.coec_reach))
+                Estimate(name, "", value[i], low[i], high[i], int(self.users[i]), 0, 0)
+                for name, value, low, high in (
+                    ("CTR", self.ctr, self.ctr_low, self.ctr_high),
+                    ("COEC", self.coec, self.coec_low, self.coec_high),
+                )
             )
             rows.append((*names, *counts, float(self.rank[i]), *rates))
         return Table(tuple(heads), tuple(rows), "Clicks by document", self.notes)
@@ -126,12 +132,25 @@ def document_clicks(
     sets = {"CTR": ("clicks", "impressions"), "COEC": ("clicks", "expected")}
     moments = moments_of_sets(chosen, sets, keys)
     places = [moments["CTR"].group(tuple(row[key] for key in keys)) for row in best.to_pylist()]
-    ctr, coec = (moments[name].ratio(*columns) for name, columns in sets.items())
-    users = ctr.n[places]
-    reach = student(confidence, users)
+    parts = {name: [Part(1.0, *columns)] for name, columns in sets.items()}
+    found = influences(engine, chosen, parts, moments, keys)
+    ends = {}
+    for name, columns in sets.items():
+        value, own, kind = moments[name].ratio(*columns).value, found[name], "share" if name == "CTR" else "positive"
+        low, high = interval_ends(value, own.variance, own.df, own.third, moments[name], kind, confidence)
+        ends[name] = [value, low, high]
+    ctr, coec = ends.values()
+    # Without clicks, or if all users are alike, there is no scale; then the CTR's interval is COEC's, as the clicks
+    # that ranks let expect are taken as known
+    expected = moments["COEC"].mean[:, 1]
+    scale = moments["CTR"].mean[:, 1] / np.where(expected == 0, np.nan, expected)
+    coec[1:] = [np.where(np.isnan(own), ends * scale, own) for ends, own in zip(ctr[1:], coec[1:], strict=True)]
+    users = moments["CTR"].n[places]
     counts = {name: np.array(best.column(name).to_pylist(), dtype=np.float64) for name in ("clicks", "impressions")}
     left_out = engine.fetch(totals.select(indicator(col("users") < least).sum().alias("n"))).to_pylist()[0]["n"] or 0
-    notes = [f"{100 * confidence:g}% intervals over users, by the delta method; rates by rank are taken as known"]
+    notes = [f"{100 * confidence:g}% intervals over users; rates by rank are taken as known"]
+    if (users < FEW_USERS).any():
+        notes.append(f"caution: intervals of fewer than {FEW_USERS} users may be too narrow")
     notes += [*_missing_notes(log, on_shown, int(left_out), least), *log.notes]
     return DocumentClicks(
         {key: np.array(best.column(key).to_pylist(), dtype=object) for key in keys},
@@ -139,10 +158,12 @@ def document_clicks(
         counts["impressions"].astype(np.int64),
         counts["clicks"].astype(np.int64),
         np.array(best.column("ranks").to_pylist(), dtype=np.float64) / counts["impressions"],
-        ctr.value[places],
-        reach * ctr.error[places],
-        coec.value[places],
-        reach * coec.error[places],
+        ctr[0][places],
+        ctr[1][places],
+        ctr[2][places],
+        coec[0][places],
+        coec[1][places],
+        coec[2][places],
         confidence,
         least,
         tuple(notes),

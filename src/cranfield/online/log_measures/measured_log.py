@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
+from cranfield.online.few_users import Part
 from cranfield.online.log_measures.local_time import UTC as UTC_ZONE
 from cranfield.online.log_measures.log_rows import OF_TIME, LogRows, check_by, sum_names
 from cranfield.online.log_measures.metric_sets import MetricSet
@@ -19,6 +20,7 @@ from cranfield.online.log_measures.odd_rows import odd_rows
 from cranfield.online.log_measures.oec import OEC
 from cranfield.online.log_measures.online_measure import Evidence, OnlineMeasure, parse_online_many
 from cranfield.online.log_measures.shown_documents import not_on_shown
+from cranfield.online.log_measures.user_intervals import Measured, user_intervals
 from cranfield.online.logs.log import Log
 from cranfield.online.logs.named_sessions import AUTO, session_note
 from cranfield.online.logs.sessions import SILENCE
@@ -28,12 +30,17 @@ from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
 
+if TYPE_CHECKING:
+    from cranfield.online.engines.engine import Engine
+
 DEFAULT = (
     "CTR", "CTR@5", "satisfied-clicks", "dwell", "click-rank", "click-RR", "time-to-first-click", "abandonment",
     "good-abandonment", "queries-per-session", "session-length", "session-success", "reformulation",
     "sessions-per-user", "absence-time", "conversion", "revenue", "repetition",
 )  # fmt: skip
 """The measures of a log if none are named."""
+LARGE = 0.1
+"""A user with this share of a sum is worth a note."""
 LEAST = 10
 """Groups with fewer users are not shown: their numbers could say something about a single user."""
 
@@ -57,7 +64,7 @@ class LogMeasures(Record):
     value: Array
     """measures × groups; NaN is undefined."""
     error: Array
-    """measures × groups: standard errors over users."""
+    """measures × groups: standard errors over users, by the delta method."""
     low: Array
     high: Array
     confidence: float
@@ -123,8 +130,11 @@ def measure_log(
     .. math:: R = \frac{\sum_u a_u}{\sum_u b_u}, \quad
         \text{var}(R) \approx \frac{s_a^2 - 2 R s_{ab} + R^2 s_b^2}{n\, \bar b^2}
 
-    a and b are a user's sums above and below the line, n is the number of users; the interval is Student's with n − 1
-    degrees of freedom.
+    a and b are a user's sums above and below the line, n is the number of users. A share has Wilson's interval with the
+    effective number of rows (`share_ends`), another positive measure an interval on a logarithmic scale
+    (`positive_ends`), a weighted sum Student's. If single users might weigh much, the variance is the jackknife's, with
+    Satterthwaite's degrees of freedom instead of n − 1 (`Influence`). A measure that is the same for all users has no
+    interval, unless it is a share.
 
     measures: names such as `CTR@5`; default: `DEFAULT`, or those of the `oec` and the `metric_set`.
     by: `day`, `hour` (of the day), `arm`, or columns of the queries; a row for every combination that occurs.
@@ -149,7 +159,7 @@ def measure_log(
     names += [*(metric_set.measures if metric_set else ()), *(oec.measures if oec else ())]
     chosen = parse_online_many(names or DEFAULT)
     rows = LogRows(log, chosen, check_by(by), sessions, silence, names_users=False, timezone=timezone)
-    estimates, missing, infinite = _estimates(rows, oec)
+    estimates, missing, infinite = _estimates(log.engine, rows, oec, confidence)
     users = next(iter(estimates.values())).n
     if not len(users):
         raise UsageError("measure_log: the log has no queries and no events")
@@ -172,11 +182,17 @@ def measure_log(
     empty = [name for name, row in zip(estimates, value, strict=True) if name not in missing and np.isnan(row).any()]
     if empty:
         notes.append(f"undefined where nothing counts below the line: {listed(empty)}")
-    reach = student(confidence, users[kept]) * error
+    low, high = (np.array([getattr(each, end)[kept] for each in estimates.values()]) for end in ("low", "high"))
+    low[np.isnan(value)] = high[np.isnan(value)] = np.nan
     described = {str(measure): measure for measure in chosen}
-    constant = [name for name, row in zip(estimates, error, strict=True) if len(row) and (row == 0).any()]
-    if constant:
-        notes.append(f"all users are alike in {listed(constant)}: an interval without width says nothing")
+    without = [
+        name for name, ends, row in zip(estimates, low, value, strict=True) if (np.isnan(ends) > np.isnan(row)).any()
+    ]
+    if without:
+        notes.append(f"no interval where all users are alike, or one user has everything: {listed(without)}")
+    doubtful = np.array([each.doubtful[kept] for each in estimates.values()]) & ~np.isnan(low)
+    notes += _doubtful_notes(list(estimates), doubtful)
+    notes += _largest_users(estimates, kept)
     notes += log.notes
     return LogMeasures(
         tuple(estimates),
@@ -188,26 +204,28 @@ def measure_log(
         users[kept],
         value,
         error,
-        value - reach,
-        value + reach,
+        low,
+        high,
         confidence,
         least,
         tuple(notes),
     )
 
 
-def _estimates(rows: LogRows, oec: OEC | None) -> tuple[dict[str, Estimates], dict[str, str], dict[str, int]]:
+def _estimates(
+    engine: Engine, rows: LogRows, oec: OEC | None, confidence: float
+) -> tuple[dict[str, Measured], dict[str, str], dict[str, int]]:
     """The estimate of every measure and of the OEC, by name; why some measures are undefined; users left out."""
     sets: dict[str, Sequence[str]] = {str(measure): sum_names(measure) for measure in rows.measures}
-    parts = {}
+    every = dict(sets)
     if oec is not None:
-        columns = [name for measure in oec.measures for name in sum_names(measure)]
-        parts = {"oec": columns}
-    by_group = moments_of_sets(rows.per_user, {**sets, **parts}, rows.by)
+        every[oec.name] = [name for measure in oec.measures for name in sum_names(measure)]
+    by_group = moments_of_sets(rows.per_user, every, rows.by)
     estimates = {name: by_group[name].ratio(*sums) for name, sums in sets.items()}
+    parts = {name: [Part(1.0, *sums)] for name, sums in sets.items()}
     missing = without_evidence(rows)
     if oec is not None:
-        estimates[oec.name] = _oec(oec, by_group["oec"])
+        estimates[oec.name], parts[oec.name] = _oec(oec, by_group[oec.name])
         absent = [str(measure) for measure in oec.measures if str(measure) in missing]
         if absent:
             missing[oec.name] = f"its measure {listed(absent)} is undefined"
@@ -216,11 +234,36 @@ def _estimates(rows: LogRows, oec: OEC | None) -> tuple[dict[str, Estimates], di
         if name not in missing and not np.isfinite(known).all():
             missing[name] = "its numbers are too large"
     infinite = {name: int(by_group[name].missing.sum()) for name in sets}
-    return estimates, missing, {name: count for name, count in infinite.items() if count}
+    kinds = {str(measure): "share" if measure.is_share else "positive" for measure in rows.measures}
+    defined = {name: parts[name] for name in parts if name not in missing}
+    measured = user_intervals(engine, rows.per_user, by_group, estimates, defined, kinds, rows.by, confidence)
+    return measured, missing, {name: count for name, count in infinite.items() if count}
 
 
-def _oec(oec: OEC, moments: Moments) -> Estimates:
-    """The OEC in each group, with the covariances of all its parts."""
+def _doubtful_notes(names: Sequence[str], doubtful: NDArray[np.bool_]) -> list[str]:
+    """Which intervals are from too few users."""
+    which = [name for name, row in zip(names, doubtful, strict=True) if row.any()]
+    if not which:
+        return []
+    said = listed(which) if len(which) < len(names) or len(names) == 1 else "all measures"
+    return [f"caution: few users carry {said}, so the interval may be too narrow; measure more users"]
+
+
+def _largest_users(estimates: Mapping[str, Measured], kept: NDArray[Any]) -> list[str]:
+    """Measures of which one user has a tenth of a sum or more, and more than five users of the same size would have."""
+    shares = {}
+    for name, each in estimates.items():
+        own = np.where(kept & (each.largest > 5 / np.maximum(each.n, 1)), each.largest, 0.0)
+        if len(own) and own.max() >= LARGE:
+            shares[name] = float(own.max())
+    if not shares:
+        return []
+    which = listed((f"{name} {share:.0%}" for name, share in shares.items()), most=6)
+    return [f"the largest user's share of a sum: {which}; if it is a robot, leave it out"]
+
+
+def _oec(oec: OEC, moments: Moments) -> tuple[Estimates, list[Part]]:
+    """The OEC in each group, with the covariances of all its parts, and the parts with their weights."""
     whole = moments.pooled()
     above, below = whole.mean[0, 0::2], whole.mean[0, 1::2]
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -228,7 +271,11 @@ def _oec(oec: OEC, moments: Moments) -> Estimates:
     value, by_numerator, by_denominator = oec.combined(moments.mean[:, 0::2], moments.mean[:, 1::2], overall)
     gradient = np.empty_like(moments.mean)
     gradient[:, 0::2], gradient[:, 1::2] = by_numerator, by_denominator
-    return moments.linear(value, gradient)
+    weights = by_numerator[0] * moments.mean[0, 1::2]
+    parts = [
+        Part(float(weight), *sum_names(measure)) for weight, measure in zip(weights, oec.measures, strict=True)
+    ]  # fmt: skip
+    return moments.linear(value, gradient), parts
 
 
 def without_evidence(rows: LogRows) -> dict[str, str]:
@@ -247,7 +294,7 @@ def without_evidence(rows: LogRows) -> dict[str, str]:
 
 def _interval_notes(confidence: float, users: NDArray[np.int64], rows: LogRows) -> list[str]:
     share = f"{100 * confidence:g}%"
-    notes = [f"{share} intervals over users, by the delta method"]
+    notes = [f"{share} intervals over users"]
     if "sessions" in rows.needs:
         notes.append(_session_note(rows))
         if rows.sessions_by == "given" and (without := rows.passed.unnamed[0]):
@@ -296,13 +343,6 @@ def day_text(day: int) -> str:
     '2024-10-04'
     """
     return datetime.fromtimestamp(int(day) * 86_400, UTC).date().isoformat()
-
-
-def student(confidence: float, users: NDArray[np.int64]) -> Array:
-    """The quantile of Student's distribution for an interval over a number of users."""
-    from scipy.special import stdtrit
-
-    return np.asarray(stdtrit(np.maximum(users - 1, 1), (1 + confidence) / 2), dtype=np.float64)
 
 
 def _texts(values: Iterable[str]) -> NDArray[Any]:

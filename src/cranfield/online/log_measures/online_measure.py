@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 LEVELS = ("document", "ranking", "session", "loyalty", "business", "query")
 """What a measure is about, in the order of tables. `query` is about the texts of queries."""
 
+RATES = ("clicks per impression", "reciprocal rank", "Jaccard coefficient")
+"""Units of measures between 0 and 1, besides shares."""
+
 REGISTRY: dict[str, type[OnlineMeasure]] = {}
 """Every online measure by its name; filled by `@online_measure`."""
 
@@ -31,8 +34,8 @@ class Evidence(NamedTuple):
 class OnlineMeasure:
     """A measure of a log: the sum of `numerator` over rows, divided by the sum of `denominator`.
 
-    Both sums are first taken per user. The interval comes from the users' pairs of sums, by the delta method, because
-    the queries of one user are not independent. A measure is a value: `parse_online(str(m)) == m`.
+    Both sums are first taken per user. The interval comes from the users' pairs of sums, because the queries of one
+    user are not independent. A measure is a value: `parse_online(str(m)) == m`.
 
     A subclass defines `signals` (what is counted per query), `numerator` and `denominator`, which are expressions on
     the columns of its rows.
@@ -67,6 +70,11 @@ class OnlineMeasure:
     def terms(self) -> tuple[nw.Expr, nw.Expr]:
         """What a row adds above and below the line."""
         return self.numerator(), self.denominator()
+
+    @property
+    def is_share(self) -> bool:
+        """Does it lie between 0 and 1?"""
+        return "share" in self.unit or self.unit in RATES
 
     def note(self) -> str:
         """What a reader of the number must know; empty if its definition says everything."""
