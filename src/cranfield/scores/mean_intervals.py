@@ -22,11 +22,12 @@ approximation); Hall, On the Removal of Skewness by Transformation, JRSS B 54(1)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from cranfield.scores.t_and_normal import normal_quantile, t_quantile
+from cranfield.scores.t_and_normal import normal_quantile, normal_tail, t_quantile, t_tail
 from cranfield.text import counted
 from cranfield.types import Array
 
@@ -60,7 +61,7 @@ def range_interval(values: Array, low: float, high: float, level: float) -> tupl
     return ends[0].reshape(values.shape[:-1]), ends[1].reshape(values.shape[:-1])
 
 
-def _high_end(rows: Array, bound: float, z: float) -> Array:
+def _high_end(rows: Array, bound: float, z: float, extra: float = EXTRA) -> Array:
     """The c at which the approximation of the tail is that of z."""
     counted = ~np.isnan(rows)
     n = counted.sum(axis=1)
@@ -71,7 +72,7 @@ def _high_end(rows: Array, bound: float, z: float) -> Array:
     if not inside.any():
         return ends
     away = np.concatenate([below[inside] / scale[inside, None], np.zeros((int(inside.sum()), 1))], axis=1)
-    weight = np.concatenate([counted[inside], np.full((len(away), 1), EXTRA)], axis=1)
+    weight = np.concatenate([counted[inside], np.full((len(away), 1), extra)], axis=1)
     small, large = np.full(len(away), -40.0), np.log(1e6 * n[inside])
     for _ in range(_STEPS):
         middle = (small + large) / 2
@@ -79,6 +80,33 @@ def _high_end(rows: Array, bound: float, z: float) -> Array:
         small, large = np.where(too_far, middle, small), np.where(too_far, large, middle)
     ends[inside] = bound - scale[inside] * _root(away, weight, np.exp(large)[:, None])[1]
     return ends
+
+
+def range_tail(values: Array, worst: float, alpha: float) -> tuple[float, float]:
+    """Gaffke's test of a mean of 0 or below, with a whole topic at `worst` (below 0): p, and the bound of the mean.
+
+    >>> p, low = range_tail(np.full(50, 0.01), -0.99, 0.05)  # (1 - 0.01)**50 = 0.605
+    >>> round(p, 3), round(low, 4)
+    (0.606, -0.0485)
+    """
+    low = -float(_high_end(-values[None], -worst, float(normal_quantile(alpha)), 1.0)[0])
+    points = np.append(values, worst)
+    if points.max() <= 0:
+        return 1.0, low
+    return (_tail_above_0(-points) if points.mean() > 0 else 1 - _tail_above_0(points)), low
+
+
+def _tail_above_0(points: Array) -> float:
+    """The probability that the mean of the points with uniform weights is above 0; without weights it is below."""
+    top = float(points.max())
+    scale = top - float(points.min())
+    away, weight = ((top - points) / scale)[None], np.ones((1, len(points)))
+    small, large, z = -40.0, math.log(1e6 * len(points)), np.zeros(1)
+    for _ in range(_STEPS):
+        middle = (small + large) / 2
+        z, c = _root(away, weight, np.array([[math.exp(middle)]]))
+        small, large = (middle, large) if c[0] < top / scale else (small, middle)
+    return float(normal_tail(z[0]))
 
 
 def _root(away: Array, weight: Array, a: Array) -> tuple[Array, Array]:
@@ -122,6 +150,18 @@ def skew_interval(values: Array, level: float) -> tuple[Array, Array]:
         root = np.divide(3 * (np.cbrt(1 + g * (y - g / 6)) - 1), g, out=np.array(y), where=steep)
         ends.append(mean - error * (np.maximum(root, t) if y is t else np.minimum(root, -t)))
     return ends[0], ends[1]
+
+
+def skew_tail(values: Array, alpha: float) -> tuple[float, float]:
+    """The test of a mean of 0 or below by t corrected for skewness, never below that of t: p, and the mean's bound."""
+    low = float(skew_interval(values[None], 1 - 2 * alpha)[0][0])
+    n, mean, spread = len(values), float(values.mean()), float(values.std(ddof=1))
+    if math.isnan(low):  # every topic has the same value
+        return (0.0 if mean > 0 else 1.0), mean
+    t = mean / (spread / math.sqrt(n))
+    g = float(((values - mean) ** 3).mean()) / spread**3 / math.sqrt(n)
+    corrected = t + g * (2 * t**2 + 1) / 6 + g**2 * t**3 / 27
+    return float(t_tail(min(t, corrected), n - 1)), low
 
 
 def mean_interval_of(measure: str, values: Array, level: float) -> tuple[Array, Array]:

@@ -53,10 +53,35 @@ def test_observed_compares_the_mean_loss_with_the_margin() -> None:
     assert [worst.topic for worst in result.checks[0].worst] == ["t3"]
 
 
-def test_equal_scores_pass_even_without_a_margin() -> None:
-    result = gate_scores(scores(BASE), scores(BASE, "prod"), Conditions(margin=0.0))
+def test_the_same_rankings_pass_even_without_a_margin() -> None:
+    qrels = {str(n): {"a": 1} for n in range(30)}
+    prod = {topic: {"a": 2.0, "b": 1.0} for topic in qrels}
+    again = {topic: {"a": 9.0, "b": 1.0} for topic in qrels}
+    result = cf.gate(qrels, {"new": prod}, "AP", baseline={"prod": again}, margin=0)
     assert result.passed
-    assert "equal to prod on all 30 topics" in str(result)
+    assert "the same ranking as prod on all 30 topics" in str(result)
+
+
+def test_equal_scores_of_other_rankings_show_little() -> None:
+    """0 of n topics changed: a loss of 1 on a share s of topics is missed with probability (1 - s)^n."""
+    qrels = {str(n): {"a": 1} for n in range(30)}
+    prod, new = ({topic: {"a": 2.0, doc: 1.0} for topic in qrels} for doc in "bc")
+    check = cf.gate(qrels, {"new": new}, "AP", baseline={"prod": prod}).checks[0]
+    assert (check.passed, check.p) == (False, pytest.approx(0.99**30))
+    assert "not shown: about 299 topics like these would do" in check.reason
+    for topics, passed in {298: False, 299: True}.items():
+        same = Scores.from_matrix(np.linspace(0.1, 0.9, topics)[:, None], runs=["new"], measure="AP")
+        assert gate_scores(same, same, Conditions()).passed is passed
+
+
+def test_a_margin_in_percent_is_that_of_each_topic() -> None:
+    """With d + r·b, a candidate that loses exactly 10 % on every topic is at the limit, whatever the topics are."""
+    base = np.linspace(0.1, 0.9, 30)
+    other = scores(base, "prod")
+    noise = np.where(np.arange(30) % 2, 1e-4, -1e-4)
+    at_limit = gate_scores(scores(0.9 * base + noise), other, Conditions(margin="10%")).checks[0]
+    assert at_limit.p == pytest.approx(0.5, abs=0.05)
+    assert gate_scores(scores(0.901 * base + noise), other, Conditions(margin="10%")).passed
 
 
 def test_a_failure_says_whether_the_loss_was_seen_or_only_not_ruled_out() -> None:

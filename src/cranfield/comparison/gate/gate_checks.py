@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 
 from cranfield.comparison.data import Matrix
+from cranfield.comparison.few_changes import mean_above, worst_change
 from cranfield.comparison.gate.gate_result import GateCheck, TopicScore
-from cranfield.comparison.gate.limits import Limit, amount
+from cranfield.comparison.gate.limits import Limit, amount, is_percentage
 from cranfield.comparison.registry import PairTest, TestSettings
 from cranfield.comparison.test_result import shown_p
 from cranfield.errors import UsageError
@@ -87,7 +88,10 @@ def _lower_is_better(measure: str) -> bool:
         return False  # a column of a file of scores
 
 
-def margin_check(one: Compared, limit: Limit, observed: bool, test: PairTest, settings: TestSettings) -> GateCheck:
+def margin_check(
+    one: Compared, limit: Limit, observed: bool, test: PairTest, settings: TestSettings, same: bool = False
+) -> GateCheck:
+    """`same`: the candidate and the baseline have the same documents in the same order on every topic."""
     value, other = float(one.values.mean()), float(one.other.mean())
     margin, gains = amount(limit, "margin", other), one.gains
     difference, n = float(gains.mean()), len(one.topics)
@@ -97,26 +101,54 @@ def margin_check(one: Compared, limit: Limit, observed: bool, test: PairTest, se
     if observed:
         passed = difference >= -margin
         reason = f"{shown}, margin {margin:g}"
-    elif not gains.any():
+    elif same and not gains.any():
         passed, p, bound = True, 0.0, 0.0
-        reason = f"{value:.4f}, equal to {one.baseline} on all {counted(n, 'topic')}"
+        reason = f"{value:.4f}, the same ranking as {one.baseline} on all {counted(n, 'topic')}; other topics not seen"
     else:
         if n < 2:
             message = f"{one.measure}: {counted(n, 'topic')}, but the rule non-inferior needs 2 or more"
             raise UsageError(f"{message}; use the rule observed")
-        p, bound = _tested(one, margin, test, settings)
-        passed = p <= settings.alpha and difference >= -margin  # a test of ranks or wins may contradict the mean
+        tolerated = _tolerated(one, limit, margin)
+        changed = int((gains != 0).sum())
+        worst = float((tolerated + _worst_gain(one)).min())
+        found = mean_above(gains + tolerated, changed, worst, settings.alpha)
+        p, bound = found.p, found.low - margin
         how = f"{test.name}, {shown_p(p)}, {counted(n, 'topic')}"
+        if not found.few and test.name != "t":
+            p, bound = _tested(one, tolerated, margin, test, settings)
+            how = f"{test.name}, {shown_p(p)}, {counted(n, 'topic')}"
+        elif found.few:
+            how = f"{shown_p(p)}, {changed} of {counted(n, 'topic')} changed, which are few: bounded by the worst loss"
+        passed = p <= settings.alpha and difference >= -margin  # a test of ranks or wins may contradict the mean
         reason = f"{shown}; {_proof(p <= settings.alpha, difference, margin, bound, how)}"
+        if not passed and difference >= -margin and found.topics is not None:
+            reason += f"; not shown: about {found.topics:,} topics like these would do"
+            reason += "" if changed or same else ", or runs with the same rankings"
     return GateCheck(
         condition="margin", limit=margin, passed=bool(passed), value=value, baseline=other, difference=difference,
         bound=bound, p=p, reason=reason, worst=one.worst(gains), **one.facts(),
     )  # fmt: skip
 
 
-def _tested(one: Compared, margin: float, test: PairTest, settings: TestSettings) -> tuple[float, float]:
+def _tolerated(one: Compared, limit: Limit, margin: float) -> Array:
+    """The loss that is tolerated on each topic: the margin, or the percentage of the baseline's score there.
+
+    The baseline's mean varies from one sample of topics to another, so a percentage of it is not a fixed number.
+    """
+    if not is_percentage(limit):
+        return np.full(len(one.topics), margin)
+    return np.asarray(amount(limit, "margin", 1.0) * one.other * np.sign(one.other.mean()))
+
+
+def _worst_gain(one: Compared) -> float:
+    return -worst_change(one.measure, one.values, one.other)
+
+
+def _tested(
+    one: Compared, tolerated: Array, margin: float, test: PairTest, settings: TestSettings
+) -> tuple[float, float]:
     """The p-value of a loss of the margin or more, and the one-sided bound of the difference."""
-    shifted = np.column_stack([one.gains + margin, np.zeros(len(one.topics))])
+    shifted = np.column_stack([one.gains + tolerated, np.zeros(len(one.topics))])
     matrix = Matrix(shifted, tuple(one.topics), (one.run, one.baseline), one.measure)
     first, second = np.array([0], dtype=np.int64), np.array([1], dtype=np.int64)
     result = test.run(matrix, first, second, settings)

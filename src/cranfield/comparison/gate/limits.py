@@ -20,7 +20,7 @@ def amount(text: Limit, what: str, mean: float = math.nan) -> float:
     >>> amount("2%", "margin", 0.4), amount(0.01, "margin")
     (0.008, 0.01)
     """
-    percent = isinstance(text, str) and text.strip().endswith("%")
+    percent = is_percentage(text)
     try:
         number = float(text.strip().rstrip("%") if isinstance(text, str) else text)
     except (TypeError, ValueError):
@@ -32,6 +32,10 @@ def amount(text: Limit, what: str, mean: float = math.nan) -> float:
     if percent and math.isnan(mean):
         raise UsageError(f"{what} == {text!r}: a percentage needs a baseline; give a number")
     return number / 100 * abs(mean) if percent else number
+
+
+def is_percentage(text: Limit) -> bool:
+    return isinstance(text, str) and text.strip().endswith("%")
 
 
 def margins(given: Any, measures: list[str]) -> dict[str, Limit]:

@@ -121,6 +121,7 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
 
     def run(self) -> int:
         from cranfield.comparison.gate.gate import Conditions, gate_scores
+        from cranfield.comparison.gate.rankings import digests, may_be_same, with_digest
 
         if self.baseline and self.against:
             raise UsageError("--baseline and --against are two baselines; give one of them")
@@ -134,12 +135,16 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
         wanted, conditions = conditions.for_measures(chosen(self.measures) if self.measures else [])
         scores = self.evaluate(wanted, missing=self.missing)
         against = self.read_baseline(wanted)
+        again = self.save or (against is not None and may_be_same(scores, against))
+        rankings = digests(scores, self.files()[1], self.join_options()) if again else {}
+        same = self._same(rankings, against)
         try:
-            result = gate_scores(scores, against, conditions)
+            result = gate_scores(scores, against, conditions, same=same)
         except UsageError as error:
             raise UsageError(in_options(str(error), self.against)) from None
         if self.save:
-            scores.write(self.save)
+            alone = rankings[scores.runs[0]] if len(rankings) == 1 else None
+            with_digest(scores, alone).write(self.save)
         if self.junit:
             from cranfield.collection.source import write_bytes
 
@@ -157,6 +162,18 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
         if self.annotations:
             print(result.to_annotations())
         return 0 if result.passed else 1
+
+    def _same(self, rankings: dict[str, str], against: Scores | None) -> set[str]:
+        """The candidates with the rankings of the baseline."""
+        from cranfield.comparison.gate.rankings import digests, saved_digest
+
+        if against is None or not rankings:
+            return set()
+        if self.baseline:
+            known = digests(against, [self.baseline], self.join_options()).get(against.runs[0])
+        else:
+            known = saved_digest(against)
+        return {run for run, digest in rankings.items() if digest == known}
 
     @staticmethod
     def _saved(path: str) -> Scores:
