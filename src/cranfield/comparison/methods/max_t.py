@@ -7,7 +7,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.comparison.data import Matrix, check_common_topics
-from cranfield.comparison.differences import difference_blocks, zeros_for_nan
+from cranfield.comparison.differences import (
+    difference_blocks,
+    noise_of_pairs,
+    row_moments,
+    without_noise,
+    zeros_for_nan,
+)
 from cranfield.comparison.registry import PairTests, TestSettings, pair_test
 from cranfield.comparison.resampling import TIE, Resampling, moments_of, p_of, rank_of_critical, resample
 from cranfield.text import counted
@@ -40,7 +46,8 @@ def max_t_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: Te
     z are the differences of a pair on its topics, each pair with its own standard error and skewness γ̂. The sign s of
     a topic is the same for all pairs, which keeps their dependence. The level is exact if differences are symmetric
     around 0 where systems do not differ, and Hall's transformation removes the first-order error of skewed ones. The
-    interval of a difference contains 0 exactly if p is above α.
+    intervals have the critical h of differences minus their means, if it is larger: all of them together contain the
+    true differences with probability 1 − α, and one that does not contain 0 has p of at most α.
     """
     moments = moments_of(matrix, first, second)
     rows = Rows.of(matrix, first, second)
@@ -48,8 +55,12 @@ def max_t_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: Te
     notes = [*state.notes, *check_common_topics(moments.n, 2, "a max-t test")]
     reached = len(state.result) - np.searchsorted(state.result[::-1], np.abs(rows.observed()) - TIE, side="left")
     p = reached / len(state.result) if exact else p_of(reached, state.done, settings.asl)
-    rank = int(settings.alpha * len(state.result) + 1e-9) if exact else rank_of_critical(state.done, settings.alpha)
-    limit = _unbounded(float(state.result[rank - 1]) if rank else np.inf, moments.n)
+    critical = _critical(state, exact, settings.alpha)
+    if (p <= settings.alpha).any() and not state.interrupted:
+        # Signs of large differences flip together, so that they would hide how many intervals there are.
+        centred, exact_too = Rows.of(matrix, first, second, centred=True).largest_flipped(settings)
+        critical = max(critical, _critical(centred, exact_too, settings.alpha))
+    limit = _unbounded(critical, moments.n)
     error = np.where(moments.sd > 0, moments.error, np.nan)
     a = rows.skewness()
     if constant := int(((moments.sd == 0) & (moments.n > 1)).sum()):
@@ -81,9 +92,12 @@ class Rows:
     """The number of topics of each pair, as a column."""
 
     @staticmethod
-    def of(matrix: Matrix, first: Index64, second: Index64) -> Rows:
+    def of(matrix: Matrix, first: Index64, second: Index64, *, centred: bool = False) -> Rows:
         unit, n = np.empty((len(first), matrix.n)), np.empty((len(first), 1))
+        close = noise_of_pairs(matrix, first, second)
         for block, difference in difference_blocks(matrix, first, second):
+            if centred:
+                difference = without_noise(difference - row_moments(difference)[1][:, None], close[block])
             values, n[block, 0] = zeros_for_nan(difference)
             length = np.sqrt((values**2).sum(axis=1, keepdims=True))
             unit[block] = np.divide(values, length, out=np.zeros_like(values), where=(length > 0) & (n[block] > 1))
@@ -133,6 +147,12 @@ class Rows:
 
         state = resample(total, _DRAWN, [], more, settings.progress, keep=not exact)
         return Resampling(state.total, np.sort(np.concatenate(state.result))[::-1], state.done), exact
+
+
+def _critical(state: Resampling, exact: bool, alpha: float) -> float:
+    """The largest statistic that does not show a difference; infinite if there are too few ways to flip signs."""
+    rank = int(alpha * len(state.result) + 1e-9) if exact else rank_of_critical(state.done, alpha)
+    return float(state.result[rank - 1]) if rank else np.inf
 
 
 def _times(rows: Array, signs: Array, at_once: int) -> Array:
