@@ -46,14 +46,13 @@ class ClickReading(OnEngine):
 class ClickFitting(Verb):
     """How a click model is fitted."""
 
-    prior: str = option(
+    prior: str | None = option(
         "--prior A,B",
-        "Imaginary clicks and skips of each document; 0,0 is maximum likelihood.",
-        default="1,1",
+        "Imaginary clicks and skips of each document; 0,0 is maximum likelihood; default: 0.5 in all, as in the log.",
         group=MORE,
     )
-    rank_prior: str = option(
-        "--rank-prior A,B", "The same for parameters of ranks and of the whole model.", default="1,1", group=MORE
+    rank_prior: str | None = option(
+        "--rank-prior A,B", "The same for parameters of ranks and of the whole model.", group=MORE
     )
     steps: int = option(
         "--steps N", "The largest number of EM steps.", default=2000, group=MORE, solves="allow more steps"
@@ -64,7 +63,9 @@ class ClickFitting(Verb):
         default=1e-8,
         group=MORE,
     )
-    exact: bool = flag("--exact", "For DCM and SDBN: maximise the likelihood by EM, instead of counting.")
+    by_counting: bool = flag(
+        "--by-counting", "DCM and SDBN: as if users stopped after their last click; without intervals."
+    )
     clicks: str = option(
         "--clicks WHICH",
         "The clicks of a session that count: {names} (all, or only the highest in the list).",
@@ -87,7 +88,8 @@ class ClickFitting(Verb):
     def click_fitting(self) -> dict[str, Any]:
         """The parameters of `fit_clicks`."""
         return {
-            "prior": number_list("--prior", self.prior),
-            "rank_prior": number_list("--rank-prior", self.rank_prior),
-            **self.values("steps", "tolerance", "exact", "clicks", "held_out", "split", "seed"),
+            "prior": None if self.prior is None else number_list("--prior", self.prior),
+            "rank_prior": None if self.rank_prior is None else number_list("--rank-prior", self.rank_prior),
+            "exact": not self.by_counting,
+            **self.values("steps", "tolerance", "clicks", "held_out", "split", "seed"),
         }

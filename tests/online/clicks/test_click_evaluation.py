@@ -52,7 +52,7 @@ def test_the_log_likelihoods_of_ranks_add_up() -> None:
 
 def test_impossible_sessions_unseen_documents_and_deeper_ranks_are_said() -> None:
     short = Pages.of(["cats"] * 3, [["d1", "d2"]] * 3, [[1, 0], [0, 1], [0, 0]])
-    models = {name: fit_clicks(short, name) for name in ("CM", "PBM", "UBM", "RCM")}
+    models = {name: fit_clicks(short, name, prior=(1, 1)) for name in ("CM", "PBM", "UBM", "RCM")}
     other = Pages.of(["cats", "dogs"], [["d1", "d2", "d7"], ["d1", "d2", "d3"]], [[1, 1, 0], [0, 0, 1]])
     result = evaluate_clicks(models, other)
     assert result.impossible.tolist() == [1, 0, 0, 0]

@@ -6,11 +6,13 @@ from itertools import permutations, product
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 from scipy.special import expit, logit
 from scipy.stats import beta
 
 from cranfield.online.clicks import Pages, em_intervals, fit_clicks, known_click_models
 from cranfield.online.clicks.bernoulli_em import maximise
+from cranfield.online.clicks.click_estimates import beta_estimates, common_means
 from cranfield.online.clicks.click_settings import ClickSettings
 from cranfield.online.clicks.em_intervals import logit_covariances
 from tests.online.clicks.literal import (
@@ -27,7 +29,7 @@ from tests.online.clicks.literal import (
 )
 from tests.online.clicks.test_click_fits import problem_of
 
-MODELS = [(name, kind.can_be_exact) for name, kind in known_click_models().items()]
+MODELS = list(known_click_models())
 
 
 @pytest.mark.parametrize("name", BY_STEPS)
@@ -89,8 +91,8 @@ def every_page() -> Pages:
     return Pages(all_pairs(1, 4), pair, np.array([each for _ in lists for each in clicks]), np.ones(len(pair), int))
 
 
-@pytest.mark.parametrize(("name", "exact"), MODELS)
-def test_intervals_cover_the_truth_at_their_level(name: str, exact: bool) -> None:
+@pytest.mark.parametrize("name", MODELS)
+def test_intervals_cover_the_truth_at_their_level(name: str) -> None:
     """150 logs of 1,500 sessions of models with random parameters; 80% intervals of all parameters.
 
     Parameters of a log are estimated together, so the limits come from the spread over logs. They are about 0.8 ± 0.035
@@ -103,7 +105,7 @@ def test_intervals_cover_the_truth_at_their_level(name: str, exact: bool) -> Non
         likely = np.exp(model_of(name, pages.names, 3, theta).page_log_likelihood(pages)) / 24
         seen = rng.multinomial(1_500, likely / likely.sum())
         drawn = Pages(pages.names, pages.pair[seen > 0], pages.clicked[seen > 0], seen[seen > 0])
-        fitted = fit_clicks(drawn, name, exact=exact, level=0.8, tolerance=1e-9)
+        fitted = fit_clicks(drawn, name, level=0.8, tolerance=1e-9)
         inside = []
         for parameter, keys in keys_of(name, fitted.names, fitted.ranks).items():
             estimates = fitted.value(parameter)
@@ -128,14 +130,42 @@ def test_counting_has_intervals_of_the_beta_posterior() -> None:
 
 
 def test_counting_dcm_and_sdbn_is_biased_where_users_read_on_without_a_click() -> None:
-    """Why there is an exact fit: the truth is outside the intervals of counting, and inside those of EM."""
+    """Why counting is not the default, and has no intervals."""
     pages, theta = simulated("SDBN", 45, 20_000, queries=1)
     truth = np.array([theta[key] for key in keys_of("SDBN", pages.names, 3)["satisfaction"]])
     counted, exact = (fit_clicks(pages, "SDBN", exact=each) for each in (False, True))
     assert (counted.value("satisfaction").value - truth).min() > 0.05
     assert np.abs(exact.value("satisfaction").value - truth).max() < 0.06
     assert exact.log_likelihood > counted.log_likelihood
-    assert "by counting, as if users stopped after their last click" in counted.notes
+    assert any(note.startswith("by counting, as if users stopped after their last click") for note in counted.notes)
+    assert np.isnan(counted.value("satisfaction").low).all()
+
+
+@pytest.mark.parametrize("name", BY_STEPS)
+def test_without_a_prior_there_are_intervals_even_for_what_the_log_does_not_say(name: str) -> None:
+    """d3 is never clicked, and nobody knows how satisfying it is."""
+    pages = Pages.of(["q"] * 4, [["d1", "d2", "d3"]] * 4, [[1, 0, 0], [1, 1, 0], [0, 0, 0], [0, 1, 0]])
+    fitted = fit_clicks(pages, name, prior=(0, 0), rank_prior=(0, 0))
+    for parameter in keys_of(name, fitted.names, fitted.ranks):
+        estimates = fitted.value(parameter)
+        assert (estimates.low <= estimates.value + 1e-9).all()
+        assert (estimates.value <= estimates.high + 1e-9).all()
+    assert fitted.value("attractiveness").high[2] > 0.5
+
+
+def test_the_mean_of_the_prior_is_the_mean_of_all_estimates() -> None:
+    """A literal search for the mean at which the estimates have that mean; by counting and by EM."""
+    success, failure = np.array([0.0, 3.0, 40.0]), np.array([5.0, 1.0, 60.0])
+    mean = brentq(lambda m: ((success + m / 2) / (success + failure + 0.5)).mean() - m, 0, 1)
+    assert common_means(success, failure, np.zeros(3, dtype=int))[0] == pytest.approx(mean)
+    assert beta_estimates(success, failure, None, 0.9).value.mean() == pytest.approx(mean)
+    pages, _ = simulated("PBM", 46, 400)
+    fitted = fit_clicks(pages, "PBM", tolerance=1e-13, steps=20_000)
+    found = float(fitted.value("attractiveness").value.mean())
+    examined = fitted.value("examination").value[1:].mean()
+    priors = {"prior": (found / 2, (1 - found) / 2), "rank_prior": (examined / 2, (1 - examined) / 2)}
+    given = fit_clicks(pages, "PBM", **priors, tolerance=1e-13, steps=20_000)
+    np.testing.assert_allclose(given.value("attractiveness").value, fitted.value("attractiveness").value, atol=1e-4)
 
 
 def test_no_intervals_if_none_are_wanted() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -66,8 +67,9 @@ def test_a_rank_without_a_document_changes_nothing_for_users_who_read_from_the_t
 def test_unseen_documents_get_the_mean_of_the_prior() -> None:
     names = all_pairs()
     model = model_of("DCTR", names, 3, random_theta("DCTR", names, 3, np.random.default_rng(0)))
-    assert model.of_pair("q0", "new") == 0.5
-    assert model.of_pair("a new query", "d0") == 0.5
+    assert model.of_pair("q0", "new") == pytest.approx(model.value("attractiveness").value.mean())
+    given = replace(model, prior=(0.5, 1.5))
+    assert given.of_pair("q0", "new") == given.of_pair("a new query", "d0") == 0.25
 
 
 @pytest.mark.parametrize("name", ["RCTR", "PBM", "DCM"])

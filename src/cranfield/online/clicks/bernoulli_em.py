@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -9,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core
-from cranfield.online.clicks.click_settings import ClickSettings
+from cranfield.online.clicks.click_estimates import PRIOR_WEIGHT, common_means
+from cranfield.online.clicks.click_settings import ClickSettings, Prior
 from cranfield.types import Array, Index64
 
 
@@ -32,6 +34,21 @@ class Layout:
     """Parameters that are not estimated."""
     block: Index64
     """Parameters in different blocks do not interact, given those that are in no block (-1)."""
+    group: Index64
+    """Parameters whose prior has the same mean, which comes from the log; -1: the prior is given."""
+
+    @staticmethod
+    def of(parts: Sequence[tuple[int, Prior]], fixed: NDArray[np.bool_], block: Index64) -> Layout:
+        """From the number of parameters in each part, and its prior; those of a part share their mean.
+
+        A parameter that is alone in its part has a prior with the mean 1/2, which hardly matters among all sessions.
+        """
+        sizes = np.array([size for size, _ in parts])
+        counts = [prior or (PRIOR_WEIGHT / 2, PRIOR_WEIGHT / 2) for _, prior in parts]
+        group = np.where([prior is None and size > 1 for size, prior in parts], np.arange(len(parts)), -1)
+        good, bad = (np.repeat([count[end] for count in counts], sizes) for end in (0, 1))
+        good[fixed] = bad[fixed] = 0.0
+        return Layout(good, bad, fixed, block, np.where(fixed, -1, np.repeat(group, sizes)))
 
 
 class Problem(Protocol):
@@ -53,10 +70,12 @@ class Maximum:
 
     theta: Array
     trace: tuple[float, ...]
-    """The log-likelihood plus the log-density of the prior before every step; it never decreases."""
+    """The log-likelihood plus the log-density of the prior before every step with this prior; it never decreases."""
     log_likelihood: float
     converged: bool
     expected: Expected
+    steps: int
+    """All steps, with those that found the means of priors."""
 
 
 def maximise(problem: Problem, settings: ClickSettings) -> Maximum:
@@ -65,11 +84,12 @@ def maximise(problem: Problem, settings: ClickSettings) -> Maximum:
     Reference: Dempster, Laird & Rubin, Maximum Likelihood from Incomplete Data via the EM Algorithm, J. Royal
     Statistical Society B 39(1), 1977
     """
-    layout, theta = problem.layout, problem.start()
+    layout = problem.layout
     least = settings.tolerance * max(problem.impressions, 1)
+    theta, taken = _with_prior_of_log(problem, settings, least)
     trace: list[float] = []
     converged = False
-    for step in range(settings.steps):
+    for step in range(settings.steps - taken):
         expected = problem.expected(theta)
         trace.append(expected.log_likelihood + log_prior(layout, theta))
         if step and trace[-1] - trace[-2] < least:
@@ -77,9 +97,31 @@ def maximise(problem: Problem, settings: ClickSettings) -> Maximum:
             break
         theta = _updated(layout, expected, theta)
         if settings.progress is not None:
-            settings.progress(step + 1, settings.steps)
+            settings.progress(taken + step + 1, settings.steps)
     expected = problem.expected(theta)
-    return Maximum(theta, tuple(trace), expected.log_likelihood, converged, expected)
+    return Maximum(theta, tuple(trace), expected.log_likelihood, converged, expected, taken + len(trace))
+
+
+def _with_prior_of_log(problem: Problem, settings: ClickSettings, least: float) -> tuple[Array, int]:
+    """Take steps in which the means of priors follow the estimates, until both rest; then the priors stay as they are.
+
+    Returns the parameters and the number of steps.
+    """
+    layout, theta = problem.layout, problem.start()
+    grouped = np.flatnonzero(layout.group >= 0)
+    before = -np.inf
+    for step in range(settings.steps - 1 if len(grouped) else 0):
+        expected = problem.expected(theta)
+        if step and abs(expected.log_likelihood - before) < least:
+            return theta, step
+        before = expected.log_likelihood
+        group = layout.group[grouped]
+        mean = common_means(expected.success[grouped], expected.failure[grouped], group)[group]
+        layout.success_prior[grouped], layout.failure_prior[grouped] = PRIOR_WEIGHT * mean, PRIOR_WEIGHT * (1 - mean)
+        theta = _updated(layout, expected, theta)
+        if settings.progress is not None:
+            settings.progress(step + 1, settings.steps)
+    return theta, settings.steps - 1 if len(grouped) else 0
 
 
 def _updated(layout: Layout, expected: Expected, theta: Array) -> Array:

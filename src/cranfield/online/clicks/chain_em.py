@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from cranfield.online.clicks.bernoulli_em import Layout, weighted_log
@@ -48,13 +50,14 @@ class ChainProblem:
         return np.asarray((counts.clicked + 1) / (counts.clicked + counts.skipped + counts.unclicked + 2))
 
 
-def chain_layout(counts: ChainCounts, settings: ClickSettings, of_pairs: int, others: int) -> Layout:
-    """Parameters of pairs, `of_pairs` times, then others. Pairs of the same query are in one block."""
-    sizes = np.array([of_pairs * len(counts.names), others])
-    block = np.concatenate([np.tile(counts.names.query, of_pairs), np.full(others, -1)])
-    return Layout(
-        np.repeat([settings.prior[0], settings.rank_prior[0]], sizes),
-        np.repeat([settings.prior[1], settings.rank_prior[1]], sizes),
-        np.zeros(int(sizes.sum()), dtype=bool),
-        block,
-    )
+def chain_layout(
+    counts: ChainCounts, settings: ClickSettings, of_pairs: int, others: Sequence[int], *, known: int = 0
+) -> Layout:
+    """Parameters of pairs, `of_pairs` times, then parts of others. Pairs of the same query are in one block.
+
+    known: the last ones, which are not estimated.
+    """
+    size = len(counts.names)
+    block = np.concatenate([np.tile(counts.names.query, of_pairs), np.full(sum(others), -1)])
+    parts = [*[(size, settings.prior)] * of_pairs, *((other, settings.rank_prior) for other in others)]
+    return Layout.of(parts, np.arange(len(block)) >= len(block) - known, block)

@@ -157,7 +157,8 @@ def _sentences(result: ClickEvaluation, place: int, model: ClickModel, pages: Pa
         new = sum(query not in known for query in pages.names.queries)
         text = f"{counted(unseen, 'impression')} ({unseen / result.impressions:.1%}) of documents"
         text += " that the model has not seen" + (f", {counted(new, 'new query', 'new queries')}" if new else "")
-        value = "the mean of the prior" if sum(model.prior) > 0 else "the mean of the documents that it has seen"
+        prior = model.prior is None or sum(model.prior) > 0
+        value = "the mean of the prior" if prior else "the mean of the documents that it has seen"
         yield f"{text}; they get {value}"
     if deeper := int(result.deeper[place]):
         yield (

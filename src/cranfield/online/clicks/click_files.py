@@ -78,7 +78,7 @@ def _model(content: dict[str, Any]) -> ClickModel:
         values[name] = Estimates(*ends)
     log_likelihood = fit.pop("log_likelihood")
     for name in ("prior", "rank_prior"):
-        fit[name] = tuple(fit[name])
+        fit[name] = None if fit[name] is None else tuple(fit[name])
     shown, clicked = (_numbers(pairs[name]) for name in ("shown", "clicked"))
     observations = {name: _numbers(counts) for name, counts in content.get("observations", {}).items()}
     return ClickModel(

@@ -20,10 +20,12 @@ from cranfield.online.clicks.click_kinds import (
 )
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.online.clicks.click_pages import Cells, Pages, sums
-from cranfield.online.clicks.click_settings import PRIOR, ClickSettings, two_counts
+from cranfield.online.clicks.click_settings import ClickSettings, two_counts
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
+FEW = 20.0
+"""With fewer impressions for each document of a query, models with a parameter for each are not to be trusted."""
 AT_BOUND = 0.999
 """An examination from here on is at the bound of 1, which is that of rank 1."""
 
@@ -32,12 +34,12 @@ def fit_clicks(
     source: Any,
     model: str = "PBM",
     *,
-    prior: Sequence[float] = PRIOR,
-    rank_prior: Sequence[float] = PRIOR,
+    prior: Sequence[float] | None = None,
+    rank_prior: Sequence[float] | None = None,
     steps: int = 2000,
     tolerance: float = 1e-8,
     level: float | None = 0.95,
-    exact: bool = False,
+    exact: bool = True,
     clicks: str = "all",
     held_out: float | None = None,
     seed: int = 0,
@@ -79,7 +81,7 @@ def fit_clicks(
         notes.append(message)
         warn_caller(message, NotedWarning)
     return ClickModel(
-        kind.name, data.names, fit.values, data.ranks, shown, clicked, fit.log_likelihood, len(fit.trace),
+        kind.name, data.names, fit.values, data.ranks, shown, clicked, fit.log_likelihood, fit.steps,
         fit.converged, settings.level, settings.exact, settings.prior, settings.rank_prior, settings.clicks, part,
         fit.trace, _observations(kind, data), tuple(notes),
     )  # fmt: skip
@@ -127,10 +129,11 @@ def _cautions(kind: ClickKind, fit: Fit, settings: ClickSettings, clicks: float)
     """What makes the result doubtful."""
     cautions = []
     if clicks == 0:
-        known = "the estimates say little more than the prior" if sum(settings.prior) > 0 else "nothing is learned"
+        prior = settings.prior is None or sum(settings.prior) > 0
+        known = "the estimates say little more than the prior" if prior else "nothing is learned"
         cautions.append(f"{kind.name}: there is no click in these sessions, so that {known}")
     if fit.converged is False:
-        cautions.append(f"{kind.name} did not converge in {counted(len(fit.trace), 'step')}; allow more steps")
+        cautions.append(f"{kind.name} did not converge in {counted(fit.steps, 'step')}; allow more steps")
     return cautions
 
 
@@ -146,7 +149,7 @@ def _notes(
     names = data.names
     sentence += f", {counted(len(names.queries), 'query', 'queries')}, {counted(len(names), 'document')} of queries"
     if fit.converged is not None:
-        sentence += f"; {counted(len(fit.trace), 'step')}, {'converged' if fit.converged else 'not converged'}"
+        sentence += f"; {counted(fit.steps, 'step')}, {'converged' if fit.converged else 'not converged'}"
     if np.isfinite(fit.log_likelihood):
         sentence += f"; log-likelihood {fit.log_likelihood:,.1f}"
     notes = [sentence, *data.notes, *fit.notes]
@@ -159,8 +162,14 @@ def _notes(
     once = int((shown == 1).sum())
     if once:
         notes.append(f"{counted(once, 'document')} of queries shown only once, about which little can be known")
-    if kind.can_be_exact and not settings.exact:
-        notes.append("by counting, as if users stopped after their last click")
+    each = shown.sum() / max(len(shown), 1)
+    if (kind.takes_steps or kind.can_be_counted) and each < FEW:
+        notes.append(
+            f"caution: {each:.1f} impressions for each document of a query; with fewer than {FEW:g}, estimates and "
+            "intervals depend on the prior and may be far off: use a longer log, or leave out rare queries"
+        )
+    if not settings.exact:
+        notes.append("by counting, as if users stopped after their last click; if not, it is far off: no intervals")
     scope = kind.parameters.get(EXAMINATION)
     if scope in (RANK, BROWSING):
         value = fit.values[EXAMINATION].value

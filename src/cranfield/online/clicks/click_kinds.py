@@ -14,7 +14,13 @@ from numpy.typing import NDArray
 from cranfield.check import nearest
 from cranfield.errors import UsageError
 from cranfield.online.clicks.bernoulli_em import Maximum, Problem, maximise
-from cranfield.online.clicks.click_estimates import Estimates, fixed, logit_estimates, without_intervals
+from cranfield.online.clicks.click_estimates import (
+    Estimates,
+    at_the_ends,
+    fixed,
+    logit_estimates,
+    without_intervals,
+)
 from cranfield.online.clicks.click_pages import Cells, Pages
 from cranfield.online.clicks.click_settings import ClickSettings
 from cranfield.online.clicks.click_walks import Walk
@@ -38,6 +44,7 @@ class Fit:
     converged: bool | None = None
     """None for a model that takes no steps."""
     notes: tuple[str, ...] = ()
+    steps: int = 0
 
 
 class Placed(Protocol):
@@ -69,7 +76,8 @@ class ClickKind(ABC):
     parameters: ClassVar[Mapping[str, str]]
     """{parameter: what it belongs to}."""
     takes_steps: ClassVar[bool] = False
-    can_be_exact: ClassVar[bool] = False
+    can_be_counted: ClassVar[bool] = False
+    """Is there a second way, by counting, which is not exact?"""
     one_click: ClassVar[bool] = False
     """Are several clicks in a session impossible?"""
 
@@ -112,10 +120,10 @@ def find_click_model(name: str) -> ClickKind:
 
 
 def check_exact(kind: ClickKind, settings: ClickSettings) -> None:
-    """Raise an error if an exact fit is asked of a model that has one way of fitting only."""
-    if settings.exact and not kind.can_be_exact:
-        others = " and ".join(name for name, other in known_click_models().items() if other.can_be_exact)
-        raise UsageError(f"exact is for {others}, which are otherwise fitted by counting; {kind.name} is always exact")
+    """Raise an error if a fit by counting is asked of a model that has one way of fitting only."""
+    if not settings.exact and not kind.can_be_counted:
+        others = " and ".join(name for name, other in known_click_models().items() if other.can_be_counted)
+        raise UsageError(f"exact=False is for {others}, which can be fitted by counting too; {kind.name} cannot")
 
 
 def fit_by_steps(
@@ -128,7 +136,7 @@ def fit_by_steps(
     """
     maximum = maximise(problem, settings)
     values, more = _estimates(problem, maximum, parts, settings, product)
-    return Fit(values, maximum.log_likelihood, maximum.trace, maximum.converged, more)
+    return Fit(values, maximum.log_likelihood, maximum.trace, maximum.converged, more, maximum.steps)
 
 
 def _estimates(
@@ -146,9 +154,12 @@ def _estimates(
         first, second = (np.arange(size)[parts[name]] for name in product)
         partner[first], partner[second] = second, first
     variance, covariance, cut = logit_covariances(problem, maximum, partner)
+    layout, expected = problem.layout, maximum.expected
+    trials = expected.success + expected.failure + layout.success_prior + layout.failure_prior
     values = {}
     for name, part in parts.items():
         estimates, given = logit_estimates(theta[part], variance[part], settings.level), fixed(theta[part])
+        estimates = at_the_ends(estimates, trials[part], settings.level)
         held = problem.layout.fixed[part]
         ends = (np.where(held, one, other) for one, other in ((given.low, estimates.low), (given.high, estimates.high)))
         values[name] = Estimates(theta[part], *ends)

@@ -14,6 +14,7 @@ from cranfield.online.clicks.click_estimates import Estimates
 from cranfield.online.clicks.click_kinds import BROWSING, PAIR, RANK, ClickKind, find_click_model
 from cranfield.online.clicks.click_pages import Pages, PairNames
 from cranfield.online.clicks.click_placement import Placement
+from cranfield.online.clicks.click_settings import Prior
 from cranfield.online.clicks.click_walks import Walk, conditional, drawn_clicks
 from cranfield.record import Record, table_of
 from cranfield.table import Table
@@ -47,9 +48,10 @@ class ClickModel(Record):
     converged: bool | None = None
     """None for a model that takes no steps."""
     level: float | None = 0.95
-    exact: bool = False
-    prior: tuple[float, float] = (1.0, 1.0)
-    rank_prior: tuple[float, float] = (1.0, 1.0)
+    exact: bool = True
+    prior: Prior = None
+    """None: the mean came from the log."""
+    rank_prior: Prior = None
     kept_clicks: str = "all"
     held_out: Mapping[str, Any] | None = None
     """How sessions were held out of the fit: `share`, `seed` and `by`; None if none were."""

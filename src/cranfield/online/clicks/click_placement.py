@@ -6,14 +6,16 @@ import numpy as np
 
 from cranfield.online.clicks.click_estimates import Estimates
 from cranfield.online.clicks.click_pages import PairNames
+from cranfield.online.clicks.click_settings import Prior
 from cranfield.types import Array, Index64
 
 
 class Placement:
     """The parameters of a model at the places of pages.
 
-    A pair that the model has not seen gets the mean of the prior; without a prior, the mean of the pairs that it has
-    seen. A rank below the deepest rank of the model gets the parameters of the deepest rank.
+    A pair that the model has not seen gets the mean of the prior, which is that of the pairs that the model has seen if
+    it came from the log; without a prior, the mean of the impressions that it has seen. A rank below the deepest rank
+    of the model gets the parameters of the deepest rank.
     """
 
     def __init__(
@@ -21,7 +23,7 @@ class Placement:
         values: dict[str, Estimates],
         names: PairNames,
         shown: Array,
-        prior: tuple[float, float],
+        prior: Prior,
         ranks: int,
         pages: tuple[PairNames, Index64],
     ) -> None:
@@ -35,10 +37,12 @@ class Placement:
 
     def unseen_value(self, name: str) -> float:
         """The value of a parameter for a pair that the model has not seen."""
+        value = self._values[name].value
+        if self._prior is None:
+            return float(value.mean()) if len(value) else 0.5
         total = sum(self._prior)
         if total > 0:
             return self._prior[0] / total
-        value = self._values[name].value
         return float(np.average(value, weights=self._shown)) if self._shown.sum() > 0 else 0.5
 
     def pair(self, name: str) -> Array:

@@ -9,8 +9,8 @@ from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.types import Progress
 
-PRIOR = (1.0, 1.0)
-"""The default prior of every parameter: one imaginary success and one imaginary failure."""
+Prior = tuple[float, float] | None
+"""Imaginary successes and failures; None: half an observation, whose mean comes from the log."""
 CLICKS = ("all", "first")
 
 
@@ -20,21 +20,22 @@ class ClickSettings:
 
     prior: imaginary successes and failures of each parameter of a document (attractiveness, satisfaction): an estimate
         is (successes + a) / (trials + a + b), the mode under a Beta(a + 1, b + 1) prior. (0, 0) is maximum likelihood.
+        None: a + b = 0.5, and a / (a + b) is the mean of the estimates of all documents (empirical Bayes).
     rank_prior: the same for parameters of ranks and of the whole model, such as examination.
     steps, tolerance: EM stops after this number of steps, or if a step raises the log-likelihood per impression by
         less than the tolerance.
     level: the level of intervals; None computes no intervals, which saves time with EM models.
-    exact: for DCM and SDBN: maximise the likelihood by EM. Otherwise they are estimated by counting, under the
-        assumption that users stop after their last click.
+    exact: for DCM and SDBN: False estimates them by counting, under the assumption that users stop after their last
+        click. Where they do not, estimates are off by more than any interval would say, so there are no intervals.
     clicks: `all` clicks of a session, or only the `first` (the highest in the list).
     """
 
-    prior: tuple[float, float] = PRIOR
-    rank_prior: tuple[float, float] = PRIOR
+    prior: Prior = None
+    rank_prior: Prior = None
     steps: int = 2000
     tolerance: float = 1e-8
     level: float | None = 0.95
-    exact: bool = False
+    exact: bool = True
     clicks: str = "all"
     progress: Progress | None = None
 
@@ -48,8 +49,10 @@ class ClickSettings:
         check.one_of("click model", CLICKS, clicks=self.clicks)
 
 
-def two_counts(name: str, value: Sequence[float]) -> tuple[float, float]:
-    """Check a prior: imaginary successes and failures."""
+def two_counts(name: str, value: Sequence[float] | None) -> Prior:
+    """Check a prior: imaginary successes and failures, or None."""
+    if value is None:
+        return None
     try:
         successes, failures = (float(count) for count in value)
     except (TypeError, ValueError):

@@ -6,11 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.online.clicks.bernoulli_em import Maximum, Problem, logit_score
-from cranfield.online.clicks.click_estimates import EDGE
+from cranfield.online.clicks.click_estimates import EDGE, UNSEEN
 from cranfield.types import Array, Index64
 
 STEP = 1e-4
 """Half the distance of the two scores that a second derivative is taken from, in log-odds."""
+UNKNOWN = 1e6
+"""The variance of log-odds of which nothing is known."""
 MOST_IN_BLOCK = 120
 """Blocks of more parameters are cut; the correlation of the parameters that are cut off is ignored."""
 
@@ -20,15 +22,18 @@ def logit_covariances(problem: Problem, maximum: Maximum, partner: Index64) -> t
 
     The information is the negative matrix of second derivatives of the log-likelihood with the prior. Its columns are
     differences of scores. Blocks do not interact, so one column of every block is found at a time; the parameters that
-    are in no block border all blocks, and are eliminated (Schur complement).
+    are in no block border all blocks, and are eliminated (Schur complement). A parameter of which the log says nothing
+    (no trials, or an estimate of 0 or 1) has the variance `UNKNOWN`.
 
     A parameter that is cut off from its block has the variance of its expected counts, which is too small if the
     events behind it are rarely seen. Fixed parameters have the variance 0.
     """
     layout = problem.layout
     size = len(maximum.theta)
-    free = ~layout.fixed
-    slot, cut = _slots(layout.block, free, _weight(problem, maximum))
+    weight = _weight(problem, maximum)
+    unknown = ~layout.fixed & (weight < UNSEEN)
+    free = ~layout.fixed & ~unknown
+    slot, cut = _slots(layout.block, free, weight)
     border = np.flatnonzero(free & (layout.block < 0))
     columns = _Columns(problem, maximum.theta)
     widest = int(slot.max(initial=-1)) + 1
@@ -39,11 +44,11 @@ def logit_covariances(problem: Problem, maximum: Maximum, partner: Index64) -> t
     parts = []
     if inner is not None:
         for members in _blocks(layout.block, slot):
-            inverse = np.linalg.inv(_square(inner, members, slot))
+            inverse = _inverse(_square(inner, members, slot))
             carried = inverse @ outer[members]
             schur -= np.einsum("bik,bil->kl", outer[members], carried)
             parts.append((members, inverse, carried))
-    bordered = np.linalg.inv(schur) if len(border) else np.zeros((0, 0))
+    bordered = _inverse(schur) if len(border) else np.zeros((0, 0))
     variance[border] = np.diag(bordered)
     for members, inverse, carried in parts:
         whole = inverse + carried @ bordered @ carried.transpose(0, 2, 1)
@@ -54,8 +59,9 @@ def logit_covariances(problem: Problem, maximum: Maximum, partner: Index64) -> t
         row, column = np.indices(members.shape)
         with_other = np.where(other >= 0, whole[row, column, np.maximum(other, 0)], 0.0)
         covariance[members] = with_other
-    variance[cut] = 1 / np.maximum(_weight(problem, maximum)[cut], EDGE)
-    return np.maximum(variance, 0.0), covariance, int(cut.sum())
+    variance[cut] = 1 / np.maximum(weight[cut], EDGE)
+    variance[unknown] = UNKNOWN
+    return np.clip(np.nan_to_num(variance, nan=UNKNOWN), 0.0, UNKNOWN), covariance, int(cut.sum())
 
 
 class _Columns:
@@ -73,6 +79,14 @@ class _Columns:
         moved[entries] = STEP
         up, down = (logit_score(self.problem, self._expit(self.logits + sign * moved)) for sign in (1, -1))
         return np.asarray((down - up) / (2 * STEP))
+
+
+def _inverse(matrix: Array) -> Array:
+    """The inverse; without a prior, the data may not tell some parameters apart, and then the pseudo-inverse."""
+    try:
+        return np.asarray(np.linalg.inv(matrix))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.pinv(matrix, hermitian=True))
 
 
 def _weight(problem: Problem, maximum: Maximum) -> Array:

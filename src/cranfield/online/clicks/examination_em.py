@@ -39,14 +39,8 @@ class ExaminationProblem:
         self._clicked = np.concatenate([sums(pair, clicked, pairs), sums(place, clicked, places)])
         anchored = np.zeros(pairs + places, dtype=bool)
         anchored[pairs] = True
-        counts = np.array([pairs, places])
-        self.layout = Layout(
-            np.repeat([settings.prior[0], settings.rank_prior[0]], counts),
-            np.repeat([settings.prior[1], settings.rank_prior[1]], counts),
-            anchored,
-            np.concatenate([np.arange(pairs), np.full(places, -1)]),
-        )
-        self.layout.success_prior[pairs] = self.layout.failure_prior[pairs] = 0.0
+        block = np.concatenate([np.arange(pairs), np.full(places, -1)])
+        self.layout = Layout.of([(pairs, settings.prior), (places, settings.rank_prior)], anchored, block)
 
     def start(self) -> Array:
         rate = (self._clicked + 1) / (self._shown + 2)

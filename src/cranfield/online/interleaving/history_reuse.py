@@ -134,7 +134,7 @@ def reuse_history(
     error = float(values.std(ddof=1) / np.sqrt(n)) * float(ndtri((1 + level) / 2)) if n > 1 else np.nan
     effective = float(weight.sum() ** 2 / (weight**2).sum()) if weight.any() else 0.0
     notes = [
-        f"effective impressions: {effective:.1f} of {n:,}, taken as independent: alike users make the interval narrow"
+        f"effective impressions: {effective:.1f} of {n:,}, taken as independent; if users click alike, it is too narrow"
     ]
     if effective < ENOUGH:
         notes.append("caution: the old lists say little about the new systems; the interval is not to be trusted")

@@ -59,7 +59,7 @@ cranfield clicks evaluate log.parquet --fit PBM,UBM --held-out 0.3 --split time
                 kind = find_click_model(name)
                 with self.progress(f"fitting {kind.name}") as progress:
                     models[kind.name] = fit_clicks(
-                        rows, name, level=None, exact=exact and kind.can_be_exact, progress=progress, **settings
+                        rows, name, level=None, exact=exact or not kind.can_be_counted, progress=progress, **settings
                     )
         for path in self.models or []:
             loaded = load_click_model(path)

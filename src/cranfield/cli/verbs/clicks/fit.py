@@ -13,9 +13,10 @@ class FitVerb(ClickReading, ClickFitting, Plotting):
     """Fit a click model to a log, and print its parameters with intervals.
 
     RCM, RCTR and DCTR are click rates: of everything, of ranks, of documents. In PBM and UBM users examine ranks, and
-    click what is attractive. In CM, DCM, CCM, DBN and SDBN they read from the top until they stop. RCM, RCTR, DCTR, CM,
-    DCM and SDBN are fitted by counting, the others by EM; --exact also fits DCM and SDBN by EM.
+    click what is attractive. In CM, DCM, CCM, DBN and SDBN they read from the top until they stop. RCM, RCTR, DCTR and
+    CM are fitted by counting, the others by EM; --by-counting counts DCM and SDBN too.
 
+    Every parameter has a prior of half an observation, with the mean of the estimates of all documents (or ranks).
     Intervals are those of the Beta posterior for models that are fitted by counting, and of the observed information
     for the others. A document that is clicked several times in a session counts as clicked once. --save writes the
     model for cranfield clicks evaluate, simulate and judgments. --plot draws parameters by rank.
@@ -26,7 +27,7 @@ class FitVerb(ClickReading, ClickFitting, Plotting):
     examples = """
 cranfield clicks fit log.parquet --save pbm.json
 cranfield clicks fit log.parquet --model DBN --held-out 0.2 --save dbn.json
-cranfield clicks fit log.parquet --model DCM --exact --prior 0.5,1.5 --pairs documents.csv
+cranfield clicks fit log.parquet --model DCM --prior 0.5,1.5 --pairs documents.csv
 cranfield clicks fit log.csv --columns session=qid,doc=url --plot examination.svg
 """
 

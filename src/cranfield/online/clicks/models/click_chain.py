@@ -69,7 +69,7 @@ class ChainModelProblem(ChainProblem):
 
     def __init__(self, counts: ChainCounts, settings: ClickSettings) -> None:
         super().__init__(counts)
-        self.layout = chain_layout(counts, settings, 1, 3)
+        self.layout = chain_layout(counts, settings, 1, [1, 1, 1])
 
     def start(self) -> Array:
         return np.concatenate([self.first_attractive(), [0.9, 0.6, 0.4]])

@@ -34,15 +34,15 @@ class DependentClick(ClickKind):
 
     .. math:: P(E_{r+1} = 1 \mid E_r = 1, C_r) = \begin{cases} \lambda_r & C_r = 1 \\ 1 & C_r = 0 \end{cases}
 
-    Fitted by counting, under the assumption that users stop after their last click: attractiveness is clicks over
+    By counting, as in the paper, users are assumed to stop after their last click: attractiveness is clicks over
     impressions down to the last click (all, without clicks), and λ_r is the share of clicks at r that are not the last.
-    This is a lower bound of the likelihood; an exact fit maximises the likelihood itself, by EM.
+    This maximises a lower bound of the likelihood, and has no intervals.
     """
 
     name, title = "DCM", "dependent click model"
     reference = "Guo, Liu & Wang, WSDM 2009, 124-131, doi:10.1145/1498759.1498818"
     parameters: ClassVar[Mapping[str, str]] = {ATTRACTIVENESS: PAIR, CONTINUATION: RANK}
-    can_be_exact = True
+    can_be_counted = True
 
     def fit(self, data: Cells | Pages, settings: ClickSettings) -> Fit:
         assert isinstance(data, Pages)
@@ -53,8 +53,8 @@ class DependentClick(ClickKind):
             parts = {ATTRACTIVENESS: slice(0, size), CONTINUATION: slice(size, None)}
             return fit_by_steps(problem, parts, settings)
         skipped = counts.skipped + counts.unclicked
-        attractive = beta_estimates(counts.clicked, skipped, settings.prior, settings.level)
-        onward = beta_estimates(counts.continued_at, counts.last_at, settings.rank_prior, settings.level)
+        attractive = beta_estimates(counts.clicked, skipped, settings.prior, None)
+        onward = beta_estimates(counts.continued_at, counts.last_at, settings.rank_prior, None)
         likelihood = problem.expected(np.concatenate([attractive.value, onward.value])).log_likelihood
         return Fit({ATTRACTIVENESS: attractive, CONTINUATION: onward}, likelihood)
 
@@ -69,7 +69,7 @@ class DependentProblem(ChainProblem):
 
     def __init__(self, counts: ChainCounts, settings: ClickSettings) -> None:
         super().__init__(counts)
-        self.layout = chain_layout(counts, settings, 1, counts.ranks)
+        self.layout = chain_layout(counts, settings, 1, [counts.ranks])
 
     def start(self) -> Array:
         counts = self.counts

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import polygamma
 
 from cranfield.online.clicks.bernoulli_em import Expected, weighted_log
 from cranfield.online.clicks.chain_counts import ChainCounts, chain_counts
@@ -24,7 +23,6 @@ from cranfield.online.clicks.click_kinds import (
     Placed,
     click_kind,
     fit_by_steps,
-    product_estimates,
 )
 from cranfield.online.clicks.click_pages import Cells, Pages
 from cranfield.online.clicks.click_settings import ClickSettings
@@ -71,15 +69,15 @@ class SimplifiedBayesian(ClickKind):
 
     .. math:: P(E_{r+1} = 1 \mid E_r = 1, C_r) = \begin{cases} 1 - s_{qd} & C_r = 1 \\ 1 & C_r = 0 \end{cases}
 
-    Fitted by counting, under the assumption that the last click satisfied: attractiveness is clicks over impressions
-    down to the last click (all, without clicks), and satisfaction is the share of clicks that are the last. An exact
-    fit maximises the likelihood by EM, where users may also have read on to the end of the page without a click.
+    Users may also have read on to the end of the page without a click. By counting, as in the paper, the last click is
+    assumed to satisfy: attractiveness is clicks over impressions down to the last click (all, without clicks), and
+    satisfaction is the share of clicks that are the last; there are no intervals.
     """
 
     name, title = "SDBN", "simplified DBN"
     reference = "Chapelle & Zhang, WWW 2009, 1-10, doi:10.1145/1526709.1526711"
     parameters: ClassVar[Mapping[str, str]] = {ATTRACTIVENESS: PAIR, SATISFACTION: PAIR, RELEVANCE: PAIR}
-    can_be_exact = True
+    can_be_counted = True
 
     def fit(self, data: Cells | Pages, settings: ClickSettings) -> Fit:
         assert isinstance(data, Pages)
@@ -90,18 +88,10 @@ class SimplifiedBayesian(ClickKind):
             parts = {ATTRACTIVENESS: slice(0, size), SATISFACTION: slice(size, 2 * size)}
             return fit_by_steps(problem, parts, settings, (ATTRACTIVENESS, SATISFACTION))
         skipped = counts.skipped + counts.unclicked
-        attractive = beta_estimates(counts.clicked, skipped, settings.prior, settings.level)
-        satisfied = beta_estimates(counts.last, counts.continued, settings.prior, settings.level)
+        attractive = beta_estimates(counts.clicked, skipped, settings.prior, None)
+        satisfied = beta_estimates(counts.last, counts.continued, settings.prior, None)
         likelihood = problem.expected(np.concatenate([attractive.value, satisfied.value, [1.0]])).log_likelihood
         relevant = without_intervals(attractive.value * satisfied.value)
-        if settings.level is not None:
-            first, second = (
-                logit_variance(success + settings.prior[0], failure + settings.prior[1])
-                for success, failure in ((counts.clicked, skipped), (counts.last, counts.continued))
-            )
-            relevant = product_estimates(
-                attractive.value, satisfied.value, first, second, np.zeros(size), settings.level
-            )
         values: dict[str, Estimates] = {ATTRACTIVENESS: attractive, SATISFACTION: satisfied, RELEVANCE: relevant}
         return Fit(values, likelihood)
 
@@ -115,23 +105,13 @@ def bayesian_walk(values: Placed, proceed: float) -> Walk:
     return ChainWalk(attractive, proceed * (1 - satisfied), np.where(values.present, proceed, 1.0))
 
 
-def logit_variance(success: Array, failure: Array) -> Array:
-    """The variance of the log-odds of a Beta variable; without successes or failures, that of a flat one is used."""
-    return np.asarray(
-        polygamma(1, np.where(success > 0, success, 1.0)) + polygamma(1, np.where(failure > 0, failure, 1.0))
-    )
-
-
 class BayesianProblem(ChainProblem):
     """The likelihood of DBN: attractiveness and satisfaction of pairs, then γ, which is 1 for SDBN."""
 
     def __init__(self, counts: ChainCounts, settings: ClickSettings, *, gives_up: bool = True) -> None:
         super().__init__(counts)
         self.gives_up = gives_up
-        self.layout = chain_layout(counts, settings, 2, 1)
-        if not gives_up:
-            self.layout.fixed[-1] = True
-            self.layout.success_prior[-1] = self.layout.failure_prior[-1] = 0.0
+        self.layout = chain_layout(counts, settings, 2, [1], known=0 if gives_up else 1)
 
     def start(self) -> Array:
         counts = self.counts
