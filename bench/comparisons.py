@@ -73,12 +73,13 @@ def scipy_bootstrap() -> Timed:
 
 BOOTSTRAP, SCIPY = "paired bootstrap, B = 10,000", "scipy.stats.bootstrap in a loop, B = 10,000"
 RANDOMISED_TUKEY, RANDOMISATION = "randomised Tukey, B = 10,000", "randomisation, B = 100,000"
-ANOVA = "two-way ANOVA with Tukey"
+ANOVA, MAX_T = "two-way ANOVA with Tukey", "max-t, B = 10,000"
 
 CONTESTANTS: dict[str, Callable[[], Timed]] = {
     BOOTSTRAP: lambda: engine("bootstrap", 10_000),
     SCIPY: scipy_bootstrap,
     RANDOMISED_TUKEY: lambda: engine("randomised-tukey", 10_000),
+    MAX_T: lambda: engine("max-t", 10_000),
     RANDOMISATION: lambda: engine("randomisation", 100_000),
     ANOVA: anova_with_tukey,
 }

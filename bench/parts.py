@@ -152,10 +152,19 @@ def scale(folder: Path, repeats: int) -> Part:
 
 
 def compare(folder: Path, repeats: int) -> Part:
-    from bench.comparisons import ANOVA, BOOTSTRAP, CONTESTANTS, RANDOMISATION, RANDOMISED_TUKEY, SCIPY, SCIPY_PAIRS
+    from bench.comparisons import (
+        ANOVA,
+        BOOTSTRAP,
+        CONTESTANTS,
+        MAX_T,
+        RANDOMISATION,
+        RANDOMISED_TUKEY,
+        SCIPY,
+        SCIPY_PAIRS,
+    )
 
     rows = in_turns("bench.comparisons", CONTESTANTS, repeats)
-    most = [("s, paired bootstrap", BOOTSTRAP, 5), ("s, randomised Tukey", RANDOMISED_TUKEY, 3)]
+    most = [("s, paired bootstrap", BOOTSTRAP, 5), ("s, randomised Tukey", RANDOMISED_TUKEY, 3), ("s, max-t", MAX_T, 8)]
     most += [("s, randomisation", RANDOMISATION, 20), ("s, two-way ANOVA with Tukey", ANOVA, 0.2)]
     peaks = [row.get("peak") for label, row in rows.items() if label != SCIPY]
     targets = [Target(what, rows[label].get("seconds"), at_most=limit) for what, label, limit in most]

@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.comparison.anova.anova import UNADJUSTED, Anova, LevelMeans, two_way
+from cranfield.comparison.anova.factors import Layout
 from cranfield.comparison.anova.mixed import MixedAnova
+from cranfield.comparison.assumptions import pooled_cautions
 from cranfield.comparison.data import Matrix, all_pairs
 from cranfield.comparison.distributions.studentized_range import range_quantile, range_sf
 from cranfield.comparison.pair_record import PairRecord, pair_columns
@@ -139,6 +141,8 @@ def compare_levels(
         notes.append(UNADJUSTED)
     if math.isnan(tests.critical):
         notes.append("standard errors differ between pairs, so there is no single half-width")
+    if names == ["system"]:
+        notes += _unequal_systems(analysis.model.layout)
     return LevelPairs(
         method=method,
         factor=":".join(names),
@@ -185,6 +189,20 @@ def _test_pairs(
         critical=float(half[0]) if same else math.nan,
         notes=notes,
     )
+
+
+def _unequal_systems(layout: Layout) -> list[str]:
+    """A caution if the differences of some pairs of systems vary more than their common error allows."""
+    if "topic" not in layout.factors:
+        return []
+    topic, system = layout.factor("topic"), layout.factor("system")
+    shape = (len(topic.levels), len(system.levels))
+    sums, counts = np.zeros(shape), np.zeros(shape)
+    np.add.at(sums, (topic.codes, system.codes), layout.values)
+    np.add.at(counts, (topic.codes, system.codes), 1)
+    whole = (counts > 0).all(axis=1)
+    means = sums[whole] / counts[whole]
+    return pooled_cautions(Matrix(means, tuple(map(str, np.flatnonzero(whole))), tuple(system.levels), layout.measure))
 
 
 def differences_of(mean: Array, first: Index64, second: Index64) -> Array:
