@@ -5,8 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from bench.coverage.case import Case, Outcome
+from bench.coverage.case import Case, Outcome, covers
 
+from cranfield.building.agreement import agreement
 from cranfield.building.merging.worker_report import rate_workers
 
 Rng = np.random.Generator
@@ -14,7 +15,45 @@ Array = np.ndarray
 
 
 def cases() -> list[Case]:
-    return flags()
+    return agreements() + flags()
+
+
+# -- agreement
+
+
+COEFFICIENTS = ("percent", "cohen", "fleiss", "ac1", "alpha")
+
+
+def agreements() -> list[Case]:
+    made = []
+    for assessors in (2, 4):
+        for prevalence, accuracy in ((0.5, 0.85), (0.3, 0.7), (0.1, 0.85), (0.05, 0.98)):
+            for items in (10, 20, 50):
+                data = f"{assessors} assessors, {100 * prevalence:g} % relevant, accuracy {accuracy:g}"
+                trial = partial(agreed, assessors, prevalence, accuracy, items)
+                small = 60 if (assessors, items) == (2, 20) and prevalence < 0.3 else 0
+                made.append(Case("agree", data, f"{items} items", trial, trials=400, small=small))
+    return made
+
+
+def agreed(assessors: int, prevalence: float, accuracy: float, items: int, rng: Rng) -> list[Outcome]:
+    """Each coefficient is an outcome."""
+    truth = rng.random(items) < prevalence
+    given = truth[:, None] ^ (rng.random((items, assessors)) >= accuracy)
+    rows = [(f"t{i}", f"w{a}", int(given[i, a])) for i in range(items) for a in range(assessors)]
+    # fewer weightings make ends rougher, not narrower
+    found = agreement(rows, COEFFICIENTS, resamples=300)
+    right = true_agreement(prevalence, accuracy)
+    return [covers(right[name], found.low[i], found.high[i]) for i, name in enumerate(found.names)]
+
+
+def true_agreement(prevalence: float, accuracy: float) -> dict[str, float]:
+    """Assessors are alike, so the coefficients with chance agreement from shares of labels are equal."""
+    seen = accuracy**2 + (1 - accuracy) ** 2
+    share = prevalence * accuracy + (1 - prevalence) * (1 - accuracy)
+    chance, gwet = share**2 + (1 - share) ** 2, 2 * share * (1 - share)
+    kappa = (seen - chance) / (1 - chance)
+    return {"percent": seen, "ac1": (seen - gwet) / (1 - gwet)} | dict.fromkeys(("cohen", "fleiss", "alpha"), kappa)
 
 
 # -- spam?

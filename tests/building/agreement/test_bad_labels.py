@@ -126,11 +126,6 @@ def test_one_topic_cannot_be_resampled() -> None:
     assert "no intervals: 1 topic cannot be resampled" in result.notes
 
 
-def test_resamples_without_a_value_are_counted() -> None:
-    result = agreement(PAIR, ["cohen"])
-    assert any("resamples in which a coefficient is undefined" in note for note in result.notes)
-
-
 def test_assessors_without_a_group_are_named() -> None:
     labels = Labels.of(PAIR).with_assessors({"x": "experts"})
     assert labels.group == ("experts", "other")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import binomtest
 
 from cranfield.building.agreement import agreement, topic_agreement
+from cranfield.building.agreement.agreement_settings import settings_of
 from cranfield.building.agreement.chance_corrected import COEFFICIENTS
-from cranfield.building.agreement.unit_bootstrap import bootstrap, draws, percentile_interval
+from cranfield.building.agreement.unseen_units import unseen_units
 from cranfield.building.assessor_labels import Labels
 from tests.building.agreement.test_coefficients import random_labels
 
@@ -21,45 +23,33 @@ def with_topics(labels: Labels, topics: int) -> Labels:
     return Labels.of([(f"t{int(item[1:]) % topics}", item, worker, label) for item, worker, label in rows])
 
 
-def copies(labels: Labels, times: dict[str, int], key: str) -> Labels:
-    """The labels with every item, or every item of a topic, as often as it was drawn."""
-    columns = labels.columns()
-    rows = []
-    for i in range(len(labels)):
-        for copy in range(times[columns[key][i]]):
-            item = f"{columns['task'][i] if key == 'task' else columns['doc'][i]} {copy}"
-            rows.append((item, columns["worker"][i], columns["label"][i]))
-    return Labels.of(rows, scale=labels.scale)
+def test_the_units_that_were_not_seen_are_items_with_a_disagreement_and_with_an_agreement() -> None:
+    """Twice the unit of disagreement is what labels give to which both ways to disagree are added."""
+    labels = Labels.of([(f"t{i}", w, int(x)) for i in range(12) for w, x in zip("ab", divmod(i % 4, 2), strict=True)])
+    more = [("u", "a", 0), ("u", "b", 1), ("v", "a", 1), ("v", "b", 0)]
+    rows = [
+        (labels.items[i], labels.workers[w], int(x))
+        for i, w, x in zip(labels.item, labels.worker, labels.label, strict=True)
+    ]
+    settings, _ = settings_of(
+        "agreement", labels, None, relevant=1, unit="item", interval="bootstrap", resamples=0, level=0.95, seed=0
+    )
+    statistics = settings.statistics(labels, np.arange(12))
+    unseen = unseen_units(statistics)
+    assert unseen is not None
+    sums = np.asarray(statistics.matrix.sum(axis=0))
+    found = settings.computed(statistics, sums + 2 * unseen[0])[0]
+    assert found == pytest.approx(agreement([*rows, *more], resamples=0).values)
+    agreed = settings.computed(statistics, sums + unseen[1])[0]
+    assert agreed == pytest.approx(agreement([*rows, ("u", "a", 1), ("u", "b", 1)], resamples=0).values)
 
 
-@pytest.mark.parametrize("unit", ["item", "topic"])
-def test_a_resample_is_the_agreement_of_items_or_topics_drawn_with_replacement(unit: str) -> None:
-    """The weighted sums give what labels give in which items are repeated as often as they were drawn."""
-    labels = with_topics(random_labels(1, items=60, share=0.9), 6)
-    names, key = list(COEFFICIENTS), "doc" if unit == "item" else "topic"
-    units = list(dict.fromkeys(labels.docs)) if unit == "item" else list(labels.topic_names)
-    seed, resamples = 7, 5
-    drawn = draws(np.random.default_rng(seed), resamples, len(units)).astype(int)
-    slow = []
-    for times in drawn:
-        number = dict(zip(units, times.tolist(), strict=True))
-        slow.append(agreement(copies(labels, number, key), names, unit="item", resamples=0).values)
-    result = agreement(labels, names, unit=unit, resamples=resamples, seed=seed)
-    low, high = percentile_interval(np.array(slow), 0.95)
-    cohen = [name.startswith("cohen") for name in names]
-    assert result.low[np.invert(cohen)] == pytest.approx(low[np.invert(cohen)])
-    assert result.high[np.invert(cohen)] == pytest.approx(high[np.invert(cohen)])
-    # Over several pairs, the interval of Cohen's κ is reflected at the value.
-    assert result.low[cohen] == pytest.approx(2 * result.values[cohen] - high[cohen])
-    assert result.high[cohen] == pytest.approx(np.minimum(2 * result.values[cohen] - low[cohen], 1))
-
-
-def test_the_number_of_resamples_held_at_a_time_does_not_matter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With an even number of units, a generator draws the same numbers at once or in parts."""
-    matrix = np.arange(20.0).reshape(10, 2)
-    whole = bootstrap(matrix, lambda sums: sums, 40, 3).result
-    monkeypatch.setattr("cranfield.building.agreement.unit_bootstrap.BLOCK", 50)
-    assert bootstrap(matrix, lambda sums: sums, 40, 3).result.tolist() == whole.tolist()
+@pytest.mark.parametrize("agreed", [10, 17, 20])
+def test_percent_agreement_has_the_interval_of_clopper_and_pearson(agreed: int) -> None:
+    rows = [(f"t{i}", w, int(w == "b" and i >= agreed)) for i in range(20) for w in "ab"]
+    result = agreement(Labels.of(rows, scale=["0", "1"]), ["percent"], resamples=20_000)
+    expected = binomtest(agreed, 20).proportion_ci()
+    assert (result.low[0], result.high[0]) == pytest.approx((expected.low, expected.high), abs=0.01)
 
 
 @pytest.mark.parametrize("unit", ["item", "topic"])
@@ -136,15 +126,6 @@ def test_coefficients_of_topics_are_those_of_their_labels_alone() -> None:
     assert result.labels.sum() == len(labels)
 
 
-def test_equal_rows_are_drawn_together_with_the_same_distribution() -> None:
-    """With 100 rows of two kinds, the sums have the mean and the variance of 100 draws."""
-    matrix = np.repeat([[1.0, 0.0], [0.0, 3.0]], [70, 30], axis=0)
-    sums = bootstrap(matrix, lambda sums: sums, 20_000, 1).result
-    assert sums.mean(axis=0) == pytest.approx([70, 90], rel=0.01)
-    assert sums.var(axis=0) == pytest.approx([100 * 0.7 * 0.3, 9 * 100 * 0.7 * 0.3], rel=0.05)
-    assert (sums[:, 0] + sums[:, 1] / 3 == 100).all()
-
-
 def test_a_large_crowd_has_no_cohen_by_default_and_no_interval_on_request() -> None:
     """300 assessors with 10 labels each: two of them share at most a few items."""
     rng = np.random.default_rng(0)
@@ -159,17 +140,12 @@ def test_a_large_crowd_has_no_cohen_by_default_and_no_interval_on_request() -> N
     assert any("Cohen's κ over pairs has no interval" in note for note in asked.notes)
 
 
-def test_a_value_outside_its_reflected_interval_is_noted() -> None:
-    """κ of pairs with 3 to 6 common items is biased; a narrow interval around the corrected value shows it."""
+def test_the_interval_of_kappa_over_pairs_with_few_common_items_contains_the_value() -> None:
     rng = np.random.default_rng(15)
     rows = [
         (f"t{i}", worker, int(rng.integers(0, 5)))
         for i in range(40)
         for worker in rng.choice(list("abcdef"), 2, replace=False)
     ]
-    narrow = agreement(rows, ["cohen"], resamples=200, level=0.2)
-    assert narrow.values[0] > narrow.high[0]
-    assert any("cohen: the value lies outside its interval" in note for note in narrow.notes)
     wide = agreement(rows, ["cohen"], resamples=200)
     assert wide.low[0] < wide.values[0] < wide.high[0]
-    assert not any("outside its interval" in note for note in wide.notes)

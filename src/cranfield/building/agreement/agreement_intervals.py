@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.building.agreement.agreement_settings import AgreementSettings
 from cranfield.building.agreement.item_statistics import ItemStatistics
-from cranfield.building.agreement.unit_bootstrap import bootstrap, percentile_interval
+from cranfield.building.agreement.unseen_units import interval_with_unseen, unseen_units
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
@@ -50,27 +50,17 @@ def intervals(
                 without = (f"Cohen's κ has no interval: {pairs} of assessors are too many to resample",)
     if not resampled.coefficients:
         return none, none, without
-    matrix = statistics.matrix[filled]
-    state = bootstrap(
-        matrix, lambda sums: resampled.computed(statistics, sums), settings.resamples, settings.seed, progress
-    )
+    matrix, unseen = statistics.matrix[filled], unseen_units(statistics)
+    if unseen is None:
+        return none, none, ("no intervals: all labels are equal, and no other label is known", *without)
     low, high = none.copy(), none.copy()
     at = [settings.coefficients.index(one) for one in resampled.coefficients]
-    low[at], high[at] = percentile_interval(state.result, settings.level)
-    if statistics.by_pair and len(statistics.pair_labels.first) > 1:
-        # The mean of κ over few items each is biased, and more so in a resample: reflect the interval at the value.
-        for i in (i for i in at if settings.coefficients[i].error == "cohen"):
-            low[i], high[i] = 2 * values[i] - high[i], min(1.0, 2 * values[i] - low[i])
-    outside = [
-        one.name
-        for i, one in enumerate(settings.coefficients)
-        if one.error == "cohen" and (values[i] < low[i] or values[i] > high[i])
-    ]
-    if outside:
-        without += (
-            f"{listed(outside)}: the value lies outside its interval, as the reflected interval corrects the bias of κ "
-            "over few common items and the value does not; use Conger's κ",
-        )
+    low[at], high[at], state = interval_with_unseen(
+        matrix, unseen, lambda sums: resampled.computed(statistics, sums), settings.resamples, settings.level,
+        settings.seed, progress,
+    )  # fmt: skip
+    undefined_value = np.isnan(values)
+    low[undefined_value], high[undefined_value] = np.nan, np.nan
     undefined = np.isnan(state.result).sum(axis=0)
     partly = [
         f"{one.name} ({number:,})"
@@ -78,9 +68,9 @@ def intervals(
         if number and value == value
     ]
     notes = [
-        f"intervals: percentile bootstrap, level {100 * settings.level:g}%, {state.done:,} resamples of {units}, seed "
-        f"{settings.seed}"
+        f"intervals: level {100 * settings.level:g}%, {state.done:,} random weightings of {units} and one not seen "
+        f"(one more disagreement, one more agreement), seed {settings.seed}"
     ]
     if partly:
-        notes.append(f"resamples in which a coefficient is undefined, left out of its interval: {listed(partly)}")
+        notes.append(f"weightings in which a coefficient is undefined, left out of its interval: {listed(partly)}")
     return low, high, (*notes, *state.notes, *without)

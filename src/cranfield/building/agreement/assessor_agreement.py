@@ -106,7 +106,9 @@ def agreement(
     relevant: the lowest value that counts as relevant, for the overlap.
     unit: what is resampled: `item`, or `topic`, since labels of one topic are not independent. By default topics if
         there are 10 or more.
-    interval: `bootstrap` (percentiles over `resamples`), or `normal` (value ± z × standard error, where there is a
+    interval: `bootstrap` (percentiles over `resamples` random weightings of the units and one more, on which the
+        assessors disagree for the low end and agree for the high one, so that no interval is without width), or
+        `normal` (value ± z × standard error, where there is a
         formula). The standard errors are those of Gwet 2008 for percent agreement, Fleiss' κ, AC1 and AC2, of Fleiss,
         Cohen & Everitt 1969 for Cohen's κ of two assessors, and of the delta method for α and the overlap.
 

@@ -13,7 +13,7 @@ from cranfield.building.agreement.agreement_settings import check_paired
 from cranfield.building.agreement.chance_corrected import closeness, cohen_of, divided
 from cranfield.building.agreement.other_labels import OtherLabels
 from cranfield.building.agreement.repeated_labels import first_labels, self_agreement
-from cranfield.building.agreement.unit_bootstrap import bootstrap, percentile_interval
+from cranfield.building.agreement.unseen_units import interval_with_unseen, unseen_cells
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.comparison.resampling import check_resampling
 from cranfield.record import Record
@@ -136,8 +136,10 @@ def each_assessor(
             cells = others.confusions(rows)
             kappa[a] = kappas(cells.sum(axis=0, keepdims=True))[0, 0]
             if resamples and len(rows) > 1:
-                ends = percentile_interval(bootstrap(cells, kappas, resamples, [seed, a]).result, level)
-                low[a], high[a] = ends[0][0], ends[1][0]
+                unseen = unseen_cells(cells)
+                if unseen is not None and not np.isnan(kappa[a]):
+                    ends = interval_with_unseen(cells, unseen, kappas, resamples, level, [seed, a])
+                    low[a], high[a] = ends[0][0], ends[1][0]
         if progress is not None:
             progress(a + 1, size)
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cranfield.building.agreement.agreement_settings import check_paired
 from cranfield.building.agreement.chance_corrected import cohen_of, divided
 from cranfield.building.agreement.repeated_labels import first_labels
-from cranfield.building.agreement.unit_bootstrap import bootstrap, percentile_interval
+from cranfield.building.agreement.unseen_units import interval_with_unseen, unseen_cells
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import UsageError
@@ -137,8 +137,10 @@ def group_agreement(
                 matrix = total.reshape(q, q) / len(cells)
                 difference[i] = matrix.sum(axis=1) @ first.values - matrix.sum(axis=0) @ first.values
             if resamples and len(cells) > 1:
-                ends = percentile_interval(bootstrap(cells, computed, resamples, [seed, i]).result, level)
-                low[i], high[i] = ends[0][1], ends[1][1]
+                unseen = unseen_cells(cells)
+                if unseen is not None and not np.isnan(kappa[i]):
+                    ends = interval_with_unseen(cells, unseen, computed, resamples, level, [seed, i])
+                    low[i], high[i] = ends[0][1], ends[1][1]
         if progress is not None:
             progress(i + 1, len(pairs))
     cost = np.full(size, np.nan)

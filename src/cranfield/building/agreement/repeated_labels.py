@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.building.agreement.chance_corrected import cohen_of
-from cranfield.building.agreement.unit_bootstrap import bootstrap, percentile_interval
+from cranfield.building.agreement.unseen_units import interval_with_unseen, unseen_cells
 from cranfield.building.assessor_labels import Labels
 from cranfield.text import counted
 from cranfield.types import Array, Index64
@@ -54,9 +54,12 @@ class SelfAgreement:
             return np.stack([np.trace(matrices, axis1=1, axis2=2) / items, kappa], axis=1)
 
         values = both(cells.sum(axis=0, keepdims=True))[0]
-        if not resamples or len(cells) < 2:
+        unseen = unseen_cells(cells) if len(cells) else None
+        if not resamples or len(cells) < 2 or unseen is None:
             return values, np.full(2, np.nan), np.full(2, np.nan)
-        return values, *percentile_interval(bootstrap(cells, both, resamples, seed).result, level)
+        low, high, _ = interval_with_unseen(cells, unseen, both, resamples, level, seed)
+        undefined = np.isnan(values)
+        return values, np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
 
 
 def self_agreement(labels: Labels) -> SelfAgreement:

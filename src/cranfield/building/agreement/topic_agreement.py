@@ -13,7 +13,7 @@ from cranfield.building.agreement.agreement_errors import error_of_mean
 from cranfield.building.agreement.agreement_settings import check_paired, settings_of, unit_of
 from cranfield.building.agreement.chance_corrected import divided
 from cranfield.building.agreement.repeated_labels import first_labels
-from cranfield.building.agreement.unit_bootstrap import bootstrap, percentile_interval
+from cranfield.building.agreement.unseen_units import interval_with_unseen, unseen_units
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.record import Record
 from cranfield.table import Cell, Column, Estimate, Table
@@ -112,11 +112,15 @@ def topic_agreement(
     order = np.argsort(first.topic, kind="stable")
     parts = np.split(order, np.cumsum(np.bincount(first.topic, minlength=len(first.topic_names)))[:-1])
     low, high = np.full((2, *values.shape), np.nan)
+    unseen = unseen_units(by_item) if resamples else None
     for t, part in enumerate(parts):
         if resamples and len(part) > 1:
             rows = by_item.matrix[part]
-            state = bootstrap(rows, lambda sums: settings.computed(by_item, sums), resamples, [seed, t])
-            low[t], high[t] = percentile_interval(state.result, level)
+            if unseen is not None:
+                low[t], high[t], _ = interval_with_unseen(
+                    rows, unseen, lambda sums: settings.computed(by_item, sums), resamples, level, [seed, t]
+                )
+                low[t], high[t] = (np.where(np.isnan(values[t]), np.nan, end) for end in (low[t], high[t]))
         if progress is not None:
             progress(t + 1, len(parts))
     sizes = np.bincount(first.item, minlength=len(first.items))

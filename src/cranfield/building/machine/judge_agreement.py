@@ -209,7 +209,7 @@ def judge_agreement(
 ) -> tuple[JudgeAgreement, JudgeConfusion, TopicAgreement]:
     """Agreement of machine judges with people: overall, the confusion of grades, and topic by topic.
 
-    Intervals of κ are percentiles over resamples of topics, those of leniency take topics as clusters
+    Intervals of κ have the topic as unit, those of leniency take topics as clusters
     (`clustered_mean`): the documents of a topic are not independent. A single topic has no interval.
     """
     rows: list[tuple[Array, ...]] = []

@@ -67,7 +67,7 @@ cranfield agree labels.csv --confusion --pairs
     )
     interval: str = option(
         "--intervals KIND",
-        "Intervals: {names} (percentiles of resamples, or from standard errors where there is a formula).",
+        "Intervals: {names} (weighted items and one not seen, or from standard errors where there is a formula).",
         default="bootstrap",
         choices=("bootstrap", "normal"),
         group=MORE,
