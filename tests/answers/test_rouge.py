@@ -13,6 +13,7 @@ from cranfield import UsageError
 from cranfield.answers.rouge_names import parse_rouge
 from cranfield.answers.rouge_scores import counted_pairs, paired_texts, rouge, rouge_intervals
 from cranfield.answers.tokenisation import WordRules
+from cranfield.comparison import mean_interval
 from tests.oracles import slow_rouge
 
 WORDS = [
@@ -250,3 +251,15 @@ def test_letters_that_are_not_counted_are_noted() -> None:
         "'unicode'",
     )
     assert rouge(runs, references, "ROUGE-1", rules=WordRules(tokens="unicode")).notes == ()
+
+
+def test_intervals_within_the_range_hold_for_few_topics() -> None:
+    texts = {str(topic): "a b c d" for topic in range(10)}
+    result = rouge({"mine": texts}, texts, "ROUGE-1-R", ci=True)
+    assert result.high.item() == 1
+    assert result.low.item() == pytest.approx(mean_interval([1.0] * 10, measure="P@10").interval.low)
+    assert "within the range of the measure" in result.notes[-1]
+    short = rouge({"mine": texts}, texts, "ROUGE-1-R", resamples=20)
+    assert short.notes[-1].startswith("caution: 10 topics are few for a bootstrap")
+    with pytest.raises(UsageError, match="two kinds of intervals"):
+        rouge({"mine": texts}, texts, ci=True, resamples=20)

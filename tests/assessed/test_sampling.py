@@ -40,14 +40,24 @@ def test_column_2_is_read_as_strata_if_some_documents_are_not_drawn() -> None:
 
 
 def test_strata_change_the_estimate() -> None:
-    scores = cf.evaluate(STRATIFIED, RUN, ["xinfAP", "infAP"]).to_dict()["run"]["2"]
-    assert scores["infAP"] == pytest.approx(infAP().of([1, -1, 1, 0]))
-    assert scores["xinfAP"] != pytest.approx(scores["infAP"], abs=0.01)
+    name = 'xinfAP(unseen="half")'
+    scores = cf.evaluate(STRATIFIED, RUN, [name]).to_dict()["run"]["2"]
+    assert scores[name] != pytest.approx(infAP().of([1, -1, 1, 0]), abs=0.01)
+
+
+def test_infap_refuses_strata_that_were_sampled_at_different_rates() -> None:
+    with pytest.raises(UsageError, match="drawn from strata at different rates"):
+        cf.evaluate(STRATIFIED, RUN, ["infAP"], strata=True)
+    alike = {str(stratum): [1, -1] for stratum in range(3)}
+    lines = [f"1 {s} d{s}{i} {grade}\n" for s, grades in alike.items() for i, grade in enumerate(grades)]
+    scores = cf.evaluate("".join(lines).encode(), {"1": {"d00": 1.0}}, ["infAP"], strata=True)
+    assert scores.mean()["run"]["infAP"] == pytest.approx(1 / 3)
 
 
 def test_without_strata_the_pool_is_one_stratum() -> None:
-    scores = cf.evaluate(QRELS, SCORED, ["xinfAP", "infAP"])
-    assert scores.mean()["run"]["xinfAP"] == pytest.approx(scores.mean()["run"]["infAP"])
+    name = 'xinfAP(unseen="half")'
+    scores = cf.evaluate(QRELS, SCORED, [name, "infAP"])
+    assert scores.mean()["run"][name] == pytest.approx(scores.mean()["run"]["infAP"])
     assert any("one stratum" in note for note in scores.notes)
 
 

@@ -71,6 +71,7 @@ def names(measures: Iterable[Measure]) -> Iterable[object]:
 
 
 MODEST = {
+    ("xinfAP", "normalised"): "holds if all documents are judged; an estimate from a sample may be off",
     ("infNDCG", "normalised"): "holds if all documents are judged; an estimate from a sample may be off",
     (
         "Rndcg",

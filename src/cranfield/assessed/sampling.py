@@ -65,6 +65,16 @@ class Sample(Attachment):
         group = self.topic * self.strata + self.stratum
         return len(np.unique(group)) - len(np.unique(group[self.grade >= 0]))
 
+    def rates_differ(self) -> bool:
+        """Whether the strata of a topic were sampled at rates of which one is a tenth higher than another, or more."""
+        group, share = np.unique(self.topic * self.strata + self.stratum, return_inverse=True)
+        rate = np.bincount(share, self.grade >= 0) / np.maximum(np.bincount(share), 1)
+        topics = int(self.topic.max(initial=-1)) + 1
+        highest, lowest = np.zeros(topics), np.ones(topics)
+        np.maximum.at(highest, group // self.strata, rate)
+        np.minimum.at(lowest, group // self.strata, rate)
+        return bool((highest > 1.1 * lowest).any())
+
     def factors_of_pairs(self, lowest: float = 0) -> Iterator[tuple[int, Array]]:
         """Strata from which a fixed number of documents was drawn, and π(i) / π(i | r) of two of their documents.
 

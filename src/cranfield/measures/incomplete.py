@@ -14,6 +14,7 @@ import numpy as np
 
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits, Ideal
+from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.gain import LINEAR, Gain, GainLike
 from cranfield.types import Array
@@ -271,7 +272,9 @@ class infAP(Measure):
         \frac{C(r) - 1 + \epsilon}{C(r) - 1 + n(r) + 2\epsilon}\right)
 
     d(r) documents above were in the pool; C(r) − 1 of them were judged relevant and n(r) non-relevant. A negative grade
-    means that a document was in the pool but not in the sample.
+    means that a document was in the pool but not in the sample. Where nothing above was judged, ε makes half of the
+    documents relevant, so that estimates from a thin sample are too high for poor runs and too low for good ones.
+    Judgments with strata that were sampled at different rates are an error: see xinfAP.
     No relevant documents: undefined.
     Reference: Yilmaz & Aslam, CIKM 2006, doi:10.1145/1183614.1183633
 
@@ -286,6 +289,11 @@ class infAP(Measure):
     properties = Properties()
 
     def terms(self, lists: Assessed) -> Terms:
+        if lists.sample is not None and lists.sample.rates_differ():
+            raise UsageError(
+                "infAP takes judgments as one random sample, but these were drawn from strata at different rates, so "
+                "that it would be biased; use xinfAP or statAP, or read the judgments without strata (format trec)"
+            )
         above = _above(lists, self.rel)
         hits, nonrelevant = above.hits, above.nonrelevant
         depth, relevant = hits.rank - 1.0, hits.nth - 1.0

@@ -18,6 +18,11 @@ from cranfield.text import counted
 from cranfield.types import Array, Index
 
 ONE_STRATUM = "the judgments have one stratum; column 2 of the qrels can give strata"
+LEAST_RELEVANT = 10
+FEW_RELEVANT = (
+    "caution: a topic has {} relevant documents in the sample (median), too few for estimates of AP and nDCG without "
+    "bias; draw more documents"
+)
 NONE_DRAWN = "no document was drawn from {}, whose relevant documents xinfAP and infNDCG leave out; statAP does not"
 
 
@@ -28,6 +33,15 @@ def documents_of_sample(lists: Assessed) -> Index:
             "unjudged documents cannot be read as best or worst in a sample, because how they were drawn is unknown"
         )
     return lists.document
+
+
+def few_relevant(lists: Assessed, rel: float = 1) -> str | None:
+    """A caution if few relevant documents were drawn and others were not: a ratio of two estimates is then off."""
+    if lists.sample is None or not (lists.sample.grade < 0).any():
+        return None
+    relevant = np.bincount(lists.sample.topic[lists.sample.grade >= rel])
+    typical = float(np.median(relevant[relevant > 0])) if relevant.any() else 0.0
+    return FEW_RELEVANT.format(f"{typical:g}") if typical < LEAST_RELEVANT else None
 
 
 class _Stratified(Measure):
@@ -57,11 +71,15 @@ class _Stratified(Measure):
         return np.asarray(table[topic[lists.row], stratum])
 
     def note(self, lists: Assessed) -> str | None:
-        if lists.sample is None or lists.sample.strata == 1:
-            return ONE_STRATUM
-        if empty := lists.sample.strata_without_draws():
-            return NONE_DRAWN.format(counted(empty, "stratum", "strata"))
-        return None
+        notes = [ONE_STRATUM] if lists.sample is None or lists.sample.strata == 1 else []
+        if lists.sample is not None and (empty := lists.sample.strata_without_draws()):
+            notes.append(NONE_DRAWN.format(counted(empty, "stratum", "strata")))
+        if few := few_relevant(lists):
+            notes.append(few)
+        return "; ".join(notes) or None
+
+
+UNSEEN = ("weighed", "half")
 
 
 @measure
@@ -69,26 +87,42 @@ class xinfAP(_Stratified):
     r"""Extended inferred average precision: AP estimated from a sample of each stratum of the pool.
 
     .. math::
-        \frac{1}{\hat R}\sum_r I(r)\frac{N_{s(r)}}{n_{s(r)}}\left(\frac{1}{r} + \frac{1}{r}\sum_s d_s(r)
-        \frac{c_s(r) + \epsilon}{c_s(r) + n_s(r) + 2\epsilon}\right), \qquad
+        \frac{1}{\hat R}\sum_r I(r)\frac{N_{s(r)}}{n_{s(r)}}\left(\frac{1}{r} + \frac{1}{r}\sum_s \frac{d_s(r)}{P_s(r)}
+        \cdot\frac{c_s(r)}{c_s(r) + n_s(r)}\right), \qquad
         \hat R = \sum_{relevant} \frac{N_s}{n_s}
 
     Stratum s has N_s documents, of which n_s were drawn and judged. Of the d_s(r) documents of the stratum above rank
-    r, c_s(r) were judged relevant and n_s(r) non-relevant. Strata are column 2 of the judgments, and a grade of −1
-    means that a document was not drawn. With one stratum this is infAP; ε = 0.00001 as there.
+    r, c_s(r) were judged relevant and n_s(r) non-relevant; P_s(r) is the probability that one or more of them are drawn
+    once r is, and a stratum of which nothing was seen above r adds 0. So the sum of precisions is estimated without
+    bias, if every stratum with relevant documents has two drawn ones or more; its ratio to R̂ is a little low if few
+    relevant documents are drawn, and a note says so. Strata are column 2 of the judgments, and a grade of −1 means that
+    a document was not drawn.
+
+    `unseen="half"` is the form of the paper and of TREC's sample_eval: P is 1, and ε = 0.00001 is added to c and to n,
+    so that half of the documents count as relevant where nothing was seen: too high for poor runs, too low for good
+    ones. With one stratum it is infAP.
     No relevant documents: undefined.
     Reference: Yilmaz, Kanoulas & Aslam, SIGIR 2008, doi:10.1145/1390334.1390437
 
-    >>> round(xinfAP().of([1, -1, 0, 1]), 4)
-    0.8125
+    >>> xinfAP().of([-1, 1, 0, 0, -1])
+    0.5
+    >>> xinfAP(unseen="half").of([-1, 1, 0, 0, -1])
+    0.75
     """
 
     rel: float = 1
+    unseen: str = "weighed"
 
     aliases = ("xInfAP", "XinfAP")
     cutoff_kind = "none"
     top_down = True
-    properties = Properties()
+    properties = Properties(high=np.inf)
+
+    def __post_init__(self) -> None:
+        check.one_of(self.name, UNSEEN, unseen=self.unseen)
+
+    def declares(self, default: Properties) -> Properties:
+        return default.replace(high=1.0) if self.unseen == "half" else default
 
     def terms(self, lists: Assessed) -> Terms:
         sample, stratum, topic = self.strata(lists)
@@ -102,13 +136,42 @@ class xinfAP(_Stratified):
             itself = in_stratum[at].astype(np.float64)
             sets = (in_stratum, in_stratum & judged, in_stratum & relevant)
             pooled, drawn, good = (every.running(documents)[at] - itself for documents in sets)
-            above += pooled * (good + EPSILON) / (drawn + 2 * EPSILON)
+            if self.unseen == "half":
+                above += pooled * (good + EPSILON) / (drawn + 2 * EPSILON)
+            else:
+                size, count = (part[topic[hits.row]] - itself for part in _sizes(sample, number, lowest, topic))
+                seen = _probability_of_some(size, count, pooled)
+                above += np.divide(pooled * good, drawn * seen, out=np.zeros(len(at)), where=drawn > 0)
         expected = (1.0 + above) / hits.rank
         scale = self.scale_of_hits(lists, lowest)[at]
         columns = {"stands for": scale, "expected precision": expected}
         counts = sample.grade >= self.rel
         total = np.bincount(sample.topic[counts], sample.scale(lowest)[counts], int(topic.max(initial=0)) + 1)
         return Terms(hits, scale * expected, np.asarray(total[topic], dtype=np.float64), columns)
+
+
+def _sizes(sample: Sample, number: int, lowest: float, topic: Index) -> tuple[Array, Array]:
+    """For each topic, the documents of a stratum, and those of them that were drawn."""
+    own = sample.stratum == number
+    topics = int(max(sample.topic.max(initial=0), topic.max(initial=0))) + 1
+    drawn = own & (sample.grade >= lowest)
+    sizes = [np.bincount(sample.topic[which], minlength=topics).astype(np.float64) for which in (own, drawn)]
+    return sizes[0], sizes[1]
+
+
+def _probability_of_some(size: Array, drawn: Array, among: Array) -> Array:
+    r"""The probability that a sample of `drawn` of `size` documents has one or more of `among` of them.
+
+    .. math:: 1 - \binom{N - d}{n} \Big/ \binom{N}{n}
+    """
+    logs = np.concatenate(([0.0], np.cumsum(np.log(np.arange(1, size.max(initial=0) + 1)))))
+
+    def factorial(number: Array) -> Array:
+        return np.asarray(logs[np.maximum(number, 0).astype(np.int64)])
+
+    rest = size - among
+    none = factorial(rest) - factorial(rest - drawn) - factorial(size) + factorial(size - drawn)
+    return np.asarray(np.where(rest < drawn, 1.0, -np.expm1(none)))
 
 
 @measure
@@ -178,7 +241,7 @@ class statAP(Measure):
     is known about it: "joint" (in a stratum of N documents of which n = π N were drawn, (n − 1)/(N − 1) for its other
     documents; else π(i)), "independent" (always π(i)), or "product" (π(i), and a document counts 1/π in its own
     precision, too, as in the track of 2007: estimates are far too high, and can exceed 1). The sums are estimated
-    without bias, their ratio nearly so.
+    without bias; their ratio is a little low if few relevant documents are drawn, and a note says so.
     No relevant documents: undefined.
     Reference: Allan, Carterette, Dachev, Aslam, Pavlu & Kanoulas, Million Query Track 2007 Overview, TREC 2007
 
@@ -200,6 +263,9 @@ class statAP(Measure):
 
     def __post_init__(self) -> None:
         check.one_of(self.name, PAIRS, pairs=self.pairs)
+
+    def note(self, lists: Assessed) -> str | None:
+        return few_relevant(lists, self.rel)
 
     def terms(self, lists: Assessed) -> Terms:
         sample = lists.sample

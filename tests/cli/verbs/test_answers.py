@@ -150,7 +150,7 @@ def test_passages_and_verticals(cranfield: Cranfield) -> None:
         ("nuggets --assignments people.tsv --models 3", "--models applies only to pyramid and pyramid-modified"),
         ("nuggets --assignments people.tsv --against machine.tsv -m all", "--against prints agreement, not scores"),
         ("nuggets --assignments people.tsv --explain 1 -q", "--explain shows one topic; leave out -q"),
-        ("rouge mine.jsonl -r ref.tsv --seed 3", "--seed and --level are for intervals; give --resamples N"),
+        ("rouge mine.jsonl -r ref.tsv --seed 3", "--seed and --level are for intervals; give --ci, or --resamples N"),
         ("citations cited.tsv -m precision", "no measure 'precision'; did you mean 'citation-precision'?"),
         ("citations cited.tsv --explain 7", "no topic '7'"),
         ("one-click mine.jsonl --iunits iunits.tsv", "give --iunits FILE and --spans FILE"),

@@ -259,6 +259,8 @@ PARAMETERS: dict[str, st.SearchStrategy[object]] = {
     "report": st.sampled_from(["EU", "ETU", "EC", "ETC", "ED", "residual"]),
     "estimate": st.sampled_from(["raw", "minmax", "rank"]),
     "over": st.sampled_from(["judged", "all"]),
+    "pairs": st.sampled_from(["joint", "independent", "product"]),
+    "unseen": st.sampled_from(["weighed", "half"]),
     "continuation": st.sampled_from(["RBP", "P", "RR", "AP", "DCG", "INST", "INSQ", "BPM"]),
     "CWL.C": st.just(()),  # only with continuation="listed", which has a test of its own
     "rule": st.sampled_from(["C1-C2", "C1", "C2"]),

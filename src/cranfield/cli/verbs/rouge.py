@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, option
+from cranfield.cli.declare import MORE, flag, option
 from cranfield.cli.score_printing import TopicPrinting, chosen_names
 from cranfield.cli.text_options import ReferenceTexts, WordOptions, explain
 from cranfield.errors import UsageError
@@ -56,7 +56,8 @@ cranfield rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode -q --fo
     most_bytes: int | None = option(
         "--most-bytes N", "Use the first N bytes of each text, as ROUGE-1.5.5 -b.", group=MORE
     )
-    resamples: int = options.resamples(0, "Bootstrap resamples for intervals, as ROUGE-1.5.5; 0: no intervals.")
+    ci: bool = flag("--ci", "Also print intervals of the means, which hold for few topics too.")
+    resamples: int = options.resamples(0, "Instead of --ci, the bootstrap intervals of ROUGE-1.5.5.")
     level: float = options.level()
     seed: int = options.seed()
     explain: str | None = explain()
@@ -71,10 +72,12 @@ cranfield rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode -q --fo
             parse_rouge(name)
         if self.alpha is not None and self.beta != 1:
             raise UsageError("--alpha and --beta both say how F is weighed; give one of them")
-        if not self.resamples and (self.seed or self.level != 0.95):
-            raise UsageError("--seed and --level are for intervals; give --resamples N, such as 1000")
-        if self.explain is not None and (self.per_topic or self.resamples):
-            raise UsageError("--explain shows one topic; leave out -q and --resamples")
+        if self.ci and (self.resamples or self.seed):
+            raise UsageError("--ci needs no resamples and no seed; leave out --resamples and --seed")
+        if not self.resamples and (self.seed or (self.level != 0.95 and not self.ci)):
+            raise UsageError("--seed and --level are for intervals; give --ci, or --resamples N, such as 1000")
+        if self.explain is not None and (self.per_topic or self.resamples or self.ci):
+            raise UsageError("--explain shows one topic; leave out -q, --ci and --resamples")
 
     def run(self) -> None:
         from cranfield.answers.rouge_scores import rouge
@@ -84,7 +87,7 @@ cranfield rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode -q --fo
         if self.explain is not None:
             self._explain(runs, references, rules)
             return
-        settings = self.values("several", "beta", "alpha", "dialect", "resamples", "level", "seed", "threads")
+        settings = self.values("several", "beta", "alpha", "dialect", "ci", "resamples", "level", "seed", "threads")
         with self.progress("counting") as progress:
             result = rouge(runs, references, self.names, rules=rules, progress=progress, **settings)
         self.show_with_topics(result.scores, result)
