@@ -11,6 +11,8 @@ from bench.coverage.generators import DIFFERENCES, Array, Draw
 
 from cranfield import comparison
 from cranfield.comparison.anova.anova import two_way
+from cranfield.meta.stability.swap import swap_rates
+from cranfield.scores.scores import Scores
 
 Systems = Callable[[np.random.Generator, int], Array]
 RESAMPLES = 399
@@ -117,7 +119,15 @@ def cases() -> list[Case]:
         )
         for topics in (10, 50)
     ]
-    return [*two, *pairs, *intervals, *unpaired, *means]
+    swaps = [
+        Case("meta swap, required difference", name, f"{topics} topics", partial(swap, draw, topics), trials=20)
+        for name, draw in (
+            ("10 systems alike", alike),
+            ("8 near-identical and 2 other systems", partial(near_identical, 8, 2)),
+        )
+        for topics in (20, 50)
+    ]
+    return [*two, *pairs, *intervals, *unpaired, *means, *swaps]
 
 
 def pair(test: str, draw: Draw, topics: int, rng: np.random.Generator) -> Outcome:
@@ -163,3 +173,11 @@ def level_means(draw: Systems, topics: int, rng: np.random.Generator) -> list[Ou
     means = two_way(scores).means("system")
     difficulty = scores.mean()
     return [covers(difficulty, low, high) for low, high in zip(means.low, means.high, strict=True)]
+
+
+def swap(draw: Systems, topics: int, rng: np.random.Generator) -> Outcome:
+    """The interval is of what more pairs of topic sets would give: ten times as many stand for all."""
+    scores = Scores.from_matrix(0.2 * draw(rng, topics) + np.linspace(0, 0.2, 10))
+    most = swap_rates(scores, resamples=10_000, seed=1).required[0, 0]
+    low, high = swap_rates(scores).interval[:, 0, 0]
+    return Outcome(bool(low <= most <= high))

@@ -40,8 +40,8 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
     )
     truth: str = option(
         "--truth RULE",
-        "How two runs are made equal: {names} (swap their scores at random, topic by topic, so that the null "
-        "hypothesis of every test holds; shift one to the mean of the other; or draw new topics from a model of both).",
+        "How two runs are made equal: {names} (swap their scores at random, topic by topic; shift one to the mean of "
+        "the other; or draw new topics from a model of both).",
         default="swap",
         names="meta.stability.accuracy_of_tests:TRUTHS",
     )
