@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow
 from bench.coverage.case import Case, Outcome, covers
-from bench.coverage.generators import Array
+from bench.coverage.generators import USERS, Array, Users
 
 from cranfield.online.engines import open_engine
 from cranfield.online.experiments.ab_analysis import analyse
@@ -42,6 +42,19 @@ def cases() -> list[Case]:
         found.append(Case("relative difference of median()", f"{data}, B 1.5 times A", "400 an arm", run, trials=2_000))
     run = partial(same, VALUES[HALF_ZEROS], (1_000, 1_000), "median(x)")
     found.append(Case("median() of a table, p", HALF_ZEROS, "1,000 an arm", run, trials=300, small=25))
+    for data, kind in USERS.items():
+        ratio = kind.below
+        metric = "x/below" if ratio else "x"
+        name = "ratio of sums" if ratio else "mean"
+        for sizes in kind.arms:
+            small = 20 if (data, sizes) == ("95 % zeros", (900, 100)) else 0
+            size = " and ".join(f"{size:,}" for size in sizes)
+            run = partial(same_users, kind, sizes, metric)
+            found.append(Case(f"{name}, p", data, f"{size} users", run, trials=200, small=small))
+    for successes, name in ((0.0, "all 0"), (1.0, "all 1")):
+        run = partial(one_sided_share, successes)
+        found.append(Case("share(), bootstrap", f"control {name}", "30 an arm", run, trials=100,
+                          small=10 if successes else 0))  # fmt: skip
     return found
 
 
@@ -79,3 +92,18 @@ def larger(draw: Values, users: int, factor: float, rng: np.random.Generator) ->
     arms = QuantileArm.of(draw(rng, users), 0.5), QuantileArm.of(factor * draw(rng, users), 0.5)
     effect = quantile_effect(*arms, alpha=0.05)
     return covers(factor - 1, effect.relative_low, effect.relative_high)
+
+
+def same_users(kind: Users, arms: tuple[int, int], metric: str, rng: np.random.Generator) -> Outcome:
+    x, below = kind.draw(rng, sum(arms))
+    return outcome(analyse(table(arms, x=x, below=below), metric, engine=engine(), shares={"A": arms[0], "B": arms[1]}))
+
+
+def one_sided_share(control: float, rng: np.random.Generator) -> Outcome:
+    """All users of the control are alike; the treatment's share is 0.9 or 0.1."""
+    x = np.concatenate([np.full(30, control), rng.random(30) < abs(control - 0.1)]).astype(float)
+    effect = analyse(
+        table((30, 30), x=x), "share(x)", method="bootstrap", unit="person", resamples=200, engine=engine()
+    )
+    row = effect.rows[0].effect
+    return Outcome(row.high > row.low)

@@ -101,7 +101,9 @@ def test_the_weighted_sum_decides_with_the_values_and_errors_of_log_measures(duc
     effect = result.rows[0].effect
     assert effect.control == pytest.approx(measured.loc[("shop", "A"), "value"])
     assert effect.treatment == pytest.approx(measured.loc[("shop", "B"), "value"])
-    assert effect.error**2 == pytest.approx(sum(measured.loc[("shop", arm), "error"] ** 2 for arm in "AB"))
+    by_delta = sum(measured.loc[("shop", arm), "error"] ** 2 for arm in "AB")
+    assert effect.method == "jackknife"  # of few users: its variance is a little larger
+    assert by_delta < effect.error**2 < 1.05 * by_delta
     assert "in shop" in result.verdict or "shop changes" in result.verdict
     assert analyse_log(log, oec=shop()).metrics == ("shop",)
 

@@ -26,6 +26,7 @@ from cranfield.online.experiments.analysis_settings import SEQUENTIAL as SEQUENT
 from cranfield.online.experiments.arm_effects import ArmEffect, share_effect, welch_effect
 from cranfield.online.experiments.arm_estimates import ArmEstimates, arm_estimates, check_share, needed_columns
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
+from cranfield.online.experiments.heavy_users import heavy_notes, jackknifed, skew_cautions, suspects
 from cranfield.online.experiments.novelty_effects import NoveltyEffects, novelty_effects
 from cranfield.online.experiments.parquet_moments import ParquetTable, parquet_table
 from cranfield.online.experiments.quantile_estimates import quantile_arms, quantile_effect
@@ -33,6 +34,7 @@ from cranfield.online.experiments.ratio_mismatch import sample_ratio
 from cranfield.online.experiments.segment_effects import SegmentEffects, segment_effects
 from cranfield.online.experiments.table_faults import placed_errors, user_column, user_notes
 from cranfield.online.experiments.unit_table import ARM, UnitTable, arm_counts, chosen_control, read_table, unit_table
+from cranfield.online.few_users import influences
 from cranfield.online.moments import Moments, moments_of_sets
 from cranfield.text import counted, listed
 
@@ -177,6 +179,13 @@ def _analysed(
             means=[name for found in adjusting.values() for one in found for name in one.columns],
         )  # fmt: skip
         moments = moments_of_sets(table.frame, sets, [ARM]) if sets else {}
+    countable = [metric for metric in parsed if metric.kind != "quantile"]
+    own_program = settings.relative in ("tea-tasting", "growthbook") or settings.cuped != "within"
+    plain = {str(one): arm_estimates(moments[str(one)], one, adjusting[one]) for one in countable}
+    heavy = {} if own_program else suspects(countable, adjusting, moments, plain)
+    if heavy and quick is not None:
+        return None  # an engine has to look at single users
+    influence = influences(engine, table.frame, heavy, moments, [ARM])
     users, none = arm_counts(table.frame, moments.values())
     arms = {name: users.get(name, 0) for name in sorted({*users, *(shares or {})}, key=str)}
     if len(arms) < 2:
@@ -209,6 +218,11 @@ def _analysed(
         check_share(metric, own, order)
         estimates = arm_estimates(own, metric, adjusting[metric])
         notes += missing_values(metric, order, own.missing.tolist(), arms)
+        if str(metric) in influence:
+            changes = influence[str(metric)].at(places(moments[str(metric)], order))
+            estimates = jackknifed(estimates, changes) if metric.kind != "mean" else estimates
+            notes += skew_cautions(metric, estimates, changes, order)
+            notes += heavy_notes(metric, own, estimates, order)
         for i, treated in enumerate(order[1:], 1):
             pair, at = estimates, i
             if adjusting[metric] and settings.cuped != "within":  # other programs adjust the two arms by themselves
@@ -256,17 +270,23 @@ def effect_of(
     sides = [
         (float(estimates.value[i]), float(estimates.variance[i]), int(estimates.n[i])) for i in (control, treatment)
     ]
+    freedom = None if estimates.df is None else (float(estimates.df[control]), float(estimates.df[treatment]))
+    name = names[metric.kind] if freedom is None else "jackknife"
     return welch_effect(
-        *sides, alpha=settings.alpha, looks=settings.looks, relative=settings.relative,
-        method=names[metric.kind] + (", CUPED" if adjusted else ""),
+        *sides, alpha=settings.alpha, looks=settings.looks, relative=settings.relative, freedom=freedom,
+        method=name + (", CUPED" if adjusted else ""),
         unadjusted=estimates.unadjusted(control, treatment, of_ratio=metric.kind in ("ratio", "sum")),
     )  # fmt: skip
 
 
 def in_order(moments: Moments, arms: Sequence[str]) -> Moments:
     """The moments of these arms in their order; an arm without users has none."""
-    place = [moments.groups.index((arm,)) if (arm,) in moments.groups else -1 for arm in arms]
-    return moments.at(place, [(arm,) for arm in arms], moments.by)
+    return moments.at(places(moments, arms), [(arm,) for arm in arms], moments.by)
+
+
+def places(moments: Moments, arms: Sequence[str]) -> list[int]:
+    """Where the moments of these arms are; −1 for an arm without users."""
+    return [moments.groups.index((arm,)) if (arm,) in moments.groups else -1 for arm in arms]
 
 
 def _segments(

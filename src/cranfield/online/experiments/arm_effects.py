@@ -90,6 +90,7 @@ def welch_effect(
     relative: str = "fieller",
     method: str = "Welch",
     unadjusted: Unadjusted | None = None,
+    freedom: tuple[float, float] | None = None,
 ) -> ArmEffect:
     r"""Compare two independent estimates, each (value, variance, users), by Welch's test.
 
@@ -97,7 +98,8 @@ def welch_effect(
         \nu = \frac{(V_t + V_c)^2}{V_t^2 / (n_t - 1) + V_c^2 / (n_c - 1)}
 
     With `looks`, z replaces t, and the critical value is that of the boundary or of the mixture. `unadjusted`: the
-    values without covariates, of which `relative == "growthbook"` makes a share.
+    values without covariates, of which `relative == "growthbook"` makes a share. `freedom`: the degrees of freedom of
+    the two variances in place of n − 1.
 
     >>> effect = welch_effect((10.0, 0.04, 100), (10.8, 0.05, 100), alpha=0.05)
     >>> round(effect.statistic, 4), round(effect.df, 1), round(effect.p, 4)
@@ -114,7 +116,8 @@ def welch_effect(
         return replace(nothing(first, second, n_first, n_second, method), p=1.0 if difference == 0 else math.nan)
     statistic, df = difference / error, math.nan
     if looks.design == "once":
-        df = welch_df(first_variance, n_first, second_variance, n_second)
+        one, two = freedom or (n_first - 1, n_second - 1)
+        df = welch_df(first_variance, one + 1, second_variance, two + 1)
     critical_at, p_of, tau = decision(looks, alpha, variance, n_first + n_second)
     critical = critical_at(df)
     share = relative_effect(control, treatment, relative, critical_at, p_of, df, unadjusted)
@@ -159,7 +162,7 @@ def decision(
     return lambda _: float(boundaries(looks.fractions, looks.design, alpha=alpha).z[looks.look - 1]), repeated, math.nan
 
 
-def welch_df(first_variance: float, n_first: int, second_variance: float, n_second: int) -> float:
+def welch_df(first_variance: float, n_first: float, second_variance: float, n_second: float) -> float:
     """Welch's degrees of freedom, from squared standard errors."""
     total = first_variance + second_variance
     return total**2 / (first_variance**2 / (n_first - 1) + second_variance**2 / (n_second - 1))

@@ -23,6 +23,8 @@ class ArmEstimates:
     variance: Array
     """The squared standard error of `value`."""
     n: NDArray[np.int64]
+    df: Array | None = None
+    """The degrees of freedom of each variance, if they are not n − 1."""
     reduction: float = 0.0
     """The share of the variance that covariates removed, over all groups."""
     raw: Array | None = None
@@ -71,7 +73,7 @@ def arm_estimates(
     with np.errstate(divide="ignore", invalid="ignore"):
         covariance = np.einsum("gi,gij,gj->g", raw_gradient, moments.cov, subtracted) / moments.n
     return ArmEstimates(
-        value, moments.linear(value, raw_gradient - subtracted).error ** 2, moments.n, reduction, raw,
+        value, moments.linear(value, raw_gradient - subtracted).error ** 2, moments.n, None, reduction, raw,
         moments.linear(raw, raw_gradient).error ** 2, covariance,
     )  # fmt: skip
 

@@ -66,6 +66,8 @@ def _read(first: Array, second: Array, row: EffectRow, adjusted: bool, alpha: fl
     if not len(first):
         return {}
     difference = second - first
+    if np.ptp(difference) == 0 or np.ptp(first) == 0 or np.ptp(second) == 0:
+        return {}  # an arm in which all users are alike has no resamples that differ: the formula keeps its interval
     if adjusted:  # the resamples lack the constant that makes an adjusted value comparable to the control
         offset = row.effect.control - float(np.mean(first))
         first, second = first + offset, second + offset

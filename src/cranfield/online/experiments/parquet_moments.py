@@ -55,8 +55,10 @@ class ParquetTable:
         pairs = np.array(sorted({(min(pair), max(pair)) for pair in wanted}), dtype=np.int32)
         totals: dict[str, tuple[int, Array, Array]] = {}
         shift: Array | None = None
+        largest = dict.fromkeys(columns, 0.0)
         for path in self.files:
             file = ParquetFile(path, memory_map=True, read_dictionary=[arm])
+            _note_largest(file.metadata, largest)
             for g in range(file.num_row_groups):
                 table = file.read_row_group(g, columns=[arm, *columns])
                 part = _part(table, arm, columns, pairs, shift)
@@ -68,7 +70,7 @@ class ParquetTable:
                     totals[name] = n0 + n, first0 + first, products0 + products
         if shift is None or len(totals) > MOST_ARMS:
             return None
-        return _of_sets(totals, sets, place, pairs, shift)
+        return _of_sets(totals, sets, place, pairs, shift, np.array([largest[name] for name in columns]))
 
     def _plain(self, arm: str, columns: Sequence[str]) -> bool:
         import pyarrow.types as kinds
@@ -93,6 +95,19 @@ def parquet_table(source: Any) -> ParquetTable | None:
 
 def _is_float(kind: Any) -> bool:
     return str(kind) in ("double", "float")
+
+
+def _note_largest(metadata: Any, largest: dict[str, float]) -> None:
+    """Raise the largest absolute values of columns to those that a file says it has; ∞ if it does not say."""
+    for g in range(metadata.num_row_groups):
+        group = metadata.row_group(g)
+        for c in range(group.num_columns):
+            column = group.column(c)
+            if column.path_in_schema in largest:
+                stats = column.statistics
+                known = stats is not None and stats.has_min_max
+                most = max(abs(float(stats.min)), abs(float(stats.max))) if known else np.inf
+                largest[column.path_in_schema] = max(largest[column.path_in_schema], most)
 
 
 def _part(
@@ -126,7 +141,7 @@ def _part(
 
 def _of_sets(
     totals: Mapping[str, tuple[int, Array, Array]], sets: Mapping[str, Sequence[str]], place: Mapping[str, int],
-    pairs: Whole, shift: Array,
+    pairs: Whole, shift: Array, largest: Array,
 ) -> dict[str, Moments] | None:  # fmt: skip
     arms = sorted(totals)
     rows = np.array([totals[arm][0] for arm in arms], dtype=np.int64)
@@ -139,7 +154,15 @@ def _of_sets(
     for label, names in sets.items():
         at = [place[name] for name in names]
         own = moments_from_sums(
-            tuple(names), (ARM,), groups, rows, rows, first[:, at], square[:, at][:, :, at], shift[at]
+            tuple(names),
+            (ARM,),
+            groups,
+            rows,
+            rows,
+            first[:, at],
+            square[:, at][:, :, at],
+            shift[at],
+            np.tile(largest[at], (len(arms), 1)),
         )
         if (shift_distance(own, dict(zip(names, shift[at].tolist(), strict=True))) > FAR).any():
             return None
