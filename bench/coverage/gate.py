@@ -59,7 +59,7 @@ def cases() -> list[Case]:
     ]  # fmt: skip
     equivalence = [
         Case("tost, different by the margin", name, f"{topics} topics", partial(equal, LOSSES[name], topics),
-             trials=200, small=60 if (name, topics) == ("4 % of topics lose .25", 25) else 0)
+             trials=200, small=40 if (name, topics) == ("4 % of topics lose .25", 25) else 0)
         for name in ("4 % of topics lose .25", "20 % of topics lose .05", "skewed losses of 30 %", "normal")
         for topics in (10, 25, 50, 100)
     ]  # fmt: skip

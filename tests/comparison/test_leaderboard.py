@@ -29,17 +29,28 @@ def test_lower_scores_are_better_for_a_measure_that_says_so() -> None:
     scores = Scores.from_matrix([[9.0, 1.0], [5.0, 3.0]], runs=["late", "early"], measure="LastRel")
     board = leaderboard_of(scores)
     assert board.run == ("early", "late")
-    assert board.rank_spans == ["1", "2"]
+    assert board.rank_spans == ["1–2", "1–2"]
 
 
-def test_the_interval_of_a_rank_covers_the_ranks_that_resampled_topics_give() -> None:
-    """Two topics: 4 equally likely draws. `a` wins on topic 1 by .2, `b` on topic 2 by .1, so `b` is first in 1 of 4
-    draws (topic 2 twice); `c` is always last."""
-    values = np.array([[0.9, 0.4], [0.7, 0.5], [0.0, 0.1]])
-    low, high = rank_intervals(values, 0.4)  # from 30 % to 70 %: inside the 75 % that are first
-    assert (low.tolist(), high.tolist()) == ([1, 2, 3], [1, 2, 3])
-    low, high = rank_intervals(values, 0.9)
-    assert (low.tolist(), high.tolist()) == ([1, 1, 3], [2, 2, 3])
+def test_the_interval_of_a_rank_counts_the_runs_that_are_significantly_better_and_worse() -> None:
+    """The same numbers from the table of all pairs by the max-t test."""
+    rng = np.random.default_rng(4)
+    values = np.clip(rng.normal(0.4, 0.1, 20) + np.linspace(0, 0.2, 6)[:, None] + rng.normal(0, 0.08, (6, 20)), 0, 1)
+    names = [f"r{n}" for n in range(6)]
+    rows = compare(dict(zip(names, values.tolist(), strict=True)), test="max-t", resamples=2000).rows()
+    pairs = [(row["system"], row["other"], row["difference"] > 0) for row in rows if row["significant"]]
+    ahead = [(one, other) if higher else (other, one) for one, other, higher in pairs]
+    low, high = rank_intervals(values)
+    assert low.tolist() == [1 + sum(loser == name for _, loser in ahead) for name in names]
+    assert high.tolist() == [6 - sum(winner == name for winner, _ in ahead) for name in names]
+    assert 0 < len(ahead) < 15
+    flipped = rank_intervals(-values, lower=True)
+    assert (flipped[0].tolist(), flipped[1].tolist()) == (low.tolist(), high.tolist())
+
+
+def test_with_few_topics_every_rank_is_possible() -> None:
+    low, high = rank_intervals(np.array([[0.9, 0.8], [0.1, 0.2], [np.nan, np.nan]]))
+    assert (low.tolist(), high.tolist()) == ([1, 1, 1], [3, 3, 3])
 
 
 def test_runs_above_and_below_count_the_significant_pairs() -> None:

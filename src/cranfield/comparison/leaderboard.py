@@ -17,7 +17,9 @@ from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.collection.run_table import Belongs, belongs
 from cranfield.collection.source import stem
 from cranfield.comparison.compare import compare, default_correction
-from cranfield.comparison.registry import find_test
+from cranfield.comparison.data import Matrix
+from cranfield.comparison.methods.max_t import max_t_of_pairs
+from cranfield.comparison.registry import TestSettings, find_test
 from cranfield.comparison.result import AGAINST_MARK, Comparison
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import CranfieldError, SameRunWarning, UsageError
@@ -35,7 +37,7 @@ from cranfield.types import Array, Index64
 
 LEVEL = 0.95
 RESAMPLES = 2_000
-"""Resamples of topics for the intervals of ranks; the seed is fixed, so that a leaderboard can be made again."""
+"""Random signs of topics for the intervals of ranks; the seed is fixed, so that a leaderboard can be made again."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -63,7 +65,7 @@ class Leaderboard(Record):
     """The ends of the interval of the mean (`scores.mean_intervals`); NaN with a single topic."""
     rank_low: Index64
     rank_high: Index64
-    """The ends of the interval of the rank, by the percentile bootstrap over topics."""
+    """The ends of the interval of the rank (`rank_intervals`)."""
     groups: tuple[str, ...]
     """Letters: two runs that share a letter do not differ significantly. Empty if there are too many groups, or if
     nothing can be compared."""
@@ -109,7 +111,7 @@ class Leaderboard(Record):
         topics = counted(len(scores.topics), "topic")
         notes = [
             f"means of {measure} over {topics}, with {level:.0%} intervals {summary.how}",
-            f"ranks: {level:.0%} intervals by the percentile bootstrap over topics",
+            f"ranks: {level:.0%} intervals of all ranks together, from the max-t test of all pairs",
         ]
         notes += summary.notes
         if comparison is not None and above:
@@ -157,7 +159,7 @@ class Leaderboard(Record):
 
         >>> board = Leaderboard.of(Scores.from_matrix([[0.5, 0.9], [0.4, 0.8]], runs=["x", "y"], measure="AP"), "AP")
         >>> board.rank_spans
-        ['1', '2']
+        ['1–2', '1–2']
         """
         ends = zip(self.rank_low.tolist(), self.rank_high.tolist(), strict=True)
         return [str(low) if low == high else f"{low}–{high}" for low, high in ends]
@@ -190,29 +192,38 @@ def _sort_key(mean: Array, measure: str) -> Array:
 def rank_intervals(
     values: Array, level: float = LEVEL, *, lower: bool = False, resamples: int = RESAMPLES, seed: int = 0
 ) -> tuple[Index64, Index64]:
-    """The ends of an interval of the rank of each run, by the percentile bootstrap over topics.
+    """The ends of the intervals of the ranks of all runs together, from simultaneous comparisons of all pairs.
 
-    `values` are runs × topics. Topics are drawn with replacement, the runs are ranked by their means over the draws,
-    and the interval holds the middle `level` of the ranks of each run.
+    `values` are runs × topics. A run's best possible rank is 1 + the number of runs that are significantly better by
+    the max-t test, its worst the number of runs that are not significantly worse. The true ranks are all within their
+    intervals with probability `level`; a bootstrap of ranks misses those of nearly equal runs.
+    Reference: Al Mohamad, Goeman & van Zwet, Simultaneous Confidence Intervals for Ranks with Application to Ranking
+    Institutions, Biometrics 78(1), 2022, doi:10.1111/biom.13419
 
-    >>> low, high = rank_intervals(np.array([[0.9, 0.8], [0.1, 0.9], [0.0, 0.1]]))
+    >>> better, worse = np.linspace(0.7, 0.9, 9), np.linspace(0.1, 0.2, 9)
+    >>> low, high = rank_intervals(np.array([better, better[::-1], worse]))
     >>> low.tolist(), high.tolist()
     ([1, 1, 3], [2, 2, 3])
     """
     runs, topics = values.shape
-    if not runs or not topics:
-        return (np.arange(1, runs + 1, dtype=np.int64),) * 2
-    draws = np.random.default_rng(seed).multinomial(topics, np.full(topics, 1 / topics), size=resamples)
+    best, worst = np.ones(runs, dtype=np.int64), np.full(runs, runs, dtype=np.int64)
+    if runs < 2 or topics < 2:
+        return best, worst
+    first, second = np.triu_indices(runs, 1)
     defined = ~np.isnan(values)
-    weight = draws @ defined.T.astype(np.float64)
-    total = draws @ np.where(defined, values, 0.0).T
-    mean = np.divide(total, weight, out=np.full_like(total, np.nan), where=weight > 0)
-    key = np.round(mean if lower else -mean, 12)  # NaN, without any drawn score, comes last
-    ranks = np.empty(key.shape, dtype=np.int64)
-    for row, ordered in zip(range(resamples), np.sort(key, axis=1), strict=True):
-        ranks[row] = np.searchsorted(ordered, key[row], side="left") + 1
-    ends = np.quantile(ranks, [(1 - level) / 2, (1 + level) / 2], axis=0, method="inverted_cdf")
-    return ends[0].astype(np.int64), ends[1].astype(np.int64)
+    shared = (defined.astype(np.int64) @ defined.T.astype(np.int64))[first, second] > 1
+    first, second = first[shared], second[shared]
+    if not len(first):
+        return best, worst
+    names = tuple(map(str, range(runs)))
+    matrix = Matrix(values.T, tuple(map(str, range(topics))), names)
+    tests = max_t_of_pairs(matrix, first, second, TestSettings("two-sided", 1 - level, resamples, seed))
+    difference = np.nansum(values[first] - values[second], axis=1)
+    ahead = np.sign(difference) * (-1 if lower else 1) * (tests.p <= 1 - level)
+    for one, other, sign in ((first, second, 1), (second, first, -1)):
+        np.add.at(best, other, ahead == sign)
+        np.subtract.at(worst, one, ahead == sign)
+    return best, worst
 
 
 def _compared(
@@ -253,7 +264,7 @@ def leaderboard_of(
 
     >>> scores = Scores.from_matrix([[0.5, 0.9], [0.4, 0.8], [0.6, 0.8]], runs=["x", "y"], measure="AP")
     >>> print(leaderboard_of(scores).table().text().splitlines()[1])
-       1  y    0.8333 [0.3311, 0.9374]  1      a
+       1  y    0.8333 [0.3311, 0.9374]  1–2    a
     """
     if not 0 < level < 1:
         raise UsageError(f"leaderboard: level == {level!r}, must be above 0 and below 1, such as 0.95")

@@ -19,8 +19,9 @@ class LeaderboardVerb(ByClass, options.Source, Printing):
     """Rank runs by the first measure, with intervals, groups of runs that do not differ, and teams.
 
     Runs with equal means share a rank, which is marked by =. The interval of a mean is within the range of the
-    measure, that of a rank (ranks) by the percentile bootstrap over topics. Runs with a letter in common (groups) do not differ
-    significantly; if there are too many groups, above and below count the runs that are significantly worse and better.
+    measure; those of ranks (ranks) hold for all runs together, by the max-t test. Runs with a letter in common (groups)
+    do not differ significantly; if there are too many groups, above and below count the runs that are significantly
+    worse and better.
     Runs with the same documents in the same order are named: the same run under two names. The other measures are
     further columns.
 

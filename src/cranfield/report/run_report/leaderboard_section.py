@@ -50,9 +50,7 @@ def summary_section(experiment: Experiment) -> Section:
     except CranfieldError as error:
         points.append(f"No test: {error}.")
     if board.rank_high[0] > 1:
-        points.append(
-            f"With other topics like these, {best} would have rank {board.rank_spans[0]} ({board.level:.0%})."
-        )
+        points.append(f"On all topics like these, the rank of {best} may be {board.rank_spans[0]} ({board.level:.0%}).")
     points += _other_measures(experiment, best)
     points += [f"The same ranking under {len(names)} names: {listed(names)}." for names in experiment.same.groups]
     return Section("summary", "In short", (), tuple(points))
