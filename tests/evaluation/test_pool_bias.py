@@ -7,7 +7,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.errors import UsageError
-from cranfield.evaluation.pool_bias import pool_bias_of
+from cranfield.evaluation.pool_bias import PoolBias, pool_bias_of
 
 
 def ranked(*docs: str) -> dict[str, float]:
@@ -107,3 +107,13 @@ def test_wrong_arguments_are_refused() -> None:
         pool_bias_of(QRELS, POOLED, "AP", depth=1, groups=dict.fromkeys(POOLED, "team"))
     with pytest.raises(UsageError, match="depth == 0"):
         pool_bias_of(QRELS, POOLED, "AP", depth=0)
+
+
+def test_a_caution_says_that_good_runs_lose_more() -> None:
+    values = np.array([[[0.3], [0.1], [0.0]]])
+    bias = PoolBias(("AP",), ("a", "b", "c"), ("1",), values, scores=np.array([[0.9, 0.5, 0.1]]))
+    errors = np.array([0.05 - 0.3, 0.15 - 0.1, 0.2 - 0.0])
+    size, together = bias.errors()["AP"]
+    assert size == pytest.approx(float(np.sqrt(np.mean(errors**2))))
+    assert together == pytest.approx(float(np.corrcoef(errors, [0.9, 0.5, 0.1])[0, 1]))
+    assert "good runs stay too low" in str(bias.caution(cf.Scores(["AP"], ["new"], ["1"], [[[0.4]]])))

@@ -25,6 +25,9 @@ from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
 from cranfield.types import Array
 
+UNEVEN = 0.3
+"""From this correlation of errors and scores on, a caution says that good runs stay too low."""
+
 
 @dataclass(frozen=True, eq=False)
 class PoolBias:
@@ -37,6 +40,8 @@ class PoolBias:
     """Measures × runs × topics: the score minus the score without its own documents; NaN if either is undefined."""
     properties: Mapping[str, Properties] = field(default_factory=dict)
     """The properties of the measures, by name."""
+    scores: Array = field(default_factory=lambda: np.empty((0, 0)))
+    """Measures × runs: the mean scores of the pooled runs."""
 
     def mean(self, run: str | None = None) -> dict[str, float]:
         """What to add to a mean score, by measure: the mean over topics and all runs, or over the topics of one run."""
@@ -79,6 +84,35 @@ class PoolBias:
             notes.append(f"limited to the range of the measure: {listed(limited)}")
         return tuple(notes)
 
+    def errors(self) -> dict[str, tuple[float, float]]:
+        """How far off the mean loss of the others is for each pooled run, by measure.
+
+        The root mean square, and the correlation with the scores of the runs: below 0, good runs are still too low
+        after the adjustment, and poor ones too high.
+        """
+        count = np.isfinite(self.values).sum(axis=2)
+        loss = np.nansum(self.values, axis=2) / np.where(count > 0, count, np.nan)
+        others = (np.nansum(loss, axis=1, keepdims=True) - loss) / (np.isfinite(loss).sum(axis=1, keepdims=True) - 1)
+        found = {}
+        for name, error, own in zip(self.measures, others - loss, self.scores, strict=True):
+            known = np.isfinite(error) & np.isfinite(own)
+            varied = known.sum() > 2 and min(np.ptp(error[known]), np.ptp(own[known])) > 1e-12
+            together = float(np.corrcoef(error[known], own[known])[0, 1]) if varied else np.nan
+            found[name] = (float(np.sqrt(np.mean(error[known] ** 2))) if known.any() else np.nan, together)
+        return found
+
+    def caution(self, scores: Scores) -> str | None:
+        """What the mean loss leaves: runs lose differently, and often the good ones lose more."""
+        errors = {name: self.errors()[name] for name in scores.measures if self._rates(name)}
+        if not errors or len(self.runs) < 3:
+            return None
+        sizes = ", ".join(f"{name} {size:.4f}" for name, (size, _) in errors.items())
+        text = f"caution: runs lose differently; pooled runs, adjusted by the loss of the others, are off by {sizes}"
+        uneven = [f"{name} {r:.2f}" for name, (_, r) in errors.items() if r < -UNEVEN]
+        if uneven:
+            text += f", and the error falls with the score (correlation {', '.join(uneven)}): good runs stay too low"
+        return text
+
     def _rates(self, name: str) -> bool:
         """Whether a measure says how good a list is."""
         return name not in self.properties or self.properties[name].better != "neither"
@@ -109,7 +143,8 @@ def pool_bias_of(
 
     There are two ways to adjust a new run: by the mean bias of the pooled runs, which assumes that it is like them; or,
     better, by its own bias on a few topics for which it was pooled with the others (`qrels` and runs of these common
-    topics). A topic that would have no relevant document left is left out for that run.
+    topics). Good runs often lose more than poor ones, and their mean then corrects the level of scores, not the order
+    of runs: `errors` has what is left. A topic that would have no relevant document left is left out for that run.
 
     Reference: Webber & Park, Score Adjustment for Correction of Pooling Bias, SIGIR 2009, doi:10.1145/1571941.1572018
 
@@ -140,7 +175,7 @@ def pool_bias_of(
         left_out = np.bincount(documents.topic[left & (documents.grade > 0)], minlength=shape[1]) == 0
         values[:, members] = full.values[:, members] - np.where(left_out, np.nan, without)
     properties = {name: measure.properties for name, measure in zip(full.measures, chosen, strict=True)}
-    return PoolBias(full.measures, full.runs, full.topics, values, properties)
+    return PoolBias(full.measures, full.runs, full.topics, values, properties, full.means())
 
 
 def _groups_of(groups: Belongs, runs: tuple[str, ...]) -> dict[str, str]:

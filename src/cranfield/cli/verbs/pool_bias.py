@@ -28,8 +28,9 @@ class PoolBiasVerb(options.Files, SplitByClass, Printing):
     Usually only the first documents of some runs, the pool, are judged. The loss of a pooled run is how much lower it
     would score without the documents that only it brought into the pool. A new run that was not pooled may score too
     low by as much: --adjust adds the mean loss of the pooled runs to its score, which assumes that the new run is like
-    them. It is better to judge the new run with the others on a few topics: give the judgments of these topics as QRELS
-    and those of the other topics as --adjust-qrels; then its own loss is added. (Webber and Park, SIGIR 2009)
+    them; a caution says how far off that is for the pooled runs. It is better to judge the new run with the others on a
+    few topics: give the judgments of these topics as QRELS and those of the other topics as --adjust-qrels; then its
+    own loss is added. (Webber and Park, SIGIR 2009)
 
     Numbers that describe a list and do not rate it, such as Judged, are not adjusted, and no adjusted score leaves the
     range of its measure; notes say so.
@@ -155,6 +156,8 @@ def adjusted_table(bias: PoolBias, scores: Scores) -> Table:
     notes = [*scores.notes, *bias.notes(scores)]
     if len(own) < len(scores.runs):
         notes.append(f"adjusted by the mean loss of {len(bias.runs)} pooled runs")
+        if caution := bias.caution(scores):
+            notes.append(caution)
     if own:
         notes.append(f"adjusted by their own loss on other topics: {', '.join(own)}")
     return Table((Column("run"), *columns), rows, caption="Adjusted scores", notes=tuple(notes))
