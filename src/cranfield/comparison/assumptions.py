@@ -165,7 +165,11 @@ def _normality(failures: _Failures, corrected: bool) -> Assumption:
         return Assumption("normality", True, f"differences may well be normal (Shapiro–Wilk: {found})")
     found = f"(Shapiro–Wilk, p < {DOUBT:g}; {chance})"
     # A correction needs p-values far out in the tails, where skewed differences of few topics depart most from t.
-    instead = "; corrected p-values are then too small with few topics, those of max-t less so" if corrected else ""
+    instead = (
+        "; corrected p-values may then be too small with few topics; max-t allows for some skewness"
+        if corrected
+        else ""
+    )
     says = f"differences do not look normal {failures.where}{found}{failures.by}{instead}"
     return Assumption("normality", False, says)
 
