@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
+import warnings
+from functools import cache, partial
 
 import numpy as np
 from bench.coverage.case import Case, Outcome, covers
+from scipy.stats import binom
 
 from cranfield.building.agreement import agreement
+from cranfield.building.effect import merge_effect
+from cranfield.building.merging import merge
 from cranfield.building.merging.worker_report import rate_workers
 
 Rng = np.random.Generator
@@ -15,7 +19,7 @@ Array = np.ndarray
 
 
 def cases() -> list[Case]:
-    return agreements() + flags()
+    return agreements() + flags() + effects() + cautions()
 
 
 # -- agreement
@@ -102,3 +106,96 @@ def spammers(kind: str, prevalence: float, rng: Rng) -> list[Outcome]:
     rows, _ = crowd(rng, 400, prevalence, kind)
     report = rate_workers(rows, method="majority")
     return [Outcome(report.flag[report.workers.index(name)] == "spam?") for name in ("w0", "w1")]
+
+
+# -- the effect of merging
+
+METHODS = ("majority", "aware")
+TOPICS, DOCS = 6, 12
+
+
+def effects() -> list[Case]:
+    made = []
+    for assessors in (3, 5, 9):
+        for data, spread in (("assessors who are alike", 0.0), ("assessors who differ", 0.25)):
+            trial = partial(effect, assessors, spread)
+            made.append(Case("merge-effect, means", data, f"{assessors} assessors", trial, trials=60))
+    return made
+
+
+@cache
+def collection() -> tuple[Array, dict[str, dict[str, dict[str, float]]]]:
+    """True relevance (topics × documents), and three runs that rank by it with more and more noise."""
+    rng = np.random.default_rng(1)
+    truth = rng.random((TOPICS, DOCS)) < 0.4
+    runs = {}
+    for name, noise in (("a", 0.3), ("b", 0.8), ("c", 2.0)):
+        score = truth + rng.normal(0, noise, truth.shape)
+        runs[name] = {f"q{t}": {f"d{d}": float(score[t, d]) for d in range(DOCS)} for t in range(TOPICS)}
+    return truth, runs
+
+
+def judgments(rng: Rng, assessors: int, spread: float) -> list[tuple[str, str, str, int]]:
+    """Each assessor has an accuracy and a leniency of their own."""
+    truth, _ = collection()
+    rows = []
+    for a in range(assessors):
+        miss, alarm = (np.clip(rng.normal(0.2, spread, 2), 0.02, 0.9)) if spread else (0.2, 0.2)
+        given = np.where(truth, rng.random(truth.shape) >= miss, rng.random(truth.shape) < alarm)
+        rows += [(f"q{t}", f"d{d}", f"w{a}", int(given[t, d])) for t in range(TOPICS) for d in range(DOCS)]
+    return rows
+
+
+@cache
+def expected_means(assessors: int, spread: float) -> Array:
+    """The means of P@5 that such assessors give on average, methods × runs; the number of assessors is odd."""
+    truth, runs = collection()
+    drawn = np.random.default_rng(2).normal(0.2, spread, 1_000_000)
+    wrong = float(np.clip(drawn, 0.02, 0.9).mean())
+    alone = np.where(truth, 1 - wrong, wrong)
+    chances = binom.sf(assessors // 2, assessors, alone), alone
+    means = []
+    for chance in chances:
+        for run in runs.values():
+            tops = [sorted(run[f"q{t}"], key=run[f"q{t}"].get, reverse=True)[:5] for t in range(TOPICS)]
+            means.append(np.mean([[chance[t, int(doc[1:])] for doc in top] for t, top in enumerate(tops)]))
+    return np.array(means).reshape(2, 3)
+
+
+def effect(assessors: int, spread: float, rng: Rng) -> list[Outcome]:
+    # fewer resamples make the spread rougher, not smaller
+    found = merge_effect(judgments(rng, assessors, spread), collection()[1], "P@5", methods=METHODS, resamples=25).means
+    right = expected_means(assessors, spread)
+    return [covers(right[m, r], found.low[m, 0, r], found.high[m, 0, r]) for m in range(len(METHODS)) for r in range(3)]
+
+
+# -- methods worse than voting
+
+
+def cautions() -> list[Case]:
+    """A caution against a method that finds as many true labels as the votes, or more, is an error."""
+    return [
+        Case("merge, a caution against the method", data, f"{items} items", partial(caution, items, spread), trials=100)
+        for items in (60, 200)
+        for data, spread in (("assessors who are alike", 0.0), ("assessors who differ", 0.2))
+    ]
+
+
+def caution(items: int, spread: float, rng: Rng) -> Outcome:
+    truth = (rng.random(items) < 0.3).astype(int)
+    accuracy = np.clip(rng.normal(0.75, spread, 8), 0.5, 0.98)
+    rows = [
+        (f"t{i}", f"w{w}", int(truth[i] if rng.random() < accuracy[w] else 1 - truth[i]))
+        for i in range(items)
+        for w in rng.permutation(8)[:5]
+    ]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        merged = merge(rows, "dawid-skene")
+        voted = merge(rows, "majority")
+    warned = any("worse than the majority vote" in str(one.message) for one in caught)
+    warned |= any("worse than the majority vote" in note for note in merged.notes)
+    right, right_by_votes = (
+        np.mean([one.grades[one.labels.items.index(f"t{i}")] == truth[i] for i in range(items)]) for one in (merged, voted)
+    )
+    return Outcome(not (warned and right >= right_by_votes))

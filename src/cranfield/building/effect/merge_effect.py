@@ -27,6 +27,7 @@ from cranfield.evaluation.evaluator import evaluate
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.judgments.rescoring import ranks
 from cranfield.scores.scores import Scores
+from cranfield.scores.t_and_normal import t_quantile
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
@@ -38,6 +39,8 @@ FEWER = (
     "a τ is outside its interval: a resample has only about two thirds of the assessors, so its ranking is less sure "
     "than that of all"
 )
+ENOUGH = 10
+"""With fewer assessors, percentile intervals over them are too narrow, and a note says so."""
 ORIGINAL = "original"
 """The name of the scale of labels as they were given."""
 
@@ -81,9 +84,11 @@ def merge_effect(
     test, correction, alpha: how pairs of runs are tested; see `compare`. The correction is over the pairs of a measure.
     resamples: how often assessors are drawn with replacement, as many as there are; an assessor who is drawn twice
         counts as two. Every method is applied to these labels, and its scores are compared with those of the reference
-        on the same labels, or with the gold judgments. Intervals are percentiles at `level`. 0: no intervals. A
-        resample has only about two thirds of the assessors, so its rankings are less sure than that of all assessors,
-        and intervals of correlations tend to be low.
+        on the same labels, or with the gold judgments. Intervals at `level` are for other assessors of the same kind
+        on the same topics: Student's t for means, with the number of assessors − 1 as degrees of freedom and the
+        spread over resamples, and percentiles for correlations and kept pairs. 0: no intervals. A resample has only
+        about two thirds of the assessors, so its rankings are less sure than that of all assessors, and intervals of
+        correlations tend to be low; with fewer than 10 assessors they cover less than they say, and a note says so.
 
     >>> labels = [("1", "d1", "anna", 1), ("1", "d2", "anna", 0), ("1", "d1", "ben", 1), ("1", "d2", "ben", 0),
     ...     ("1", "d1", "cleo", 0), ("1", "d2", "cleo", 1)]
@@ -131,9 +136,14 @@ def merge_effect(
         low, high = _percentiles(draws[key], level)
         return Interval(value, low, high)
 
+    def student(value: Array) -> Interval:
+        if draws is None:
+            return interval(value, "means")
+        return Interval(value, *_student(value, draws["means"], len(every.workers), level, joined.measures))
+
     return MergeEffect(
         methods=tuple(variant.name for variant in variants), measures=study.names, runs=joined.runs,
-        topics=tuple(joined.topics[t] for t in rows.tolist()), reference=name, means=interval(means, "means"),
+        topics=tuple(joined.topics[t] for t in rows.tolist()), reference=name, means=student(means),
         reference_means=reference, rank=np.stack([ranks(own, lower) for own in means]),
         reference_rank=ranks(reference, lower), tau=interval(tau, "tau"),
         tau_ap=interval(np.stack([ap for _, ap in agreement]), "tau_ap"),
@@ -321,6 +331,17 @@ def _resampled(
     return {name: np.stack(values[:size]) for name, values in parts.items()}
 
 
+def _student(value: Array, draws: Array, assessors: int, level: float, measures: Sequence[Any]) -> tuple[Array, Array]:
+    """Value ± t × error, within the range of the measure; NaN where the assessors make no difference.
+
+    A resample draws from the assessors at hand, whose variance is (k − 1) / k of that of all assessors.
+    """
+    spread = np.nanstd(draws, axis=0) * np.sqrt(assessors / (assessors - 1))
+    margin = t_quantile((1 - level) / 2, assessors - 1.0) * np.where(spread > 0, spread, np.nan)
+    limits = np.array([(one.properties.low, one.properties.high) for one in measures])[None, :, :, None]
+    return np.maximum(value - margin, limits[:, :, 0]), np.minimum(value + margin, limits[:, :, 1])
+
+
 def _percentiles(draws: Array, level: float) -> tuple[Array, Array]:
     """The ends of the interval over the first axis; NaN where no draw has a value."""
     none = np.isnan(draws).all(axis=0)
@@ -353,7 +374,17 @@ def _notes(
         notes.append(f"methods did not converge {counted(study.unconverged, 'time')}, resamples included")
     if draws is not None:
         number = counted(len(draws["tau"]), "resample")
-        notes.append(f"[low, high]: {level:.0%} percentile intervals from {number} of assessors, seed {study.seed}")
+        notes.append(
+            f"[low, high]: {level:.0%} intervals from {number} of assessors, seed {study.seed}: Student's t for means, "
+            "percentiles for correlations and kept pairs; the topics are fixed"
+        )
+        if len(study.joined.labels.workers) < ENOUGH:
+            notes.append(
+                f"{counted(len(study.joined.labels.workers), 'assessor')}: intervals of correlations and kept pairs "
+                f"are too narrow with fewer than {ENOUGH}; read them as a description"
+            )
+        if (np.ptp(draws["means"], axis=0) == 0).any():
+            notes.append("means that are the same with all resampled assessors have no interval")
         low, high = _percentiles(draws["tau"], level)
         if ((tau < low) | (tau > high)).any():
             notes.append(FEWER)
