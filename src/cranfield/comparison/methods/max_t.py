@@ -101,7 +101,7 @@ class Rows:
             values, n[block, 0] = zeros_for_nan(difference)
             length = np.sqrt((values**2).sum(axis=1, keepdims=True))
             unit[block] = np.divide(values, length, out=np.zeros_like(values), where=(length > 0) & (n[block] > 1))
-        kept = unit.any(axis=0)
+        kept = np.asarray(unit.any(axis=0))
         kept[0] |= not kept.any()  # no two systems differ
         unit = np.ascontiguousarray(unit[:, kept])
         return Rows(unit, unit**3, n)
