@@ -57,8 +57,9 @@ def test_equivalence_of_every_pair_by_two_t_tests_of_scipy() -> None:
         )
         for a, b in PAIRS
     ]
-    assert applied.p == pytest.approx(expected)
-    assert applied.columns()["equivalent"].tolist() == [p <= 0.05 for p in expected]
+    assert all(ours >= theirs * (1 - 1e-9) for ours, theirs in zip(applied.p, expected, strict=True))
+    assert applied.p == pytest.approx(expected, abs=0.02)  # ours correct for skewness
+    assert applied.columns()["equivalent"].tolist() == [p <= 0.05 for p in applied.p]
 
 
 def test_bayesian_probabilities_are_those_of_the_posterior_t() -> None:
