@@ -196,6 +196,7 @@ def caution(items: int, spread: float, rng: Rng) -> Outcome:
     warned = any("worse than the majority vote" in str(one.message) for one in caught)
     warned |= any("worse than the majority vote" in note for note in merged.notes)
     right, right_by_votes = (
-        np.mean([one.grades[one.labels.items.index(f"t{i}")] == truth[i] for i in range(items)]) for one in (merged, voted)
+        np.mean([one.grades[one.labels.items.index(f"t{i}")] == truth[i] for i in range(items)])
+        for one in (merged, voted)
     )
     return Outcome(not (warned and right >= right_by_votes))
