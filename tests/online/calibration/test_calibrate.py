@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from cranfield.errors import DataError, UsageError
-from cranfield.measures import ERR, MP, RBP, TBG, U, parse
+from cranfield.measures import ERR, MP, TBG, U, parse
 from cranfield.measures.transition_files import invariant_distribution, read_transitions
 from cranfield.online.calibration import Calibrated, calibrate
 from cranfield.online.engines import Engine
@@ -32,10 +32,13 @@ def value(result: Calibrated, parameter: str, of: str = "") -> float:
 
 
 def test_the_persistence_of_RBP_by_hand(duck: Engine) -> None:
-    # went on: 1 + 0 + 2 = 3 times; stopped before the end: twice (the third list may have been read further)
-    result = calibrate(made_log(duck, SMALL), "RBP")
-    assert value(result, "p") == pytest.approx(3 / 5)
-    assert result.measure == RBP(p=0.6)
+    # everything seen is clicked. Went on: 0 + 1 + 2 = 3 times; stopped before the end: twice (the third may go on)
+    whole = [
+        {**SMALL[0], "docs": ["a", "b", "c"], "clicks": [(k, 1.0, 1.0) for k in range(1, n + 1)]} for n in (1, 2, 3)
+    ]
+    result = calibrate(made_log(duck, [*whole, SMALL[3]]), "RBP")
+    assert value(result, "p") == pytest.approx(3 / 5, abs=1e-3)
+    assert result.measure.p == pytest.approx(0.6, abs=1e-3)
     assert parse(result.name) == result.measure
     assert "3 lists with clicks, read down to the last click" in result.notes
     assert any(note.startswith("1 list without clicks left out") for note in result.notes)
@@ -46,7 +49,7 @@ def test_clicks_may_name_a_position_instead_of_a_document(duck: Engine) -> None:
 
     log = made_log(duck, SMALL)
     nameless = log.events.with_columns(nw.when(nw.col("position") > 99).then(nw.col("doc")).alias("doc"))
-    assert value(calibrate(replace(log, events=nameless), "RBP"), "p") == pytest.approx(3 / 5)
+    assert calibrate(replace(log, events=nameless), "RBP").measure == calibrate(log, "RBP").measure
 
 
 def test_the_stopping_probabilities_of_ERR_by_hand(duck: Engine) -> None:
@@ -183,6 +186,18 @@ def test_intervals_of_p_cover_the_truth(duck: Engine) -> None:
         (p,) = calibrate(made_log(duck, readers(seed, 60, 0.7)), "RBP").parameters
         covered += p.low <= 0.7 <= p.high
     assert covered >= 33  # binomial with 40 trials and 0.95: below 33 with probability 0.002
+
+
+def test_readers_who_do_not_click_on_everything_are_not_taken_for_impatient(duck: Engine) -> None:
+    """Readers with p = 0.8 who click on two of five documents that they see; the last click alone would say 0.78."""
+    rng = np.random.default_rng(3)
+    made = readers(3, 3000, 0.8)
+    for one in made:
+        one["clicks"] = [click for click in one["clicks"] if rng.random() < 0.4]
+    (p,) = calibrate(made_log(duck, made), "RBP").parameters
+    assert p.low < 0.8 < p.high
+    assert p.high - p.low < 0.03
+    assert p.value == pytest.approx(0.8, abs=0.013)
 
 
 def cascade(seed: int, n: int) -> list[dict[str, Any]]:

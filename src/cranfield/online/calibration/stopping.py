@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from scipy.special import expit, stdtrit
+
 from cranfield.frames import need
 from cranfield.measures.first import ERR
 from cranfield.measures.gain import number
@@ -15,27 +18,94 @@ from cranfield.types import Array
 
 
 def calibrate_RBP(viewed: ViewedLists, level: float) -> Calibrated:
-    r"""The persistence p of RBP: readers stop at their last click at rank L with probability 1 − p at each rank.
+    r"""The persistence p of RBP: readers go on with probability p, and click what they see with probability c.
 
-    .. math:: \hat p = \frac{\sum (L - 1)}{\sum (L - 1) + \text{lists with } L < \text{length}}
+    .. math:: P(L, k) \propto p^{L-1} c^k (1 - c)^{L-k}\, T(n - L), \quad T(0) = 1,\;
+        T(m) = 1 - p + p (1 - c)\, T(m - 1)
 
-    This is the maximum likelihood estimate of a geometric distribution that is cut at the end of the list: who clicks
-    on the last document may have wanted to go on.
+    A list of n documents has its last click at rank L and k clicks; T is the probability of no click further down, as
+    the reader stopped or did not click. p and c are those of maximum likelihood for lists with a click. If everything
+    that is seen is clicked, p is Σ(L − 1) / (Σ(L − 1) + lists with L < n). The interval is over users (sandwich), on
+    the scale of log-odds.
     """
     nw = need("narwhals", "calibrate")
-    lists = viewed.documents.filter(nw.col("stop") == 1.0).select(
-        "user",
-        (nw.col("last") - 1).cast(nw.Float64).alias("went_on"),
-        nw.when(nw.col("last") < nw.col("length")).then(1.0).otherwise(0.0).alias("stopped"),
+    keys = ["last", "clicks", "length"]
+    lists = viewed.log.engine.keep(
+        viewed.documents.group_by("query_id", "user", "last", "length").agg(
+            nw.col("clicked").sum().cast(nw.Int64).alias("clicks")
+        )
     )
-    sums = moments(
-        lists.with_columns((nw.col("went_on") + nw.col("stopped")).alias("steps"))
-        .group_by("user")
-        .agg(nw.col("went_on").sum(), nw.col("steps").sum()),
-        ["went_on", "steps"],
+    table = viewed.log.engine.fetch(lists.group_by(*keys).agg(nw.len().alias("lists")).sort(*keys))
+    kinds = np.array([table[name].to_pylist() for name in (*keys, "lists")], dtype=np.float64)
+    place, information = most_likely(kinds)
+    scores = gradients(place, kinds)
+    pyarrow = need("pyarrow", "calibrate")
+    columns = {name: np.array(table[name].to_pylist(), dtype=np.int64) for name in keys}
+    of_kind = viewed.log.engine.read(pyarrow.table({**columns, "of_p": scores[0], "of_c": scores[1]}))
+    sums = moments(lists.join(of_kind, on=keys).group_by("user").agg(nw.col("of_p").sum(), nw.col("of_c").sum()),
+                   ["of_p", "of_c"])  # fmt: skip
+    users = int(sums.n[0])
+    p = float(expit(place[0]))
+    low = high = np.nan
+    if users > 1:
+        inverse = np.linalg.pinv(information)
+        middle = users * (sums.cov[0] + np.outer(sums.mean[0], sums.mean[0]))
+        spread = float(np.sqrt(max((inverse @ middle @ inverse)[0, 0] * users / (users - 1), 0.0)))
+        reach = float(stdtrit(users - 1, (1 + level) / 2)) * spread
+        low, high = float(expit(place[0] - reach)), float(expit(place[0] + reach))
+    seen = int((kinds[0] * kinds[3]).sum())
+    notes = (*viewed.notes, f"readers click on {expit(place[1]):.1%} of what they see, at all ranks alike")
+    return Calibrated(RBP(p=min(rounded(p), 0.9999)), (Estimated("p", "", p, low, high, seen),), level, notes)
+
+
+EDGE = 12.0
+"""The largest log-odds of p and c: 1 − 6e-6."""
+
+
+def silence(p: float, c: float, deepest: int) -> Array:
+    """The probability of no click in the next 0, 1, 2, ... documents, for a reader of the one above them."""
+    values = np.ones(deepest + 1)
+    for m in range(1, deepest + 1):
+        values[m] = 1 - p + p * (1 - c) * values[m - 1]
+    return values
+
+
+def log_likelihoods(place: Array, kinds: Array) -> Array:
+    """kinds: the log-probability of a list with this last click, number of clicks and length, if it has a click."""
+    p, c = expit(place)
+    last, clicks, length = kinds[0].astype(int), kinds[1].astype(int), kinds[2].astype(int)
+    none = silence(p, c, int(length.max()))
+    some = 1 - (1 - c) * none[length - 1]
+    return np.asarray(
+        (last - 1) * np.log(p) + clicks * np.log(c) + (last - clicks) * np.log1p(-c) + np.log(none[length - last])
+        - np.log(some)
+    )  # fmt: skip
+
+
+def gradients(place: Array, kinds: Array, step: float = 1e-4) -> Array:
+    """2 × kinds: the derivatives of log-probabilities with respect to the log-odds of p and of c."""
+    moves = step * np.eye(2)
+    differences = [log_likelihoods(place + move, kinds) - log_likelihoods(place - move, kinds) for move in moves]
+    return np.stack(differences) / (2 * step)
+
+
+def most_likely(kinds: Array) -> tuple[Array, Array]:
+    """The log-odds of p and c of maximum likelihood, and the information matrix there."""
+    from scipy.optimize import minimize
+
+    weight = kinds[3] / kinds[3].sum()
+    found = minimize(
+        lambda place: -float(weight @ log_likelihoods(place, kinds)),
+        np.array([1.0, 0.5]),
+        jac=lambda place: -gradients(place, kinds) @ weight,
+        bounds=[(-EDGE, EDGE)] * 2,
     )
-    p = ratio_of_sums(sums, "p", "", "went_on", "steps", level, most=1.0)
-    return Calibrated(RBP(p=min(rounded(p.value), 0.9999)), (p,), level, viewed.notes)
+    place, step = np.asarray(found.x), 1e-3
+    rows = [
+        (gradients(place - move, kinds) - gradients(place + move, kinds)) @ kinds[3] / (2 * step)
+        for move in step * np.eye(2)
+    ]
+    return place, np.stack(rows)
 
 
 def calibrate_ERR(viewed: ViewedLists, level: float) -> Calibrated:

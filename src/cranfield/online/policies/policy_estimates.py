@@ -16,14 +16,17 @@ from cranfield.table import Cell, Column, Table
 from cranfield.types import Array
 
 ESTIMATORS = {
-    "IPS": "mean of weight · reward; unbiased",
-    "clipped": "like IPS, with weights cut at the largest allowed; biased towards 0",
+    "IPS": "mean of weight · reward; unbiased if the propensities are right and above 0 for all that the policy does",
+    "clipped": "like IPS, with weights cut; biased towards 0, and its interval does not contain the bias",
     "SNIPS": "sum of weight · reward / sum of weights; nearly unbiased, less noisy than IPS",
     "direct": "mean reward that a model predicts for the new policy; as right or wrong as the model",
     "DR": "doubly robust: direct, corrected by weight · (reward - prediction)",
 }
 """{name: description}"""
-MODEL_ERROR = "the intervals of direct and DR contain the error of the predictions, as far as it comes from chance"
+MODEL_ERROR = (
+    "the intervals of direct and DR contain the error of the predictions as far as it comes from chance; caution: with "
+    "few rows for each context and action they are too narrow, and direct is shrunk: rely on IPS or SNIPS there"
+)
 """A note for predictions that were fitted to the same rows."""
 
 
