@@ -1,11 +1,11 @@
 r"""Is a mean above 0, although few topics changed? One-sided tests that hold for rare and for skewed differences.
 
 A t test of differences that are nearly all 0 finds a tiny error, and none if all are: it then shows what the topics
-cannot show, because topics that lose much may be rare and not among them. With fewer than `FEW` changed topics, the mean
-is therefore bounded by Gaffke's interval: the quantile of :math:`\sum_i D_i y_i`, in which the weights D are uniform on
-all topics and one more, which has the worst possible value. If no topic changed, this is Clopper and Pearson's bound of
-the share of topics that change, times the worst loss. With more changed topics, the test is Student's t, corrected for
-skewness by Hall's transformation (`scores.mean_intervals`).
+cannot show, because topics that lose much may be rare and not among them. With fewer than `FEW` changed topics, the
+mean is therefore bounded by Gaffke's interval: the quantile of :math:`\sum_i D_i y_i`, in which the weights D are
+uniform on all topics and one more, which has the worst possible value. If no topic changed, this is Clopper and
+Pearson's bound of the share of topics that change, times the worst loss. With more changed topics, the test is
+Student's t, corrected for skewness by Hall's transformation (`scores.mean_intervals`).
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ class AnalyseVerb(DaysFromLog, Plotting, report_options.Reporting):
     First, the numbers of users are compared with the design. If they disagree (sample-ratio mismatch), the result is
     not to be trusted, and the exit code is 1. Means are compared by Welch's test, shares by a z test or Fisher's exact
     test, ratios by the delta method (by the jackknife if few users carry them), quantiles by order statistics. A
-    covariate from before the experiment makes intervals narrower (CUPED). p-values are adjusted for the number of metrics and arms.
+    covariate from before the experiment makes intervals narrower (CUPED). p-values are adjusted for the number of
+    metrics and arms.
 
     --sequential always-valid allows looking at the result at any time; obrien-fleming, pocock, lan-demets-of and
     lan-demets-pocock allow planned looks, and need --look. --segment also shows the effect in parts of the users, --day

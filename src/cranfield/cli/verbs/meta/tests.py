@@ -25,7 +25,6 @@ class TestsVerb(ByClass, options.Rescaled, Printing):
     repeats_warnings = True
     summary = "how often significance tests are right"
     examples = """
-cranfield meta tests qrels.txt runs/*.run -m AP
 cranfield meta tests --sample -m AP --simulations 200  # try it on the bundled sample collection
 cranfield meta tests qrels.txt runs/*.run -m AP,RR --test t,sign,tukey --difference 0.02
 cranfield meta tests --scores scores.csv --truth shift --topics 25
