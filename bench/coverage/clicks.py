@@ -53,7 +53,7 @@ def cases() -> list[Case]:
                     made.append(
                         Case(
                             f"{parameter} of {model}", kind, f"{sessions:,} sessions",
-                            partial(fitted, model, parameter, kind, sessions), trials=30,
+                            partial(fitted, model, parameter, kind, sessions), trials=100,
                             small=small if kind == usual and sessions == 5_000 and parameter == parameters[0] else 0,
                         )
                     )  # fmt: skip

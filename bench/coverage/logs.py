@@ -22,7 +22,7 @@ def cases() -> list[Case]:
     return [
         Case(
             "log measures, " + ("share" if kind.most == 1 else "sum"), data, f"{users} users", Logs(kind, users),
-            trials=2_000, small=200 if (data, users) in SMALL else 0,
+            trials=600, small=200 if (data, users) in SMALL else 0,
         )
         for data, kind in USERS.items()
         for users in kind.users

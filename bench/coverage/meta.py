@@ -188,7 +188,7 @@ QUALITY = {"Pearson's correlation": (0,), "rank correlations and sMARE": (1, 2, 
 
 def _predictions() -> list[Case]:
     return [
-        Case(f"meta predict, {name}", data, f"{topics} topics", partial(prediction, data, topics, which), trials=400,
+        Case(f"meta predict, {name}", data, f"{topics} topics", partial(prediction, data, topics, which), trials=100,
              small=150 if (data, topics, which) == ("skewed", 10, (0,)) else 0)
         for data in PAIRS
         for topics in (6, 10, 25, 50)
