@@ -71,8 +71,8 @@ PAIRED = ("t", "randomisation", "bootstrap")
 ALL_PAIRS = {"max-t": (10, 25, 50), "t": (10, 25, 50), "tukey": (50,), "randomised-tukey": (50,)}
 SMALL = {
     ("max-t", "8 near-identical and 2 other systems", 25): 80,
-    ("tukey", "8 near-identical and 2 other systems", 50): 80,
-    ("t", "25 systems, skewed", 25): 60,
+    ("tukey", "28 near-identical and 2 other systems", 50): 60,
+    ("t", "25 systems, skewed", 25): 150,
 }
 
 
