@@ -410,3 +410,21 @@ def test_constant_scores_do_not_crash() -> None:
     for test in known_tests():
         row = next(cf.compare({"a": [0.5] * 5, "b": [0.4] * 5}, test=test, resamples=200).rows())
         assert 0 <= row["p"] <= 1, test
+
+
+@pytest.mark.parametrize("test", ["t", "randomisation", "bootstrap-shift"])
+def test_topics_that_do_not_vary_give_no_interval(test: str) -> None:
+    for shift in (0.0, 0.25):
+        scores = np.column_stack([np.linspace(0, 0.5, 20) + shift, np.linspace(0, 0.5, 20)])
+        tests = cf.compare(scores, test=test, resamples=99).families[0].tests
+        assert np.isnan(tests.low).all()
+        assert np.isnan(tests.high).all()
+
+
+@pytest.mark.parametrize("changed", [1, 4, 5])
+def test_intervals_from_few_changed_topics_are_cautioned(changed: int) -> None:
+    scores = np.column_stack([np.linspace(0, 0.5, 20), np.linspace(0, 0.5, 20)])
+    scores[:changed, 0] += 0.25
+    cautions = [note for note in cf.compare(scores).notes if "on fewer than 5 topics" in note]
+    assert len(cautions) == (changed < 5)
+    assert not [note for note in cf.compare(scores, test="max-t").notes if "on fewer than 5 topics" in note]

@@ -17,6 +17,7 @@ from cranfield.comparison.differences import difference_blocks, row_moments
 from cranfield.comparison.normality import FEWEST, MOST, shapiro_wilk
 from cranfield.comparison.test_result import Assumption
 from cranfield.measures.scale_type import ScaleType, scale_of
+from cranfield.scores.mean_intervals import FEW
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
@@ -85,20 +86,24 @@ def check_matrices(
     pooled: bool = False,
     corrected: bool = False,
     skewed: bool = False,
+    intervals: bool = False,
 ) -> tuple[Assumption, ...]:
     """`check_paired` for many pairs of one or several measures: in how many of them does each check fail?
 
     `parts` are scores with the pairs to compare. Each assumption is stated once for all measures. `pooled`: the test
     gives all pairs the same error. `corrected`: p-values under a normal distribution are corrected for many pairs.
-    `skewed`: the test of all pairs together is in doubt if many of them are skewed, and topics few.
+    `skewed`: the test of all pairs together is in doubt if many of them are skewed, and topics few. `intervals`: the
+    intervals of differences are in doubt if few topics differ.
     """
-    zeros, not_normal = _Failures(), _Failures()
+    zeros, not_normal, rare = _Failures(), _Failures(), 0
     for matrix, first, second in parts:
         taken = np.unique(np.linspace(0, len(first) - 1, min(len(first), MOST_PAIRS)).astype(np.int64))
         same = doubtful = decided = 0
         for _, difference in difference_blocks(matrix, first[taken], second[taken]):
             defined = (~np.isnan(difference)).sum(axis=1)
-            same += int(((difference == 0).sum(axis=1) > MANY_ZEROS * defined).sum())
+            equal = (difference == 0).sum(axis=1)
+            same += int((equal > MANY_ZEROS * defined).sum())
+            rare += int(((equal < defined) & (defined - equal < np.minimum(FEW, defined))).sum())
             if normal:
                 p = shapiro_wilk(difference)[1]
                 decided += int((~np.isnan(p)).sum())
@@ -108,6 +113,10 @@ def check_matrices(
         by_chance = DOUBT * decided + 3 * (DOUBT * (1 - DOUBT) * decided) ** 0.5
         not_normal.add(matrix.measure, doubtful, decided, doubtful > by_chance)
     checks = [few_topics(min(len(matrix.topics) for matrix, _, _ in parts)), _zeros(zeros)]
+    if rare and intervals:
+        where = "" if zeros.pairs == 1 else f"in {rare:,} of {zeros.pairs:,} pairs "
+        says = f"{where}the systems differ on fewer than {FEW} topics, so the interval of the difference is too short"
+        checks.append(Assumption("changes", False, f"{says}; max-t allows for it"))
     if not_normal.pairs:
         checks.append(_normality(not_normal, corrected))
     if pooled:

@@ -249,6 +249,8 @@ def _assumptions(families: Sequence[Family], test: PairTest) -> tuple[Assumption
     """The assumptions of the test, each stated once for all families."""
     parts = [(family.matrix, family.first, family.second) for family in families]
     corrected = test.normal and not test.simultaneous and not test.pooled
+    own = not test.simultaneous and any(np.isfinite(family.tests.low).any() for family in families)
     return check_matrices(
-        parts, normal=test.normal, needs=test.needs, pooled=test.pooled, corrected=corrected, skewed=test.skewed
-    )
+        parts, normal=test.normal, needs=test.needs, pooled=test.pooled, corrected=corrected, skewed=test.skewed,
+        intervals=own,
+    )  # fmt: skip

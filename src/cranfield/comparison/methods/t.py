@@ -1,7 +1,8 @@
 """Student's t tests: of one mean, of the mean difference on shared topics, and of the means of two samples.
 
 If there is no variance and no difference, t = 0 and p = 1. If there is no variance but a difference, t is infinite and
-p is 0 (1 in the other direction), its limit as the variance goes to 0. A note says so in both cases.
+p is 0 (1 in the other direction), its limit as the variance goes to 0. A note says so in both cases. There is no
+interval then: topics that are all alike do not tell how others vary.
 """
 
 from __future__ import annotations
@@ -232,7 +233,10 @@ def welch_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: Te
 
 
 def t_of(mean: Array, se: Array, df: Array, alternative: str, alpha: float) -> tuple[Array, Array, Array, Array]:
-    """t, p, and the interval of a mean from its standard error; one-sided intervals have one infinite end."""
+    """t, p, and the interval of a mean from its standard error; one-sided intervals have one infinite end.
+
+    The interval is NaN if the standard error is 0.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
         t = np.where((mean == 0) & (se == 0), 0.0, mean / se)
     tail = -extremeness(t, alternative)
@@ -241,7 +245,8 @@ def t_of(mean: Array, se: Array, df: Array, alternative: str, alpha: float) -> t
     p = np.where((mean == 0) & (se == 0), 1.0, p)
     half = t_quantile(alpha / 2 if alternative == "two-sided" else alpha, df) * se
     low, high = interval_ends(mean, half, alternative)
-    return t, p, np.where(np.isnan(t), np.nan, low), np.where(np.isnan(t), np.nan, high)
+    unknown = np.isnan(t) | (se == 0)
+    return t, p, np.where(unknown, np.nan, low), np.where(unknown, np.nan, high)
 
 
 def same_scores_note(pairs: int) -> tuple[str, ...]:
