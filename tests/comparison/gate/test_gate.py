@@ -74,6 +74,15 @@ def test_equal_scores_of_other_rankings_show_little() -> None:
         assert gate_scores(same, same, Conditions()).passed is passed
 
 
+@pytest.mark.parametrize(("much", "cautions"), [(0, True), (4, True), (5, False)])
+def test_a_candidate_that_hardly_changes_passes_with_a_caution(much: int, cautions: bool) -> None:
+    change = np.where(np.arange(30) % 2, 0.001, 0.002)
+    change[:much] = 0.02
+    check = gate_scores(scores(BASE + change), scores(BASE, "prod"), Conditions(margin=0.01)).checks[0]
+    assert check.passed
+    assert (f"caution: {much} of 30 topics changed by 0.01 or more" in check.reason) is cautions
+
+
 def test_a_margin_in_percent_is_that_of_each_topic() -> None:
     """With d + r·b, a candidate that loses exactly 10 % on every topic is at the limit, whatever the topics are."""
     base = np.linspace(0.1, 0.9, 30)

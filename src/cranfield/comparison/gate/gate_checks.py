@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.comparison.data import Matrix
-from cranfield.comparison.few_changes import mean_above, worst_change
+from cranfield.comparison.few_changes import few_changed, mean_above, worst_change
 from cranfield.comparison.gate.gate_result import GateCheck, TopicScore
 from cranfield.comparison.gate.limits import Limit, amount, is_percentage
 from cranfield.comparison.registry import PairTest, TestSettings
@@ -103,7 +103,7 @@ def margin_check(
         reason = f"{shown}, margin {margin:g}"
     elif same and not gains.any():
         passed, p, bound = True, 0.0, 0.0
-        reason = f"{value:.4f}, the same ranking as {one.baseline} on all {counted(n, 'topic')}; other topics not seen"
+        reason = f"{value:.4f}, the same ranking as {one.baseline} on {_all(n)}; other topics were not seen"
     else:
         if n < 2:
             message = f"{one.measure}: {counted(n, 'topic')}, but the rule non-inferior needs 2 or more"
@@ -124,10 +124,18 @@ def margin_check(
         if not passed and difference >= -margin and found.topics is not None:
             reason += f"; not shown: about {found.topics:,} topics like these would do"
             reason += "" if changed or same else ", or runs with the same rankings"
+        much = int((np.abs(gains) >= margin).sum())
+        if passed and not found.few and few_changed(much, n):
+            reason += f"; caution: {much} of {counted(n, 'topic')} changed by {margin:g} or more, which are few: "
+            reason += "topics that lose much may be too rare to be among them"
     return GateCheck(
         condition="margin", limit=margin, passed=bool(passed), value=value, baseline=other, difference=difference,
         bound=bound, p=p, reason=reason, worst=one.worst(gains), **one.facts(),
     )  # fmt: skip
+
+
+def _all(n: int) -> str:
+    return "the only topic" if n == 1 else f"all {n:,} topics"
 
 
 def _tolerated(one: Compared, limit: Limit, margin: float) -> Array:

@@ -303,7 +303,7 @@ def correlate(
     values = np.stack([function(levels) for function in functions])
     low = high = np.full(values.shape, np.nan)
     systems, topics = len(complete.runs), len(complete.topics)
-    notes = [f"{systems} systems, {topics} topics", _at_topics(topics)]
+    notes = [f"{systems} systems, {counted(topics, 'topic')}", _at_topics(topics)]
     notes += [f"{name}: {COEFFICIENTS[name][0]}" for name in names]
     drawn = resamples if topics > 1 else 0
     if drawn:
