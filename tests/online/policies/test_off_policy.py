@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import product
+from itertools import combinations_with_replacement, product
 from pathlib import Path
 from typing import Any
 
@@ -101,109 +101,123 @@ def test_direct_and_doubly_robust_by_hand_with_a_model_in_the_table() -> None:
     assert estimates["DR"] == pytest.approx(np.mean(expected) + np.mean(corrections))
 
 
-def test_direct_and_doubly_robust_by_hand_from_a_file(tmp_path: Path) -> None:
-    rows = table([0, 0, 0, 1, 1], [0, 0, 2, 1, 0], [1, 0, 1, 1, 0])
-    estimates = values(off_policy(rows, policy_file(tmp_path / "new.csv"), least_ess=0, shrink=1, cluster="row"))
-    mean = 3 / 5
-    q = {(0, 0): (1 + mean) / 3, (0, 2): (1 + mean) / 2, (1, 1): (1 + mean) / 2, (1, 0): (0 + mean) / 2}
-    expected = [sum(NEW[x, a] * q.get((x, a), mean) for a in range(3)) for x in range(2)]
-    direct = (3 * expected[0] + 2 * expected[1]) / 5
-    assert estimates["direct"] == pytest.approx(direct)
-    logged = [(0, 0, 1), (0, 0, 0), (0, 2, 1), (1, 1, 1), (1, 0, 0)]
-    weights = [NEW[x, a] / LOGGING[x, a] for x, a, _ in logged]
-    corrections = [w * (r - q[x, a]) for w, (x, a, r) in zip(weights, logged, strict=True)]
-    assert estimates["DR"] == pytest.approx(direct + np.mean(corrections))
-    assert estimates["IPS"] == pytest.approx(np.mean([w * r for w, (_, _, r) in zip(weights, logged, strict=True)]))
+def cross_fitted(x: Any, a: Any, r: Any, unit: Any, shrink: float) -> tuple[float, float, Any, Any]:
+    """Direct and DR, and their terms by row, with a model fitted again for every unit, without its rows."""
+    x, a, r, unit = map(np.asarray, (x, a, r, unit))
+    corrected, varies = np.empty(len(x)), np.empty(len(x))
+
+    def fitted(use: Any, shrink: float) -> Any:
+        rows, rewards = np.zeros((2, 3)), np.zeros((2, 3))
+        np.add.at(rows, (x[use], a[use]), 1)
+        np.add.at(rewards, (x[use], a[use]), r[use])
+        mean = r[use].mean()
+        size = np.where(rows + shrink > 0, rows + shrink, 1)
+        return np.where(rows + shrink > 0, (rewards + shrink * mean) / size, mean), rows
+
+    plain, rows = fitted(np.full(len(x), True), 0.0)
+    direct = (NEW * plain).sum(axis=1)[x].mean()
+    unseen = (NEW * (rows == 0)).sum(axis=1)[x].mean()
+    for i in range(len(x)):
+        model, _ = fitted(unit != unit[i], shrink)
+        expected, error = (NEW[x[i]] * model[x[i]]).sum(), r[i] - model[x[i], a[i]]
+        corrected[i] = expected + NEW[x[i], a[i]] / LOGGING[x[i], a[i]] * error
+        share = rows[x[i], a[i]] / rows[x[i]].sum()
+        varies[i] = expected + NEW[x[i], a[i]] / share * error + unseen * (r[i] - r.mean())
+    return float(direct), float(corrected.mean()), corrected, varies
 
 
-def test_IPS_and_DR_are_unbiased_over_all_logs_of_two_rows() -> None:
-    """Every log of two rows (context, action, reward), with its probability: the expectation is the true value."""
-    outcomes = [
-        (x, a, r, 0.5 * LOGGING[x, a] * (REWARD[x, a] if r else 1 - REWARD[x, a]))
-        for x, a, r in product(range(2), range(3), range(2))
-    ]
-    truth = float((0.5 * NEW * REWARD).sum())
-    wrong_model = np.array([[0.9, 0.2, 0.1], [0.3, 0.3, 0.3]])  # doubly robust: right propensities are enough
-    expected = {"IPS": 0.0, "DR": 0.0}
-    for first, second in product(outcomes, repeat=2):
-        x, a, r = zip(first[:3], second[:3], strict=True)
-        rows = table(x, a, r, model=wrong_model[list(x), list(a)], new_model=(NEW * wrong_model).sum(axis=1)[list(x)])
-        estimates = values(off_policy(rows, "new", least_ess=0, cluster="row"))
-        for name in expected:
-            expected[name] += first[3] * second[3] * estimates[name]
-    assert expected == pytest.approx({"IPS": truth, "DR": truth})
-
-
-def test_intervals_cover_the_truth_and_estimates_are_near_it(tmp_path: Path) -> None:
-    path = policy_file(tmp_path / "new.csv")
-    truth = float((0.5 * NEW * REWARD).sum())
-    trials = 120
-    covered: dict[str, int] = {}
-    means: dict[str, list[float]] = {}
-    for seed in range(trials):
-        for one in off_policy(simulated(seed), path, cluster="row", shrink=0.1).estimates:
-            covered[one.estimator] = covered.get(one.estimator, 0) + (one.low <= truth <= one.high)
-            means.setdefault(one.estimator, []).append(one.value)
-    for name in ("IPS", "SNIPS", "direct", "DR"):
-        # binomial: 120 trials at 0.95 give 106 to 120 with probability above 0.999
-        assert covered[name] >= 106, name
-        assert abs(np.mean(means[name]) - truth) < 4 * np.std(means[name]) / np.sqrt(trials), name
-    assert np.std(means["DR"]) < np.std(means["IPS"])  # the model takes away variance
-
-
-def fitted_estimates(x: Any, a: Any, r: Any, weight: Any, shrink: float) -> tuple[float, float]:
-    """The direct and the doubly robust estimate if rows count with these weights; the model is fitted again."""
-    rows, rewards = np.zeros((2, 3)), np.zeros((2, 3))
-    np.add.at(rows, (x, a), weight)
-    np.add.at(rewards, (x, a), weight * r)
-    mean = float(weight @ r / weight.sum())
-    with np.errstate(invalid="ignore"):
-        model = np.where(rows > 0, (rewards + shrink * mean) / (rows + shrink), mean)
-    expected = (NEW * model).sum(axis=1)[x]
-    corrected = expected + NEW[x, a] / LOGGING[x, a] * (r - model[x, a])
-    return float(weight @ expected / weight.sum()), float(weight @ corrected / weight.sum())
-
-
-@pytest.mark.parametrize("shrink", [0.0, 2.0])
-def test_intervals_of_direct_and_DR_contain_the_error_of_the_fitted_model(tmp_path: Path, shrink: float) -> None:
-    """The influence of a user is the derivative of the whole estimate, model and all, by the weight of the rows."""
+@pytest.mark.parametrize(("cluster", "shrink"), [("row", 1.0), ("user", 0.0), ("user", 2.0), ("context", 1.0)])
+def test_predictions_are_made_without_the_rows_of_the_user(tmp_path: Path, cluster: str, shrink: float) -> None:
+    """A literal version that fits the model again for each user, row or, for contexts, row."""
     from scipy import stats
 
     rng = np.random.default_rng(3)
     x, user = rng.integers(0, 2, 60), rng.integers(0, 15, 60)
     a = np.where(x == 0, rng.integers(0, 2, 60), rng.integers(0, 3, 60))  # action 2 never happens in context 0
     r = rng.random(60)
-    rows = table(x, a, r, user=[f"u{i}" for i in user])
-    result = off_policy(rows, policy_file(tmp_path / "new.csv"), least_ess=0, shrink=shrink)
-    step, influence = 1e-5, []
-    for each in np.unique(user):
-        more, less = 1 + step * (user == each), 1 - step * (user == each)
-        ends = [fitted_estimates(x, a, r, weight, shrink) for weight in (more, less)]
-        influence.append((np.array(ends[0]) - ends[1]) / (2 * step))
-    users = len(influence)
-    reach = stats.t.ppf(0.975, users - 1) * np.sqrt(users * np.var(influence, axis=0, ddof=1))
-    mine = [one for one in result.estimates if one.estimator in ("direct", "DR")]
-    assert [one.value for one in mine] == pytest.approx(fitted_estimates(x, a, r, np.ones(60), shrink))
-    assert [one.high - one.value for one in mine] == pytest.approx(reach.tolist(), rel=1e-6)
-    assert any("contain the error of the predictions" in note for note in result.notes)
+    path = policy_file(tmp_path / "new.csv")
+    result = off_policy(table(x, a, r, user=[f"u{i}" for i in user]), path, least_ess=0, shrink=shrink, cluster=cluster)
+    unit = user if cluster == "user" else np.arange(60)
+    direct, corrected, terms, varies = cross_fitted(x, a, r, unit, shrink)
+    mine = {one.estimator: one for one in result.estimates}
+    assert mine["direct"].value == pytest.approx(direct)
+    assert mine["DR"].value == pytest.approx(corrected)
+    groups = {"row": np.arange(60), "user": user, "context": x}[cluster]
+    n = len(np.unique(groups))
+
+    def error(values: Any) -> float:
+        sums = np.bincount(groups, values - values.mean())[np.unique(groups)]
+        return float(stats.t.ppf(0.975, n - 1) * np.sqrt(n * np.var(sums, ddof=1)) / 60)
+
+    by_model = (NEW * cross_fitted_plain(x, a, r)).sum(axis=1)[x]
+    reach = max(error(varies), error(by_model))
+    unseen = np.mean(x == 0) * NEW[0, 2]
+    assert mine["direct"].high - direct == pytest.approx(reach + unseen * (r.max() - r.mean()))
+    assert direct - mine["direct"].low == pytest.approx(reach + unseen * r.mean())
+    assert mine["DR"].high - corrected == pytest.approx(max(error(terms), error(varies)))
 
 
-def test_the_intervals_are_those_of_a_bootstrap_that_fits_again(tmp_path: Path) -> None:
-    rng = np.random.default_rng(8)
-    x = rng.integers(0, 2, 400)
-    a = (rng.random(400)[:, None] > np.cumsum(LOGGING[x], axis=1)).sum(axis=1)
-    r = (rng.random(400) < REWARD[x, a]).astype(float)
-    result = off_policy(table(x, a, r), policy_file(tmp_path / "new.csv"), least_ess=0, cluster="row")
-    weights = rng.multinomial(400, np.full(400, 1 / 400), size=2000).astype(float)
-    spread = np.std([fitted_estimates(x, a, r, weight, 1.0) for weight in weights], axis=0)
-    mine = [(one.high - one.value) / 1.966 for one in result.estimates if one.estimator in ("direct", "DR")]  # t, 399
-    assert mine == pytest.approx(spread.tolist(), rel=0.08)  # 2,000 resamples: a standard error of 1.6 %
+def cross_fitted_plain(x: Any, a: Any, r: Any) -> Any:
+    """The plain mean of each context and action, and the mean of all where there are no rows."""
+    return np.array(
+        [[r[(x == i) & (a == j)].mean() if ((x == i) & (a == j)).any() else r.mean() for j in range(3)] for i in (0, 1)]
+    )
+
+
+def test_the_interval_of_clipped_allows_for_all_that_was_cut() -> None:
+    """Rewards between -1 and 1: what the cut weights lack of 1 is worth something in between."""
+    from scipy import stats
+
+    rng = np.random.default_rng(5)
+    n = 300
+    propensity = rng.choice([0.02, 0.5], n)
+    r = rng.choice([-1.0, 0.0, 1.0], n)
+    weight = np.minimum(0.04 / propensity, 1.5)
+    rows = pa.table({"reward": r, "propensity": propensity, "new": np.full(n, 0.04)})
+    one = next(one for one in off_policy(rows, "new", clip=1.5, least_ess=0).estimates if one.estimator == "clipped")
+    low, high = weight * (r + 1) - 1, weight * (r - 1) + 1
+    t = stats.t.ppf(0.975, n - 1) / np.sqrt(n)
+    assert one.value == pytest.approx(np.mean(weight * r))
+    assert one.low == pytest.approx(low.mean() - t * low.std(ddof=1))
+    assert one.high == pytest.approx(high.mean() + t * high.std(ddof=1))
+
+
+def test_rewards_that_do_not_vary_have_no_interval() -> None:
+    rows = pa.table({"reward": np.zeros(300), "propensity": [0.5] * 300, "new": np.tile([0.3, 0.7], 150)})
+    result = off_policy(rows, "new")
+    assert all(one.value == 0 and np.isnan([one.low, one.high, one.change_low]).all() for one in result.estimates)
+    assert "without an interval: the rewards do not vary" in result.verdicts[0]
+
+
+def test_IPS_and_DR_are_unbiased_over_all_logs_of_two_rows(tmp_path: Path) -> None:
+    """Every log of two rows (action, reward), with its probability: the expectation is the true value."""
+    chances, new, reward = (0.8, 0.2), (0.3, 0.7), (0.2, 0.6)
+    path = tmp_path / "new.csv"
+    path.write_text("context,action,probability\nq,0,0.3\nq,1,0.7\n")
+    outcomes = [(a, r, chances[a] * (reward[a] if r else 1 - reward[a])) for a, r in product(range(2), range(2))]
+    expected = {"IPS": 0.0, "DR": 0.0}
+    for first, second in combinations_with_replacement(outcomes, 2):
+        a = [first[0], second[0]]
+        rows = {
+            "context": ["q", "q"],
+            "action": a,
+            "reward": [first[1], second[1]],
+            "propensity": [chances[i] for i in a],
+        }
+        estimates = values(off_policy(pa.table(rows), str(path), least_ess=0, cluster="row"))
+        for name in expected:
+            expected[name] += (1 + (first != second)) * first[2] * second[2] * estimates[name]
+    truth = new[0] * reward[0] + new[1] * reward[1]
+    assert expected == pytest.approx({"IPS": truth, "DR": truth})
 
 
 def test_predictions_of_the_table_are_taken_as_given() -> None:
     rows = table([0, 0, 1, 1], [2, 0, 1, 0], [1, 0, 1, 0], model=[0.4, 0.1, 0.3, 0.2], new_model=[0.5, 0.5, 0.25, 0.25])
-    notes = off_policy(rows, "new", least_ess=0, cluster="row").notes
-    assert any("taken as given" in note for note in notes)
+    result = off_policy(rows, "new", least_ess=0, cluster="row")
+    assert any("taken as given" in note for note in result.notes)
+    intervals = {one.estimator: (one.low, one.high) for one in result.estimates}
+    assert np.isnan(intervals["direct"]).all()
+    assert not np.isnan(intervals["DR"]).any()
 
 
 def test_a_small_effective_sample_is_refused_with_a_reason() -> None:

@@ -36,6 +36,9 @@ class LoggedRows:
     """All columns."""
     origin: str
     notes: tuple[str, ...]
+    lowest: float
+    highest: float
+    """The range of rewards, with 0: what a decision that was never logged may be worth."""
 
 
 def logged_rows(frame: Any, columns: Mapping[str, str] | None, origin: str, bad: str) -> LoggedRows:
@@ -78,6 +81,8 @@ def logged_rows(frame: Any, columns: Mapping[str, str] | None, origin: str, bad:
     counts = frame.select(
         nw.len().alias("rows"),
         *(_number(nw, wrong).sum().alias(f"p{i}") for i, wrong in enumerate(problems.values())),
+        nw.when(~no_reward).then(reward).min().alias("lowest"),
+        nw.when(~no_reward).then(reward).max().alias("highest"),
     )
     row = counts.collect("pyarrow").to_native().to_pylist()[0]
     if not row["rows"]:
@@ -100,7 +105,8 @@ def logged_rows(frame: Any, columns: Mapping[str, str] | None, origin: str, bad:
         left = frame.select(nw.len().alias("rows")).collect("pyarrow").to_native().to_pylist()[0]["rows"]
         if not left:
             raise DataError(origin, None, f"{', '.join(named)} of {row['rows']:,}, so no row is left to estimate from")
-    return LoggedRows(frame, names, every, origin, tuple(notes))
+    lowest, highest = min(row["lowest"], 0.0), max(row["highest"], 0.0)
+    return LoggedRows(frame, names, every, origin, tuple(notes), lowest, highest)
 
 
 def cluster_column(rows: LoggedRows, cluster: str | None) -> str | None:

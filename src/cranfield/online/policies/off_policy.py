@@ -11,6 +11,7 @@ from cranfield.errors import UsageError
 from cranfield.frames import need
 from cranfield.online.engines import open_engine
 from cranfield.online.moments import Moments, moments
+from cranfield.online.policies.cross_fitting import cross_fitted
 from cranfield.online.policies.logged_rows import (
     LoggedRows,
     cluster_column,
@@ -21,7 +22,6 @@ from cranfield.online.policies.logged_rows import (
 )
 from cranfield.online.policies.policy_estimates import (
     ESTIMATORS,
-    MODEL_ERROR,
     Estimate,
     Logged,
     OffPolicy,
@@ -62,11 +62,14 @@ def off_policy(
         `context` (the query), `action` (the item or list) and `user`. Other names of columns: `columns={"reward":
         "bought"}`.
     policies: each is either a column of the table, the probability π that the new policy does the same; or a file with
-        a row per `context`, `action` and `probability`. With a file, the direct estimate predicts the reward of an
-        action by its mean in this context, shrunk towards the overall mean by `shrink` rows. With a column NEW, give
-        the predictions: a column `model` for the logged action, and a column NEW_model for the new policy.
+        a row per `context`, `action` and `probability`. With a file, the reward of an action is predicted by its mean
+        in this context: for DR from the rows of other users (of other rows, if rows or contexts are clusters), shrunk
+        towards the overall mean by `shrink` rows; for the direct estimate from all rows, not shrunk. With a column NEW,
+        give the predictions: a column `model` for the logged action, and a column NEW_model for the new policy; they
+        are taken as given, so that the direct estimate then has no interval.
     cluster: the column of what is independent, for the intervals; default: users, else contexts. `row`: each row.
-    clip: the largest weight of the clipped estimate.
+    clip: the largest weight of the clipped estimate. Its interval allows for what was cut: rewards from the lowest to
+        the highest in the log, or 0.
     least_ess: a policy whose weights have a smaller effective sample size, (Σw)² / Σw², is refused, whether weights are
         cut or not. Only the direct estimate, which has no weights, is given then.
     bad: `error`, or `skip` to leave out rows with a propensity that is missing, 0 or above 1, or without a reward.
@@ -96,24 +99,32 @@ def off_policy(
     count = clusters = 0
     for policy in wanted:
         name = policy if policy in logged.every else os.path.splitext(os.path.basename(policy))[0]
+        table, off = None, {}
         if policy_or_column(policy, logged):
             frame, modelled, about = _with_column(logged, policy)
         else:
-            frame, about = joined_policy(opened, logged, policy, shrink)
+            frame, table, about = joined_policy(opened, logged, policy)
             modelled = True
-        weighed = _weighed(frame, independent, clip, modelled)
-        sums, extremes = _sums(opened, weighed, independent)
-        of_policy = estimates_of(name, sums, "reward", level, least_ess)
+        weighed = _weighed(frame, logged, independent, clip)
+        extremes = _extremes(opened, weighed, clip)
+        if table is not None:
+            by_row = independent is None or independent == logged.names["context"]
+            fitted = cross_fitted(opened, weighed, table, logged, policy, shrink, by_row)
+            weighed, off = fitted.frame, {"direct": (fitted.below, fitted.above)}
+            about += fitted.notes
+        sums = _sums(opened, weighed)
+        of_policy = estimates_of(name, sums, "reward", level, least_ess, off=off)
         estimates += of_policy
         verdicts.append(verdict(name, of_policy, least_ess, level))
         clusters, count = int(sums.n[0]), round(float(sums.n[0] * sums.mean[0, sums.column("n")]))
         logged_on.append(Logged(name, *logged_value(sums, "reward", level), count))
         notes += [*about, *_notes_on_weights(name, sums, extremes, count, clip, level)]
-        if "direct_influence" in sums.names:
-            notes.append(MODEL_ERROR)
-        elif modelled:
-            notes.append(f"{name}: predictions are taken as given, so that their error is not in the intervals")
-        else:
+        if table is None and modelled:
+            notes.append(
+                f"{name}: predictions are taken as given, so direct has no interval; that of DR holds if they were "
+                "fitted to other data"
+            )
+        elif not modelled:
             notes.append(f"{name}: no predictions (columns model and {name}_model), so no direct and no DR estimate")
     used = {estimate.estimator for estimate in estimates}
     notes += [f"{name}: {text}" for name, text in ESTIMATORS.items() if name in used]
@@ -137,8 +148,12 @@ def _with_column(logged: LoggedRows, policy: str) -> tuple[Any, bool, list[str]]
     return frame, modelled, []
 
 
-def _weighed(frame: Any, cluster: str | None, clip: float, modelled: bool) -> Any:
-    """The numbers of each row whose sums the estimators need."""
+def _weighed(frame: Any, logged: LoggedRows, cluster: str | None, clip: float) -> Any:
+    """The numbers of each row whose sums the estimators need, and what they are summed by.
+
+    What weights above the limit lack of a mean weight of 1 was worth something between the lowest and the highest
+    reward: the ends of the clipped estimate.
+    """
     nw = need("narwhals", "off_policy")
     frame = frame.with_columns((nw.col("_target") / nw.col("_propensity")).alias("_weight"))
     frame = frame.with_columns(
@@ -151,30 +166,37 @@ def _weighed(frame: Any, cluster: str | None, clip: float, modelled: bool) -> An
         "weight": weight,
         "square": weight * weight,
         "weighted": weight * reward,
-        "clipped": clipped,
         "clipped_weighted": clipped * reward,
+        "clipped_high": clipped * (reward - logged.highest) + logged.highest,
     }
-    if modelled:
+    if logged.lowest < 0:
+        columns["clipped_low"] = clipped * (reward - logged.lowest) + logged.lowest
+    names = frame.collect_schema().names()
+    if "_expected" in names:
         columns["direct"] = nw.col("_expected")
         columns["corrected"] = nw.col("_expected") + weight * (reward - nw.col("_model"))
-        for name in ("direct", "corrected"):
-            if f"_{name}_by_model" in frame.collect_schema().names():
-                columns[f"{name}_influence"] = columns[name] + nw.col(f"_{name}_by_model")
-    keys = [] if cluster is None else [nw.col(cluster).alias("_cluster")]
+    keys = [nw.col(name) for name in ("_context", "_action") if name in names]
+    if cluster is not None:
+        keys.append(nw.col(cluster).alias("_cluster"))
     return frame.select(*keys, *(value.alias(name) for name, value in columns.items()))
 
 
-def _sums(engine: Any, weighed: Any, cluster: str | None) -> tuple[Moments, dict[str, float]]:
-    """Means and covariances of the sums per cluster, and the largest weight and how many are cut."""
+def _extremes(engine: Any, weighed: Any, clip: float) -> dict[str, float]:
+    """The largest weight and how many are cut."""
     nw = need("narwhals", "off_policy")
-    cut = nw.when(nw.col("weight") > nw.col("clipped")).then(nw.lit(1)).otherwise(nw.lit(0))
+    cut = nw.when(nw.col("weight") > clip).then(nw.lit(1)).otherwise(nw.lit(0))
     extremes = engine.fetch(weighed.select(nw.col("weight").max().alias("largest"), cut.sum().alias("cut")))
-    names = [name for name in weighed.collect_schema().names() if name != "_cluster"]
-    sums = weighed
-    if cluster is not None:
-        sums = weighed.group_by("_cluster").agg(*(nw.col(name).sum() for name in names))
-    row = extremes.to_pylist()[0]
-    return moments(sums, names), {"largest": float(row["largest"]), "cut": float(row["cut"])}
+    return {name: float(value) for name, value in extremes.to_pylist()[0].items()}
+
+
+def _sums(engine: Any, weighed: Any) -> Moments:
+    """Means and covariances of the sums per cluster."""
+    nw = need("narwhals", "off_policy")
+    every = weighed.collect_schema().names()
+    names = [name for name in every if not name.startswith("_")]
+    if "_cluster" in every:
+        weighed = engine.keep(weighed.group_by("_cluster").agg(*(nw.col(name).sum() for name in names)))
+    return moments(weighed, names)
 
 
 def _notes_on_weights(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from cranfield.types import Array
 
 ESTIMATORS = {
     "IPS": "mean of weight · reward; unbiased if the propensities are right and above 0 for all that the policy does",
-    "clipped": "like IPS, with weights cut; biased towards 0, and its interval does not contain the bias",
+    "clipped": "like IPS, with weights cut; biased, and its interval allows for what was cut",
     "SNIPS": "sum of weight · reward / sum of weights; nearly unbiased, less noisy than IPS",
     "direct": "mean reward that a model predicts for the new policy; as right or wrong as the model",
     "DR": "doubly robust: direct, corrected by weight · (reward - prediction)",
@@ -25,7 +25,7 @@ ESTIMATORS = {
 """{name: description}"""
 MODEL_ERROR = (
     "the intervals of direct and DR contain the error of the predictions as far as it comes from chance; caution: with "
-    "few rows for each context and action they are too narrow, and direct is shrunk: rely on IPS or SNIPS there"
+    "few queries for each topic and document they are too narrow, and direct is shrunk: rely on IPS there"
 )
 """A note for predictions that were fitted to the same rows."""
 
@@ -149,17 +149,21 @@ class Part:
     denominator: str
     weighted: bool = True
     """Whether it stands or falls with the weights of the policy, cut or not."""
+    low: str = ""
+    """The numerator if the estimator's bias is as large as it can be upwards; the interval begins below it."""
+    high: str = ""
+    """The numerator if the bias is as large as it can be downwards; the interval ends above it."""
     influence: str = ""
-    """The column for the interval of an estimator with a fitted model: the numerator plus the influence of each row on
-    the estimate through the model. If the table lacks it, the predictions are taken as given."""
+    """A column whose variance counts if it is larger than that of the numerator: predictions that were fitted to the
+    same rows change with them. An estimator without weights has no interval if the table lacks it."""
 
 
 PARTS = (
     Part("IPS", "weighted", "n"),
-    Part("clipped", "clipped_weighted", "n"),
+    Part("clipped", "clipped_weighted", "n", low="clipped_low", high="clipped_high"),
     Part("SNIPS", "weighted", "weight"),
     Part("direct", "direct", "n", weighted=False, influence="direct_influence"),
-    Part("DR", "corrected", "n", influence="corrected_influence"),
+    Part("DR", "corrected", "n", influence="direct_influence"),
 )
 
 
@@ -176,6 +180,7 @@ def estimates_of(
     parts: Sequence[Part] = PARTS,
     *,
     weights_each: float = 1.0,
+    off: Mapping[str, tuple[float, float]] | None = None,
 ) -> list[Estimate]:
     r"""The estimates of a policy from the means and covariances of its sums per cluster.
 
@@ -185,9 +190,9 @@ def estimates_of(
     number of weights that each decision has. It is that of the policy: cut weights look more alike, but the policy does
     what was rarely logged all the same, so all estimators with weights are refused together.
 
-    An estimator with a model that was fitted to the same rows is not a plain ratio: the predictions change with the
-    rows. Its variance is that of the influences of clusters (infinitesimal jackknife; Efron 1982, chapter 6), which
-    contain the error of the model as far as it comes from chance.
+    An estimator with a bias has two ends, the numerators for its bounds, each with its own variance; or `off` says how
+    far the estimator may be too high and too low, which the interval contains in addition. An estimator whose
+    numbers do not vary has no interval: nothing is known about how far off it is.
     """
     quantile = _quantile(sums, level)
     base = _gradient(sums, reward, "n")
@@ -201,28 +206,39 @@ def estimates_of(
             found.append(_refused(policy, part.estimator, effective))
             continue
         value = _ratio(sums, part.numerator, part.denominator)
-        gradient = _gradient(sums, part.numerator, part.denominator)
-        if part.influence in sums.names:
-            gradient[sums.column(part.influence)] = gradient[sums.column(part.numerator)]
-            gradient[sums.column(part.numerator)] = 0.0
-        error, error_of_change = _error(sums, gradient), _error(sums, gradient - base)
         change = value - logged
         if abs(change) <= ROUNDING * max(abs(value), abs(logged)):
             change = 0.0
+        ends = [np.nan] * 4
+        if part.weighted or part.influence in sums.names:
+            # by chance, cut weights may lack nothing: the numerator itself is a bound too
+            lows = [_end(sums, part, column, -quantile, base) for column in (part.low, part.numerator)]
+            highs = [_end(sums, part, column, quantile, base) for column in (part.high, part.numerator)]
+            ends = [*np.min(lows, axis=0), *np.max(highs, axis=0)]
+        below, above = (off or {}).get(part.estimator, (0.0, 0.0))
+        low, low_of_change, high, high_of_change = np.array(ends) - [below, below, -above, -above]
+        shift = change - (value - logged)
         found.append(
             Estimate(
-                policy,
-                part.estimator,
-                value,
-                value - quantile * error,
-                value + quantile * error,
-                change,
-                change - quantile * error_of_change,
-                change + quantile * error_of_change,
+                policy, part.estimator, value, low, high,
+                change, low_of_change - logged + shift, high_of_change - logged + shift,
                 effective if part.weighted else np.nan,
             )
-        )
+        )  # fmt: skip
     return found
+
+
+def _end(sums: Moments, part: Part, column: str, quantile: float, base: Array) -> tuple[float, float]:
+    """An end of the interval, and the same end with the error of the difference from the logged policy."""
+    column = column if column in sums.names else part.numerator
+    centre, reaches = _ratio(sums, column, part.denominator), []
+    for name in {column, part.influence} & set(sums.names):
+        gradient = _gradient(sums, name, part.denominator)
+        reaches.append((_error(sums, gradient), _error(sums, gradient - base)))
+    error, error_of_change = np.max(reaches, axis=0)
+    if not error > ROUNDING * abs(centre):
+        return np.nan, np.nan
+    return centre + quantile * error, centre + quantile * error_of_change
 
 
 def _refused(policy: str, estimator: str, ess: float) -> Estimate:
@@ -233,7 +249,7 @@ def _refused(policy: str, estimator: str, ess: float) -> Estimate:
 def logged_value(sums: Moments, reward: str, level: float) -> tuple[float, float, float]:
     """The mean reward of the logged policy, with its interval."""
     value, error = _ratio(sums, reward, "n"), _error(sums, _gradient(sums, reward, "n"))
-    quantile = _quantile(sums, level)
+    quantile = _quantile(sums, level) if error > ROUNDING * abs(value) else np.nan
     return value, value - quantile * error, value + quantile * error
 
 
@@ -281,7 +297,12 @@ def verdict(policy: str, estimates: Sequence[Estimate], least_ess: float, level:
             "exploration, evaluate a policy closer to the logged one, or lower the limit"
         )
     order = {"DR": 0, "SNIPS": 1, "IPS": 2, "clipped": 3, "direct": 4}
-    best = min(estimates, key=lambda estimate: order[estimate.estimator])
+    best = min(estimates, key=lambda estimate: (np.isnan(estimate.change_low), order[estimate.estimator]))
+    if np.isnan(best.change_low):
+        return (
+            f"{policy}: {best.value:.4g} by {best.estimator}, a change of {best.change:+.4g}, without an interval: the "
+            "rewards do not vary, so that nothing is known about how far off this is. Collect more data"
+        )
     side = "better" if best.change_low > 0 else "worse" if best.change_high < 0 else "not clearly different"
     than = "than" if side != "not clearly different" else "from"
     return (

@@ -17,13 +17,10 @@ COLUMNS = {
 }
 
 
-def joined_policy(engine: Any, logged: LoggedRows, path: str, shrink: float) -> tuple[Any, list[str]]:
-    """The logged rows with the new policy's probability and with predicted rewards, and notes on missing support.
+def joined_policy(engine: Any, logged: LoggedRows, path: str) -> tuple[Any, Any, list[str]]:
+    """The logged rows with the new policy's probability, the policy, and notes.
 
-    Adds `_target` (the probability of the logged action, 0 if the table lacks it), `_model` (the predicted reward of
-    the logged action) and `_expected` (the predicted reward under the new policy). A prediction is the mean reward of
-    the action in its context, shrunk towards the overall mean by `shrink` rows. `_direct_by_model` and
-    `_corrected_by_model` are the row's influence on the direct and the doubly robust estimate through the predictions.
+    Adds `_context` and `_action` as text, and `_target`: the probability of the logged action, 0 if the table lacks it.
     """
     nw = need("narwhals", "off_policy")
     for role in ("context", "action"):
@@ -36,100 +33,25 @@ def joined_policy(engine: Any, logged: LoggedRows, path: str, shrink: float) -> 
     )
     notes = [*_checked(engine, policy, path)]
     known = policy.select("_context").unique().with_columns(nw.lit(1).alias("_known"))
-    matched = frame.join(known, on="_context", how="left")
-    lost = engine.fetch(
-        matched.filter(nw.col("_known").is_null()).select(
-            nw.len().alias("rows"), nw.col("_context").n_unique().alias("contexts")
-        )
-    ).to_pylist()[0]
-    if lost["rows"]:
-        notes.append(
-            f"{path}: {counted(lost['rows'], 'row')} left out, of {counted(lost['contexts'], 'context')} for which the "
-            "new policy has no probabilities"
-        )
-    frame = engine.keep(matched.filter(~nw.col("_known").is_null()).drop("_known"))
-    total = engine.fetch(frame.select(nw.len().alias("rows"), nw.col("_reward").mean().alias("mean"))).to_pylist()[0]
-    if not total["rows"]:
-        raise DataError(path, None, f"no context of {logged.origin} is in it, so there is nothing to evaluate")
-    frame = engine.keep(
-        frame.join(policy.rename({"_probability": "_target"}), on=["_context", "_action"], how="left")
+    matched = engine.keep(
+        frame.join(known, on="_context", how="left")
+        .join(policy.rename({"_probability": "_target"}), on=["_context", "_action"], how="left")
         .with_columns(nw.col("_target").fill_null(0.0))
-        .with_columns((nw.col("_target") / nw.col("_propensity")).alias("_weight"))
     )
-    pairs = engine.keep(
-        frame.group_by("_context", "_action")
-        .agg(
-            nw.len().cast(nw.Float64).alias("_n"),
-            nw.col("_reward").sum().alias("_sum"),
-            nw.col("_weight").sum().alias("_weights"),
-        )
-        .with_columns(((nw.col("_sum") + shrink * total["mean"]) / (nw.col("_n") + shrink)).alias("_model"))
-        .select("_context", "_action", "_n", "_weights", "_model")
-    )
-    rows_of_context = frame.group_by("_context").agg(nw.len().cast(nw.Float64).alias("_rows"))
-    choices = engine.keep(
-        policy.join(pairs, on=["_context", "_action"], how="left")
-        .join(rows_of_context, on="_context", how="left")
-        .with_columns(
-            nw.col("_model").is_null().alias("_unseen"),
-            nw.col("_model").fill_null(total["mean"]),
-            *(nw.col(name).fill_null(0.0) for name in ("_n", "_weights", "_rows")),
-        )
-        .with_columns((nw.col("_rows") * nw.col("_probability")).alias("_expected_rows"))
-    )
-    unseen = nw.when(nw.col("_unseen")).then(nw.col("_probability")).otherwise(nw.lit(0.0))
-    contexts = engine.keep(
-        choices.with_columns((nw.col("_probability") * nw.col("_model")).alias("_part"), unseen.alias("_mass"))
-        .group_by("_context")
-        .agg(nw.col("_part").sum().alias("_expected"), nw.col("_mass").sum())
-    )
-    by_pair, overall = _model_influences(engine, choices, shrink)
-    frame = (
-        frame.join(pairs.select("_context", "_action", "_model"), on=["_context", "_action"], how="left")
-        .join(contexts, on="_context", how="left")
-        .join(by_pair, on=["_context", "_action"], how="left")
-    )
-    from_mean = nw.col("_reward") - total["mean"]
-    error = nw.col("_reward") - nw.col("_model")
-    frame = frame.with_columns(
-        *(
-            (nw.col(name).fill_null(0.0) * error + of_mean / total["rows"] * from_mean).alias(name)
-            for name, of_mean in overall.items()
-        )
-    )
-    support = engine.fetch(
-        frame.select(nw.col("_mass").mean().alias("mass"), (nw.col("_mass") > 1e-12).cast(nw.Int64).sum().alias("rows"))
+    unknown = nw.col("_known").is_null()
+    lost = engine.fetch(
+        matched.filter(unknown).select(nw.len().alias("rows"), nw.col("_context").n_unique().alias("contexts"))
     ).to_pylist()[0]
-    if support["rows"]:
-        notes.append(
-            f"{path}: {support['mass']:.1%} of what the new policy would do never happened in its context in the log "
-            f"({counted(int(support['rows']), 'row')}); no weight can make up for it"
-        )
-    return engine.keep(frame), notes
-
-
-def _model_influences(engine: Any, choices: Any, shrink: float) -> tuple[Any, dict[str, float]]:
-    """How the direct and the doubly robust estimate change with the rewards that the predictions are made of.
-
-    Both are functions of the rows, so a row has an influence on them: its derivative if the row counted a little more.
-    The prediction q̂ = (Σr + s·m) / (n + s) of a pair has the derivative (r − q̂) / (n + s), and s / (n + s) times that
-    of the overall mean m. The direct estimate contains q̂ as often as the new policy would choose the action in the
-    logged contexts, the doubly robust one so often less the sum of weights. Returns these factors for every pair, and
-    those of the overall mean.
-    """
-    nw = need("narwhals", "off_policy")
-    size = nw.col("_n") + shrink
-    contained = {
-        "_direct_by_model": nw.col("_expected_rows"),
-        "_corrected_by_model": nw.col("_expected_rows") - nw.col("_weights"),
-    }
-    seen = choices.filter(nw.col("_n") > 0)
-    of_pairs = engine.keep(
-        seen.select("_context", "_action", *((times / size).alias(name) for name, times in contained.items()))
+    if not lost["rows"]:
+        return matched, policy, notes
+    notes.append(
+        f"{path}: {counted(lost['rows'], 'row')} left out, of {counted(lost['contexts'], 'context')} for which the "
+        "new policy has no probabilities"
     )
-    part = nw.when(nw.col("_n") > 0).then(shrink / nw.when(nw.col("_n") > 0).then(size).otherwise(1.0)).otherwise(1.0)
-    sums = choices.select(*((times * part).sum().alias(name) for name, times in contained.items()))
-    return of_pairs, {name: float(value) for name, value in engine.fetch(sums).to_pylist()[0].items()}
+    left = engine.keep(matched.filter(~unknown))
+    if not engine.fetch(left.select(nw.len().alias("rows"))).to_pylist()[0]["rows"]:
+        raise DataError(path, None, f"no context of {logged.origin} is in it, so there is nothing to evaluate")
+    return left, policy, notes
 
 
 def _policy(engine: Any, path: str) -> Any:

@@ -35,13 +35,13 @@ UTILITIES = {
 }
 PARTS = (
     Part("IPS", "weighted", "n"),
-    Part("clipped", "clipped_weighted", "n"),
+    Part("clipped", "clipped_weighted", "n", high="clipped_high"),
     Part("direct", "direct", "n", weighted=False, influence="direct_influence"),
     Part("DR", "corrected", "n", influence="corrected_influence"),
 )
 SUMS = (
-    "weight", "square", "weighted", "clipped_weighted", "correction", "reward", "met", "direct_by_model",
-    "corrected_by_model",
+    "weight", "square", "weighted", "clipped_weighted", "clipped_high", "correction", "reward", "met",
+    "direct_by_model", "corrected_by_model",
 )  # fmt: skip
 
 
@@ -289,6 +289,8 @@ def _weighed(shown: Any, clip: float) -> Any:
         (weight * weight).alias("square"),
         (weight * clicked).alias("weighted"),
         (clipped * clicked).alias("clipped_weighted"),
+        # what is cut is worth at most a click whenever the position is examined
+        (clipped * clicked + (weight - clipped) * nw.col("gamma")).alias("clipped_high"),
         (weight * (clicked - nw.col("gamma") * nw.col("attractive"))).alias("correction"),
         (clicked * nw.col("logged_worth") / nw.col("gamma")).alias("reward"),
         nw.col("worth").alias("met"),
