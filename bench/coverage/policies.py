@@ -89,7 +89,7 @@ def cases() -> list[Case]:
             Case(
                 f"off-policy, {', '.join(names)}", data, f"{world.rows:,} rows, {world.contexts * world.actions} cells",
                 partial(value, world, names), trials=100,
-                small=16 if data.startswith("uniform logging, few") and names in (("direct",), ("DR",)) else 0,
+                small=12 if data.startswith("uniform logging, few") and names == ("direct",) else 0,
             )
             for data, world in WORLDS.items()
             for names in (("IPS", "SNIPS"), ("clipped",), ("direct",), ("DR",))
