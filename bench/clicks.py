@@ -1,8 +1,8 @@
 """Click models, from a Parquet file with a row per impression; and off-policy estimates from a million decisions.
 
 `python -m bench.clicks NAME FOLDER` runs one contestant in its own process, and prints seconds and bytes as JSON. The
-time goes from opening the file to the parameters after 50 EM steps (one pass for DCM, which is counted), without
-intervals; imports are not included. For the contestants of counts, bytes are those of the counts alone.
+time goes from opening the file to the parameters after 50 EM steps, without intervals; imports are not included. For
+the contestants of counts, bytes are those of the counts alone.
 """
 
 import json

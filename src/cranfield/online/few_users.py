@@ -111,7 +111,7 @@ def influences(
         frame = frame.join(engine.read(table), on=list(by), how="inner")
     changes = frame.select(*by, *(term.alias(name) for name, term in terms.items()))
     powers = [
-        (nw.col(name) ** power).sum().alias(f"{name}_{power}") for name in terms for power in (2, 3, 4)
+        _power(nw.col(name), power).sum().alias(f"{name}_{power}") for name in terms for power in (2, 3, 4)
     ]  # fmt: skip
     rows = fetched(changes.group_by(*by).agg(*powers) if by else changes.select(*powers)).to_pylist()
     found = {tuple(row[name] for name in by): row for row in rows}
@@ -120,17 +120,21 @@ def influences(
         sums = np.array(
             [[_number(found.get(group, {}).get(f"_change{i}_{power}")) for power in (2, 3, 4)] for group in groups]
         ).reshape(-1, 3)
-        result[name] = _influence(sums, moments[name].n)
+        result[name] = influence_of(sums, moments[name].n)
     return result
 
 
-def _influence(sums: Array, n: NDArray[np.int64]) -> Influence:
+def influence_of(sums: Array, n: NDArray[np.int64]) -> Influence:
     """From the sums of squares, cubes and fourth powers of changes."""
     second, third, fourth = sums.T
     with np.errstate(divide="ignore", invalid="ignore"):
         kurtosis = n * fourth / second**2
         df = np.clip(2 * n / (kurtosis - (n - 3) / (n - 1)), 2.0, np.maximum(n - 1, 1))
         return Influence((n - 1) / n * second, np.where(np.isfinite(df), df, np.maximum(n - 1, 1)), third)
+
+
+def _power(term: Any, exponent: int) -> Any:
+    return term * term if exponent == 2 else _power(term, exponent - 1) * term
 
 
 def _constant(nw: Any, name: str, constants: Mapping[str, Array], by: Sequence[str]) -> Any:

@@ -12,6 +12,7 @@ from scipy import stats
 from cranfield.online.experiments.ab_analysis import analyse
 from cranfield.online.experiments.arm_estimates import ArmEstimates
 from cranfield.online.experiments.heavy_users import SKEWED, skewness
+from cranfield.online.experiments.random_splits import aa_splits
 from cranfield.online.few_users import Influence
 
 
@@ -40,8 +41,29 @@ def test_a_ratio_that_few_users_carry_is_compared_by_the_jackknife(tmp_path: Pat
     assert any("few users carry it" in note for note in result.notes)
     pyarrow.parquet.write_table(table, tmp_path / "users.parquet")
     assert analyse(tmp_path / "users.parquet", "clicks/shown").rows[0].effect.p == pytest.approx(effect.p)
-    # other programs' formulas stay as they are
-    assert analyse(table, "clicks/shown", relative="tea-tasting").rows[0].effect.method == "delta"
+    # other programs' formulas stay as they are, with a caution
+    other = analyse(table, "clicks/shown", relative="tea-tasting")
+    assert other.rows[0].effect.method == "delta"
+    assert any("caution: few users carry clicks/shown" in note for note in other.notes)
+
+
+def test_segments_and_days_are_compared_as_the_whole_is() -> None:
+    table = heavy()
+    whole = analyse(table, "clicks/shown").rows[0].effect
+    table = table.append_column("id", pyarrow.array(range(60)))
+    for name in ("country", "day"):
+        table = table.append_column(name, pyarrow.array([3] * 60))
+    result = analyse(table, "clicks/shown", unit="id", segments=["country"], day="day")
+    assert result.by_segment is not None
+    assert result.by_day is not None
+    for effect in (result.by_segment.effects[0], result.by_day.effects[0]):
+        assert (effect.p, effect.low) == pytest.approx((whole.p, whole.low))
+
+
+def test_random_splits_of_what_few_users_carry_have_a_caution() -> None:
+    table = heavy(users=15).append_column("id", pyarrow.array(range(30)))
+    assert "few users carry clicks/shown" in aa_splits(table, "clicks/shown", unit="id", splits=10).remarks[0]
+    assert not aa_splits(table, "clicks", unit="id", splits=10).remarks
 
 
 def test_many_light_users_are_compared_by_the_delta_method() -> None:
@@ -59,6 +81,12 @@ def test_a_skewed_mean_of_unequal_arms_has_a_caution_to_cap_it() -> None:
         result = analyse(table, "revenue", shares={"A": arms[0], "B": arms[1]})
         assert result.rows[0].effect.method == "Welch"
         assert any("revenue is skewed" in note and "cap" in note for note in result.notes) == said
+        # what is skewed the other way errs on the other side, and in segments too
+        table = table.append_column("loss", pyarrow.array(-revenue)).append_column("s", pyarrow.array([1] * 1_000))
+        result = analyse(table, "loss", shares={"A": arms[0], "B": arms[1]}, segments=["s"])
+        assert result.by_segment is not None
+        for notes in (result.notes, result.by_segment.notes):
+            assert any("loss is skewed" in note and "looks too high" in note for note in notes) == said
 
 
 def test_the_skewness_of_a_difference_is_that_of_means_of_the_same_users() -> None:

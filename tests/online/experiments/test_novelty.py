@@ -39,14 +39,20 @@ def slow_trend(frame: pd.DataFrame) -> tuple[float, float]:
     centred = day - weight @ day / weight.sum()
     c = weight * centred / (weight @ centred**2)
     slope = float(c @ effect)
-    total = 0.0
+    added: dict[str, list[float]] = {"A": [], "B": []}
     for (_, arm), own in frame.groupby(["user", "arm"]):
         parts = [
             c[days.index(since)] * (revenue - cells.loc[(arm, since), "mean"]) / cells.loc[(arm, since), "count"]
             for since, revenue in zip(own["since"], own["revenue"], strict=True)
         ]
-        total += sum(parts) ** 2
-    return slope, float(2 * stats.norm.sf(abs(slope) / np.sqrt(total)))
+        added[arm].append(sum(parts))
+    variances, degrees = [], []
+    for each in map(np.array, added.values()):
+        n, kurtosis = len(each), (each**4).mean() / (each**2).mean() ** 2
+        variances.append((each**2).sum() * n / (n - 1))
+        degrees.append(min(n - 1, 2 * n / (kurtosis - (n - 3) / (n - 1))))
+    df = sum(variances) ** 2 / sum(v**2 / f for v, f in zip(variances, degrees, strict=True))
+    return slope, float(2 * stats.t.sf(abs(slope) / np.sqrt(sum(variances)), df))
 
 
 def by_day(frame: pd.DataFrame, metric: str = "revenue", **options: object) -> NoveltyEffects:

@@ -26,7 +26,7 @@ from cranfield.online.experiments.analysis_settings import SEQUENTIAL as SEQUENT
 from cranfield.online.experiments.arm_effects import ArmEffect, share_effect, welch_effect
 from cranfield.online.experiments.arm_estimates import ArmEstimates, arm_estimates, check_share, needed_columns
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
-from cranfield.online.experiments.heavy_users import heavy_notes, jackknifed, skew_cautions, suspects
+from cranfield.online.experiments.heavy_users import heavy_notes, jackknifed, skew_cautions, skewed_side, suspects
 from cranfield.online.experiments.novelty_effects import NoveltyEffects, novelty_effects
 from cranfield.online.experiments.parquet_moments import ParquetTable, parquet_table
 from cranfield.online.experiments.quantile_estimates import quantile_arms, quantile_effect
@@ -34,7 +34,7 @@ from cranfield.online.experiments.ratio_mismatch import sample_ratio
 from cranfield.online.experiments.segment_effects import SegmentEffects, segment_effects
 from cranfield.online.experiments.table_faults import placed_errors, user_column, user_notes
 from cranfield.online.experiments.unit_table import ARM, UnitTable, arm_counts, chosen_control, read_table, unit_table
-from cranfield.online.few_users import influences
+from cranfield.online.few_users import Influence, influences
 from cranfield.online.moments import Moments, moments_of_sets
 from cranfield.text import counted, listed
 
@@ -180,9 +180,8 @@ def _analysed(
         )  # fmt: skip
         moments = moments_of_sets(table.frame, sets, [ARM]) if sets else {}
     countable = [metric for metric in parsed if metric.kind != "quantile"]
-    own_program = settings.relative in ("tea-tasting", "growthbook") or settings.cuped != "within"
     plain = {str(one): arm_estimates(moments[str(one)], one, adjusting[one]) for one in countable}
-    heavy = {} if own_program else suspects(countable, adjusting, moments, plain)
+    heavy = suspects(countable, adjusting, moments, plain)
     if heavy and quick is not None:
         return None  # an engine has to look at single users
     influence = influences(engine, table.frame, heavy, moments, [ARM])
@@ -220,8 +219,16 @@ def _analysed(
         notes += missing_values(metric, order, own.missing.tolist(), arms)
         if str(metric) in influence:
             changes = influence[str(metric)].at(places(moments[str(metric)], order))
-            estimates = jackknifed(estimates, changes) if metric.kind != "mean" else estimates
-            notes += skew_cautions(metric, estimates, changes, order)
+            careful = jackknifed(estimates, changes) if metric.kind != "mean" else estimates
+            if not settings.of_another_program:
+                estimates = careful
+            elif careful.df is not None:
+                notes.append(
+                    f"caution: few users carry {metric}, so its interval, by the formula of another program, may be "
+                    "too narrow; the default for relative differences and CUPED uses the jackknife"
+                )
+            sides_of = {name: skewed_side(estimates, changes, 0, i) for i, name in enumerate(order) if i}
+            notes += skew_cautions(metric, sides_of)
             notes += heavy_notes(metric, own, estimates, order)
         for i, treated in enumerate(order[1:], 1):
             pair, at = estimates, i
@@ -248,7 +255,7 @@ def _analysed(
     adjusted = adjust([row.effect.p for row in rows], correction)
     rows = [replace(row, p_adjusted=float(p)) for row, p in zip(rows, adjusted, strict=True)]
     notes += method_notes(rows, settings, correction)
-    by_segment = _segments(table, parsed, adjusting, order, segments, settings, correction)
+    by_segment = _segments(engine, table, parsed, adjusting, order, segments, settings, correction)
     by_day = _days(engine, frame, arm, unit, day, parsed, order, settings)
     return Analysis(
         first, tuple(order[1:]), tuple(map(str, parsed)), tuple(rows), ratio, settings.alpha, correction,
@@ -290,6 +297,7 @@ def places(moments: Moments, arms: Sequence[str]) -> list[int]:
 
 
 def _segments(
+    engine: Engine,
     table: UnitTable,
     metrics: Sequence[Metric],
     covariates: Mapping[Metric, tuple[Metric, ...]],
@@ -304,13 +312,21 @@ def _segments(
     if not usable:
         raise UsageError("analyse: effects by segment are for means, shares and ratios, and there is none")
 
-    def compare(metric: Metric, moments: Moments, arm: str) -> ArmEffect:
-        own = in_order(moments, [order[0], arm])
-        estimates = arm_estimates(own, metric, covariates[metric], settings.cuped)
-        return effect_of(metric, estimates, 0, 1, settings, adjusted=bool(covariates[metric]))
+    def compare(metric: Metric, moments: Moments, arm: str, influence: Influence | None) -> tuple[ArmEffect, str]:
+        pair = [order[0], arm]
+        estimates = arm_estimates(in_order(moments, pair), metric, covariates[metric], settings.cuped)
+        side = ""
+        if influence is not None:
+            changes = influence.at(places(moments, pair))
+            side = skewed_side(estimates, changes, 0, 1)
+            if metric.kind != "mean" and not settings.of_another_program:
+                estimates = jackknifed(estimates, changes)
+        return effect_of(metric, estimates, 0, 1, settings, adjusted=bool(covariates[metric])), side
 
-    sets = {str(metric): needed_columns(metric, covariates[metric]) for metric in usable}
-    return segment_effects(table.frame, usable, sets, order, segments, compare, settings.alpha, correction)
+    return segment_effects(
+        engine, table.frame, {metric: covariates[metric] for metric in usable}, order, segments, compare,
+        settings.alpha, correction,
+    )  # fmt: skip
 
 
 def _days(

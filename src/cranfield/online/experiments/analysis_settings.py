@@ -28,6 +28,11 @@ class Settings:
     """Metrics of which lower values are better."""
     cuped: str = "within"
 
+    @property
+    def of_another_program(self) -> bool:
+        """Are the figures to be those of another program?"""
+        return self.relative in ("tea-tasting", "growthbook") or self.cuped != "within"
+
 
 def checked_settings(
     alpha: float,

@@ -85,15 +85,24 @@ def skewness(estimates: ArmEstimates, influence: Influence, control: int, treatm
     return float(gamma) if np.isfinite(gamma) else 0.0
 
 
-def skew_cautions(metric: Metric, estimates: ArmEstimates, influence: Influence, order: Sequence[str]) -> list[str]:
-    """A caution for arms of unequal size and a skewed metric."""
-    found = [name for i, name in enumerate(order) if i and abs(skewness(estimates, influence, 0, i)) > SKEWED]
-    if not found:
-        return []
-    return [
-        f"caution: {metric} is skewed and the arms differ in size, so p of {listed(found)} is too small on one side: "
-        "the smaller arm looks worse too often; cap high values (such as p99), or use arms of equal size"
-    ]
+def skewed_side(estimates: ArmEstimates, influence: Influence, control: int, treatment: int) -> str:
+    """Whether skewness makes the smaller arm look too `low` or too `high` too often; empty if neither."""
+    skew = skewness(estimates, influence, control, treatment)
+    if abs(skew) <= SKEWED:
+        return ""
+    return "low" if (skew > 0) == (estimates.n[treatment] < estimates.n[control]) else "high"
+
+
+def skew_cautions(metric: Metric, sides: Mapping[str, str]) -> list[str]:
+    """A caution for arms of unequal size and a skewed metric; `sides` are those of `skewed_side`, by comparison."""
+    notes = []
+    for side, cap in (("low", "cap high values (such as p99), or "), ("high", "")):
+        if found := [name for name, one in sides.items() if one == side]:
+            notes.append(
+                f"caution: {metric} is skewed and the arms differ in size, so p of {listed(found, most=6)} is too "
+                f"small on one side: the smaller arm looks too {side} too often; {cap}use arms of equal size"
+            )
+    return notes
 
 
 def heavy_notes(metric: Metric, own: Moments, estimates: ArmEstimates, order: Sequence[str]) -> list[str]:
@@ -109,6 +118,6 @@ def heavy_notes(metric: Metric, own: Moments, estimates: ArmEstimates, order: Se
         notes.append(f"{metric}: few users carry it: the variance is the jackknife's, with fewer degrees of freedom")
     if large:
         notes.append(
-            f"{metric}: the largest user's share of a sum: {listed(large, most=6)}; a robot should be left out"
+            f"{metric}: the largest user's share of a sum: {listed(large, most=6)}; if it is a robot, leave it out"
         )
     return notes

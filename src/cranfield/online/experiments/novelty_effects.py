@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from cranfield.comparison.test_result import shown_p
 from cranfield.errors import UsageError
-from cranfield.online.experiments.arm_effects import ArmEffect, welch_effect
-from cranfield.online.experiments.arm_estimates import value_and_gradient
+from cranfield.online.experiments.arm_effects import ArmEffect, welch_df, welch_effect
+from cranfield.online.experiments.arm_estimates import ArmEstimates, value_and_gradient
 from cranfield.online.experiments.experiment_metrics import Metric
+from cranfield.online.experiments.heavy_users import jackknifed, skew_cautions, skewed_side, suspects
 from cranfield.online.experiments.unit_table import ARM, UNIT, check_columns, with_units
+from cranfield.online.few_users import influence_of, influences
 from cranfield.online.moments import Moments, fetched, moments
 from cranfield.record import Record
 from cranfield.table import Column, Estimate, Table
@@ -58,6 +60,8 @@ class NoveltyEffects(Record):
     alpha: float
     without_day: int = 0
     """Rows that were left out here, because they have no day."""
+    cautions: tuple[str, ...] = ()
+    """Where skewness makes p too small."""
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """metric, arm, day, users, difference, interval, p."""
@@ -95,7 +99,7 @@ class NoveltyEffects(Record):
                 f"{trend.metric}, {trend.arm}: {said} ({trend.slope:+.4g} a day, "
                 f"{100 * (1 - self.alpha):g}% interval {trend.low:.4g} to {trend.high:.4g}, {shown_p(trend.p)})"
             )
-        return tuple(notes)
+        return (*notes, *self.cautions)
 
     def table(self) -> Table:
         """A row per metric, arm and day."""
@@ -129,33 +133,46 @@ def novelty_effects(
 
     :math:`c_d` are the weights of least squares with weights 1 / var(Δ_d). ψ is what a user adds to the metric of a
     day, minus its mean; it is summed within users, who are there on several days, before it is squared. So the test
-    holds although the effects of different days are correlated. Users in two arms do not count.
+    holds although the effects of different days are correlated; it is Student's, with as many degrees of freedom as the
+    users allow (`Influence`). Users in two arms do not count.
     """
     rows = _by_user_and_day(engine, with_days(engine, frame, arm=arm, unit=unit, day=day), metrics)
     found: list[tuple[str, str, int, ArmEffect]] = []
-    trends = []
+    trends, cautions = [], []
     for metric in metrics:
         by_day = moments(rows, metric.columns, [ARM, SINCE])
         value, gradient = value_and_gradient(by_day, metric)
-        error = by_day.linear(value, gradient).error
+        estimates = ArmEstimates(value, by_day.linear(value, gradient).error ** 2, by_day.n)
+        known = {str(metric): by_day}
+        heavy = suspects([metric], {metric: ()}, known, {str(metric): estimates})
+        influence = influences(engine, rows, heavy, known, [ARM, SINCE]).get(str(metric))
         for treated in arms[1:]:
-            days, effects = [], []
+            days, effects, skewed = [], [], {}
             for since in sorted({int(str(group[1])) for group in by_day.groups}):
                 sides = [(arms[0], since), (treated, since)]
                 if not all(side in by_day.groups for side in sides):
                     continue
                 at = [by_day.group(side) for side in sides]
-                triples = [(float(value[i]), float(error[i]) ** 2, int(by_day.n[i])) for i in at]
-                effect = welch_effect(*triples, alpha=alpha, method=metric.kind)
+                pair = ArmEstimates(value[at], estimates.variance[at], by_day.n[at])
+                if influence is not None:
+                    changes = influence.at(at)
+                    skewed[f"{treated} (day {since})"] = skewed_side(pair, changes, 0, 1)
+                    pair = jackknifed(pair, changes) if metric.kind != "mean" else pair
+                triples = [(float(pair.value[i]), float(pair.variance[i]), int(pair.n[i])) for i in (0, 1)]
+                freedom = None if pair.df is None else (float(pair.df[0]), float(pair.df[1]))
+                effect = welch_effect(*triples, alpha=alpha, method=metric.kind, freedom=freedom)
                 found.append((str(metric), treated, since, effect))
                 if math.isfinite(effect.low):
                     days.append(since)
                     effects.append(effect)
+            cautions += skew_cautions(metric, skewed)
             trends.append(_trend(engine, rows, by_day, metric, gradient, arms[0], treated, days, effects, alpha))
     if not found:
         raise UsageError(f"no day in column {day!r} has users of two arms")
     names, arm_names, numbers, effects_ = zip(*found, strict=True)
-    return NoveltyEffects(names, arm_names, numbers, effects_, tuple(trends), alpha, _without_day(frame, day))
+    return NoveltyEffects(
+        names, arm_names, numbers, effects_, tuple(trends), alpha, _without_day(frame, day), tuple(cautions)
+    )
 
 
 def with_days(engine: Engine, frame: Any, *, unit: str, day: str, arm: str | None = None) -> Any:
@@ -236,7 +253,7 @@ def _trend(
     alpha: float,
 ) -> Trend:
     """The slope of the effects, with a variance from sums over users."""
-    from scipy.special import ndtr, ndtri
+    from scipy.special import stdtr, stdtrit
 
     if len(days) < 3:
         return Trend(str(metric), treated, math.nan, math.nan, math.nan, math.nan, len(days))
@@ -245,13 +262,16 @@ def _trend(
     centred = day - weight @ day / weight.sum()
     c = weight * centred / (weight @ centred**2)
     slope = float(c @ difference)
-    variance = sum(_user_variance(engine, rows, by_day, metric, gradient, arm, days, c) for arm in (control, treated))
-    error = math.sqrt(variance)
+    (one, first_df), (two, second_df) = (
+        _user_variance(engine, rows, by_day, metric, gradient, arm, days, c) for arm in (control, treated)
+    )
+    error = math.sqrt(one + two)
     rounding = 1e-9 * math.sqrt(float(c**2 @ (1 / weight)))
     if error <= rounding:  # users do the same every day: what is left is rounding
         slope, error = (slope if abs(slope) > rounding else 0.0), 0.0
-    half = float(ndtri(1 - alpha / 2)) * error
-    p = float(2 * ndtr(-abs(slope) / error)) if error else math.nan if slope else 1.0
+    df = welch_df(one, first_df + 1, two, second_df + 1) if error else math.inf
+    half = float(stdtrit(df, 1 - alpha / 2)) * error if error else 0.0
+    p = float(2 * stdtr(df, -abs(slope) / error)) if error else math.nan if slope else 1.0
     return Trend(str(metric), treated, slope, slope - half, slope + half, p, len(days))
 
 
@@ -264,8 +284,8 @@ def _user_variance(
     arm: str,
     days: Sequence[int],
     c: Array,
-) -> float:
-    """Σ over the users of an arm of the square of what the user adds to the slope."""
+) -> tuple[float, float]:
+    """The variance of what the users of an arm add to the slope, and its degrees of freedom (see `Influence`)."""
     import pyarrow
 
     from cranfield.online.engines.engine import need_logs
@@ -281,5 +301,12 @@ def _user_variance(
     for j, name in enumerate(by_day.names):
         term = term + nw.col(f"_factor{j}") * nw.col(name)
     per_user = own.select(UNIT, term.alias("_term")).group_by(UNIT).agg(nw.col("_term").sum())
-    total = fetched(per_user.select((nw.col("_term") * nw.col("_term")).sum().alias("total"))).to_pylist()[0]["total"]
-    return float(total or 0.0)
+    power = nw.col("_term")
+    powers = [nw.len().alias("n")]
+    for exponent in (2, 3, 4):
+        power = power * nw.col("_term")
+        powers.append(power.sum().alias(f"sum{exponent}"))
+    total = fetched(per_user.select(*powers)).to_pylist()[0]
+    n = int(total["n"])
+    found = influence_of(np.array([[total[f"sum{k}"] or 0.0 for k in (2, 3, 4)]]), np.array([n]))
+    return float(total["sum2"] or 0.0) * n / max(1, n - 1), float(found.df[0])

@@ -15,9 +15,11 @@ from cranfield.errors import UsageError
 from cranfield.online.experiments.arm_effects import wilson
 from cranfield.online.experiments.arm_estimates import arm_estimates, check_share, needed_columns
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
+from cranfield.online.experiments.heavy_users import jackknifed, suspects
 from cranfield.online.experiments.table_faults import placed_errors
 from cranfield.online.experiments.unit_table import ROWS, added_up, read_table, with_units
 from cranfield.online.experiments.user_buckets import BUCKETS, BucketSums, bucket_sums
+from cranfield.online.few_users import influences
 from cranfield.record import Record
 from cranfield.table import Column, Table
 from cranfield.text import counted, listed
@@ -160,7 +162,7 @@ def aa_splits(
     engine: Any = "duckdb",
     progress: Progress | None = None,
 ) -> AASplits:
-    """Split the users of a table into two random halves, many times, and test each split as `analyse` would.
+    """Split the users of a table into two random halves, many times, and test each split (Welch, or delta method).
 
     The users go into buckets by a hash, sums per bucket are computed once, and a split draws half of the buckets. So
     a thousand splits cost little more than one.
@@ -228,7 +230,7 @@ def _sums(
 ) -> tuple[dict[str, BucketSums], int, int, list[str]]:
     """Sums per bucket, the number of users and of rows, and notes."""
     from cranfield.online.engines.engine import need_logs
-    from cranfield.online.moments import fetched
+    from cranfield.online.moments import fetched, moments_of_sets
 
     nw = need_logs("narwhals", "A/A splits")
     sets = {str(metric): needed_columns(metric, covariates[metric]) for metric in metrics}
@@ -246,6 +248,16 @@ def _sums(
         for name, one in sums.items()
         if (missing := (rows if by_row else users) - int(one.n.sum()))
     ]
+    if not by_row:
+        known = moments_of_sets(per_user, sets)
+        plain = {str(metric): arm_estimates(known[str(metric)], metric, covariates[metric]) for metric in metrics}
+        changes = influences(engine, per_user, suspects(metrics, covariates, known, plain), known)
+        carried = [name for name, one in changes.items() if jackknifed(plain[name], one).df is not None]
+        if carried:
+            remarks.append(
+                f"caution: few users carry {listed(carried)}: `ab analyse` uses the jackknife there, these splits the "
+                "delta method, which is significant too often"
+            )
     return sums, users, rows, remarks
 
 

@@ -5,19 +5,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.comparison.corrections import adjust, find_correction
 from cranfield.online.experiments.arm_effects import ArmEffect
+from cranfield.online.experiments.arm_estimates import arm_estimates, needed_columns
 from cranfield.online.experiments.experiment_metrics import Metric
+from cranfield.online.experiments.heavy_users import skew_cautions, suspects
 from cranfield.online.experiments.unit_table import ARM
+from cranfield.online.few_users import Influence, influences
 from cranfield.online.moments import Moments, moments_of_sets
 from cranfield.record import Record
 from cranfield.table import Column, Estimate, Table
 from cranfield.text import counted
+
+if TYPE_CHECKING:
+    from cranfield.online.engines.engine import Engine
 
 MOST_VALUES = 1_000
 """A segment with more values is refused."""
@@ -51,6 +57,8 @@ class SegmentEffects(Record):
     interactions: tuple[Interaction, ...]
     alpha: float
     correction: str
+    cautions: tuple[str, ...] = ()
+    """Where skewness makes p too small."""
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """segment, value, metric, arm, users, difference, interval, p, p adjusted."""
@@ -83,7 +91,7 @@ class SegmentEffects(Record):
                 f"{one.metric}, {one.arm}: the effects {said} between values of {one.segment} "
                 f"(Q({one.df}) = {one.statistic:.2f}, p adjusted = {one.p_adjusted:.4f})"
             )
-        return tuple(notes)
+        return (*notes, *self.cautions)
 
     def table(self) -> Table:
         """A row per segment, value, metric and arm."""
@@ -102,12 +110,12 @@ class SegmentEffects(Record):
 
 
 def segment_effects(
+    engine: Engine,
     frame: Any,
-    metrics: Sequence[Metric],
-    sets: Mapping[str, Sequence[str]],
+    covariates: Mapping[Metric, tuple[Metric, ...]],
     order: Sequence[str],
     segments: Sequence[str],
-    compare: Callable[[Metric, Moments, str], ArmEffect],
+    compare: Callable[[Metric, Moments, str, Influence | None], tuple[ArmEffect, str]],
     alpha: float,
     correction: str,
 ) -> SegmentEffects:
@@ -118,11 +126,19 @@ def segment_effects(
 
     p-values of all comparisons, of all segments, metrics and arms, are adjusted together; so are those of the tests
     whether effects differ.
+
+    covariates: those of each metric.
+    compare: the effect of an arm in a metric, and its `skewed_side`.
     """
     rows: list[tuple[str, str, str, str, ArmEffect]] = []
     interactions: list[Interaction] = []
+    cautions: list[str] = []
+    sets = {str(one): needed_columns(one, own) for one, own in covariates.items()}
+    metrics = list(covariates)
     for segment in segments:
         moments = moments_of_sets(frame, sets, [ARM, segment])
+        plain = {str(one): arm_estimates(moments[str(one)], one, covariates[one]) for one in metrics}
+        influence = influences(engine, frame, suspects(metrics, covariates, moments, plain), moments, [ARM, segment])
         groups = next(iter(moments.values())).groups
         values = sorted({value for arm, value in groups if arm is not None}, key=lambda one: (one is None, one))
         if len(values) > MOST_VALUES:
@@ -131,8 +147,15 @@ def segment_effects(
             raise UsageError(f"segment {segment!r} has {len(values):,} values; at most {MOST_VALUES:,} make sense")
         for metric in metrics:
             for arm in order[1:]:
-                effects = [compare(metric, _part(moments[str(metric)], value), arm) for value in values]
                 names = ["(none)" if value is None else str(value) for value in values]
+                effects, sides = [], {}
+                for value, name in zip(values, names, strict=True):
+                    at = [i for i, group in enumerate(moments[str(metric)].groups) if group[1] == value]
+                    own = moments[str(metric)].at(at, [(groups[i][0],) for i in at], [ARM])
+                    changes = influence[str(metric)].at(at) if str(metric) in influence else None
+                    effect, sides[f"{arm} ({segment} {name})"] = compare(metric, own, arm, changes)
+                    effects.append(effect)
+                cautions += skew_cautions(metric, sides)
                 rows += [(segment, name, str(metric), arm, effect) for name, effect in zip(names, effects, strict=True)]
                 interactions.append(Interaction(segment, str(metric), arm, *heterogeneity(effects)))
     adjusted = adjust([row[4].p for row in rows], correction)
@@ -143,7 +166,8 @@ def segment_effects(
         if one.df > 0
     )
     segment_names, values_, names_, arms, effects_ = zip(*rows, strict=True)
-    return SegmentEffects(segment_names, values_, names_, arms, effects_, adjusted, tests, alpha, correction)
+    return SegmentEffects(segment_names, values_, names_, arms, effects_, adjusted, tests, alpha, correction,
+                          tuple(cautions))  # fmt: skip
 
 
 def heterogeneity(effects: Sequence[ArmEffect]) -> tuple[float, int, float]:
@@ -163,9 +187,3 @@ def heterogeneity(effects: Sequence[ArmEffect]) -> tuple[float, int, float]:
     statistic = float(weight @ (difference[usable] - mean) ** 2)
     df = int(usable.sum()) - 1
     return statistic, df, float(chdtrc(df, statistic))
-
-
-def _part(moments: Moments, value: Any) -> Moments:
-    """The moments of one value of the segment, by arm."""
-    at = [i for i, group in enumerate(moments.groups) if group[1] == value]
-    return moments.at(at, [(moments.groups[i][0],) for i in at], [ARM])
