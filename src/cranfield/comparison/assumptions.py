@@ -165,8 +165,9 @@ def _normality(failures: _Failures, corrected: bool) -> Assumption:
     holds = not failures.measures
     if failures.pairs == 1:
         verdict = "may well be normal" if holds else "do not look normal"
+        rough = "" if holds else "; with few topics, the interval may be too short"
         return Assumption(
-            "normality", holds, f"differences {verdict} (Shapiro–Wilk, p {'≥' if holds else '<'} {DOUBT:g})"
+            "normality", holds, f"differences {verdict} (Shapiro–Wilk, p {'≥' if holds else '<'} {DOUBT:g}){rough}"
         )
     chance = f"by chance alone, {DOUBT * failures.pairs:.0f} would"
     if holds:

@@ -27,7 +27,7 @@ from cranfield.evaluation.evaluate_options import EvaluateOptions
 from cranfield.evaluation.evaluator import as_measures, evaluate
 from cranfield.scores.basis import CHANGES, changed_topics
 from cranfield.scores.scores import Scores
-from cranfield.text import listed
+from cranfield.text import counted, listed
 
 if TYPE_CHECKING:
     from cranfield.measures import Measure
@@ -220,6 +220,11 @@ def gate_scores(
                 checks.append(floor_check(alone, floors["no_topic_below"][measure]))
             if measure in floors["no_topic_drop"]:
                 checks.append(drop_check(one, floors["no_topic_drop"][measure]))
+    if tested := [check.topics for check in checks if check.passed and check.condition == "margin" and check.p > 0]:
+        share = 100 * (1 - conditions.alpha ** (1 / min(tested)))
+        notes.append(
+            f"with {counted(min(tested), 'topic')}, losses on fewer than {share:.2g} % of topics may go unseen"
+        )
     return GateResult(
         tuple(checks), conditions.rule, find_test(conditions.test).name, conditions.alpha, name, tuple(notes)
     )
