@@ -241,3 +241,17 @@ def test_nothing_to_check_and_several_baselines() -> None:
         gate_scores(scores(BASE), two)
     with pytest.raises(UsageError, match="1 topic, but the rule non-inferior needs 2 or more; use the rule observed"):
         gate_scores(scores([0.2]), scores([0.3], "prod"))
+
+
+def test_a_gate_that_passes_says_which_losses_may_go_unseen() -> None:
+    base = np.linspace(0.2, 0.6, 25)
+    better = base + np.linspace(0.05, 0.15, 25)
+    topics = [str(topic) for topic in range(25)]
+    scores, other = (
+        Scores.from_matrix(values[:, None], runs=[run], topics=topics, measure="AP")
+        for values, run in ((better, "new"), (base, "old"))
+    )
+    result = gate_scores(scores, other)
+    assert result.passed
+    # A kind of topic that makes up a share s is not among 25 with probability (1 - s)^25, which is 0.05 for 11.3 %
+    assert "with 25 topics, losses on fewer than 11 % of topics may go unseen" in result.notes
