@@ -262,7 +262,7 @@ def test_the_limit_is_a_number_of_bytes_or_a_text() -> None:
 
 def test_a_limit_below_what_is_in_use_is_an_error() -> None:
     with pytest.raises(
-        UsageError, match=r"memory == '1MB', but the program and the judgments already use \d+ MB; allow"
+        UsageError, match=r"memory == '1MB', but the program and the judgments already use [\d,]+ MB; allow"
     ):
         cf.evaluate({"1": {"a": 1}}, {"1": {"a": 1.0}}, ["AP"], memory="1MB")
 

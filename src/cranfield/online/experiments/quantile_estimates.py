@@ -120,7 +120,7 @@ def rank_z(count: Array, n: int, q: float) -> Array:
     """The normal quantile that belongs to the mid-p of `count` or more of n users below their true quantile.
 
     >>> [round(float(z), 4) for z in rank_z(np.array([5.0, 8.0, 10.0]), 10, 0.5)]
-    [0.0, 1.9171, 3.2972]
+    [0.0, 1.8423, 3.2972]
     """
     from scipy.special import bdtr, bdtrc, ndtri
 

@@ -40,7 +40,7 @@ def make_report(experiment: Experiment, outline: Outline | None = None, drawing:
     >>> scores = Scores.from_matrix([[0.5, 0.9], [0.4, 0.8], [0.6, 0.8]], runs=["x", "y"], measure="AP")
     >>> report = make_report(Experiment(scores), Outline(sections=("summary",)))
     >>> report.sections[0].points[0]
-    'y is the best of 2 runs by AP: 0.8333 (95% interval 0.6899 to 0.9768) on 3 topics.'
+    'y is the best of 2 runs by AP: 0.8333 (95% interval 0.3311 to 0.9374) on 3 topics.'
     """
     scores = experiment.scores
     lead = (
