@@ -111,3 +111,14 @@ def test_wrong_columns_are_named() -> None:
         moments(frame, ["revenu"])
     with pytest.raises(UsageError, match="column 'arm' holds String, must hold numbers"):
         moments(frame, ["arm"])
+
+
+def test_a_group_of_zeros_has_mean_and_variance_0_beside_groups_that_shift_the_sums() -> None:
+    rng = np.random.default_rng(2)
+    values = np.where(rng.random(15_000) < 0.95, 0, rng.exponential(20, 15_000))
+    frame = pd.DataFrame({"log": np.repeat(np.arange(500), 30), "x": values, "one": 1.0})
+    found = moments_of_sets(frame, {"all": ["x", "one"]}, ["log"])["all"]
+    zero = (values.reshape(500, 30) == 0).all(axis=1)
+    assert zero.sum() > 50
+    assert not found.mean[zero, 0].any()
+    assert not found.cov[zero].any()

@@ -368,6 +368,10 @@ def moments_from_sums(
     with np.errstate(over="ignore", invalid="ignore"):
         mean = centre + shift
         diagonal[diagonal <= (ROUNDING * mean) ** 2] = 0.0  # a constant column, but for rounding
+    if largest is not None:
+        zero = (largest == 0) & (n > 0)[:, None]  # the shift, which is that of all groups, leaves rounding
+        mean[zero] = 0.0
+        cov[(zero[:, :, None] | zero[:, None, :]) & (n > 1)[:, None, None]] = 0.0
     return Moments(names, by, groups, n, rows, mean, cov, largest)
 
 
