@@ -197,8 +197,8 @@ def rouge(
         for equal texts. `paper` follows the formulas of Lin (2004): all words count in ROUGE-SU, ROUGE-W compares
         whole texts, and in ROUGE-Lsum a word of the system may match several words of the reference.
     ci: intervals of means within the range of ROUGE, which also hold for few topics (`scores.mean_intervals`).
-    resamples: instead, the bootstrap intervals of ROUGE-1.5.5, with so many resamples of topics (it uses 1,000). Those
-        of 95 % hold for 84 to 91 % with 10 topics.
+    resamples: instead, the bootstrap intervals of ROUGE-1.5.5, with this number of resamples (it uses 1,000). With 10
+        topics, intervals of 95 % contain the mean in 85 to 90 % of samples (docs/intervals.md).
 
     A text without units scores 0. A topic that a run lacks scores 0, and a note says so.
     Reference: Lin, ROUGE: A Package for Automatic Evaluation of Summaries, ACL Workshop 2004, 74-81

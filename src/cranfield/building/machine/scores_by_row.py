@@ -63,7 +63,7 @@ class ScoresByRow:
 
 
 def _limits_of(measures: tuple[str, ...], rows: int, differences: bool) -> tuple[Array, Array]:
-    """The range of each measure, or of its differences, for so many rows of each."""
+    """The range of each measure, or of its differences; each stands `rows` times."""
     ranges = np.array([_range_of(name) for name in measures]).reshape(-1, 2)
     if differences:
         width = ranges[:, 1] - ranges[:, 0]

@@ -275,8 +275,8 @@ def correlate(
     p, ties: those of `rbo`. Means that differ by rounding only are ties. Topics with an undefined score are left out.
     Measures for which lower is better are negated.
 
-    The result is the correlation of rankings by so many topics, and its interval is of what it would be on average over
-    other samples of as many topics. It is not the correlation of rankings by all topics that there could be: chance
+    The result is the correlation of rankings by these topics, and its interval is of its average over other samples of
+    the same number of topics. It is not the correlation of rankings by all topics that there could be: chance
     moves the means, so the correlation changes with the number of topics, and is usually lower for few.
 
     An interval is the correlation ± t times its standard deviation over resampled topics, within the range of the

@@ -79,8 +79,8 @@ def quantile_cautions(
     if not flat:
         return []
     return [
-        f"{metric}: the interval of {listed(flat)} has no width, because so many users have the same value that the "
-        "quantile of each arm is this value; compare a share of users or a mean as well"
+        f"{metric}: the interval of {listed(flat)} has no width: most users have the same value, which is the "
+        "quantile of each arm; compare a share of users or a mean as well"
     ]
 
 

@@ -140,8 +140,8 @@ def document_clicks(
         low, high = interval_ends(value, own.variance, own.df, own.third, moments[name], kind, confidence)
         ends[name] = [value, low, high]
     ctr, coec = ends.values()
-    # Without clicks, or if all users are alike, there is no scale; then the CTR's interval is COEC's, as the clicks
-    # that ranks let expect are taken as known
+    # Without clicks, or if all users are alike, COEC has no interval of its own. It gets that of the CTR, divided by
+    # the clicks that are expected at these ranks, which are taken as known.
     expected = moments["COEC"].mean[:, 1]
     scale = moments["CTR"].mean[:, 1] / np.where(expected == 0, np.nan, expected)
     coec[1:] = [np.where(np.isnan(own), ends * scale, own) for ends, own in zip(ctr[1:], coec[1:], strict=True)]
