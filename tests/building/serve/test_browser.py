@@ -373,6 +373,7 @@ def test_documents_of_another_server_by_address(tmp_path: Path, visit: Any) -> N
             page.keyboard.press("1")
             wait_for(page, "plain · open the original")
             page.wait_for_selector(f"#document iframe[src='http://127.0.0.1:{other.server_port}/pages/plain.html']")
+            saved(page, 1)  # the page goes on before the server has answered
     finally:
         other.shutdown()
         other.server_close()
