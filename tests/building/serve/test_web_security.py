@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cranfield.building.serve import accounts
-from cranfield.building.serve.accounts import LoginLimit, add_account, has_passwords, log_in
+from cranfield.building.serve.accounts import LoginLimit, add_account, has_passwords, is_right
 from cranfield.building.serve.judging import Judging, new_request
 from cranfield.building.serve.project_parts import Document, PoolEntry
 from cranfield.building.serve.serving import Address, bound, local_name, url
@@ -148,7 +148,7 @@ def test_a_new_password_ends_old_sessions(app: Any, sqlite_store: Store) -> None
     anna = Client(app, "anna")
     add_account(sqlite_store, "anna", password="another password")
     assert anna.http.get("/judge").status_code == 303
-    assert log_in(sqlite_store, "anna", PASSWORD) is None
+    assert not is_right(sqlite_store, "anna", PASSWORD)
 
 
 # ---- passwords
@@ -394,3 +394,23 @@ def test_an_account_that_is_switched_off_judges_no_more(app: Any, sqlite_store: 
     accounts.set_active(sqlite_store, "anna", False)
     assert anna.judge(item, grade=1).status_code == 401
     assert not sqlite_store.database.read("SELECT 1 FROM judgment")
+
+
+def test_servers_on_two_ports_of_a_host_do_not_log_each_other_out(tmp_path: Any) -> None:
+    """Browsers send the cookies of a host to all of its ports."""
+    browser: dict[str, str] = {}
+    apps = {}
+    for port in ("8500", "8501"):
+        store = Store(str(tmp_path / f"{port}.db"))
+        apps[port] = app_of(store)
+        client = Client(apps[port]).http
+        answer = client.post(
+            "/login", data={"name": "olga", "password": PASSWORD}, headers={"host": f"localhost:{port}"}
+        )
+        browser |= dict(answer.cookies)
+    sent = "; ".join(f"{name}={value}" for name, value in browser.items())
+    for port, app in apps.items():
+        headers = {"host": f"localhost:{port}", "cookie": sent}
+        assert Client(app).http.get("/organise", headers=headers).status_code == 200
+        assert Client(app).http.get("/organise", headers={**headers, "host": "localhost:1"}).status_code == 303
+        app.state.site.store.close()

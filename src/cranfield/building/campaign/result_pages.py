@@ -31,7 +31,7 @@ def _need_open(site: CampaignSite, session: Session | None) -> None:
 async def leaderboard_page(request: Request) -> Response:
     """The leaderboard; for everybody if the campaign says so."""
     site = campaign_site(request)
-    session = site.session(request.cookies)
+    session = site.session(request.headers)
     if session is None and not site.campaign.config.public:
         return RedirectResponse("/login", 303)
     try:

@@ -14,10 +14,8 @@ from cranfield.building.campaign.campaign_site import CampaignSite, campaign_sit
 from cranfield.building.campaign.campaign_store import ClosedError, WrongCodeError
 from cranfield.building.campaign.page_text import when
 from cranfield.building.campaign.submitting import MOST_FINDINGS, Receipt, mark, submit
-from cranfield.building.serve import accounts
 from cranfield.building.serve.accounts import ROLES, Session
 from cranfield.building.serve.web_app import failure, for_role
-from cranfield.building.serve.web_security import same_origin, set_cookie
 from cranfield.errors import CranfieldError, UsageError
 
 TEAM = "team"
@@ -41,8 +39,6 @@ async def register_page(request: Request) -> Response:
 async def register(request: Request) -> Response:
     """Register a team that knows the join code, and log it in."""
     site = campaign_site(request)
-    if not same_origin(request):
-        return failure(request, 403, "register with the form of this server")
     form = await request.form(max_files=0, max_fields=10)
     values = {name: str(form.get(name, "")) for name in (*FIELDS, "password", "code")}
     given = {name: values[name][:200] for name in FIELDS}
@@ -63,10 +59,7 @@ async def register(request: Request) -> Response:
         return again(str(error), 403)
     except UsageError as error:
         return again(str(error), 400)
-    token = await run_in_threadpool(accounts.start_session, site.store, values["name"])
-    response = RedirectResponse("/team", 303)
-    set_cookie(response, token, secure=site.secure, seconds=accounts.SESSION_SECONDS)
-    return response
+    return await site.entered(request, values["name"], "/team")
 
 
 def team_page(site: CampaignSite, session: Session, status: int = 200, **values: Any) -> Response:

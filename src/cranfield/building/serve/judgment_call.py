@@ -1,8 +1,7 @@
 """`POST /api/judge`: record a judgment. The answer comes when it is on disk, with the next document.
 
 This is the call that people wait for with every key, so it does without the layers of a web framework. It makes the
-same checks as every other page (`Checks`, `Site.session`, `Site.denial`, `same_origin`, `has_token`), and adds the same
-headers.
+same checks as every other page (`Checks`, `Site.session`, `Site.denial`, `has_token`), and adds the same headers.
 """
 
 from __future__ import annotations
@@ -11,15 +10,14 @@ import json
 from functools import partial
 from typing import Any
 
-from starlette.requests import cookie_parser
 from starlette.types import Receive, Scope, Send
 
 from cranfield.building.serve.accounts import JUDGES
 from cranfield.building.serve.database import Connection, StoreError
 from cranfield.building.serve.judging_pages import answer, entry_of, known_offers
 from cranfield.building.serve.offers import Offers
-from cranfield.building.serve.web_app import FORGED, JUDGE, LOG, OUR_FAULT, STATUS, STRANGER, Site
-from cranfield.building.serve.web_security import Checks, has_token, json_object, same_origin, too_large
+from cranfield.building.serve.web_app import JUDGE, LOG, OUR_FAULT, STATUS, STRANGER, Site
+from cranfield.building.serve.web_security import FORGED, Checks, has_token, json_object, too_large
 from cranfield.errors import CranfieldError, UsageError
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -45,7 +43,7 @@ class JudgmentCall:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
-        refusal = self.checks.refusal(headers, JUDGE)
+        refusal = self.checks.refusal(scope["method"], headers, JUDGE)
         if refusal is not None:
             await refusal(scope, receive, send)
             return
@@ -84,12 +82,12 @@ class JudgmentCall:
     def _change(self, headers: dict[str, str], body: bytes, connection: Connection, offers: Offers) -> dict[str, Any]:
         """Check who sends what, and record it, all in one transaction."""
         site = self.site
-        session = site.session(cookie_parser(headers.get("cookie", "")))
+        session = site.session(headers)
         if session is None:
             raise Refusal(401, STRANGER)
         if denial := site.denial(session, JUDGES, JUDGE):
             raise Refusal(403, denial)
-        if not (same_origin(headers) and has_token(session, headers.get("x-csrf-token"))):
+        if not has_token(session, headers.get("x-csrf-token")):
             raise Refusal(403, FORGED)
         sent, pages = json_object(body), site.pages()
         entry, offer = entry_of(pages, session, sent, offers)

@@ -32,13 +32,15 @@ from cranfield.building.serve.judging import Judging
 from cranfield.building.serve.page_data import Pages
 from cranfield.building.serve.store import Store
 from cranfield.building.serve.web_security import (
-    COOKIE,
+    FORGED,
     MOST_BODY,
+    READS,
     Checks,
     Guard,
+    cookie,
+    cookie_name,
     has_token,
     page_policy,
-    same_origin,
     set_cookie,
 )
 from cranfield.errors import CranfieldError
@@ -49,7 +51,6 @@ JUDGE = "/api/judge"
 STATUS = {"locked": 503, "full": 507, "damaged": 500, "closed": 503}
 """{kind of trouble with the database: code of the answer}."""
 STRANGER = "you are not logged in"
-FORGED = "this does not come from a page of your session; reload the page"
 NOT_SAVED = "Nothing of this change was saved."
 OUR_FAULT = f"The server has a problem; its terminal shows more. {NOT_SAVED}"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -104,10 +105,18 @@ class Site:
         """What pages show, with the settings of now."""
         return Pages(self.store, self.store.settings())
 
-    def session(self, cookies: Mapping[str, str]) -> Session | None:
-        """Who sends a request with these cookies."""
-        token = cookies.get(COOKIE)
+    def session(self, headers: Mapping[str, str]) -> Session | None:
+        """Who sends a request with these headers."""
+        token = cookie(headers, secure=self.secure)
         return accounts.session(self.store, token) if token else None
+
+    async def entered(self, request: Request, name: str, page: str = "/") -> Response:
+        """Log a person in, and lead to a page."""
+        token = await run_in_threadpool(accounts.start_session, self.store, name)
+        response = RedirectResponse(page, 303)
+        seconds = accounts.SESSION_SECONDS
+        set_cookie(response, request.headers, token, secure=self.secure, seconds=seconds)
+        return response
 
     def denial(self, session: Session, roles: Sequence[str], path: str) -> str | None:
         """Why somebody may not see a page that is for some roles; None if it is open."""
@@ -141,18 +150,18 @@ def for_role(handler: Handler, *roles: str, files: int = 0) -> Callable[[Request
         site = site_of(request)
         api = request.url.path.startswith("/api/")
         try:
-            session = site.session(request.cookies)
+            session = site.session(request.headers)
             if session is None:
                 if api:
                     return JSONResponse({"error": STRANGER}, 401)
                 return RedirectResponse("/login", 303)
             if denial := site.denial(session, allowed, request.url.path):
                 return failure(request, 403, denial)
-            if request.method not in ("GET", "HEAD"):
+            if request.method not in READS:
                 token: object = request.headers.get("x-csrf-token")
                 if token is None and not api:
                     token = (await request.form(max_files=files, max_fields=100)).get("csrf")
-                if not (same_origin(request.headers) and has_token(session, token)):
+                if not has_token(session, token):
                     return failure(request, 403, FORGED)
             return await handler(request, session)
         except StoreError as error:
@@ -189,10 +198,7 @@ async def enter(request: Request) -> Response:
     key = request.query_params.get("key", "")
     if site.open_to_key is None or not hmac.compare_digest(key.encode(), site.open_to_key.encode()):
         return RedirectResponse("/login", 303)
-    token = await run_in_threadpool(accounts.start_session, site.store, site.local_user)
-    response = RedirectResponse("/", 303)
-    set_cookie(response, token, secure=site.secure, seconds=accounts.SESSION_SECONDS)
-    return response
+    return await site.entered(request, site.local_user)
 
 
 async def login_page(request: Request) -> Response:
@@ -207,8 +213,8 @@ async def login_page(request: Request) -> Response:
 async def login(request: Request) -> Response:
     """Check name and password."""
     site = site_of(request)
-    if site.open_to_key is not None or not same_origin(request.headers):
-        return failure(request, 403, "log in with the form of this server")
+    if site.open_to_key is not None:
+        return failure(request, 403, "this project has no passwords; open the address that the server printed")
     form = await request.form(max_files=0, max_fields=10)
     name, password = str(form.get("name", ""))[:100], str(form.get("password", ""))
     address = request.client.host if request.client else ""
@@ -217,23 +223,21 @@ async def login(request: Request) -> Response:
         message = f"Too many wrong passwords. Try again in {wait:.0f} seconds."
         return site.render("login.html", None, 429, message=message, name=name)
     async with site.hashing:
-        token = await run_in_threadpool(accounts.log_in, site.store, name, password)
-    if token is None:
+        right = await run_in_threadpool(accounts.is_right, site.store, name, password)
+    if not right:
         site.limit.failed(f"name {name}", f"address {address}")
         return site.render("login.html", None, 401, message="The name or the password is wrong.", name=name)
     site.limit.succeeded(f"name {name}", f"address {address}")
-    response = RedirectResponse("/", 303)
-    set_cookie(response, token, secure=site.secure, seconds=accounts.SESSION_SECONDS)
-    return response
+    return await site.entered(request, name)
 
 
 async def logout(request: Request, session: Session) -> Response:
     """End the session, and give back the documents that are not judged."""
     site = site_of(request)
     await asyncio.wrap_future(site.judging.release(session.assessor))
-    await run_in_threadpool(accounts.end_session, site.store, request.cookies[COOKIE])
+    await run_in_threadpool(accounts.end_session, site.store, cookie(request.headers, secure=site.secure) or "")
     response = RedirectResponse("/login", 303)
-    response.delete_cookie(COOKIE, path="/")
+    response.delete_cookie(cookie_name(request.headers, secure=site.secure), path="/", secure=site.secure)
     return response
 
 

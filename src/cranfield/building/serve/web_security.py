@@ -1,8 +1,9 @@
 """Who may call the server, and what browsers may do with its pages.
 
-Every page has a Content-Security-Policy that allows only our own scripts and styles. A change needs the secret of the
-session (CSRF token) and must come from our own pages. A request must name the server by one of its own names, so that
-no other site can reach a local server through a name that it controls (DNS rebinding).
+Every page has a Content-Security-Policy that allows only our own scripts and styles. `Checks` looks at every request
+before any page does: one that may change something must come from our own pages, and all must name the server by one of
+its own names, so that no other site can reach a local server through a name that it controls (DNS rebinding). A change
+by somebody who is logged in needs the secret of the session (CSRF token) too.
 """
 
 from __future__ import annotations
@@ -14,16 +15,18 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request
+from starlette.requests import Request, cookie_parser
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cranfield.building.serve.accounts import Session
 from cranfield.errors import UsageError
 
-COOKIE = "cranfield_session"
 MOST_BODY = 1_000_000
 """The most bytes of a request to a page of this server."""
+READS = ("GET", "HEAD")
+"""The methods that change nothing."""
+FORGED = "this does not come from a page of this server; reload the page and try again"
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 DOCUMENT_POLICY = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 """For a page of the collection, which is hostile: no scripts, no forms, no network."""
@@ -68,16 +71,23 @@ class Checks:
         """The most bytes of a request to a page."""
         return self.uploads.get(path, self.most_body)
 
-    def refusal(self, headers: Mapping[str, str], path: str) -> Response | None:
-        """The answer to a request that calls the server by another name, or is too long; None if it is neither."""
+    def refusal(self, method: str, headers: Mapping[str, str], path: str) -> Response | None:
+        """The answer to a request that names another server, comes from another site, or is too long; else None."""
         host = headers.get("host", "").lower()
         name = host if host.endswith("]") else host.rpartition(":")[0] or host
         if self.hosts and name not in self.hosts and host not in self.hosts:
-            return PlainTextResponse(f"this server is not called {host[:100]!r}", 421)
+            return self._with_headers(PlainTextResponse(f"this server is not called {host[:100]!r}", 421))
+        if method not in READS and not same_origin(headers):
+            api = path.startswith("/api/")
+            return self._with_headers(JSONResponse({"error": FORGED}, 403) if api else PlainTextResponse(FORGED, 403))
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > self.most(path):
-            return too_large(self.most(path))
+            return self._with_headers(too_large(self.most(path)))
         return None
+
+    def _with_headers(self, response: Response) -> Response:
+        response.headers.update(self.headers)
+        return response
 
 
 class Guard:
@@ -91,7 +101,7 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        refusal = self.checks.refusal(Headers(scope=scope), scope["path"])
+        refusal = self.checks.refusal(scope["method"], Headers(scope=scope), scope["path"])
         if refusal is not None:
             await refusal(scope, receive, send)
             return
@@ -130,7 +140,10 @@ def too_large(most: int) -> Response:
 def same_origin(headers: Mapping[str, str]) -> bool:
     """Does a request come from our own pages? Browsers say where a request that changes something comes from."""
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+    try:
+        if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+            return False
+    except ValueError:  # no address at all
         return False
     return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
 
@@ -156,6 +169,28 @@ def json_object(text: bytes) -> Mapping[str, Any]:
     return body
 
 
-def set_cookie(response: Response, token: str, *, secure: bool, seconds: float) -> None:
-    """Keep the session in the browser, out of reach of scripts and of other sites."""
-    response.set_cookie(COOKIE, token, max_age=int(seconds), httponly=True, samesite="strict", secure=secure, path="/")
+# ---- cookies
+
+
+def cookie_name(headers: Mapping[str, str], kind: str = "session", *, secure: bool) -> str:
+    """The name of a cookie. Servers on several ports of a host share their cookies, so the name carries the port.
+
+    >>> cookie_name({"host": "localhost:8500"}, secure=False)
+    'cranfield_session_8500'
+    """
+    port = headers.get("host", "").rpartition(":")[2]
+    name = f"cranfield_{kind}_{port}" if port.isascii() and port.isdigit() else f"cranfield_{kind}"
+    return f"__Host-{name}" if secure else name
+
+
+def cookie(headers: Mapping[str, str], kind: str = "session", *, secure: bool) -> str | None:
+    """The content of a cookie of this server."""
+    return cookie_parser(headers.get("cookie", "")).get(cookie_name(headers, kind, secure=secure))
+
+
+def set_cookie(
+    response: Response, headers: Mapping[str, str], content: str, kind: str = "session", *, secure: bool, seconds: float
+) -> None:
+    """Keep something in the browser that sent a request with these headers, out of reach of scripts and other sites."""
+    name = cookie_name(headers, kind, secure=secure)
+    response.set_cookie(name, content, max_age=int(seconds), httponly=True, samesite="strict", secure=secure, path="/")
