@@ -76,9 +76,9 @@ def test_no_route_changes_anything_for_a_page_of_another_site(app: Any) -> None:
 
 def test_every_route_answers_a_page_of_its_own(app: Any) -> None:
     """So that the test above does not hold because everything is refused."""
-    for method, path in changing(app):
-        olga = Person(app, "olga")
-        own = {"origin": "http://localhost", "sec-fetch-site": "same-origin", "x-csrf-token": olga.csrf}
+    olga = Person(app, "olga")
+    own = {"origin": "http://localhost", "sec-fetch-site": "same-origin", "x-csrf-token": olga.csrf}
+    for method, path in sorted(changing(app), key=lambda route: route[1] == "/logout"):
         answer = olga.http.request(method, path, data={"csrf": olga.csrf}, headers=own)
         assert FORGED not in answer.text, (method, path)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cranfield.building.serve import accounts
-from cranfield.building.serve.accounts import LoginLimit, add_account, has_passwords, is_right
+from cranfield.building.serve.accounts import add_account, has_passwords, is_right
 from cranfield.building.serve.judging import Judging, new_request
 from cranfield.building.serve.project_parts import Document, PoolEntry
 from cranfield.building.serve.serving import Address, bound, local_name, url
@@ -163,31 +163,6 @@ def test_passwords_and_tokens_are_not_in_the_database(app: Any, sqlite_store: St
     assert PASSWORD not in rows
     assert token not in rows
     assert "scrypt$16384$8$1$" in rows
-
-
-def test_wrong_passwords_are_slowed_down_by_name_and_address(app: Any) -> None:
-    client = Client(app)
-    codes = [client.http.post("/login", data={"name": "anna", "password": f"wrong {i}"}).status_code for i in range(7)]
-    assert codes == [401] * 5 + [429] * 2
-    right = client.http.post("/login", data={"name": "anna", "password": PASSWORD})
-    assert right.status_code == 429
-    assert "Try again in" in right.text
-
-
-def test_the_wait_doubles_and_success_forgets() -> None:
-    now = [0.0]
-    limit = LoginLimit(lambda: now[0])
-    waits = []
-    for _ in range(8):
-        limit.failed("anna")
-        waits.append(limit.wait("anna"))
-    assert waits == [0, 0, 0, 0, 2, 4, 8, 16]
-    assert limit.wait("ben") == 0
-    limit.succeeded("anna")
-    assert limit.wait("anna") == 0
-    for _ in range(100):
-        limit.failed("anna")
-    assert limit.wait("anna") == 900
 
 
 @pytest.mark.parametrize("name", ["", "a b", "a/b", "<b>", "x" * 61, 'a"b', "a\nb"])

@@ -240,7 +240,7 @@ class Campaign:
         if not self.store.database.read("SELECT 1 FROM team WHERE name = ?", team):
             raise UsageError(f"there is no team {shown(team)}")
         password = secrets.token_urlsafe(9)
-        accounts.add_account(self.store, team, "team", password)
+        accounts.set_password(self.store, team, password)
         self.store.database.write(lambda connection: add_event(connection, who, "new password", {"team": team}))
         return password
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -15,6 +16,7 @@ from cranfield.building.campaign.campaign_store import ClosedError, WrongCodeErr
 from cranfield.building.campaign.page_text import when
 from cranfield.building.campaign.submitting import MOST_FINDINGS, Receipt, mark, submit
 from cranfield.building.serve.accounts import ROLES, Session
+from cranfield.building.serve.login_limit import network
 from cranfield.building.serve.web_app import failure, for_role
 from cranfield.errors import CranfieldError, UsageError
 
@@ -42,23 +44,22 @@ async def register(request: Request) -> Response:
     form = await request.form(max_files=0, max_fields=10)
     values = {name: str(form.get(name, "")) for name in (*FIELDS, "password", "code")}
     given = {name: values[name][:200] for name in FIELDS}
-    who = f"join {request.client.host if request.client else ''}"
+    key = ("join code", network(request.client.host if request.client else ""))
 
     def again(message: str, status: int) -> Response:
         return site.render("register.html", None, status, message=message, closed=False, given=given)
 
-    if wait := site.limit.wait(who):
-        return again(f"Too many wrong join codes. Try again in {wait:.0f} seconds.", 429)
+    if wait := site.limit.take(key):
+        return again(f"Too many wrong join codes. Try again in {math.ceil(wait)} seconds.", 429)
     try:
         async with site.hashing:
             await run_in_threadpool(lambda: site.campaign.register(**values))
     except WrongCodeError as error:
-        site.limit.failed(who)
-        return again(str(error), 403)
-    except ClosedError as error:
         return again(str(error), 403)
     except UsageError as error:
-        return again(str(error), 400)
+        site.limit.right(key)
+        return again(str(error), 403 if isinstance(error, ClosedError) else 400)
+    site.limit.right(key)
     return await site.entered(request, values["name"], "/team")
 
 

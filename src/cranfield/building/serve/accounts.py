@@ -10,10 +10,10 @@ import hashlib
 import hmac
 import re
 import secrets
-import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from cranfield import check
 from cranfield.building.serve.database import Connection
@@ -29,10 +29,6 @@ LONGEST_PASSWORD = 1_000
 SESSION_SECONDS = 30 * 24 * 3600.0
 _NAME = re.compile(r"[^\s\x00-\x1f\x7f/\\<>\"'&]{1,60}")
 _COST, _BLOCK, _PARALLEL = 2**14, 8, 1
-TRIES = 5
-"""Wrong passwords that are allowed in a row."""
-FIRST_WAIT, LONGEST_WAIT = 2.0, 900.0
-"""Seconds to wait after that; doubled with every further wrong password."""
 
 
 @dataclass(frozen=True)
@@ -77,47 +73,103 @@ NOBODY = f"scrypt${_COST}${_BLOCK}${_PARALLEL}${'00' * 16}${'00' * 64}"
 """A hash that no password has, so that an unknown name takes as long as a known one."""
 
 
-def add_account(store: Store, name: str, role: str = "assessor", password: str | None = None) -> None:
-    """Add a person, or change the role and password of one who is there; None leaves the password as it is."""
-    check.one_of("", ROLES, role=role)
+def add_account(store: Store, name: str, role: str | None = None, password: str | None = None) -> None:
+    """Add a person, or change role and password of one who is there; None leaves each as it is.
+
+    A new person is an assessor unless the role is given.
+    """
+    if role is not None:
+        check.one_of("", ROLES, role=role)
     if not _NAME.fullmatch(name):
         raise UsageError(
             f"name == {shown(name)}, must be 1 to 60 characters without blanks, quotes, slashes and <, >, &"
         )
-    if password is not None and not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
-        raise UsageError(
-            f"the password has {len(password)} characters, must have {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,}"
-        )
-    kept = None if password is None else hashed(password)
+    kept = None if password is None else _checked_hash(password)
 
     def change(connection: Connection) -> None:
         before = connection.run("SELECT role FROM assessor WHERE name = ?", (name,))
-        if before and (before[0][0] == "team") != (role == "team"):
+        now = role or (before[0][0] if before else "assessor")
+        if before and (before[0][0] == "team") != (now == "team"):
             raise UsageError(
-                f"{shown(name)} has the role {before[0][0]}, which cannot become {role}; choose another name"
+                f"{shown(name)} has the role {before[0][0]}, which cannot become {now}; choose another name"
             )
         connection.run(
             """INSERT INTO assessor (name, role, password, active, created_at) VALUES (?, ?, ?, 1, ?)
             ON CONFLICT (name) DO UPDATE SET role = excluded.role, active = 1,
             password = COALESCE(excluded.password, assessor.password)""",
-            (name, role, kept, time.time()),
+            (name, now, kept, time.time()),
         )
         if password is not None:
             connection.run("DELETE FROM session WHERE assessor = ?", (name,))
 
-    store.database.write(change)
+    _change(store, change)
+
+
+def set_password(store: Store, name: str, password: str) -> None:
+    """Change the password of a person, and nothing else; all sessions of the person end."""
+    kept = _checked_hash(password)
+
+    def change(connection: Connection) -> None:
+        _update(connection, name, "password", kept)
+        connection.run("DELETE FROM session WHERE assessor = ?", (name,))
+
+    _change(store, change)
+
+
+def set_role(store: Store, name: str, role: str) -> None:
+    """Make a person who judges an assessor or an organiser."""
+    check.one_of("", JUDGES, role=role)
+
+    def change(connection: Connection) -> None:
+        if connection.run("SELECT 1 FROM assessor WHERE name = ? AND role = 'team'", (name,)):
+            raise UsageError(f"{shown(name)} is a team, which cannot become an {role}")
+        _update(connection, name, "role", role)
+
+    _change(store, change)
 
 
 def set_active(store: Store, name: str, active: bool) -> None:
     """Let a person in, or keep a person out; the judgments stay."""
 
     def change(connection: Connection) -> None:
-        if not connection.run("UPDATE assessor SET active = ? WHERE name = ? RETURNING name", (int(active), name)):
-            raise UsageError(f"there is no account {shown(name)}")
+        _update(connection, name, "active", int(active))
         if not active:
             connection.run("DELETE FROM session WHERE assessor = ?", (name,))
 
-    store.database.write(change)
+    _change(store, change)
+
+
+def _update(connection: Connection, name: str, column: str, value: Any) -> None:
+    if not connection.run(f"UPDATE assessor SET {column} = ? WHERE name = ? RETURNING name", (value, name)):
+        raise UsageError(f"there is no account {shown(name)}")
+
+
+def _change(store: Store, change: Callable[[Connection], None]) -> None:
+    """Change accounts; refuse what would leave a project without an organiser, or without one who can log in."""
+
+    def checked(connection: Connection) -> None:
+        before = _organisers(connection)
+        change(connection)
+        for some, left in zip(before, _organisers(connection), strict=True):
+            if some and not left:
+                raise UsageError(f"{shown(min(some))} is the last organiser; make somebody else an organiser first")
+
+    store.database.write(checked)
+
+
+def _organisers(connection: Connection) -> tuple[set[str], set[str]]:
+    """The active organisers, and those of them who have a password."""
+    rows = connection.run("SELECT name, password FROM assessor WHERE role = 'organiser' AND active = 1")
+    return {name for name, _ in rows}, {name for name, password in rows if password}
+
+
+def _checked_hash(password: str) -> str:
+    """A password as it is kept, if its length is right."""
+    if not SHORTEST_PASSWORD <= len(password) <= LONGEST_PASSWORD:
+        raise UsageError(
+            f"the password has {len(password)} characters, must have {SHORTEST_PASSWORD} to {LONGEST_PASSWORD:,}"
+        )
+    return hashed(password)
 
 
 def accounts(store: Store) -> list[Account]:
@@ -138,6 +190,30 @@ def local_key(store: Store) -> str:
         key = secrets.token_urlsafe(18)
         store.keep_fact("key", key)
     return key
+
+
+# ---- browsers
+
+
+def browser_token(store: Store, name: str) -> str:
+    """What a browser keeps after a person has logged in with it: a random number, signed for this person."""
+    number = secrets.token_urlsafe(9)
+    return f"{number}.{_signed(store, number, name)}"
+
+
+def known_browser(store: Store, name: str, token: str) -> str | None:
+    """The number of a browser with which this person has logged in before; None for all others."""
+    number, _, signature = token.partition(".")
+    right = hmac.compare_digest(signature.encode(), _signed(store, number, name).encode())
+    return number if number and right else None
+
+
+def _signed(store: Store, number: str, name: str) -> str:
+    key = store.fact("browser key")
+    if key is None:
+        key = secrets.token_urlsafe(32)
+        store.keep_fact("browser key", key)
+    return hmac.new(key.encode(), f"{number} {name}".encode("utf-8", "replace"), "sha256").hexdigest()
 
 
 # ---- sessions
@@ -184,48 +260,3 @@ def end_session(store: Store, token: str) -> None:
 
 def _digest(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "replace")).hexdigest()
-
-
-class LoginLimit:
-    """How long to wait after wrong passwords: nothing for a few, then twice as long with each.
-
-    >>> now = [0.0]
-    >>> limit = LoginLimit(lambda: now[0])
-    >>> for _ in range(TRIES):
-    ...     limit.failed("anna")
-    >>> limit.wait("anna")
-    2.0
-    >>> now[0] = 2.0
-    >>> limit.wait("anna")
-    0.0
-    """
-
-    MOST = 10_000
-    """Names and addresses that are remembered."""
-
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._failed: dict[str, tuple[int, float]] = {}
-        self._lock = threading.Lock()
-
-    def wait(self, *who: str) -> float:
-        """Seconds until the next try of any of these names and addresses."""
-        with self._lock:
-            until = [self._failed[name][1] for name in who if name in self._failed]
-            return max(0.0, max(until, default=0.0) - self._clock())
-
-    def failed(self, *who: str) -> None:
-        """Count a wrong password."""
-        with self._lock:
-            for name in who:
-                times = self._failed.pop(name, (0, 0.0))[0] + 1
-                wait = min(FIRST_WAIT * 2.0 ** min(times - TRIES, 20), LONGEST_WAIT) if times >= TRIES else 0.0
-                self._failed[name] = times, self._clock() + wait
-            while len(self._failed) > self.MOST:
-                del self._failed[next(iter(self._failed))]
-
-    def succeeded(self, *who: str) -> None:
-        """Forget wrong passwords."""
-        with self._lock:
-            for name in who:
-                self._failed.pop(name, None)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import secrets
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
@@ -130,18 +131,42 @@ async def write_guidelines(request: Request, session: Session) -> Response:
 
 
 async def add_account(request: Request, session: Session) -> Response:
-    """A new person, or a new password; the password is made here and shown once."""
-    import secrets
-
+    """A new person; the password is made here and shown once."""
     site = site_of(request)
     if site.open_to_key is not None:
         raise UsageError("this project has no passwords; stop the server and add accounts in the terminal first")
     form = await request.form(max_files=0)
     name, role = str(form.get("name", "")).strip(), str(form.get("role", "assessor"))
+    if any(one.name == name for one in accounts.accounts(site.store)):
+        raise UsageError(f"{shown(name)} has an account; make a new password, or change the role, in its row")
     password = secrets.token_urlsafe(9)
     await run_in_threadpool(accounts.add_account, site.store, name, role, password)
+    return await _with_password(site, session, name, password)
+
+
+async def new_password(request: Request, session: Session) -> Response:
+    """A new password for somebody who has lost theirs; the role stays."""
+    site = site_of(request)
+    name = str((await request.form(max_files=0)).get("name", ""))
+    if name == session.assessor:
+        raise UsageError("change your own password at /password")
+    password = secrets.token_urlsafe(9)
+    await run_in_threadpool(accounts.set_password, site.store, name, password)
+    return await _with_password(site, session, name, password)
+
+
+async def _with_password(site: Site, session: Session, name: str, password: str) -> Response:
+    """The overview, with a password that is shown once."""
     values = await run_in_threadpool(_overview, site)
     return site.render("organise.html", session, **values, new_password=(name, password))
+
+
+async def change_role(request: Request, session: Session) -> Response:
+    """Make somebody an assessor or an organiser."""
+    form = await request.form(max_files=0)
+    name, role = str(form.get("name", "")), str(form.get("role", ""))
+    await run_in_threadpool(accounts.set_role, site_of(request).store, name, role)
+    return RedirectResponse("/" if name == session.assessor else "/organise#accounts", 303)
 
 
 async def switch_account(request: Request, session: Session) -> Response:
@@ -151,7 +176,7 @@ async def switch_account(request: Request, session: Session) -> Response:
     if name == session.assessor:
         raise UsageError("you cannot switch off your own account")
     await run_in_threadpool(accounts.set_active, site_of(request).store, name, form.get("active") == "1")
-    return RedirectResponse("/organise#people", 303)
+    return RedirectResponse("/organise#accounts", 303)
 
 
 async def change_facet(request: Request, session: Session) -> Response:
@@ -197,6 +222,8 @@ ROUTES = [
     Route("/organise/log", for_role(log_page, ORGANISER)),
     Route("/organise/guidelines", for_role(write_guidelines, ORGANISER), methods=["POST"]),
     Route("/organise/accounts", for_role(add_account, ORGANISER), methods=["POST"]),
+    Route("/organise/accounts/password", for_role(new_password, ORGANISER), methods=["POST"]),
+    Route("/organise/accounts/role", for_role(change_role, ORGANISER), methods=["POST"]),
     Route("/organise/accounts/switch", for_role(switch_account, ORGANISER), methods=["POST"]),
     Route("/organise/facets", for_role(change_facet, ORGANISER), methods=["POST"]),
     Route("/organise/export/{name}", for_role(download, ORGANISER)),

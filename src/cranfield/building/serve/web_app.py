@@ -26,9 +26,10 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cranfield.building.serve import accounts
-from cranfield.building.serve.accounts import JUDGES, ROLES, LoginLimit, Session
+from cranfield.building.serve.accounts import JUDGES, Session
 from cranfield.building.serve.database import StoreError
 from cranfield.building.serve.judging import Judging
+from cranfield.building.serve.login_limit import LoginLimit
 from cranfield.building.serve.page_data import Pages
 from cranfield.building.serve.store import Store
 from cranfield.building.serve.web_security import (
@@ -38,7 +39,6 @@ from cranfield.building.serve.web_security import (
     Checks,
     Guard,
     cookie,
-    cookie_name,
     has_token,
     page_policy,
     set_cookie,
@@ -128,7 +128,12 @@ class Site:
         """A page."""
         title = values.pop("title", None) or self.store.settings().title
         page = self.templates.get_template(template).render(
-            session=session, csrf=session.csrf if session else "", project=title, links=self.links(session), **values
+            session=session,
+            csrf=session.csrf if session else "",
+            project=title,
+            links=self.links(session),
+            local_user=self.open_to_key is not None,
+            **values,
         )
         return HTMLResponse(page, status)
 
@@ -149,31 +154,20 @@ def for_role(handler: Handler, *roles: str, files: int = 0) -> Callable[[Request
     async def endpoint(request: Request) -> Response:
         site = site_of(request)
         api = request.url.path.startswith("/api/")
-        try:
-            session = site.session(request.headers)
-            if session is None:
-                if api:
-                    return JSONResponse({"error": STRANGER}, 401)
-                return RedirectResponse("/login", 303)
-            if denial := site.denial(session, allowed, request.url.path):
-                return failure(request, 403, denial)
-            if request.method not in READS:
-                token: object = request.headers.get("x-csrf-token")
-                if token is None and not api:
-                    token = (await request.form(max_files=files, max_fields=100)).get("csrf")
-                if not has_token(session, token):
-                    return failure(request, 403, FORGED)
-            return await handler(request, session)
-        except StoreError as error:
-            LOG.error("%s", error)
-            return failure(request, STATUS.get(error.kind, 503), str(error))
-        except CranfieldError as error:
-            return failure(request, 400, str(error))
-        except OSError as error:
-            if error.errno not in FULL:
-                raise
-            LOG.error("%s", error)
-            return failure(request, STATUS["full"], f"The server cannot keep the file: {error.strerror}. {NOT_SAVED}")
+        session = site.session(request.headers)
+        if session is None:
+            if api:
+                return JSONResponse({"error": STRANGER}, 401)
+            return RedirectResponse("/login", 303)
+        if denial := site.denial(session, allowed, request.url.path):
+            return failure(request, 403, denial)
+        if request.method not in READS:
+            token: object = request.headers.get("x-csrf-token")
+            if token is None and not api:
+                token = (await request.form(max_files=files, max_fields=100)).get("csrf")
+            if not has_token(session, token):
+                return failure(request, 403, FORGED)
+        return await handler(request, session)
 
     return endpoint
 
@@ -190,55 +184,20 @@ async def home(request: Request, session: Session) -> Response:
     return RedirectResponse("/judge", 303)
 
 
-async def enter(request: Request) -> Response:
-    """Let the local user in, who knows the key in the printed address."""
-    import hmac
-
-    site = site_of(request)
-    key = request.query_params.get("key", "")
-    if site.open_to_key is None or not hmac.compare_digest(key.encode(), site.open_to_key.encode()):
-        return RedirectResponse("/login", 303)
-    return await site.entered(request, site.local_user)
+async def not_possible(request: Request, error: Exception) -> Response:
+    """The answer to a request that cannot be fulfilled, with the reason."""
+    if isinstance(error, StoreError):
+        LOG.error("%s", error)
+        return failure(request, STATUS.get(error.kind, 503), str(error))
+    return failure(request, 400, str(error))
 
 
-async def login_page(request: Request) -> Response:
-    """The form for name and password."""
-    site = site_of(request)
-    if site.open_to_key is not None:
-        message = "Open the address that the server printed in the terminal: it holds the key to this project."
-        return site.render("message.html", None, 401, heading="This project is private", message=message)
-    return site.render("login.html", None, message="", name="")
-
-
-async def login(request: Request) -> Response:
-    """Check name and password."""
-    site = site_of(request)
-    if site.open_to_key is not None:
-        return failure(request, 403, "this project has no passwords; open the address that the server printed")
-    form = await request.form(max_files=0, max_fields=10)
-    name, password = str(form.get("name", ""))[:100], str(form.get("password", ""))
-    address = request.client.host if request.client else ""
-    wait = site.limit.wait(f"name {name}", f"address {address}")
-    if wait:
-        message = f"Too many wrong passwords. Try again in {wait:.0f} seconds."
-        return site.render("login.html", None, 429, message=message, name=name)
-    async with site.hashing:
-        right = await run_in_threadpool(accounts.is_right, site.store, name, password)
-    if not right:
-        site.limit.failed(f"name {name}", f"address {address}")
-        return site.render("login.html", None, 401, message="The name or the password is wrong.", name=name)
-    site.limit.succeeded(f"name {name}", f"address {address}")
-    return await site.entered(request, name)
-
-
-async def logout(request: Request, session: Session) -> Response:
-    """End the session, and give back the documents that are not judged."""
-    site = site_of(request)
-    await asyncio.wrap_future(site.judging.release(session.assessor))
-    await run_in_threadpool(accounts.end_session, site.store, cookie(request.headers, secure=site.secure) or "")
-    response = RedirectResponse("/login", 303)
-    response.delete_cookie(cookie_name(request.headers, secure=site.secure), path="/", secure=site.secure)
-    return response
+async def no_file(request: Request, error: Exception) -> Response:
+    """The answer if a file cannot be kept, because the disk is full."""
+    if not isinstance(error, OSError) or error.errno not in FULL:
+        raise error
+    LOG.error("%s", error)
+    return failure(request, STATUS["full"], f"The server cannot keep the file: {error.strerror}. {NOT_SAVED}")
 
 
 async def no_page(request: Request, error: Exception) -> Response:
@@ -280,6 +239,7 @@ def make_app(
 
     `routes` come before those of judging. `uploads` has the most bytes of a request to pages that take files.
     """
+    from cranfield.building.serve.account_pages import ROUTES as ENTERING
     from cranfield.building.serve.judging_pages import ROUTES as JUDGING
     from cranfield.building.serve.judgment_call import JudgmentCall
     from cranfield.building.serve.organiser_pages import ROUTES as ORGANISING
@@ -294,15 +254,15 @@ def make_app(
         uploads=uploads,
     )
     judge = JudgmentCall(site, checks)
-    handlers: Mapping[Any, Any] = {404: no_page, 405: no_page, HTTPException: no_page, Exception: our_fault}
+    handlers: Mapping[Any, Any] = {
+        404: no_page, 405: no_page, HTTPException: no_page, CranfieldError: not_possible, OSError: no_file,
+        Exception: our_fault,
+    }  # fmt: skip
     app = JudgingApp(
         routes=[
             *routes,
             Route("/", for_role(home)),
-            Route("/enter", enter),
-            Route("/login", login_page),
-            Route("/login", login, methods=["POST"]),
-            Route("/logout", for_role(logout, *ROLES), methods=["POST"]),
+            *ENTERING,
             Route(JUDGE, judge, methods=["POST"]),
             *JUDGING,
             *ORGANISING,

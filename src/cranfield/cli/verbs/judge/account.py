@@ -24,10 +24,9 @@ cranfield judge account judgments.db  # list all
 
     database: str = argument("DATABASE", DATABASE, required=True)
     name: str | None = argument("NAME", "The person; without one, all are listed.")
-    role: str = option(
+    role: str | None = option(
         "--role ROLE",
-        "{names}: an organiser sees everything.",
-        default="assessor",
+        "{names}: an organiser sees everything. Default: as before, and assessor for a new person.",
         choices=("assessor", "organiser"),
     )
     password_file: str | None = option(
@@ -67,4 +66,5 @@ cranfield judge account judgments.db  # list all
                 password = read_bytes(self.password_file).decode("utf-8", "replace").split("\n")[0].rstrip("\r")
             add_account(store, self.name, self.role, password)
             shown = f": the password is {password}" if self.password_file is None else ""
-            self.emit(f"{self.name} ({self.role}){shown}")
+            role = next(one.role for one in accounts(store) if one.name == self.name)
+            self.emit(f"{self.name} ({role}){shown}")

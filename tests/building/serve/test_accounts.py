@@ -1,0 +1,110 @@
+"""A project keeps an organiser, and everybody changes their own password without changing anything else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from cranfield.building.serve import accounts
+from cranfield.building.serve.accounts import add_account, is_right, set_active, set_password, set_role
+from cranfield.building.serve.store import Store
+from cranfield.errors import UsageError
+from tests.building.serve.web import PASSWORD, Client, app_of
+
+NEW = "another password"
+
+
+@pytest.fixture
+def app(sqlite_store: Store) -> Any:
+    return app_of(sqlite_store)
+
+
+def roles(store: Store) -> dict[str, str]:
+    return {one.name: one.role for one in accounts.accounts(store) if one.active}
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda store: add_account(store, "olga", "assessor"),
+        lambda store: add_account(store, "olga", "assessor", NEW),
+        lambda store: set_role(store, "olga", "assessor"),
+        lambda store: set_active(store, "olga", False),
+    ],
+)
+def test_the_last_organiser_stays_one(app: Any, sqlite_store: Store, change: Callable[[Store], None]) -> None:
+    with pytest.raises(UsageError, match="'olga' is the last organiser; make somebody else an organiser first"):
+        change(sqlite_store)
+    assert roles(sqlite_store)["olga"] == "organiser"
+    assert is_right(sqlite_store, "olga", PASSWORD)
+    add_account(sqlite_store, "local", "organiser")  # who cannot log in, for want of a password
+    with pytest.raises(UsageError, match="is the last organiser"):
+        change(sqlite_store)
+    add_account(sqlite_store, "otto", "organiser", PASSWORD)
+    change(sqlite_store)
+    assert roles(sqlite_store).get("olga") != "organiser"
+
+
+def test_two_organisers_cannot_remove_each_other(app: Any, sqlite_store: Store) -> None:
+    add_account(sqlite_store, "otto", "organiser", PASSWORD)
+    olga, otto = Client(app, "olga"), Client(app, "otto")
+    assert olga.form("/organise/accounts/role", name="otto", role="assessor").status_code == 303
+    assert otto.form("/organise/accounts/role", name="olga", role="assessor").status_code == 403
+    answer = olga.form("/organise/accounts/role", name="olga", role="assessor")
+    assert (answer.status_code, "is the last organiser" in answer.text) == (400, True)
+
+
+def test_the_form_for_new_people_changes_nobody_who_is_there(app: Any, sqlite_store: Store) -> None:
+    olga = Client(app, "olga")
+    before = accounts.accounts(sqlite_store)
+    for name in ("olga", "anna"):
+        answer = olga.form("/organise/accounts", name=name, role="assessor")
+        assert (answer.status_code, "has an account" in answer.text) == (400, True)
+        assert is_right(sqlite_store, name, PASSWORD)
+    assert accounts.accounts(sqlite_store) == before
+
+
+def test_a_new_password_keeps_the_role_and_who_is_off_stays_off(app: Any, sqlite_store: Store) -> None:
+    add_account(sqlite_store, "otto", "organiser", PASSWORD)
+    set_active(sqlite_store, "otto", False)
+    before = accounts.accounts(sqlite_store)
+    olga = Client(app, "olga")
+    assert "is shown only now" in olga.form("/organise/accounts/password", name="otto").text
+    assert accounts.accounts(sqlite_store) == before
+    add_account(sqlite_store, "otto", password=NEW)  # as in the terminal, without a role
+    assert roles(sqlite_store)["otto"] == "organiser"
+    own = olga.form("/organise/accounts/password", name="olga")
+    assert (own.status_code, "/password" in own.text) == (400, True)
+    assert olga.form("/organise/accounts/password", name="nobody").status_code == 400
+
+
+@pytest.mark.parametrize("name", ["olga", "anna"])
+def test_everybody_changes_their_own_password(app: Any, sqlite_store: Store, name: str) -> None:
+    here, there = Client(app, name), Client(app, name)
+    assert "Change your password" in here.http.get("/password").text
+    wrong = here.form("/password", now="a wrong password", new=NEW, again=NEW)
+    assert (wrong.status_code, "Your password now is another one" in wrong.text) == (401, True)
+    assert here.form("/password", now=PASSWORD, new=NEW, again="x" + NEW).status_code == 400
+    assert here.form("/password", now=PASSWORD, new="short", again="short").status_code == 400
+    assert is_right(sqlite_store, name, PASSWORD)
+    role = roles(sqlite_store)[name]
+    assert here.form("/password", now=PASSWORD, new=NEW, again=NEW).status_code == 303
+    assert (is_right(sqlite_store, name, NEW), roles(sqlite_store)[name]) == (True, role)
+    assert here.http.get("/judge").status_code == 200
+    assert there.http.get("/judge").status_code == 303  # other sessions have ended
+
+
+def test_a_session_that_was_left_open_is_no_place_to_guess_the_password(app: Any) -> None:
+    anna = Client(app, "anna")
+    codes = [anna.form("/password", now=f"wrong {i}", new=NEW, again=NEW).status_code for i in range(7)]
+    assert codes == [401] * 5 + [429] * 2
+
+
+def test_a_team_is_not_made_an_organiser(sqlite_store: Store) -> None:
+    add_account(sqlite_store, "red", "team", PASSWORD)
+    with pytest.raises(UsageError, match="'red' is a team"):
+        set_role(sqlite_store, "red", "organiser")
+    with pytest.raises(UsageError, match="there is no account 'nobody'"):
+        set_password(sqlite_store, "nobody", PASSWORD)
