@@ -11,7 +11,7 @@ import pytest
 import cranfield
 
 ROOMS = [
-    "_fork", "errors", "types", "text", "check", "named_values", "frames", "table", "record", "_core",
+    "_start", "_fork", "errors", "types", "text", "check", "named_values", "frames", "table", "record", "_core",
     "collection",
     "assessed",
     "views",

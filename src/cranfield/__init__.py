@@ -8,6 +8,8 @@
 {'nDCG@10': 0.9502, 'AP': 0.8333}
 """
 
+from cranfield import _start as _start  # isort: skip  # before all others: it says what Ctrl-C does meanwhile
+
 from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any

@@ -10,6 +10,8 @@ from typing import SupportsFloat
 _CONTROL = ("Cc", "Cs", "Zl", "Zp")
 _INVISIBLE = "\ufeff\u200b\u2060\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 """The byte order mark, spaces without width, and marks that change the direction of the text."""
+INTERRUPTED_AFTER = "interrupted after"
+"""How the note of a result begins that Ctrl-C ended early; nothing is printed of a result without it."""
 
 
 def listed(names: Iterable[object], most: int = 5, noun: str = "") -> str:

@@ -1,4 +1,4 @@
-"""Faults around the program: no memory, Ctrl-C, signals, few open files, forks; and text that spreadsheets run."""
+"""Faults around the program: no memory, signals, few open files, forks; and text that spreadsheets run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 from typing import Any
 
@@ -72,44 +71,6 @@ def test_an_import_that_fails_for_lack_of_memory_is_no_bug(capsys: pytest.Captur
 
     assert guarded(work) == 1
     assert capsys.readouterr().err == "error: not enough memory\n"
-
-
-@posix
-def test_ctrl_c_that_a_library_turned_into_another_error_is_still_ctrl_c(capsys: pytest.CaptureFixture[str]) -> None:
-    """numpy does so while it is imported."""
-
-    def work() -> int:
-        try:
-            signal.raise_signal(signal.SIGINT)
-        except KeyboardInterrupt:
-            raise ImportError("the C extensions of some library could not be imported") from None
-        return 0
-
-    before = signal.getsignal(signal.SIGINT)
-    assert guarded(work) == 130
-    assert capsys.readouterr().err == "interrupted\n"
-    assert signal.getsignal(signal.SIGINT) is before
-
-
-@posix
-@pytest.mark.parametrize("milliseconds", range(20, 500, 60))
-def test_ctrl_c_at_any_moment_prints_no_traceback_of_ours(milliseconds: int) -> None:
-    code = """
-        import sys
-        from cranfield.cli import main
-        print(flush=True)
-        sys.exit(main(["compare", "--sample", "-m", "AP", "--test", "randomised-tukey", "--resamples", "9999999"]))
-    """
-    command = [sys.executable, "-c", textwrap.dedent(code)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        time.sleep(milliseconds / 1000)
-        process.send_signal(signal.SIGINT)
-        _, errors = process.communicate()
-    assert "Traceback" not in errors
-    # During resampling, Ctrl-C ends it early and shows what is known so far.
-    assert process.returncode == 130 or "interrupted after" in errors, errors
 
 
 # -- writing files
@@ -266,23 +227,49 @@ def test_eval_guards_names_of_runs_and_topics_on_request(
     assert "'=7" in safe_row if per_topic else "=7" not in safe_row
 
 
+# -- a limit of the address space
+
+LIMITED = """
+    import resource, sys
+    resource.setrlimit(resource.RLIMIT_AS, (6_000_000 << 10, 6_000_000 << 10))
+    from cranfield.cli import main
+    sys.exit(main(sys.argv[1:]))
+"""
+
+
+def limited(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command as after `ulimit -v 6000000`."""
+    command = [sys.executable, "-c", textwrap.dedent(LIMITED), *words]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
 @posix
-def test_ctrl_c_that_python_ignores_in_a_callback_is_repeated() -> None:
-    code = """
-        import signal, sys, time
-        from cranfield.cli.guard import guarded
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["report", "--sample", "-o", "report.html"],
+        ["plot", "boxes", "--sample", "-m", "AP", "-o", "boxes.svg"],
+        ["compare", "--sample", "-m", "AP", "--plot", "pairs.html"],
+    ],
+)
+def test_figures_under_a_limit_of_addresses_are_a_clear_error(words: list[str], tmp_path: Path) -> None:
+    result = limited(*words[:-1], str(tmp_path / words[-1]))
+    assert (result.returncode, result.stdout) == (2, "")
+    (line,) = (line for line in result.stderr.splitlines() if not line.startswith("warning: "))
+    assert line.startswith("error: figures cannot be drawn, because the address space is limited to 6.1 GB (ulimit -v)")
+    assert words[0] != "report" or line.endswith("on the command line: --sections NAMES")
+    assert not list(tmp_path.iterdir())
 
-        class Closing:
-            def __del__(self):
-                signal.raise_signal(signal.SIGINT)
 
-        def work():
-            thing = Closing()
-            del thing
-            time.sleep(20)
-            return 0
-
-        sys.exit(guarded(work))
-    """
-    result = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True)
-    assert (result.returncode, result.stderr) == (130, "interrupted\n")
+@posix
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["report", "--sample", "--sections", "summary,pairs,methods", "-o", "report.html"],
+        ["plot", "boxes", "--sample", "-m", "AP", "-o", "boxes.json"],
+    ],
+)
+def test_what_needs_no_drawing_works_under_a_limit_of_addresses(words: list[str], tmp_path: Path) -> None:
+    result = limited(*words[:-1], str(tmp_path / words[-1]))
+    assert result.returncode == 0, result.stderr
+    assert (tmp_path / words[-1]).exists()

@@ -128,6 +128,9 @@ def script() -> NoReturn:
     import gc
     import os
 
+    from cranfield import _start
+
+    _start.install()
     gc.set_threshold(50_000)  # imports make many objects and little garbage
     if sys.argv[1:2] == ["eval"]:
         # Measures multiply no matrices, and the threads that numpy starts for that wait busily

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import _thread
 import atexit
 import os
-import signal
 import sys
-import time
 import warnings
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import NoReturn, TextIO
 
+from cranfield._start import INTERRUPTED
+from cranfield.cli import interrupts
 from cranfield.cli.printing import Note
 from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 from cranfield.text import printable
 
 OK, DATA, USAGE = 0, 1, 2
-INTERRUPTED = 130
 BROKEN_PIPE = 141
 """The exit code of a program whose reader closed the pipe: 128 + SIGPIPE."""
 OUT_OF_MEMORY = b"error: not enough memory\n"
@@ -38,55 +35,13 @@ def guarded(work: Callable[[], int]) -> int:
     Nothing is imported to print an error: there may be no memory left, or Ctrl-C may interrupt the import.
     """
     try:
-        with _interrupts() as pressed:
-            return _with_messages(work, pressed)
+        with interrupts.noted():
+            return _with_messages(work)
     except KeyboardInterrupt:  # a second one, while a message was printed
         return INTERRUPTED
     except MemoryError:  # not even enough for a message
         os.write(2, OUT_OF_MEMORY)
         return DATA
-
-
-@contextmanager
-def _interrupts() -> Iterator[list[int]]:
-    """A list that gets an entry when Ctrl-C is pressed, since libraries may lose the exception.
-
-    An import turns it into an ImportError, and Python ignores it in the callbacks of its garbage collector.
-    """
-    pressed: list[int] = []
-    if signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-        yield pressed
-        return
-
-    def note(number: int, frame: object) -> None:
-        pressed.append(number)
-        raise KeyboardInterrupt
-
-    def again() -> None:
-        time.sleep(0.01)
-        if hasattr(signal, "pthread_kill"):
-            signal.pthread_kill(main, signal.SIGINT)  # a signal to this thread would not wake the other one
-        else:
-            signal.raise_signal(signal.SIGINT)
-
-    def ignored(event: sys.UnraisableHookArgs) -> None:
-        if event.exc_type is KeyboardInterrupt:
-            _thread.start_new_thread(again, ())  # after this function, in which it would be ignored once more
-        else:
-            before(event)
-
-    before, main = sys.unraisablehook, _thread.get_ident()
-    try:
-        signal.signal(signal.SIGINT, note)
-    except ValueError:  # not the main thread, which gets Ctrl-C
-        yield pressed
-        return
-    sys.unraisablehook = ignored
-    try:
-        yield pressed
-    finally:
-        sys.unraisablehook = before
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def leave(code: int) -> NoReturn:
@@ -104,7 +59,7 @@ def leave(code: int) -> NoReturn:
     os._exit(code)
 
 
-def _with_messages(work: Callable[[], int], pressed: list[int]) -> int:
+def _with_messages(work: Callable[[], int]) -> int:
     with warnings.catch_warnings():
         printed: set[str] = set()
 
@@ -117,6 +72,7 @@ def _with_messages(work: Callable[[], int], pressed: list[int]) -> int:
         warnings.simplefilter("always", CranfieldWarning)
         try:
             code = work()
+            interrupts.check_not_interrupted()  # a library may have lost the exception
             if sys.stdout is not None:
                 sys.stdout.flush()
             return code
@@ -139,7 +95,7 @@ def _with_messages(work: Callable[[], int], pressed: list[int]) -> int:
         except Exception as error:
             if os.environ.get(SHOW_TRACEBACK):
                 raise
-            if pressed:
+            if interrupts.pressed:
                 say("interrupted")
                 return INTERRUPTED
             say(f"error: {message_of(error)}")

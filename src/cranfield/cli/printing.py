@@ -13,6 +13,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from cranfield import check
+from cranfield.cli import interrupts
 from cranfield.cli.declare import MORE, RESULT, Verb, declared, flag, option
 from cranfield.errors import CranfieldWarning, UsageError
 
@@ -192,10 +193,12 @@ def check_page(path: str, name: str = "--output", *, figures: bool = True) -> No
     if figures:
         from importlib.util import find_spec
 
+        from cranfield.report.figures.saving import check_addresses
         from cranfield.report.figures.theme import without_packages
 
         if find_spec("altair") is None or find_spec("vl_convert") is None:  # importing them takes longer
             raise without_packages()
+        check_addresses()
     from cranfield.report.pages.html_page import environment
 
     environment()
@@ -209,7 +212,8 @@ def emit(text: str, output: str | None = None, *, format: str = "table") -> None
     data = encoded(text if text.endswith("\n") else text + "\n", format)
     from cranfield.collection.source import write_bytes
 
-    write_bytes(output or "-", data)
+    with interrupts.printing(text):
+        write_bytes(output or "-", data)
 
 
 def encoded(text: str, format: str) -> bytes:

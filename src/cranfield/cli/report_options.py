@@ -22,6 +22,7 @@ def sections(names: str, group: str = MORE) -> Any:
         "The sections of the report, in this order: {names}; default: all for which there is data.",
         names=names,
         group=group,
+        solves="report of sections without figures",
     )
 
 

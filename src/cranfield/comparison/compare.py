@@ -22,6 +22,7 @@ from cranfield.comparison.result import Comparison, Family
 from cranfield.comparison.test_result import Assumption, check_alpha, check_alternative
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.scores.scores import Scores
+from cranfield.text import INTERRUPTED_AFTER
 from cranfield.types import Index64, Progress
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ def compare(
         families.append(_family(collection, matrix, chosen, baseline, settings, effect, better_first))
         done = families[-1].tests.resamples
         if done is not None and done < settings.resamples:  # after Ctrl-C, the other families do not take longer
-            message = f"interrupted after {done:,} of {settings.resamples:,} resamples"
+            message = f"{INTERRUPTED_AFTER} {done:,} of {settings.resamples:,} resamples"
             warn_caller(message, CranfieldWarning)  # some outputs do not show notes
             settings = replace(settings, resamples=done)
     if not families:

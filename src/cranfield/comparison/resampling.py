@@ -17,6 +17,7 @@ from cranfield import _core, check
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.differences import difference_blocks, row_moments
 from cranfield.errors import UsageError
+from cranfield.text import INTERRUPTED_AFTER
 from cranfield.types import Array, Index64, Progress
 
 ASL = ("plus-one", "share")
@@ -90,7 +91,7 @@ class Resampling:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (f"interrupted after {self.done:,} of {self.total:,} resamples",) if self.interrupted else ()
+        return (f"{INTERRUPTED_AFTER} {self.done:,} of {self.total:,} resamples",) if self.interrupted else ()
 
 
 def resample(

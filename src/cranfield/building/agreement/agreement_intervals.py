@@ -73,4 +73,4 @@ def intervals(
     ]
     if partly:
         notes.append(f"weightings in which a coefficient is undefined, left out of its interval: {listed(partly)}")
-    return low, high, (*notes, *state.notes, *without)
+    return low, high, (*notes, *without)

@@ -57,7 +57,7 @@ def interval_with_unseen(
         both = [compute(np.ascontiguousarray(scale * (sums + extra * row))) for row in unseen]
         return [*results, np.stack(both, axis=1)]
 
-    state = resample(resamples, size, [], more, progress)
+    state = resample(resamples, size, [], more, progress, keep=False)
     drawn = np.concatenate(state.result)
     tail = (1 - level) / 2
     ends = []

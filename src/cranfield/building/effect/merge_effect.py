@@ -28,7 +28,7 @@ from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.judgments.rescoring import ranks
 from cranfield.scores.scores import Scores
 from cranfield.scores.t_and_normal import t_quantile
-from cranfield.text import counted, listed
+from cranfield.text import INTERRUPTED_AFTER, counted, listed
 from cranfield.types import Array, Index64, Progress
 
 METHODS = ("majority", "dawid-skene", "aware")
@@ -124,6 +124,9 @@ def merge_effect(
     if resamples and draws is None:
         notes.append("there is one assessor, so assessors cannot be resampled and there are no intervals")
     done = 0 if draws is None else len(draws["tau"])
+    if 0 < done < resamples:
+        notes.append(f"{INTERRUPTED_AFTER} {done:,} of {resamples:,} resamples of assessors")
+        warn_caller(notes[-1], CranfieldWarning)  # some outputs do not show notes
     tau = np.stack([tau for tau, _ in agreement])
     notes += _notes(study, values, variants, draws, tau, level)
     name = GOLD if fixed is not None else variants[0].name
@@ -325,8 +328,6 @@ def _resampled(
     except KeyboardInterrupt:
         if len(parts["stability"]) < 2:
             raise
-        done = f"{len(parts['stability']):,} of {resamples:,} resamples"
-        warn_caller(f"interrupted after {done} of assessors", CranfieldWarning)
     size = len(parts["stability"])
     return {name: np.stack(values[:size]) for name, values in parts.items()}
 

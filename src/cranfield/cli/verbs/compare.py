@@ -37,7 +37,7 @@ class CompareVerb(ByClass, SeveralCollections, options.Rescaled, Plotting):
     significance level, the number of topics and reasons for doubt. csv and tsv hold a row per pair and measure; json
     holds everything; latex is a table for a paper, which needs the package booktabs. Differences are run − baseline, or
     better − worse. docs/tests.md describes the tests. Ctrl-C during long resampling prints the result of the resamples
-    done so far.
+    done so far, with a note and the exit code 130; csv and tsv, which have no notes, are then not written.
     """
 
     repeats_warnings = True

@@ -8,6 +8,8 @@ import sys
 import warnings
 from typing import TYPE_CHECKING, Any
 
+from cranfield._start import INTERRUPTED
+from cranfield.cli import interrupts
 from cranfield.cli.declare import MORE, argument, flag, option
 from cranfield.cli.options import Sized
 from cranfield.cli.printing import Note, Printing
@@ -15,8 +17,6 @@ from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.building.machine.label_plan import LabelPlan
-
-INTERRUPTED = 130
 
 
 class LabelVerb(Sized, Printing):
@@ -141,6 +141,7 @@ cranfield label topics.xml qrels.txt docs.jsonl --endpoint URL --model M -o labe
                 plan, endpoint, self.log or "", patience=patience, limit=self.limit, again=self.again,
                 progress=progress, on_interrupt=interrupted,
             )  # fmt: skip
+        interrupts.expected()  # the log has all answers, and the result says that there are questions left
         self.show_record(result)
         if self.qrels is not None:
             for prompt in plan.prompts:

@@ -30,7 +30,8 @@ class ReportVerb(options.Source, report_options.Outlined):
 
     --sections chooses parts of it; --outline reads them, a title and texts from a TOML file with the entries title,
     introduction, sections and a table notes with text for each section. Sections that need runs are left out with
-    --scores. Figures need the extra `plot`: pip install '.[plot]' in a clone
+    --scores. Figures need the extra `plot` (pip install '.[plot]' in a clone) and 64 GB of addresses (ulimit -v), but
+    little memory; summary, evaluated, pairs, explain, judgments and methods have no figures.
     """
 
     summary = "one page with everything: leaderboard, pairs, topics, methods"

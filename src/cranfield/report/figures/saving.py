@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from functools import lru_cache
 from html import escape
 from pathlib import PurePath
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 SUFFIXES = ("html", "svg", "pdf", "png", "json", "csv")
 PIXELS, INCH = 3, 96
 """Pixels of a PNG per pixel of the figure, of which an inch has 96; so a PNG has 288 pixels per inch, and says so."""
+STARTS_ENGINE = "import vl_convert; vl_convert.get_local_tz()"
 
 
 def check_path(path: str | os.PathLike[str]) -> str:
@@ -84,7 +86,34 @@ def converter() -> Any:
         import vl_convert
     except ImportError:
         raise without_packages() from None
+    check_addresses()
     return vl_convert
+
+
+@lru_cache(maxsize=1)
+def check_addresses() -> None:
+    """Raise an error if the engine of vl-convert, V8, cannot start under a limit of the address space.
+
+    V8 uses 0.1 GB of memory, but reserves 64 GB of addresses; where it gets fewer, it ends the whole process. So
+    another process tries it. Without a limit nothing is tried.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows, which has no such limit
+        return
+    most = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if most == resource.RLIM_INFINITY or not sys.executable:
+        return
+    import subprocess
+
+    tried = subprocess.run([sys.executable, "-P", "-c", STARTS_ENGINE], capture_output=True, stdin=subprocess.DEVNULL)
+    if tried.returncode != 0:
+        raise UsageError(
+            f"figures cannot be drawn, because the address space is limited to {most / 1e9:.1f} GB (ulimit -v) and the "
+            "engine that draws them reserves 64 GB of addresses, though little memory; limit memory in another way "
+            "(systemd's MemoryMax, Slurm's --mem), write the figure as .csv or .json, which need no engine, or make a "
+            "report of sections without figures"
+        )
 
 
 @lru_cache(maxsize=1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 
+from cranfield.cli import interrupts
 from cranfield.cli.declare import MORE, argument, flag, option
 from cranfield.cli.printing import Quiet
 from cranfield.cli.verbs.campaign.init import FOLDER
@@ -41,6 +42,7 @@ cranfield campaign serve notes2027 --host 0.0.0.0 --certificate cert.pem --key k
         address = Address(self.host, self.port, self.certificate, self.key, tuple(self.name or ()))
         with Campaign(self.folder) as campaign:
             serve_campaign(campaign, address, self.ready)
+            interrupts.expected()
 
     def ready(self, address: str) -> None:
         """Print the address and open it."""

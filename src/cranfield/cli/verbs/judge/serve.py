@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
-from cranfield.cli import options
+from cranfield.cli import interrupts, options
 from cranfield.cli.declare import MORE, READING, argument, flag, option
 from cranfield.cli.printing import Quiet
 
@@ -131,6 +131,7 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
                     print(f"note: {note}", file=sys.stderr)
             try:
                 serve(store, address, self.ready)
+                interrupts.expected()
             except UsageError as error:
                 if "has no passwords" not in str(error):
                     raise
