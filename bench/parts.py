@@ -224,11 +224,15 @@ def machine_judges(folder: Path, repeats: int) -> Part:
 
 
 def serve(folder: Path, repeats: int) -> Part:
-    from bench.serving import BARE, CONTESTANTS, LIMITS, SERVED
+    from bench.serving import BARE, CONTESTANTS, LIMITS, MEGABYTES, SERVED
 
     rows = in_turns("bench.serving", CONTESTANTS, repeats)
     targets = [Target("of the speed of bare commits, judgments by HTTP", ratio(rows, BARE, SERVED), at_least=0.7)]
     targets += [Target(f"s, {label}", rows[label].get("seconds"), at_most=limit) for label, limit in LIMITS.items()]
+    targets += [
+        Target(f"MB, {label}", quotient(rows[label].get("peak"), 2**20), at_most=limit)
+        for label, limit in MEGABYTES.items()
+    ]
     return Part("judging in the browser", rows, targets)
 
 
