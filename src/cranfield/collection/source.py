@@ -360,30 +360,14 @@ def write_bytes(path: PathLike, data: bytes, *, durable: bool = True) -> None:
 @contextmanager
 def _ended_cleanly(temporary: str) -> Iterator[None]:
     """Remove the temporary file if writing fails, or if a signal ends the process in the meantime."""
-    import signal
-    import threading
+    from cranfield.collection.ending import ends_cleanly
 
-    received: list[int] = []
-
-    def stop(number: int, frame: object) -> None:
-        received.append(number)
-        raise SystemExit(128 + number)
-
-    ending = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
-    if threading.current_thread() is not threading.main_thread():
-        ending = []  # only the main thread can handle signals
-    ending = [number for number in ending if signal.getsignal(number) is signal.SIG_DFL]
-    try:
-        for number in ending:
-            signal.signal(number, stop)
-        yield
-    finally:
-        if os.path.exists(temporary):
-            os.unlink(temporary)
-        for number in ending:
-            signal.signal(number, signal.SIG_DFL)
-        if received:
-            signal.raise_signal(received[0])
+    with ends_cleanly():
+        try:
+            yield
+        finally:
+            if os.path.exists(temporary):
+                os.unlink(temporary)
 
 
 def write_stdout(data: bytes) -> None:

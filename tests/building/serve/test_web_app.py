@@ -424,3 +424,8 @@ def test_nuggets_are_assigned_to_answers(app: Any, sqlite_store: Store) -> None:
     assert anna.judge(item, grades={"n1": 2, "n2": 0}).status_code == 200
     text = Client(app, "olga").http.get("/organise/export/assignments").text
     assert text == "topic\tanswer\tnugget\tgrade\n1\td0\tn1\t2\n1\td0\tn2\t0\n"
+
+
+def test_the_page_of_organisers_says_what_to_copy(app: Any, sqlite_store: Store) -> None:
+    page = Client(app, "olga").http.get("/organise").text
+    assert f"cranfield judge backup {sqlite_store.origin} COPY.db" in page

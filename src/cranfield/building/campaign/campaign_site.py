@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,6 +11,7 @@ from typing import Any
 
 from starlette.requests import Request
 
+from cranfield.building.campaign.campaign_config import FILE
 from cranfield.building.campaign.campaign_pool import campaign_proposals
 from cranfield.building.campaign.campaign_results import Scoreboard
 from cranfield.building.campaign.campaign_store import Campaign
@@ -53,6 +55,10 @@ class CampaignSite(Site):
             judge = [("/judge", "Judge")] if phase == "judging" else []
             return [("/campaign", "Campaign"), *judge, ("/organise", "Judging"), ("/leaderboard", "Leaderboard")]
         return [("/judge", "Judge"), *results]
+
+    def copying(self) -> str:
+        runs, config = (os.path.join(self.campaign.folder, name) for name in ("runs", FILE))
+        return f"{super().copying()} The runs are in {runs}, the settings in {config}: copy these afterwards."
 
     def refusal(self, path: str) -> str | None:
         if not path.startswith(FOR_JUDGES):

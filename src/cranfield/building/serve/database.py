@@ -95,6 +95,9 @@ class Engine(Protocol):
     def backup(self, path: str) -> None:
         """Write a copy while the database is in use."""
 
+    def copying(self, path: str) -> str:
+        """What to copy to keep everything, and how; `path` is the copy."""
+
     def index(self, connection: Connection, rows: Sequence[tuple[int, str, str]]) -> None:
         """Add documents (number, title, text) to the index for search."""
 

@@ -59,6 +59,7 @@ def _overview(site: Site) -> dict[str, Any]:
         "local": site.open_to_key is not None,
         "settings": site.store.settings(),
         "exports": EXPORTS,
+        "copying": site.copying(),
         "facets": site.store.facets(facet_kind(site.store.settings().mode) or ""),
         "kind": facet_kind(site.store.settings().mode),
         "number": _number,

@@ -96,7 +96,10 @@ class Postgres:
         return connection
 
     def backup(self, path: str) -> None:
-        raise StoreError(self.origin, "is backed up with PostgreSQL's own program: pg_dump")
+        raise StoreError(self.origin, self.copying(path))
+
+    def copying(self, path: str) -> str:
+        return f"PostgreSQL makes copies with its own program: pg_dump --format=custom --file={path} {self.origin}"
 
     def index(self, connection: Connection, rows: Sequence[tuple[int, str, str]]) -> None:
         connection.run_many(

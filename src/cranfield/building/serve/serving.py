@@ -17,6 +17,7 @@ from cranfield.building.serve import accounts
 from cranfield.building.serve.judging import Judging
 from cranfield.building.serve.judging_project import add_local_user, proposals_of
 from cranfield.building.serve.store import Store
+from cranfield.collection.ending import ending_calls
 from cranfield.errors import UsageError
 from cranfield.frames import need
 
@@ -144,8 +145,13 @@ def serve(
         ready(url(address, listening.getsockname()[1], secret))
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
         before = signal.getsignal(signal.SIGINT)
+
+        def stop(number: int, frame: object) -> None:
+            server.should_exit = True
+
         try:
-            server.run(sockets=[listening])
+            with ending_calls(stop, replace=True):  # uvicorn ends, and then sends itself the signal again
+                server.run(sockets=[listening])
         except KeyboardInterrupt:
             pass  # Ctrl-C is how a server is stopped
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from types import MappingProxyType
 from typing import Any
 
@@ -23,6 +24,8 @@ class SQLiteConnection:
     def __init__(self, path: str, *, writes: bool) -> None:
         self._raw = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
         self._waits = True
+        self._writes = writes
+        """Closing this connection moves everything from the write-ahead log into the file of the database."""
         try:
             self._raw.execute("PRAGMA foreign_keys = ON")
             self._raw.execute("PRAGMA synchronous = FULL")
@@ -59,6 +62,9 @@ class SQLiteConnection:
         return self._raw.total_changes
 
     def close(self) -> None:
+        if self._writes:
+            with suppress(sqlite3.Error):  # a full disk, say; the next one who opens the database does it
+                self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._raw.close()
 
 
@@ -137,6 +143,12 @@ class SQLite:
             source.close()
             if os.path.exists(partial):
                 os.unlink(partial)
+
+    def copying(self, path: str) -> str:
+        return (
+            f"Everything is in {self.path}. Copy it with: cranfield judge backup {self.path} {path}. After Ctrl-C or "
+            "SIGTERM, copy the file itself; after a crash, also the file whose name ends in -wal."
+        )
 
     def index(self, connection: Connection, rows: Sequence[tuple[int, str, str]]) -> None:
         connection.run_many(

@@ -82,6 +82,10 @@ class Site:
         """Why a page is closed to everybody at the moment; None if it is open."""
         return None
 
+    def copying(self) -> str:
+        """What to copy to keep everything, and how."""
+        return self.store.database.engine.copying("COPY.db")
+
     @cached_property
     def templates(self) -> Environment:
         """The pages."""

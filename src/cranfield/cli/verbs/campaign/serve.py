@@ -38,9 +38,10 @@ cranfield campaign serve notes2027 --host 0.0.0.0 --certificate cert.pem --key k
         from cranfield.building.campaign.campaign_site import serve_campaign
         from cranfield.building.campaign.campaign_store import Campaign
         from cranfield.building.serve.serving import Address
+        from cranfield.collection.ending import ends_cleanly
 
         address = Address(self.host, self.port, self.certificate, self.key, tuple(self.name or ()))
-        with Campaign(self.folder) as campaign:
+        with ends_cleanly(), Campaign(self.folder) as campaign:
             serve_campaign(campaign, address, self.ready)
             interrupts.expected()
 
@@ -48,7 +49,7 @@ cranfield campaign serve notes2027 --host 0.0.0.0 --certificate cert.pem --key k
         """Print the address and open it."""
         print(f"Campaign at {address}", flush=True)
         if not self.quiet:
-            print("Stop with Ctrl-C; everything is saved.", file=sys.stderr, flush=True)
+            print("Stop with Ctrl-C (or SIGTERM); everything is saved.", file=sys.stderr, flush=True)
         if not self.no_browser:
             import threading
             import webbrowser

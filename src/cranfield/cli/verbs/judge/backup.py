@@ -9,7 +9,8 @@ from cranfield.cli.printing import Quiet
 class BackupVerb(Quiet):
     """Copy the database of a project to another file, also while the server is running.
 
-    The copy is checked and appears complete or not at all. For PostgreSQL, use pg_dump.
+    The copy is checked and appears complete or not at all. While the server runs, the file of the database alone is
+    not enough: the newest judgments are in a second file. For PostgreSQL, use pg_dump --format=custom.
     """
 
     summary = "copy the database while it is in use"

@@ -120,10 +120,11 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
         from cranfield.building.serve.judging_project import prepare
         from cranfield.building.serve.serving import Address, serve
         from cranfield.building.serve.store import Store
+        from cranfield.collection.ending import ends_cleanly
         from cranfield.errors import UsageError
 
         address = Address(self.host, self.port, self.certificate, self.key, tuple(self.name or ()))
-        with Store(self.database) as store:
+        with ends_cleanly(), Store(self.database) as store:
             with self.progress("reading documents") as progress:
                 notes = prepare(store, self.sources(), (lambda done: progress(done, 0)) if progress else None)
             if not self.quiet:
@@ -158,7 +159,7 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
         """Print the address and open it."""
         print(f"Judge at {address}", flush=True)
         if not self.quiet:
-            print("Stop with Ctrl-C; everything is saved.", file=sys.stderr, flush=True)
+            print("Stop with Ctrl-C (or SIGTERM); everything is saved.", file=sys.stderr, flush=True)
         if not self.no_browser:
             import threading
             import webbrowser
