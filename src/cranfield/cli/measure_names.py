@@ -12,17 +12,25 @@ if TYPE_CHECKING:
 
 
 def chosen(texts: Iterable[str] | None) -> list[Measure]:
-    """The measures that `-m` names, each once; the default ones if it was not given."""
+    """The measures that `-m` names, each once; the default ones if it was not given.
+
+    The texts are words of the command line: a person wrote them, so `module:name` imports the module.
+    """
     from cranfield.measures import DEFAULT, parse_many
 
     if not texts:
         return list(DEFAULT)
     measures: list[Measure] = []
     for name in measure_names(texts):
-        for measure in parse_many(name):
+        for measure in parse_many(name, modules=True):
             if measure not in measures:
                 measures.append(measure)
     return measures
+
+
+def imported(name: str) -> str:
+    """A name of the command line for a function that takes names: `module:name` is imported, and named as it prints."""
+    return str(chosen([name])[0]) if ":" in name else name
 
 
 def score_names(texts: Iterable[str] | None) -> list[str]:

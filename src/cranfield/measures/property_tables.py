@@ -94,7 +94,7 @@ def lower_is_better(measure: str) -> bool:
 def better_of(measure: str) -> str:
     """Which scores are good, `higher`, `lower` or `neither`; `higher` for a name that is not a measure."""
     try:
-        return parse(measure, modules=False).properties.better
+        return parse(measure).properties.better
     except UsageError:
         return "higher"
 
@@ -106,7 +106,7 @@ def range_of(measure: str) -> tuple[float, float] | None:
     ((0.0, 1.0), (0.0, inf), None)
     """
     try:
-        properties = parse(measure, modules=False).properties
+        properties = parse(measure).properties
     except UsageError:
         return None
     return float(properties.low), float(properties.high)

@@ -71,7 +71,7 @@ def scale_of(measure: Measure | type[Measure] | str) -> ScaleType:
     from cranfield.measures.property_tables import properties_of
 
     try:
-        parsed = parse(str(measure() if isinstance(measure, type) else measure), modules=False)
+        parsed = parse(str(measure() if isinstance(measure, type) else measure))
     except UsageError:
         return ScaleType("unknown")
     properties = properties_of(parsed)

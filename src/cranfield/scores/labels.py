@@ -71,6 +71,6 @@ def _canonical(name: str) -> str | None:
     from cranfield.measures.naming.parse import parse
 
     try:
-        return str(parse(name, modules=False))
+        return str(parse(name))
     except UsageError:
         return None

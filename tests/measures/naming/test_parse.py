@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from cranfield import fairness
 from cranfield.errors import UsageError
+from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures import (
     AP,
     AP11,
@@ -451,7 +453,7 @@ def test_not_a_string() -> None:
 @given(st.text(alphabet=string.printable + "'’α{}[]()@=:,", max_size=60))
 def test_any_text_is_a_measure_or_a_usage_error(text: str) -> None:
     try:
-        made = parse(text, modules=False)
+        made = parse(text)
     except UsageError:
         return
     assert parse(str(made)) == made
@@ -463,7 +465,7 @@ def test_any_text_is_a_measure_or_a_usage_error(text: str) -> None:
 )
 def test_any_jumble_of_tokens_is_a_measure_or_a_usage_error(tokens: list[str]) -> None:
     try:
-        made = parse_many("".join(tokens), modules=False)
+        made = parse_many("".join(tokens))
     except UsageError:
         return
     assert all(parse(str(measure)) == measure for measure in made)
@@ -510,23 +512,23 @@ def user_module(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str
 
 
 def test_a_users_function(user_module: str) -> None:
-    made = parse(f"{user_module}:TopHit")
+    made = parse(f"{user_module}:TopHit", modules=True)
     assert made.of([1, 0]) == 1
     assert str(made) == "TopHit"
     assert parse("TopHit") == made
 
 
 def test_a_users_class_takes_parameters_cutoffs_and_views(user_module: str) -> None:
-    made = parse(f"{user_module}:Hits'(factor=5)@2")
+    made = parse(f"{user_module}:Hits'(factor=5)@2", modules=True)
     assert made.of([None, 1, 1, 1]) == 10
     assert str(made) == "Hits'(factor=5)@2"
     assert parse(str(made)) == made
 
 
 def test_a_users_instance_and_an_unregistered_class(user_module: str) -> None:
-    assert parse(f"{user_module}:triple").of([1]) == 3
-    assert parse(f"{user_module}:triple(factor=4)").of([1]) == 4
-    assert parse(f"{user_module}:Plain").of([1]) == 0
+    assert parse(f"{user_module}:triple", modules=True).of([1]) == 3
+    assert parse(f"{user_module}:triple(factor=4)", modules=True).of([1]) == 4
+    assert parse(f"{user_module}:Plain", modules=True).of([1]) == 0
 
 
 @pytest.mark.parametrize(
@@ -543,13 +545,18 @@ def test_a_users_instance_and_an_unregistered_class(user_module: str) -> None:
 def test_a_failed_import_is_a_usage_error(user_module: str, text: str, message: str) -> None:
     path = list(sys.path)
     with pytest.raises(UsageError, match=message):
-        parse(text)
+        parse(text, modules=True)
     assert sys.path == path
 
 
-def test_modules_can_be_refused() -> None:
-    with pytest.raises(UsageError, match="not allowed"):
-        parse("os:getcwd", modules=False)
+@pytest.mark.parametrize("text", ["{}:TopHit", "CAM({}:TopHit)", "MM(inner={}:TopHit)", "{}:Hits'(factor=5)@2"])
+def test_a_name_imports_a_module_only_if_the_caller_allows_it(user_module: str, text: str) -> None:
+    name = text.format(user_module)
+    for read in (parse, parse_many, as_measures, partial(parse, modules=["another"])):
+        with pytest.raises(UsageError, match=f"would run the code of module '{user_module}'"):
+            read(name)
+    assert user_module not in sys.modules
+    assert str(parse(name, modules=[user_module])) == str(parse(name, modules=True))
 
 
 def test_default_measures_are_measures() -> None:

@@ -266,7 +266,7 @@ def test_a_user_defined_measure_is_cached_by_its_code(tmp_path: Path, monkeypatc
     module.write_text("def Own(lists):\n    return lists.num_ret * 0.0\n")
     from cranfield.measures import parse
 
-    name = str(parse("own_measure_of_a_study:Own"))
+    name = str(parse("own_measure_of_a_study:Own", modules=True))
     before = measure_key(name)
     module.write_text(module.read_text() + "# changed\n")
     assert measure_key(name) != before

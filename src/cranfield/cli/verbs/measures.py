@@ -53,7 +53,7 @@ cranfield measures --format json
             from cranfield.cli.property_table import property_tables
             from cranfield.measures import parse_many
 
-            measures = [measure for name in self.names or [] for measure in parse_many(name)]
+            measures = [measure for name in self.names or [] for measure in parse_many(name, modules=True)]
             self.emit(self.rendered(*property_tables(measures, one=self.for_programs)))
             return
         if self.names:
@@ -85,7 +85,7 @@ cranfield measures --format json
         for name in self.names or []:
             pages = pages_named(name)
             try:
-                ranked += parse_many(name)
+                ranked += parse_many(name, modules=True)
             except UsageError:
                 pages = pages or pages_named(name, exactly=False)
                 if not pages:

@@ -83,7 +83,7 @@ def _lower_is_better(measure: str) -> bool:
     from cranfield.measures.naming.parse import parse
 
     try:
-        return parse(measure, modules=False).properties.better == "lower"
+        return parse(measure).properties.better == "lower"
     except UsageError:
         return False  # a column of a file of scores
 

@@ -10,9 +10,7 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Collection
 from typing import Any
 
 from cranfield import check
@@ -39,34 +37,24 @@ PLAIN = re.compile(r"([^\W\d]\w*)(?:@(\d{1,18}))?")
 """The usual case: a name and perhaps a cutoff, without parameters and views."""
 
 
-_IMPORTABLE: ContextVar[Collection[str] | None] = ContextVar("importable modules", default=None)
+Modules = bool | Collection[str]
+"""Which modules a name may import: none (False), any (True), or those that are listed."""
 
 
-@contextmanager
-def importing_only(modules: Collection[str]) -> Iterator[None]:
-    """Within this context, `module:name` imports only these modules: the names are from a file of somebody else.
-
-    >>> with importing_only(["mine"]):
-    ...     parse("theirs:AP")
-    Traceback (most recent call last):
-    cranfield.errors.UsageError: 'theirs:AP' would run the code of module 'theirs'; if you trust it, allow it: modules=
-    """
-    token = _IMPORTABLE.set(modules)
-    try:
-        yield
-    finally:
-        _IMPORTABLE.reset(token)
-
-
-def parse(text: str, *, modules: bool = True) -> Measure:
+def parse(text: str, *, modules: Modules = False) -> Measure:
     """The measure with this name; `parse(str(m)) == m` for every measure.
 
-    `modules=False` refuses `module:name`, which imports that module.
+    `module:name` imports a module and so runs its code. A name may come from a file of somebody else, so it is refused
+    unless the caller allows it: `modules=True` for a name that a person gave, or a list of modules.
 
     >>> parse("nDCG(gain='exp')@10")
     nDCG(gain="exp")@10
     >>> parse("ndcg_cut_10"), parse("AP(rel=2, judged_only=True)@100")
     (nDCG@10, AP'(rel=2)@100)
+    >>> parse("theirs:AP", modules=["mine"])
+    Traceback (most recent call last):
+    cranfield.errors.UsageError: 'theirs:AP' would run the code of module 'theirs'; if you trust it, allow it with \
+modules=, or import the measure and give it instead of its name
     """
     measures = parse_many(text, modules=modules)
     if len(measures) != 1:
@@ -74,7 +62,7 @@ def parse(text: str, *, modules: bool = True) -> Measure:
     return measures[0]
 
 
-def parse_many(text: str, *, modules: bool = True) -> tuple[Measure, ...]:
+def parse_many(text: str, *, modules: Modules = False) -> tuple[Measure, ...]:
     """Like `parse`, but a list of cutoffs as trec_eval writes it gives several measures.
 
     >>> parse_many("P.5,10")
@@ -94,7 +82,7 @@ def parse_many(text: str, *, modules: bool = True) -> tuple[Measure, ...]:
         raise UsageError(f"{text!r}: {error}") from None
 
 
-def _parse(text: str, modules: bool) -> Measure:
+def _parse(text: str, modules: Modules) -> Measure:
     if over_dimensions := OVER_DIMENSIONS.fullmatch(text):
         return _parse_over_dimensions(text, over_dimensions, modules)
     parts = split_name(text)
@@ -102,10 +90,13 @@ def _parse(text: str, modules: bool) -> Measure:
     kind: type[Measure] | Measure
     if parts.module is None:
         kind = _find_measure(parts.name, settings, views)
-    elif modules:
+    elif modules is True or (modules and parts.module in modules):
         kind = _import_measure(parts.module, parts.name)
     else:
-        raise UsageError(f"{text!r}: measures from modules are not allowed here")
+        raise UsageError(
+            f"{text!r} would run the code of module {parts.module!r}; if you trust it, allow it with modules=, or "
+            "import the measure and give it instead of its name"
+        )
     for parameter in settings:
         if parameter not in kind.parameters() and (parameter != "cutoff" or parts.module is not None):
             known = ", ".join(kind.parameters()) or "none"
@@ -221,7 +212,7 @@ OVER_DIMENSIONS = re.compile(
 WEIGHT = re.compile(r"""\s*(["']?)(?P<dimension>[^"':]+?)\1\s*:\s*(?P<weight>\S+)\s*""")
 
 
-def _parse_over_dimensions(text: str, match: re.Match[str], modules: bool) -> Measure:
+def _parse_over_dimensions(text: str, match: re.Match[str], modules: Modules) -> Measure:
     """CAM, MM or TOMA of another measure; what follows the closing bracket belongs to the measure inside."""
     kind = REGISTRY[match["name"]]
     inner = (match["inner"] or str(kind.parameters()["inner"])) + match["rest"]
@@ -247,10 +238,6 @@ def _parse_over_dimensions(text: str, match: re.Match[str], modules: bool) -> Me
 
 
 def _import_measure(module: str, name: str) -> type[Measure] | Measure:
-    importable = _IMPORTABLE.get()
-    if importable is not None and module not in importable:
-        where = f"{module}:{name}"
-        raise UsageError(f"{where!r} would run the code of module {module!r}; if you trust it, allow it: modules=")
     thing = _import(module, name)
     if isinstance(thing, Measure):
         return thing

@@ -16,7 +16,6 @@ from typing import Any
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.collection.writing import to_delimited
 from cranfield.errors import CranfieldError
-from cranfield.measures.naming.parse import importing_only
 from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, part_of, report
 from cranfield.meta.study.cache import Cache, key_of, make_folder, table_from_plain, table_to_plain
 from cranfield.meta.study.inputs import Inputs
@@ -124,11 +123,6 @@ def run_study(
     they are cached with it.
     """
     plan = study if isinstance(study, Study) else read_study(study, modules)
-    with importing_only(plan.modules):
-        return _run(plan, figures, progress)
-
-
-def _run(plan: Study, figures: Figures | None, progress: Progress | None) -> Outcome:
     make_folder(plan.output)
     inputs = Inputs(plan, Cache(plan.cache))
     pairs: list[tuple[Task, Collection | None]] = [(task, None) for task in plan.tasks if task.method.takes == MEASURES]

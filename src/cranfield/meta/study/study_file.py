@@ -18,7 +18,6 @@ from cranfield.collection.first_block import check_json, whole_lines
 from cranfield.collection.source import PathLike, read_bytes, unmarked
 from cranfield.errors import DataError, UsageError
 from cranfield.measures import parse_many
-from cranfield.measures.naming.parse import importing_only
 from cranfield.meta.study.study_methods import COLLECTION, MEASURES, METHODS, Method
 from cranfield.meta.yaml_io import read_yaml
 from cranfield.scores.score_tables import MISSING_RULES
@@ -115,8 +114,6 @@ class Study:
     measures: tuple[str, ...]
     collections: tuple[Collection, ...]
     tasks: tuple[Task, ...]
-    modules: tuple[str, ...] = ()
-    """Modules with measures that the study may import."""
 
     def measures_of(self, task: Task, collection: Collection | None) -> tuple[str, ...]:
         """The measures of a task on a collection; empty: all measures in the files of scores."""
@@ -170,8 +167,8 @@ def _content(text: str, name: str, suffix: str) -> Any:
 class _Section:
     """A table of a study file: it checks values, and errors name the file and key."""
 
-    def __init__(self, values: Any, path: str, name: str = "") -> None:
-        self.path, self.name = path, name
+    def __init__(self, values: Any, path: str, name: str = "", modules: tuple[str, ...] = ()) -> None:
+        self.path, self.name, self.modules = path, name, modules
         if not isinstance(values, dict):
             kind = "empty" if values is None else f"a {type(values).__name__}"
             raise UsageError(f"{path}: {name or 'the study'} is {kind}, must be a table of keys and values")
@@ -190,7 +187,7 @@ class _Section:
                 raise UsageError(f"{self.path}: in {self.name or 'the study'}: {problem}")
 
     def section(self, key: str) -> _Section:
-        return _Section(self.values.get(key, {}), self.path, self.key(key))
+        return _Section(self.values.get(key, {}), self.path, self.key(key), self.modules)
 
     def sections(self, key: str) -> dict[str, _Section]:
         outer = self.section(key)
@@ -228,7 +225,7 @@ class _Section:
         names: dict[str, None] = {}
         for name in self.texts(key):
             try:
-                names.update(dict.fromkeys(map(str, parse_many(name))))
+                names.update(dict.fromkeys(map(str, parse_many(name, modules=self.modules))))
             except UsageError:
                 names[name] = None
         return tuple(names)
@@ -248,12 +245,7 @@ class _Section:
 def plan_of(content: Any, path: str = "study", modules: Iterable[str] = ()) -> Study:
     """The study that a mapping describes; paths in it are relative to the folder of `path`."""
     allowed = (modules,) if isinstance(modules, str) else tuple(modules)
-    with importing_only(allowed):
-        return _plan_of(content, path, allowed)
-
-
-def _plan_of(content: Any, path: str, modules: tuple[str, ...]) -> Study:
-    top = _Section(content, path)
+    top = _Section(content, path, modules=allowed)
     top.check_keys(TOP)
     stem = os.path.splitext(os.path.basename(path))[0]
     top.values.setdefault("output", f"{stem}-results")
@@ -271,7 +263,7 @@ def _plan_of(content: Any, path: str, modules: tuple[str, ...]) -> Study:
     tasks = tuple(_task(label, section, names, seed) for label, section in top.sections("methods").items())
     if not tasks:
         raise UsageError(f"{path}: no methods; give one, such as a table [methods.correlate]")
-    study = Study(path, top.text("title", stem), output, cache, report, measures, collections, tasks, modules)
+    study = Study(path, top.text("title", stem), output, cache, report, measures, collections, tasks)
     _check(study)
     return study
 

@@ -219,6 +219,8 @@ def _mixed(logged: LoggedList, old: Sequence[Run], origin: str) -> tuple[str, ..
 
 def _check_lists(logged: LoggedList, mixed: Mapping[str, Sequence[str]], origin: str) -> None:
     """Raise an error if a run does not have the list that was mixed."""
+    if not logged.record.digests:
+        raise DataError(origin, logged.line, "an attribution record without 'digests', by which the runs are checked")
     for (name, documents), recorded in zip(mixed.items(), logged.record.digests, strict=True):
         if digest(documents) != recorded:
             raise DataError(

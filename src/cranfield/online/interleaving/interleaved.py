@@ -116,6 +116,8 @@ class Interleaved:
             raise UsageError(f"an attribution record that shows {twice!r} twice")
         if not all(map(math.isfinite, made.worth)):
             raise UsageError("an attribution record with a credit that is not a finite number")
+        if made.read_digests and len(made.read_digests) != len(systems):
+            raise UsageError(f"an attribution record of {len(systems)} systems with {len(made.read_digests)} digests")
         size = len(places) * len(systems)
         by_worth = method.family.credit == "worth"
         if len(made.ranks) != size or len(made.worth) != (size if by_worth else 0):

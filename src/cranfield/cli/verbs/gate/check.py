@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, RESULT, declared, flag, option
-from cranfield.cli.measure_names import chosen
+from cranfield.cli.measure_names import chosen, imported
 from cranfield.cli.printing import Printing, emit
 from cranfield.errors import CranfieldError, DataError, UsageError
 from cranfield.text import listed
@@ -250,7 +250,7 @@ def limits(label: str, texts: Sequence[str] | None) -> dict[str, float]:
             raise UsageError(f"{label} {text}: expected a measure and a number, such as nDCG@10=0.45")
         if name in found:
             raise UsageError(f"{label} {text}: {name} is given twice")
-        found[name] = value
+        found[imported(name)] = value
     return found
 
 
@@ -270,4 +270,4 @@ def margins(texts: Sequence[str] | None) -> float | str | dict[str, float | str]
     for text, (name, sign, number) in zip(texts, pairs, strict=True):
         if not (name and sign and number):
             raise UsageError(f"--margin {text}: expected one number, or MEASURE=NUMBER for each measure")
-    return {name: number for name, _, number in pairs}
+    return {imported(name): number for name, _, number in pairs}

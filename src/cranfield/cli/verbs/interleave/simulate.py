@@ -63,6 +63,7 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
             raise UsageError("--clicks is empty; give one of perfect, navigational, informational, random")
 
     def run(self) -> None:
+        from cranfield.cli.measure_names import imported
         from cranfield.named_values import split_names
         from cranfield.online.interleaving.interleaving_simulation import simulate_interleaving
         from cranfield.online.interleaving.simulated_impressions import simulate_log
@@ -74,8 +75,9 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
         setting = self.values("impressions", "length", "depth", "seed") | {"options": self.joining()}
         with self.progress("simulating") as progress:
             result = simulate_interleaving(
-                qrels, runs, names, self.kinds, progress=progress, **self.values("measure", "alpha", "power"), **setting
-            )
+                qrels, runs, names, self.kinds, measure=imported(self.measure), progress=progress,
+                **self.values("alpha", "power"), **setting,
+            )  # fmt: skip
         self.show_record(result)
         if self.log is not None:
             from cranfield.online.interleaving.attribution_log import write_records
