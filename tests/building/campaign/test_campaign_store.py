@@ -237,6 +237,8 @@ def test_an_adaptive_method_chooses_while_people_judge(tmp_path: Path) -> None:
         campaign.open_phase("judging", "olga")
         add_account(campaign.store, "anna", "assessor", PASSWORD)
         assert judge_all(campaign_app(campaign), "anna", PASSWORD) == 40
+        judged = campaign.store.database.read("SELECT topic, COUNT(*) FROM current_qrels GROUP BY topic")
+        assert dict(judged) == dict.fromkeys(map(str, range(1, 11)), 4)  # 40 documents over ten topics
 
 
 def test_a_campaign_works_in_postgresql(tmp_path: Path, postgres_url: str) -> None:

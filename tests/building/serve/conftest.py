@@ -102,5 +102,6 @@ def fill(store: Store, docs: int = 10) -> None:
         for topic in TOPICS
         for number in range(docs)
     )
+    store.set_settings(store.settings().changed(order="pool"))  # so that tests know what comes next
     for name in ("anna", "ben", "cleo"):
         add_account(store, name)

@@ -23,14 +23,14 @@ PASSWORD = "a long password"
 
 
 def make_project(path: str, *, docs: int, people: int, **settings: Any) -> None:
-    """A project with accounts `w0`, `w1`, ... and an organiser."""
+    """A project with accounts `w0`, `w1`, ... and an organiser. Documents are offered in the order of the pool."""
     with Store(path) as store:
         store.add_topics(Topics([Topic("1", "wing flutter"), Topic("2", "boundary layer")]))
         store.add_pool(PoolEntry(topic, f"d{i}", {"run": "secret-run"}) for topic in "12" for i in range(docs // 2))
         store.add_documents(
             Document(f"d{i}", f"Title {i}", f"Text {i} on wing flutter.") for i in range(min(docs, 200))
         )
-        store.set_settings(store.settings().changed(**settings))
+        store.set_settings(store.settings().changed(**{"order": "pool"} | settings))
         for number in range(people):
             add_account(store, f"w{number}", password=PASSWORD)
         add_account(store, "olga", "organiser", PASSWORD)

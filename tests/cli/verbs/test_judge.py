@@ -53,7 +53,7 @@ def judge_all(store: Store, name: str = "me", grade: float = 1) -> list[tuple[st
 
 
 def test_the_pool_is_offered_in_its_order_and_keeps_its_audit_trail(files: Path) -> None:
-    with ready() as store:
+    with ready(settings={"order": "pool"}) as store:
         assert judge_all(store) == [("1", "b"), ("1", "a"), ("2", "a")]
         rows = store.database.read("SELECT doc, audit FROM pool WHERE topic = '1' ORDER BY position")
     assert [(doc, json.loads(audit)) for doc, audit in rows] == [
@@ -70,13 +70,22 @@ def test_the_database_alone_is_enough_the_next_time(files: Path) -> None:
         assert prepare(store, Sources(docs=("docs.jsonl",))) == ["docs.jsonl: unchanged, documents are in the database"]
 
 
+def test_the_command_line_sets_how_documents_are_handed_out() -> None:
+    from cranfield.cli.verbs.judge.serve import ServeVerb
+
+    given = {"budget": 500, "per_topic": 30, "share": "adaptive", "order": "pool"}
+    settings = ServeVerb(database="judgments.db", **given).sources().settings
+    assert {name: settings[name] for name in given} == given
+
+
 def test_an_adaptive_method_chooses_by_the_judgments(files: Path) -> None:
     """Move-to-front: the run whose documents are relevant goes on, the other waits."""
     Path("good.run").write_text("".join(f"1 Q0 g{i} {i} {10 - i} good\n" for i in range(1, 6)))
     Path("bad.run").write_text("".join(f"1 Q0 x{i} {i} {10 - i} bad\n" for i in range(1, 6)))
     with Store("judgments.db") as store:
         runs = ("good.run", "bad.run")
-        notes = prepare(store, Sources(topics="topics.tsv", runs=runs, method="move-to-front"))
+        settings = {"order": "pool"}
+        notes = prepare(store, Sources(topics="topics.tsv", runs=runs, method="move-to-front", settings=settings))
         assert "move-to-front chooses from 10 documents of 2 runs" in notes
         from cranfield.building.serve.accounts import add_account
 
@@ -114,6 +123,10 @@ def test_lists_of_runs_are_compared_in_pairs(files: Path) -> None:
         ({"pool": None}, "has no documents to judge; add a pool"),
         ({"pool": "wide.tsv"}, "the pool has 1 topic without a text: 9"),
         ({"settings": {"overlap": 0}}, "overlap == 0"),
+        ({"settings": {"per_topic": 0}}, "per_topic == 0"),
+        ({"settings": {"budget": 1, "overlap": 2}}, "budget == 1, must be at least the overlap, 2"),
+        ({"settings": {"share": "first"}}, "share == 'first', must be one of 'equal', 'adaptive'"),
+        ({"settings": {"order": "rank"}}, "order == 'rank', must be one of 'own', 'pool'"),
         ({"settings": {"mode": "guess"}}, "mode == 'guess', must be one of 'graded'"),
         ({"settings": {"mode": "dimensions"}}, "dimensions: there are none"),
         ({"settings": {"mode": "intents"}}, "mode intents: no intents for topic 1, 2"),

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from cranfield import check
 from cranfield.building.campaign.campaign_modes import check_measures, check_mode, measure_names
 from cranfield.building.pools.pool_methods import Method
-from cranfield.building.serve.judging_settings import DEFAULT_GRADES, MODE_GRADES, Settings
+from cranfield.building.serve.judging_settings import DEFAULT_GRADES, MODE_GRADES, ORDERS, SHARES, Settings
 from cranfield.collection.run_rules import RunRules, check_rules
 from cranfield.collection.toml_files import entries_for, only_known, read_toml, typed_entry
 from cranfield.errors import DataError, UsageError
@@ -42,12 +42,14 @@ bytes = 20_000_000           # the largest file
 method = "depth"             # see: cranfield pool build --help
 depth = 10                   # the documents of each list that are considered
 # per_topic = 50             # the most documents of a topic
-# budget = 500               # the most documents in all
+# budget = 500               # the most documents in all, divided evenly over topics
+# share = "adaptive"         # of methods such as max-mean: half of the budget goes where relevant documents are found
 
 [judging]
 mode = {mode}              # also "intents", "dimensions", "nuggets", "preferences": see docs/campaign.md
 {dimensions}grades = {grades}
 overlap = 1                  # how many assessors judge each document
+# order = "pool"             # default "own": each assessor has an order of their own, which does not tell the rank
 # gold_rate = 0.1            # the share of documents with known grades (init --gold), to check assessors
 # repeat_rate = 0.05         # the share of documents that an assessor judges a second time
 
@@ -78,6 +80,7 @@ class PoolPlan:
     depth: int = 10
     per_topic: int | None = None
     budget: int | None = None
+    share: str = "equal"
     seed: int = 0
 
     @property
@@ -110,6 +113,7 @@ class Config:
     pool: PoolPlan = PoolPlan()
     grades: tuple[tuple[float, str], ...] = DEFAULT_GRADES
     overlap: int = 1
+    order: str = "own"
     public: bool = False
     mode: str = "graded"
     dimensions: tuple[str, ...] = ()
@@ -119,10 +123,12 @@ class Config:
 
     def settings(self, before: Settings) -> Settings:
         """The settings of judging."""
-        budget = self.pool.budget if self.pool.adaptive else None
-        return before.changed(
+        limits = (self.pool.budget, self.pool.per_topic) if self.pool.adaptive else (None, None)
+        budget, per_topic = (None if most is None else most * self.overlap for most in limits)
+        return replace(before, budget=budget, per_topic=per_topic).changed(
             title=self.name, mode=self.mode, dimensions=self.dimensions, grades=self.grades, overlap=self.overlap,
-            seed=self.pool.seed, gold_rate=self.gold_rate, repeat_rate=self.repeat_rate, budget=budget,
+            seed=self.pool.seed, gold_rate=self.gold_rate, repeat_rate=self.repeat_rate, share=self.pool.share,
+            order=self.order,
         )  # fmt: skip
 
     def closed(self, phase: str, now: datetime | None = None) -> str | None:
@@ -197,7 +203,7 @@ def config_of(data: Mapping[str, Any]) -> Config:
     rules = Rules(**entries_for(_table(data, "rules"), Rules, "rules."))
     pool = PoolPlan(**entries_for(_table(data, "pool"), PoolPlan, "pool."))
     judging, results = _table(data, "judging"), _table(data, "results")
-    only_known(judging, ("mode", "dimensions", "grades", "overlap", "gold_rate", "repeat_rate"), "judging.")
+    only_known(judging, ("mode", "dimensions", "grades", "overlap", "order", "gold_rate", "repeat_rate"), "judging.")
     only_known(results, ("public",), "results.")
     labels = typed_entry(judging, "grades", list, "judging.", None)
     mode = typed_entry(judging, "mode", str, "judging.", "graded")
@@ -211,6 +217,7 @@ def config_of(data: Mapping[str, Any]) -> Config:
         pool,
         grades,
         typed_entry(judging, "overlap", int, "judging.", 1),
+        typed_entry(judging, "order", str, "judging.", "own"),
         typed_entry(results, "public", bool, "results.", False),
         mode,
         tuple(map(str, typed_entry(judging, "dimensions", list, "judging.", ()))),
@@ -233,8 +240,10 @@ def _check(config: Config) -> None:
     check_measures(config)
     if pool.samples and pool.budget is None and pool.per_topic is None:
         raise UsageError(f"pool: {pool.method} needs the number of documents to draw: give budget or per_topic")
-    if pool.adaptive and pool.per_topic is not None:
-        raise UsageError(f"pool: per_topic applies only to methods with a fixed order, not to {pool.method}")
+    check.one_of("pool", tuple(SHARES), share=pool.share)
+    check.one_of("judging", tuple(ORDERS), order=config.order)
+    if pool.share != "equal" and not pool.adaptive:
+        raise UsageError(f"pool: share applies only to methods that learn from judgments, not to {pool.method}")
     config.settings(Settings())
 
 

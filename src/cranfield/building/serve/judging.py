@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TypeVar
 
 from cranfield.building.serve.database import Connection
@@ -46,10 +47,10 @@ class Given:
     offers: tuple[Offer, ...]
     mine: int
     """Judgments of the assessor that stand."""
-    counted: int
-    """Judgments of all that count."""
-    total: int
-    """Judgments that are wanted in all."""
+    done: int
+    """Grades of all assessors, checks included."""
+    expected: int
+    """Grades that are expected in all, checks included."""
     undone: int = 0
 
 
@@ -152,7 +153,8 @@ class Judging:
         if row is None:
             placed = entry.of(offer.id, offer.purpose) if offer else self._placed(connection, entry)
             last = last_of_chain(connection, entry.topic, entry.doc, entry.assessor, placed.purpose)
-            row = add(connection, placed, last, overlap=overlap, now=now, reserved=reserved)
+            most = overlap if reserved or offers.may_start((entry.topic, entry.doc), now) else 0
+            row = add(connection, placed, last, overlap=most, now=now, reserved=reserved)
             offers.take(connection, row, last)
         given = offers.give(connection, entry.assessor, now, most=most)
         return self._given(offers, entry.assessor, row, given)
@@ -177,14 +179,15 @@ class Judging:
             now = self.clock()
             if not 1 <= times <= MOST_UNDONE:
                 raise UsageError(f"times == {shown(times)}, must be between 1 and {MOST_UNDONE:,}")
-            last, undone = None, 0
+            last, undone, overlap = None, 0, offers.settings.overlap
+            allowed = partial(offers.may_start, now=now)
             for number in range(times):
                 name = request if number == 0 else f"{request}/{number}"
                 if by_request(connection, name) is not None:  # a retry
-                    last = undo(connection, assessor, name, overlap=offers.settings.overlap, now=now)
+                    last = undo(connection, assessor, name, overlap=overlap, now=now)
                     undone += 1
                     continue
-                row = undo(connection, assessor, name, overlap=offers.settings.overlap, now=now)
+                row = undo(connection, assessor, name, overlap=overlap, now=now, may_count=allowed)
                 if row is None:
                     break
                 offers.take(connection, row, self._replaced(connection, row))
@@ -199,11 +202,13 @@ class Judging:
     @staticmethod
     def _offer_again(connection: Connection, offers: Offers, row: LogRow, now: float) -> None:
         """After an undo, the assessor has the document back at once."""
+        item = (row.topic, row.doc)
         open_now = {(offer.topic, offer.doc) for offer in offers.open_offers(row.assessor)}
-        if (row.topic, row.doc) not in open_now and (
-            row.purpose not in COUNTED or offers.has_room((row.topic, row.doc), row.assessor, now)
-        ):
-            offers.lease(connection, row.assessor, (row.topic, row.doc), row.purpose, now)
+        free = row.purpose not in COUNTED or (
+            offers.has_room(item, row.assessor, now) and offers.may_start(item, now)
+        )  # fmt: skip
+        if item not in open_now and free:
+            offers.lease(connection, row.assessor, item, row.purpose, now)
 
     @staticmethod
     def _replaced(connection: Connection, row: LogRow) -> LogRow | None:
@@ -222,6 +227,8 @@ class Judging:
             if (topic, doc) in offers.gold:
                 offer = offers.lease(connection, assessor, (topic, doc), "gold", now)
             else:
+                if not offers.may_start((topic, doc), now):
+                    raise UsageError(f"the budget of topic {shown(topic)} is spent, so that no new document is judged")
                 put_pool(connection, [PoolEntry(topic, doc, {}, "found", query)], by=assessor)
                 offer = offers.offer_found(connection, assessor, (topic, doc), now)
             return self._given(offers, assessor, None, [offer])
@@ -233,7 +240,8 @@ class Judging:
         return self._submit(lambda connection, offers: offers.release(connection, assessor))
 
     def _given(self, offers: Offers, assessor: str, row: LogRow | None, given: list[Offer]) -> Given:
-        return Given(row, tuple(given), offers.judged_by(assessor), offers.counted, offers.total())
+        done, expected = offers.progress(finished=not given)
+        return Given(row, tuple(given), offers.judged_by(assessor), done, expected)
 
 
 def new_request() -> str:

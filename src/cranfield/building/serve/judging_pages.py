@@ -73,7 +73,7 @@ def answer(pages: Pages, given: Given, assessor: str, have: Iterable[object]) ->
     return {
         "open": [offer.id for offer in given.offers],
         "items": [pages.item(offer, assessor) for offer in given.offers if offer.id not in known],
-        "progress": {"mine": given.mine, "done": given.counted, "total": given.total},
+        "progress": {"mine": given.mine, "done": given.done, "total": given.expected},
     }
 
 

@@ -27,6 +27,16 @@ MODE_GRADES = {
     "dimensions": ((0.0, "not at all"), (1.0, "partly"), (2.0, "fully")),
 }
 """{mode: grades} where the usual ones do not fit: a document is not "highly relevant" in its credibility."""
+ORDERS = {
+    "own": "an order of its own for each assessor and topic, which tells nothing about the ranks of documents",
+    "pool": "the order of the pool, or of the method that chooses documents: good ones are often first",
+}
+"""{order: in which the documents of a topic are offered}."""
+SHARES = {
+    "equal": "every topic gets the same number of documents",
+    "adaptive": "half of the budget is shared equally; the rest goes to topics where relevant documents are found",
+}
+"""{share: how a budget is shared over topics}."""
 MOST_GRADES = 10
 """Each grade has a key, 0 to 9."""
 _DIMENSION = re.compile(r"[\w.-]+")
@@ -45,6 +55,12 @@ class Settings:
     """How many assessors judge each document."""
     budget: int | None = None
     """The most judgments that count; None: the whole pool."""
+    per_topic: int | None = None
+    """The most judgments of a topic that count; None: all documents of the topic, or its share of the budget."""
+    share: str = "equal"
+    """How the budget is shared over topics, one of `SHARES`."""
+    order: str = "own"
+    """The order of the documents of a topic, one of `ORDERS`."""
     gold_rate: float = 0.0
     """The share of offers that are documents with a known grade."""
     repeat_rate: float = 0.0
@@ -60,7 +76,14 @@ class Settings:
     def check(self) -> None:
         """Raise an error for settings that make no sense."""
         check.one_of("", tuple(MODES), mode=self.mode)
-        check.whole("", overlap=self.overlap, budget=self.budget)
+        check.one_of("", tuple(ORDERS), order=self.order)
+        check.one_of("", tuple(SHARES), share=self.share)
+        check.whole("", overlap=self.overlap, budget=self.budget, per_topic=self.per_topic)
+        for name, most in {"budget": self.budget, "per_topic": self.per_topic}.items():
+            if most is not None and most < self.overlap:
+                raise UsageError(
+                    f"{name} == {most}, must be at least the overlap, {self.overlap}: judgments a document"
+                )
         check.between("", low=0, high=0.5, gold_rate=self.gold_rate, repeat_rate=self.repeat_rate)
         check.positive("", lease=self.lease)
         if not 2 <= len(self.grades) <= MOST_GRADES:

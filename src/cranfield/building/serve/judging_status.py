@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.building.agreement.assessor_pairs import PairAgreement, pair_agreement
 from cranfield.building.serve.store import Store
+from cranfield.building.serve.topic_budgets import TopicBudgets
 from cranfield.record import Record
 from cranfield.table import Column, Table
 from cranfield.types import Array, Index64
@@ -55,6 +56,8 @@ class Status(Record):
     topics: tuple[str, ...]
     topic_documents: Index64
     topic_counted: Index64
+    topic_wanted: Index64
+    """By topic: the judgments that are wanted, or that a topic has if the budget follows relevance."""
     notes: tuple[str, ...] = ()
 
     def columns(self) -> dict[str, NDArray[Any]]:
@@ -80,8 +83,9 @@ class Status(Record):
         )
 
     def by_topic(self) -> Table:
-        """A row per topic: documents, judgments that count, and the share that is done."""
-        rows = zip(self.topics, self.topic_documents.tolist(), self.topic_counted.tolist(), strict=True)
+        """A row per topic: documents, judgments that count, and the share of the wanted ones that is done."""
+        numbers = (self.topic_documents, self.topic_counted, self.topic_wanted)
+        rows = zip(self.topics, *(column.tolist() for column in numbers), strict=True)
         columns = (
             Column("topic"),
             Column("documents", "count"),
@@ -90,7 +94,7 @@ class Status(Record):
         )
         return Table(
             columns,
-            tuple((topic, docs, done, done / (docs * self.overlap) if docs else 0.0) for topic, docs, done in rows),
+            tuple((topic, docs, done, done / wanted if wanted else 0.0) for topic, docs, done, wanted in rows),
         )
 
 
@@ -121,7 +125,8 @@ def status(store: Store) -> Status:
     names = tuple(sorted(people.keys() | {name for name, role in roles.items() if role == "assessor"}))
     gold, again = agreement_with_gold(store), agreement_with_self(store)
     topics = tuple(topic for (topic,) in read("SELECT id FROM topic ORDER BY position, id") if topic in pool)
-    wanted = settings.overlap * sum(documents.values())
+    budgets = TopicBudgets.of(settings, documents)
+    total, sure = (sum(documents.values()), documents) if budgets is None else (budgets.total, budgets.sure)
 
     def numbers(what: str) -> Index64:
         return np.array([people[name][what] for name in names], dtype=np.int64)
@@ -131,7 +136,7 @@ def status(store: Store) -> Status:
         settings.mode,
         settings.overlap,
         sum(pool.values()),
-        wanted if settings.budget is None else min(wanted, settings.budget),
+        settings.overlap * total,
         sum(counted.values()),
         settings.budget,
         names,
@@ -145,6 +150,7 @@ def status(store: Store) -> Status:
         topics,
         np.array([documents[topic] for topic in topics], dtype=np.int64),
         np.array([counted[topic] for topic in topics], dtype=np.int64),
+        np.array([max(settings.overlap * sure[topic], counted[topic]) for topic in topics], dtype=np.int64),
     )
 
 

@@ -7,7 +7,7 @@ request, is not recorded again: the answer is the same as the first time.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
 from cranfield.building.serve.database import Connection, Row
@@ -179,8 +179,19 @@ def add(
     return _insert(connection, entry, "judge", int(counted), now, supersedes=last.id if last else None, restores=None)
 
 
-def undo(connection: Connection, assessor: str, request: str, *, overlap: int, now: float) -> LogRow | None:
-    """Take back the last judgment of an assessor, and restore what it replaced; None if there is nothing to undo."""
+def undo(
+    connection: Connection,
+    assessor: str,
+    request: str,
+    *,
+    overlap: int,
+    now: float,
+    may_count: Callable[[tuple[str, str]], bool] = lambda item: True,
+) -> LogRow | None:
+    """Take back the last judgment of an assessor, and restore what it replaced; None if there is nothing to undo.
+
+    may_count: does the budget allow that a judgment of a document counts which did not count before?
+    """
     repeated = by_request(connection, request)
     if repeated is not None:
         if repeated.assessor != assessor or repeated.action != "undo":
@@ -209,7 +220,10 @@ def undo(connection: Connection, assessor: str, request: str, *, overlap: int, n
     counted = (
         last.purpose in COUNTED
         and earlier.state == "graded"
-        and (bool(last.counted and last.state == "graded") or has_room(connection, back, overlap, now))
+        and (
+            bool(last.counted and last.state == "graded")
+            or (may_count((last.topic, last.doc)) and has_room(connection, back, overlap, now))
+        )
     )
     return _insert(connection, back, "undo", int(counted), now, supersedes=last.id, restores=earlier.id)
 

@@ -5,19 +5,27 @@ It is rebuilt from the database when the server starts, so that the next documen
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable
+import hashlib
+from bisect import bisect_left, bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 
 from cranfield.building.serve.database import Row
 from cranfield.building.serve.judging_settings import Settings
 from cranfield.building.serve.judgment_log import COUNTED, LogRow
 from cranfield.building.serve.proposals import InOrder, Item, Proposals
+from cranfield.building.serve.topic_budgets import TopicBudgets
 
 Read = Callable[[str], list[Row]]
 """Runs a query."""
 AHEAD = 3
 """Documents that an assessor has at a time: one in view, the others fetched in advance."""
+FEW = 20
+"""New documents that are put into their places in an order; of more, everything is sorted again."""
+RELEVANT = 1
+"""The lowest grade that counts as relevant where topics share a budget."""
 _NOBODY: dict[str, float] = {}
 
 
@@ -39,7 +47,7 @@ class Assessor:
     seen: set[Item] = field(default_factory=set)
     """Judged, or "cannot judge"."""
     later: dict[Item, int] = field(default_factory=dict)
-    """Put off, and how often."""
+    """Put off, and how often. One that was judged before is a repeat that was put off."""
     graded: dict[Item, None] = field(default_factory=dict)
     """In the order of judging."""
     repeated: set[Item] = field(default_factory=set)
@@ -48,6 +56,8 @@ class Assessor:
     open: dict[Item, Offer] = field(default_factory=dict)
     """The offers of these documents, the oldest first."""
     offers: int = 0
+    order: dict[str, list[Item]] = field(default_factory=dict)
+    """The documents of each topic in the assessor's own order."""
     start: dict[str, int] = field(default_factory=dict)
     """Where to look in the documents of each topic: all before are seen or have enough judgments."""
     ahead: dict[str, tuple[int, float]] = field(default_factory=dict)
@@ -62,10 +72,17 @@ class OfferMemory:
         self.topics = [id for (id,) in read("SELECT id FROM topic ORDER BY position, id")]
         self._items: dict[str, list[Item]] = {topic: [] for topic in self.topics}
         self._place: dict[Item, int] = {}
+        self._batches: dict[str, list[int]] = {}
+        """For each topic, the places at which the documents begin that were proposed together."""
         pool = read("SELECT topic, doc, source FROM pool ORDER BY position")
         self.pool = {(topic, doc) for topic, doc, _ in pool}
         self.gold = {(topic, doc): grade for topic, doc, grade in read("SELECT topic, doc, grade FROM gold")}
-        self._gold_in_pool = len(self.pool & self.gold.keys())
+        self._sizes = Counter(topic for topic, doc, _ in pool if (topic, doc) not in self.gold)
+        self.budgets = TopicBudgets.of(settings, self._sizes)
+        self._started: dict[str, int] = defaultdict(int)
+        """For each topic, the documents with a judgment that counts."""
+        self._recent: dict[str, dict[str, bool]] = defaultdict(dict)
+        """For each topic, which judged documents are relevant, in the order of judging; only for an adaptive share."""
         self._gold_of: dict[str, list[str]] = defaultdict(list)
         for topic, doc in self.gold:
             self._gold_of[topic].append(doc)
@@ -75,6 +92,8 @@ class OfferMemory:
         self._leases: dict[Item, dict[str, float]] = {}
         self._people: dict[str, Assessor] = defaultdict(Assessor)
         self.counted = 0
+        self.checked = 0
+        """Grades of gold and repeated documents."""
         self.touched = False
         """Set by every change, so that a change that fails half-way is noticed."""
         rows = read(
@@ -83,8 +102,11 @@ class OfferMemory:
         )
         for topic, doc, assessor, state, purpose, counted, grade in rows:
             self._note(assessor, (topic, doc), state, purpose, counted)
+            self.checked += _is_check(state, purpose)
             if counted and grade is not None:
-                self.proposals.tell(topic, doc, grade)
+                self._tell((topic, doc), grade)
+            if counted and not self.proposals.remembers:  # others may have to judge it too
+                self._open((topic, doc))
         for topic, doc, source in pool:
             if source == "found":
                 self._open((topic, doc))
@@ -125,10 +147,78 @@ class OfferMemory:
         if not by:
             self._leases.pop(item, None)
 
+    def _open_more(self, topic: str, left: int | None) -> bool:
+        """Propose further documents of a topic, of which `left` may still be judged; False if there are none.
+
+        In the order of the pool, one at a time. Otherwise all that will be judged, or as many as a policy chooses
+        together, so that their order can be that of each assessor.
+        """
+        items = self._items.setdefault(topic, [])
+        bounds = [bound for bound in (self.proposals.batch, left) if bound is not None]
+        wanted = 1 if self.settings.order == "pool" else min(bounds, default=None)
+        begin, new = len(items), 0
+        while wanted is None or new < wanted:
+            proposal = self.proposals.next(topic)
+            if proposal is None:
+                break
+            item, estimate = proposal
+            if estimate is not None:
+                self._estimate[item] = estimate
+            before = len(items)
+            self._open(item)
+            new += len(items) > before and not self._count.get(item, 0)
+        if len(items) == begin:
+            return False
+        batches = self._batches.setdefault(topic, [])
+        batches.append(begin if batches else 0)
+        return True
+
+    def _in_order(self, assessor: str, topic: str) -> list[Item]:
+        """The documents of a topic that are open, in the order in which an assessor gets them."""
+        items = self._items.setdefault(topic, [])
+        if self.settings.order == "pool":
+            return items
+        person, key = self._people[assessor], partial(self._key, assessor)
+        own = person.order.setdefault(topic, [])
+        new = items[len(own) :]
+        if len(new) > FEW:
+            own[:] = sorted(items, key=key)
+            person.start[topic] = 0
+        else:
+            for item in new:
+                at = bisect_left(own, key(item), key=key)
+                own.insert(at, item)
+                person.start[topic] = min(at, person.start.get(topic, 0))
+        if new:
+            person.ahead.pop(topic, None)
+        return own
+
+    def _key(self, assessor: str, item: Item) -> tuple[int, bytes]:
+        """By this, an assessor's documents of a topic are ordered: as good as random, and the same after a restart."""
+        name = "\0".join((str(self.settings.seed), assessor, *item)).encode("utf-8", "surrogatepass")
+        batch = bisect_right(self._batches.get(item[0], ()), self._place[item])
+        return max(batch, 1), hashlib.blake2b(name, digest_size=8).digest()
+
+    def _tell(self, item: Item, grade: float) -> None:
+        topic, doc = item
+        self.proposals.tell(topic, doc, grade)
+        if self.settings.share == "adaptive":
+            self._recent[topic].setdefault(doc, grade >= RELEVANT)
+
+    def _forget(self, item: Item) -> None:
+        self.proposals.forget(*item)
+        self._recent[item[0]].pop(item[1], None)
+
+    def _add_count(self, item: Item, number: int) -> None:
+        before = self._count[item]
+        self._count[item] += number
+        self.counted += number
+        self._started[item[0]] += bool(before + number) - bool(before)
+
     def _note(self, name: str, item: Item, state: str, purpose: str, counted: int) -> None:
         person = self._people[name]
         if purpose == "repeat":
-            person.repeated.add(item)
+            self._note_repeat(person, item, state)
             return
         if state == "later":
             person.later[item] = person.later.get(item, 0) + 1
@@ -139,28 +229,41 @@ class OfferMemory:
             person.graded.pop(item, None)
             person.graded[item] = None
         if counted:
-            self._count[item] += 1
-            self.counted += 1
+            self._add_count(item, 1)
+
+    @staticmethod
+    def _note_repeat(person: Assessor, item: Item, state: str) -> None:
+        person.repeated.discard(item)
+        if state == "later":
+            person.later[item] = person.later.get(item, 0) + 1
+            return
+        person.later.pop(item, None)
+        if state != "none":
+            person.repeated.add(item)
 
     def _reopen(self, item: Item) -> None:
         """A document needs judgments again: start looking at it, not behind it."""
-        place = self._place.get(item)
+        topic, place = item[0], self._place.get(item)
         if place is not None:
-            for person in self._people.values():
-                person.start[item[0]] = min(place, person.start.get(item[0], 0))
-                person.ahead.pop(item[0], None)
+            for name, person in self._people.items():
+                if self.settings.order != "pool":
+                    key = partial(self._key, name)
+                    place = bisect_left(person.order.get(topic, ()), key(item), key=key)
+                person.start[topic] = min(place, person.start.get(topic, 0))
+                person.ahead.pop(topic, None)
 
     def judged(self, row: LogRow, before: LogRow | None) -> None:
         """Take a new row of the log into account; `before` is the row that it replaces."""
         self.touched = True
         item, person = (row.topic, row.doc), self._people[row.assessor]
         if before is not None and before.counted:
-            self._count[item] -= 1
-            self.counted -= 1
+            self._add_count(item, -1)
             if not self._count[item]:
-                self.proposals.forget(*item)
+                self._forget(item)
+        self.checked += _is_check(row.state, row.purpose)
+        self.checked -= before is not None and _is_check(before.state, before.purpose)
         if row.purpose == "repeat":
-            (person.repeated.discard if row.state == "none" else person.repeated.add)(item)
+            self._note_repeat(person, item, row.state)
         elif row.state in ("none", "later"):
             person.seen.discard(item)
             person.graded.pop(item, None)
@@ -176,10 +279,9 @@ class OfferMemory:
             if before is not None and before.counted and not row.counted:
                 self._reopen(item)
         if row.counted:
-            self._count[item] += 1
-            self.counted += 1
+            self._add_count(item, 1)
             if row.grade is not None:
-                self.proposals.tell(row.topic, row.doc, row.grade)
+                self._tell(item, row.grade)
         if row.action == "judge":
             person.topic = row.topic
             if item in person.open:
@@ -199,17 +301,40 @@ class OfferMemory:
                 taken += 1
         return taken < self.settings.overlap
 
-    def _spent(self, now: float) -> bool:
-        """Is the budget spent, counting the documents that assessors have in front of them?"""
-        budget = self.settings.budget
-        if budget is None or self.counted + AHEAD * len(self._people) < budget:
-            return budget is not None and self.counted >= budget
-        leased = sum(expires > now for item, by in self._leases.items() if item in self.pool for expires in by.values())
-        return self.counted + leased >= budget
+    def started(self, now: float) -> Mapping[str, int]:
+        """For each topic, the documents that have a judgment, or that somebody has in front of them."""
+        started = Counter(self._started)
+        for item, by in self._leases.items():
+            if not self._count.get(item, 0) and item not in self.gold and max(by.values()) > now:
+                started[item[0]] += 1
+        return started
 
-    def _free(self, item: Item, assessor: str, now: float) -> bool:
+    def _begun(self, item: Item, now: float) -> bool:
+        """Has a document a judgment, or has somebody got it?"""
+        return self._count.get(item, 0) > 0 or max(self._leases.get(item, _NOBODY).values(), default=now) > now
+
+    def may_start(self, item: Item, now: float) -> bool:
+        """Does the budget allow a judgment of a document, which may be new to the pool?"""
+        if self.budgets is None or self._begun(item, now):
+            return True
+        sizes = self._sizes if item in self.pool else self._sizes + Counter({item[0]: 1})
+        budgets, started = TopicBudgets.of(self.settings, sizes), self.started(now)
+        assert budgets is not None
+        return budgets.left(item[0], started) > 0 or any(
+            t == item[0] for t, _ in budgets.further(started, self._recent)
+        )
+
+    def _put_off(self, assessor: str, item: Item, left: int | None, now: float) -> str | None:
+        """For what a document that an assessor put off can be offered again; None if it cannot."""
         person = self._people[assessor]
-        return item not in person.seen and item not in person.leases and self.has_room(item, assessor, now)
+        if item in person.leases:
+            return None
+        if item in person.seen:
+            return "repeat"
+        if item in self.gold:
+            return "gold"
+        spent = left == 0 and not self._begun(item, now)
+        return None if spent or not self.has_room(item, assessor, now) else "pool"
 
     # ---- progress
 
@@ -219,5 +344,22 @@ class OfferMemory:
 
     def total(self) -> int:
         """The judgments that are wanted in all: the budget, or the overlap times the pool."""
-        wanted = self.settings.overlap * (len(self.pool) - self._gold_in_pool)
-        return wanted if self.settings.budget is None else min(wanted, self.settings.budget)
+        documents = self._sizes.total() if self.budgets is None else self.budgets.total
+        return self.settings.overlap * documents
+
+    def progress(self, *, finished: bool) -> tuple[int, int]:
+        """How far the work is, as assessors see it: grades, and how many are expected in all, checks included.
+
+        Both grow alike with a check and with any other document, so that neither tells which of them is a check.
+        `finished`: the assessor has no document any more.
+        """
+        settings, total = self.settings, self.total()
+        checks = settings.repeat_rate + (settings.gold_rate if self.gold else 0.0)
+        expected = round(total / (1 - checks)) if checks < 1 else total
+        done = expected if finished and self.counted >= total else self.counted + self.checked
+        return min(done, expected), expected
+
+
+def _is_check(state: str, purpose: str) -> bool:
+    """Is this the grade of a gold or repeated document?"""
+    return state == "graded" and purpose not in COUNTED

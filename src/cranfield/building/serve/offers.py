@@ -9,13 +9,15 @@ from __future__ import annotations
 import math
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from cranfield.building.serve.database import Connection, StoreError
 from cranfield.building.serve.judgment_log import COUNTED, LogRow
 from cranfield.building.serve.offer_memory import AHEAD, Offer, OfferMemory
 from cranfield.building.serve.proposals import Item
 from cranfield.building.serve.store import Store
+from cranfield.building.serve.topic_budgets import TopicBudgets
 
 RENEW_BELOW = 0.75
 """Leases are renewed when less than this share of their time is left, not with every judgment."""
@@ -42,14 +44,16 @@ class Offers(OfferMemory):
         expires = now + self.settings.lease
         person = self._people[assessor]
         kept = []
+        renew = min(person.leases.values(), default=expires) < now + self.settings.lease * RENEW_BELOW
         for offer in list(person.open.values()):
-            if offer.purpose in COUNTED and not self.has_room((offer.topic, offer.doc), assessor, now):
-                self._release(connection, offer, assessor)  # it expired, and others have it now
+            item = (offer.topic, offer.doc)
+            if offer.purpose in COUNTED and not (self.has_room(item, assessor, now) and self.may_start(item, now)):
+                self._release(connection, offer, assessor)  # it expired, and others have it or its place in the budget
             else:
                 kept.append(offer)
-        if min(person.leases.values(), default=expires) < now + self.settings.lease * RENEW_BELOW:
-            for offer in kept:
-                self._reserve(assessor, (offer.topic, offer.doc), expires)
+                if renew:  # before the next one is looked at, because both may be in the same budget
+                    self._reserve(assessor, item, expires)
+        if renew:
             connection.run(
                 "UPDATE offer SET expires_at = ? WHERE assessor = ? AND state = 'open'", (expires, assessor)
             )  # fmt: skip
@@ -81,6 +85,8 @@ class Offers(OfferMemory):
         self.touched = True
         if item not in self.pool:
             self.pool.add(item)
+            self._sizes[item[0]] += 1
+            self.budgets = TopicBudgets.of(self.settings, self._sizes)
             self._open(item)
         return self.lease(connection, assessor, item, "found", now)
 
@@ -121,25 +127,35 @@ class Offers(OfferMemory):
 
     def _choose(self, assessor: str, now: float) -> tuple[Item, str] | None:
         """The next document for an assessor, and why; None if nothing is left."""
-        if self._spent(now):
-            return None
         person = self._people[assessor]
-        for topic in self._topics_for(assessor, now):
-            item = self._of_topic(assessor, topic, now)
-            if item is not None:
-                if person.topic != item[0]:
-                    person.topic = item[0]
-                return self._check_item(assessor, item[0]) or (item, "pool")
+        for topic, left in self._topics_for(assessor, now):
+            chosen = self._of_topic(assessor, topic, left, now)
+            if chosen is not None:
+                if person.topic != topic:
+                    person.topic = topic
+                return self._check_item(assessor, topic) or chosen
+        may_start = self._left(now)
         for item in person.later:
-            if self._free(item, assessor, now):
-                return item, "pool"
+            purpose = self._put_off(assessor, item, may_start(item[0]), now)
+            if purpose is not None:
+                return item, purpose
         return None
 
-    def _topics_for(self, assessor: str, now: float) -> Iterator[str]:
-        """The topics in the order in which an assessor gets them: the current one, then those with fewest people."""
+    def _left(self, now: float) -> Callable[[str], int | None]:
+        """How many more documents of a topic may be started; None: as many as there are."""
+        if self.budgets is None:
+            return lambda topic: None
+        return partial(self.budgets.left, started=self.started(now))
+
+    def _topics_for(self, assessor: str, now: float) -> Iterator[tuple[str, int | None]]:
+        """The topics in the order in which an assessor gets them, and how many more of their documents may be started.
+
+        First the current topic, then those with fewest people; last those that get a further part of the budget.
+        """
+        left = self._left(now)
         current = self._people[assessor].topic
         if current is not None:
-            yield current
+            yield current, left(current)
         busy: dict[str, int] = defaultdict(int)
         for name, person in self._people.items():
             if name != assessor and person.topic and any(expires > now for expires in person.leases.values()):
@@ -147,26 +163,30 @@ class Offers(OfferMemory):
         order = {topic: at for at, topic in enumerate(self.topics)}
         for topic in sorted(self._items, key=lambda topic: (busy[topic], order.get(topic, len(order)))):
             if topic != current:
-                yield topic
+                yield topic, left(topic)
+        if self.budgets is not None:
+            yield from self.budgets.further(self.started(now), self._recent)
 
-    def _of_topic(self, assessor: str, topic: str, now: float) -> Item | None:
-        """The next document of a topic for an assessor, proposed before or now."""
+    def _of_topic(self, assessor: str, topic: str, left: int | None, now: float) -> tuple[Item, str] | None:
+        """The next document of a topic for an assessor, proposed before or now, and why."""
         person, overlap = self._people[assessor], self.settings.overlap
-        items, seen, count, leases = self._items.setdefault(topic, []), person.seen, self._count, self._leases
+        if left == 0 and overlap == 1:
+            return None
+        items, seen, count, leases = self._in_order(assessor, topic), person.seen, self._count, self._leases
         start = person.start.get(topic, 0)
         place, until = person.ahead.get(topic, (0, 0.0))
         behind = place <= start or until <= now
         at, until = (start, math.inf) if behind else (place, until)
+        found, passed = None, False
         while True:
             if at == len(items):
-                proposal = self.proposals.next(topic)
-                if proposal is None:
-                    found = None
+                if left == 0 or not self._open_more(topic, left):
                     break
-                item, estimate = proposal
-                if estimate is not None:
-                    self._estimate[item] = estimate
-                self._open(item)
+                person.start[topic] = start
+                items = self._in_order(assessor, topic)
+                if self.settings.order != "pool":  # the new documents may be anywhere
+                    at = start = person.start[topic]
+                    behind, until = True, math.inf
                 continue
             item = items[at]
             at += 1
@@ -176,6 +196,9 @@ class Offers(OfferMemory):
                     start = at
                 continue
             behind = False
+            if left == 0 and not self._begun(item, now):  # the budget is spent, except for what is begun
+                passed = True
+                continue
             if item in leases:  # nearly all of these belong to others who judge now
                 for name, expires in leases[item].items():
                     if name == assessor:
@@ -189,11 +212,17 @@ class Offers(OfferMemory):
                 at -= 1
                 found = item
                 break
-        person.start[topic], person.ahead[topic] = start, (at, until)
+        person.start[topic] = start
+        if not passed:
+            person.ahead[topic] = (at, until)
         if found is not None:
-            return found
-        once = (item for item, times in person.later.items() if times == 1 and item[0] == topic)
-        return next((item for item in once if self._free(item, assessor, now)), None)
+            return found, "pool"
+        for item, times in person.later.items():
+            if times == 1 and item[0] == topic:
+                purpose = self._put_off(assessor, item, left, now)
+                if purpose is not None:
+                    return item, purpose
+        return None
 
     def _check_item(self, assessor: str, topic: str) -> tuple[Item, str] | None:
         """Now and then, a document whose grade is known, or one that the assessor has judged before."""
@@ -206,14 +235,15 @@ class Offers(OfferMemory):
             unseen = [
                 (topic, doc)
                 for doc in self._gold_of.get(topic, ())
-                if (topic, doc) not in person.seen and (topic, doc) not in person.leases
+                if not any((topic, doc) in others for others in (person.seen, person.leases, person.later))
             ]
             return (rng.choice(unseen), "gold") if unseen else None
         if draw < settings.gold_rate + settings.repeat_rate:
             old = [
                 item
                 for item in list(person.graded)[:-REPEAT_AFTER]
-                if item[0] == topic and item not in person.repeated and item not in person.leases
+                if item[0] == topic
+                and not any(item in others for others in (person.repeated, person.leases, person.later))
             ]
             return (rng.choice(old), "repeat") if old else None
         return None

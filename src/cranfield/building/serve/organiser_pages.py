@@ -17,6 +17,7 @@ from cranfield.building.serve import accounts
 from cranfield.building.serve.accounts import Session
 from cranfield.building.serve.exporting import EXPORTS, export_text
 from cranfield.building.serve.judging_modes import facet_kind
+from cranfield.building.serve.judging_settings import SHARES
 from cranfield.building.serve.judging_status import live_agreement, pace, status
 from cranfield.building.serve.project_parts import Facet
 from cranfield.building.serve.web_app import Site, for_role, site_of
@@ -58,6 +59,7 @@ def _overview(site: Site) -> dict[str, Any]:
         "accounts": accounts.accounts(site.store),
         "local": site.open_to_key is not None,
         "settings": site.store.settings(),
+        "shares": SHARES,
         "exports": EXPORTS,
         "copying": site.copying(),
         "facets": site.store.facets(facet_kind(site.store.settings().mode) or ""),

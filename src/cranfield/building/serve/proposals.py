@@ -13,8 +13,17 @@ Item = tuple[str, str]
 """Topic and document."""
 
 
+TOGETHER = 5
+"""Documents that a policy chooses at a time, so that their order need not tell which it thinks best."""
+
+
 class Proposals(Protocol):
     """A source of documents to judge."""
+
+    batch: int | None
+    """How many documents are proposed at a time if their order must not tell their ranks; None: all of a topic."""
+    remembers: bool
+    """Are judged documents proposed again after a start?"""
 
     def next(self, topic: str) -> tuple[Item, float | None] | None:
         """The next document of a topic with its estimate, or None if the topic has no more."""
@@ -36,6 +45,9 @@ class InOrder:
     >>> order.next("2"), order.next("2")
     ((('2', 'b'), None), None)
     """
+
+    batch: int | None = None
+    remembers = True
 
     def __init__(self, items: Iterable[Item]) -> None:
         self._left: dict[str, deque[str]] = defaultdict(deque)
@@ -61,6 +73,9 @@ class Adaptive:
     >>> adaptive.next("q")[0]
     ('q', 'a')
     """
+
+    batch: int | None = TOGETHER
+    remembers = False
 
     def __init__(self, make: Callable[[], Pooling]) -> None:
         self._make = make

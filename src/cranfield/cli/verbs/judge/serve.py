@@ -21,7 +21,7 @@ class ServeVerb(Quiet):
 
     Without accounts, only you can open the page, on this machine. Add accounts with `cranfield judge account` before
     you let other machines in with --host. With --runs instead of --pool, a method such as max-mean chooses the next
-    document while people judge.
+    documents while people judge.
     """
 
     summary = "start the server on which people judge"
@@ -61,7 +61,24 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
         group=MORE,
     )
     overlap: int | None = option("--overlap N", "How many assessors judge each document; default: 1.")
-    budget: int | None = option("--budget N", "The most judgments; default: the whole pool.")
+    budget: int | None = option(
+        "--budget N", "The most judgments, divided evenly over topics; default: the whole pool."
+    )
+    per_topic: int | None = option("--per-topic N", "The most judgments of a topic.")
+    share: str | None = option(
+        "--share RULE",
+        "How --budget is shared over topics: {names}; default: equal. With adaptive, half of it goes to topics where "
+        "relevant documents are found.",
+        names="building.serve.judging_settings:SHARES",
+        group=MORE,
+    )
+    order: str | None = option(
+        "--order NAME",
+        "The order of the documents of a topic: {names}; default: own, an order of its own for each assessor, which "
+        "does not tell the rank.",
+        names="building.serve.judging_settings:ORDERS",
+        group=MORE,
+    )
     guidelines: str | None = option("--guidelines FILE", "A text for assessors.", reads=True)
     gold: str | None = option("--gold-qrels FILE", "Qrels with known grades, to check assessors with.", reads=True)
     gold_rate: float | None = option("--gold-rate X", "The share of gold documents among those offered.", group=MORE)
@@ -146,7 +163,8 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
         from cranfield.collection.source import expand
 
         settings = self.values(
-            "title", "mode", "overlap", "budget", "gold_rate", "repeat_rate", "seed", "lease"
+            "title", "mode", "overlap", "budget", "per_topic", "share", "order", "gold_rate", "repeat_rate", "seed",
+            "lease",
         ) | {
             "grades": None if self.grades is None else read_grades(self.grades),
             "dimensions": None if self.dimensions is None else tuple(self.dimensions.replace(",", " ").split()),
