@@ -5,10 +5,12 @@ from __future__ import annotations
 import http.client
 import json
 import re
+import resource
 import signal
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -39,7 +41,15 @@ def make_project(path: str, *, docs: int, people: int, **settings: Any) -> None:
 class Server:
     """`cranfield judge serve` in a process of its own, or `cranfield campaign serve`."""
 
-    def __init__(self, path: str, *, port: int = 0, more: tuple[str, ...] = (), group: str = "judge") -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        port: int = 0,
+        more: tuple[str, ...] = (),
+        group: str = "judge",
+        few_files: tuple[int, int] | None = None,
+    ) -> None:
         self.path = path
         self.log = Path(f"{path}.log")
         command = [
@@ -55,7 +65,8 @@ class Server:
             *more,
         ]
         with self.log.open("w") as log:
-            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True)
+            limit = None if few_files is None else partial(resource.setrlimit, resource.RLIMIT_NOFILE, few_files)
+            self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, text=True, preexec_fn=limit)
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         found = re.search(r"(https?)://([^/]+):(\d+)/(\S*)", line)

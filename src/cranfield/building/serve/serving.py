@@ -130,6 +130,9 @@ def serve(
     uvicorn: Any = need("uvicorn", "the server")
     need("jinja2", "the server")
     need("python_multipart", "the server")
+    need("httptools", "the server")
+    from cranfield.building.serve.connection_limits import LimitedServer
+
     address.check(store)
     lock = store.database.engine.lock()
     try:
@@ -138,9 +141,9 @@ def serve(
         config = uvicorn.Config(
             app, log_level=log, access_log=False, server_header=False, ssl_certfile=address.certificate,
             ssl_keyfile=address.key, timeout_graceful_shutdown=5, lifespan="off", ws="none", proxy_headers=False,
-            backlog=512, http=_protocol(),
+            backlog=512,
         )  # fmt: skip
-        server = uvicorn.Server(config)
+        server = LimitedServer(config)
         sys.setswitchinterval(SWITCH)
         ready(url(address, listening.getsockname()[1], secret))
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
@@ -159,15 +162,6 @@ def serve(
             listening.close()
     finally:
         lock.close()
-
-
-def _protocol() -> Any:
-    """How the server speaks HTTP; uvicorn chooses if it has no fast parser."""
-    try:
-        from cranfield.building.serve.whole_answers import WholeAnswers
-    except ImportError:
-        return "auto"
-    return WholeAnswers
 
 
 def url(address: Address, port: int, key: str | None = None) -> str:

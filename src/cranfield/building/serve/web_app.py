@@ -19,7 +19,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
@@ -212,6 +212,11 @@ async def no_page(request: Request, error: Exception) -> Response:
     return failure(request, status, {404: "There is no such page.", 405: "This is not possible."}.get(status, "Error"))
 
 
+async def nobody_there(request: Request, error: Exception) -> Response:
+    """The answer if the other side left in the middle of a request: nobody reads it."""
+    return Response(status_code=400)
+
+
 async def our_fault(request: Request, error: Exception) -> Response:
     """The answer to a bug: no details go out, they are in the log of the server."""
     LOG.exception("%s %s", request.method, request.url.path)
@@ -260,7 +265,7 @@ def make_app(
     judge = JudgmentCall(site, checks)
     handlers: Mapping[Any, Any] = {
         404: no_page, 405: no_page, HTTPException: no_page, CranfieldError: not_possible, OSError: no_file,
-        Exception: our_fault,
+        ClientDisconnect: nobody_there, Exception: our_fault,
     }  # fmt: skip
     app = JudgingApp(
         routes=[

@@ -21,24 +21,30 @@ class JoinedTransport:
         self._transport = transport
         self._loop = loop
         self._head = b""
+        self.written = 0
+        """Bytes that were given to the connection."""
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 
     def write(self, data: bytes) -> None:
-        """Write bytes, after those that are kept back."""
+        """Write bytes, after those that are kept back; nothing on a connection that is closed."""
+        if self._transport.is_closing():
+            return
         if self._head:
             data, self._head = self._head + data, b""
         elif data.startswith(HEAD):
             self._head = data
             self._loop.call_soon(self.flush)
             return
+        self.written += len(data)
         self._transport.write(data)
 
     def flush(self) -> None:
         """Write what is kept back."""
-        if self._head:
+        if self._head and not self._transport.is_closing():
             data, self._head = self._head, b""
+            self.written += len(data)
             self._transport.write(data)
 
     def close(self) -> None:
