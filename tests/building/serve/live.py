@@ -104,7 +104,8 @@ class Worker:
     def __init__(self, port: int, name: str, cookie: str = "") -> None:
         self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
         self.name = name
-        self.cookie = cookie or self.log_in()
+        token = (cookie or self.log_in()).partition("=")[2]
+        self.cookie = f"cranfield_session_{port}={token}"  # the server may have been on another port before
         page = self.call("GET", "/judge")
         found = re.search(r'id="state">(.*?)</script>', page, re.DOTALL)
         assert found, page[:500]
