@@ -81,11 +81,3 @@ def _read(path: str, kind: str | None, caller: str) -> CollectionFile:
     if kind == "qrels":
         return CollectionFile(path, kind, Qrels.read(path))
     return CollectionFile(path, kind, runs_of(path, split_tags=True))
-
-
-def make_folder(path: str) -> None:
-    """Make a folder, and those above it."""
-    try:
-        os.makedirs(path, exist_ok=True)
-    except OSError as error:
-        raise DataError(path, None, f"cannot be made: {error.strerror or error}") from None

@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.building.files_to_split import CollectionFile, make_folder, read_files
+from cranfield.building.files_to_split import CollectionFile, read_files
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.shards import shard_numbers, shards_of
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import PathLike, load, write_bytes
+from cranfield.collection.whole_folder import whole_folder
 from cranfield.errors import DataError, UsageError
 from cranfield.record import Record
 from cranfield.text import counted
@@ -92,18 +93,19 @@ def shard_files(
         raise UsageError("shard_files: two files have the same name, and a shard has one; rename one")
     rows: list[tuple[int, int, str, int, int]] = []
     notes: list[str] = []
-    for repeat in range(repeats):
-        where = os.path.join(os.fspath(folder), *([f"split{repeat + 1}"] if repeats > 1 else []))
-        for shard in range(shards):
-            make_folder(os.path.join(where, f"shard{shard + 1}"))
-        for done, thing in enumerate(things):
-            counts, thing_notes = _write(thing, where, shards, seed + repeat)
-            rows += [(repeat + 1, shard + 1, thing.name, *count) for shard, count in enumerate(counts)]
-            notes += [f"split {repeat + 1}: {note}" if repeats > 1 else note for note in thing_notes]
-            if progress:
-                progress(repeat * len(names) + done + 1, repeats * len(names))
-        if lists:
-            _write_assignment(os.path.join(where, ASSIGNMENT), lists, shards, seed + repeat)
+    with whole_folder(folder) as made:
+        for repeat in range(repeats):
+            where = os.path.join(made, *([f"split{repeat + 1}"] if repeats > 1 else []))
+            for shard in range(shards):
+                os.makedirs(os.path.join(where, f"shard{shard + 1}"))
+            for done, thing in enumerate(things):
+                counts, thing_notes = _write(thing, where, shards, seed + repeat)
+                rows += [(repeat + 1, shard + 1, thing.name, *count) for shard, count in enumerate(counts)]
+                notes += [f"split {repeat + 1}: {note}" if repeats > 1 else note for note in thing_notes]
+                if progress:
+                    progress(repeat * len(names) + done + 1, repeats * len(names))
+            if lists:
+                _write_assignment(os.path.join(where, ASSIGNMENT), lists, shards, seed + repeat)
     split, shard_of, file_names, topics, documents = zip(*rows, strict=True)
     numbers = (np.array(column, dtype=np.int64) for column in (split, shard_of, topics, documents))
     of_split, of_shard, of_topics, of_documents = numbers

@@ -111,5 +111,5 @@ def test_wrong_settings_are_errors(tmp_path: Any) -> None:
     with pytest.raises(UsageError, match="layout == 'wide'"):
         write_demo(tmp_path, layout="wide")
     (tmp_path / "file").write_text("")
-    with pytest.raises(DataError, match="cannot be written"):
+    with pytest.raises(DataError, match="is a file; give a new folder"):
         write_demo(tmp_path / "file", users=1)

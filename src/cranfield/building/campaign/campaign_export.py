@@ -20,6 +20,7 @@ from cranfield.building.campaign.campaign_results import NoResultsError, Results
 from cranfield.building.campaign.campaign_store import Campaign, Submission
 from cranfield.building.serve.exporting import EXPORTS, date_text, export_text
 from cranfield.building.serve.judgment_log import FIELDS, select
+from cranfield.collection.whole_folder import whole_folder
 from cranfield.errors import CranfieldWarning, DataError
 
 SUBMISSION_FIELDS = ("order", "digest", "team", "tag", "counts", "submitted", "bytes", "lists", "documents", "name",
@@ -33,10 +34,11 @@ def export_campaign(campaign: Campaign, folder: str) -> list[str]:
     """Write everything into a new or empty folder; returns the names of the files."""
     if os.path.isdir(folder) and os.listdir(folder):
         raise DataError(folder, None, "is not empty; give a new folder, so that no file of another export stays in it")
-    try:
-        os.makedirs(folder, exist_ok=True)
-    except FileExistsError:
-        raise DataError(folder, None, "is a file; give a new folder") from None
+    with whole_folder(folder) as made:
+        return _write_files(campaign, made)
+
+
+def _write_files(campaign: Campaign, folder: str) -> list[str]:
     written: list[str] = []
 
     def write(name: str, text: str) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import secrets
-import shutil
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
@@ -17,6 +16,7 @@ from cranfield.building.serve.judging_project import read_facets
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import load, text_of
 from cranfield.collection.topics import Topics
+from cranfield.collection.whole_folder import whole_folder
 from cranfield.errors import DataError
 from cranfield.text import counted
 
@@ -25,23 +25,14 @@ MEASURES = ("nDCG@10", "AP")
 
 @contextmanager
 def new_folder(folder: str) -> Iterator[str]:
-    """A folder that appears complete or not at all: it has another name until everything is in it."""
+    """A new folder that appears complete or not at all."""
     if os.path.exists(folder) and (not os.path.isdir(folder) or os.listdir(folder)):
         raise DataError(folder, None, "already exists and is not empty; give a new folder")
     parent = os.path.dirname(os.path.abspath(folder))
     if not os.path.isdir(parent):
         raise DataError(folder, None, f"cannot be created: there is no folder {parent}")
-    partial = os.path.join(parent, f".{os.path.basename(os.path.abspath(folder))}.{secrets.token_hex(4)}.part")
-    os.mkdir(partial)
-    try:
-        yield partial
-        if os.path.isdir(folder):
-            os.rmdir(folder)
-        os.rename(partial, folder)
-    except OSError as error:
-        raise DataError(folder, None, f"cannot be created: {error.strerror}") from None
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    with whole_folder(folder) as made:
+        yield made
 
 
 def init_campaign(

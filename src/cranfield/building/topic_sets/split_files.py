@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from cranfield.building.files_to_split import make_folder, read_files
+from cranfield.building.files_to_split import read_files
 from cranfield.building.topic_sets.topic_split import TopicSplit, split_topics
 from cranfield.collection.source import PathLike
+from cranfield.collection.whole_folder import whole_folder
 from cranfield.errors import DataError
 from cranfield.scores.topic_classes import Classes, TopicClasses
 from cranfield.text import counted, listed
@@ -47,22 +48,21 @@ def split_files(
     else:
         split = _assigned(topics, TopicClasses.of(assigned))
     notes = list(split.notes)
-    where = os.fspath(folder)
-    for part in split.parts:
-        members = split.topics(part)
-        for file in read:
-            present = set(file.topics)
-            kept = [topic for topic in members if topic in present]
-            if not kept:
-                notes.append(f"{file.path} has no topic of {part}, so {part} has no {file.name}")
-                continue
-            make_folder(os.path.join(where, part))
-            file.write_topics(os.path.join(where, part, file.name), kept)
+    with whole_folder(folder) as where:
+        for part in split.parts:
+            members = split.topics(part)
+            for file in read:
+                present = set(file.topics)
+                kept = [topic for topic in members if topic in present]
+                if not kept:
+                    notes.append(f"{file.path} has no topic of {part}, so {part} has no {file.name}")
+                    continue
+                os.makedirs(os.path.join(where, part), exist_ok=True)
+                file.write_topics(os.path.join(where, part, file.name), kept)
+        split.write(os.path.join(where, ASSIGNMENT))
     for file in read:
         if outside := [topic for topic in file.topics if topic not in split.part_of]:
             notes.append(f"{file.path}: {counted(len(outside), 'topic')} in no part, left out: {listed(outside)}")
-    make_folder(where)
-    split.write(os.path.join(where, ASSIGNMENT))
     return replace(split, notes=tuple(notes))
 
 

@@ -18,6 +18,7 @@ from cranfield.assessed.judged_documents import Pool
 from cranfield.assessed.lists import Assessed
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run_table import Belongs, belongs, by_run
+from cranfield.collection.whole_folder import whole_folder
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.meta.judgments import rescoring
@@ -94,16 +95,16 @@ class LeftOut(MetaRecord):
 
     def write(self, folder: str | os.PathLike[str]) -> dict[str, str]:
         """Write a file of judgments for each run or team, without its unique contributions: {name: path}."""
-        os.makedirs(folder, exist_ok=True)
         paths: dict[str, str] = {}
         taken: set[str] = set()
-        for number, name in enumerate(self.names):
-            stem = re.sub(r"[^\w.-]", "_", name).lstrip(".") or "_"
-            while stem.casefold() in taken:
-                stem += "_"
-            taken.add(stem.casefold())
-            paths[name] = os.path.join(os.fspath(folder), f"{stem}.qrels")
-            self.pool.without(number).write(paths[name], "trec")
+        with whole_folder(folder) as made:
+            for number, name in enumerate(self.names):
+                stem = re.sub(r"[^\w.-]", "_", name).lstrip(".") or "_"
+                while stem.casefold() in taken:
+                    stem += "_"
+                taken.add(stem.casefold())
+                paths[name] = os.path.join(os.fspath(folder), f"{stem}.qrels")
+                self.pool.without(number).write(os.path.join(made, f"{stem}.qrels"), "trec")
         return paths
 
     def columns(self) -> Columns:

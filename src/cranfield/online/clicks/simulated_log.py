@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-import shutil
-from collections.abc import Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.collection.ending import ends_cleanly
 from cranfield.collection.run import Run
-from cranfield.errors import UsageError
+from cranfield.collection.whole_folder import whole_folder
+from cranfield.errors import DataError, UsageError
 from cranfield.frames import need
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.online.clicks.click_simulation import ClickSimulation
@@ -77,22 +78,15 @@ def simulate_clicks(
     if suffix and suffix not in SUFFIXES:
         raise UsageError(f"{path}: a simulated log is a file that ends in {' or '.join(SUFFIXES)}, or a directory")
     simulation = ClickSimulation(model, runs, depth=depth, order=order, ties=ties, queries=queries)
-    partial, impressions, clicks = f"{path}.partial", 0, 0
-    try:
-        with _Writer(partial, suffix) as writer:
-            for batch in simulation.batches(sessions, seed):
-                columns = simulation.rows(batch)
-                writer.write({"": columns} if suffix else log_tables(columns, batch.first))
-                impressions += len(columns["position"])
-                clicks += int(columns["clicked"].sum())
-                if progress is not None:
-                    progress(batch.first + len(batch.list), sessions)
-        _put(partial, path, folder=not suffix)
-    finally:
-        if os.path.isdir(partial):
-            shutil.rmtree(partial)
-        elif os.path.exists(partial):
-            os.unlink(partial)
+    impressions = clicks = 0
+    with whole_folder(path) if not suffix else _whole_file(path) as partial, _Writer(partial, suffix) as writer:
+        for batch in simulation.batches(sessions, seed):
+            columns = simulation.rows(batch)
+            writer.write({"": columns} if suffix else log_tables(columns, batch.first))
+            impressions += len(columns["position"])
+            clicks += int(columns["clicked"].sum())
+            if progress is not None:
+                progress(batch.first + len(batch.list), sessions)
     return SimulatedClicks(
         model.model, sessions, impressions, clicks, len(simulation.query), simulation.unseen, seed,
         tuple(simulation.notes),
@@ -125,8 +119,6 @@ class _Writer:
         self._arrow = need("pyarrow", "a simulated log")
         self._files: dict[str, Any] = {}
         self._open = ExitStack()
-        if not suffix:
-            os.makedirs(path)
 
     def __enter__(self) -> _Writer:
         return self
@@ -148,11 +140,17 @@ class _Writer:
             self._files[name].write_table(self._arrow.table(columns, schema=schema))
 
 
-def _put(partial: str, path: str, *, folder: bool) -> None:
-    """Move the complete file or files to their place."""
-    if not folder:
-        os.replace(partial, path)
-        return
-    os.makedirs(path, exist_ok=True)
-    for name in os.listdir(partial):
-        os.replace(os.path.join(partial, name), os.path.join(path, name))
+@contextmanager
+def _whole_file(path: str) -> Iterator[str]:
+    """Another name for a file, which gets its own when it is complete."""
+    partial = os.path.join(os.path.dirname(path), f".{os.urandom(8).hex()}.part")
+    try:
+        with ends_cleanly():
+            try:
+                yield partial
+                os.replace(partial, path)
+            finally:
+                with suppress(FileNotFoundError):
+                    os.unlink(partial)
+    except OSError as error:
+        raise DataError(path, None, f"cannot be written: {error.strerror or error}") from None

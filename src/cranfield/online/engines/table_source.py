@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from glob import has_magic
 
 from cranfield.collection.source import beginning, compression, expand, shown_path, unmarked
+from cranfield.collection.whole_folder import check_whole
 from cranfield.errors import DataError, UsageError
 from cranfield.text import listed
 
@@ -74,7 +75,7 @@ def _folder(origin: str) -> TableSource:
     """All files of a directory and its subdirectories, except hidden ones and those that begin with `_`."""
     files = []
     for folder, folders, names in os.walk(origin):
-        folders.sort()  # which is the order of the walk
+        folders[:] = sorted(name for name in folders if not name.startswith((".", "_")))
         files += [os.path.join(folder, name) for name in sorted(names) if not name.startswith((".", "_"))]
     if not files:
         raise DataError(origin, None, "is an empty directory, expected files of JSON-lines, CSV or Parquet")
@@ -82,6 +83,8 @@ def _folder(origin: str) -> TableSource:
 
 
 def _of_files(origin: str, files: tuple[str, ...]) -> TableSource:
+    for folder in dict.fromkeys(map(os.path.dirname, files)):
+        check_whole(folder)
     formats = {file: content_format(file) for file in files}
     if len(set(formats.values())) > 1:
         kinds = listed(f"{os.path.basename(file)} is {formats[file]}" for file in files)

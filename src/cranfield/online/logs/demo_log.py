@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.errors import DataError
+from cranfield.collection.whole_folder import whole_folder
 from cranfield.online.engines.engine import need_logs
 from cranfield.online.engines.engine_names import open_engine
 from cranfield.online.logs import demo_world as world_of
@@ -108,6 +108,8 @@ def write_demo(
 ) -> DemoTruth:
     """Write a simulated log to a directory, which is made; its memory does not depend on the number of users.
 
+    All files appear at the end, or none does.
+
     layout: `ubi`, queries and events as User Behavior Insights has them, or `tables`, impressions and clicks.
     files: `jsonl`, `csv` or `parquet`; default: `jsonl` for `ubi`, `parquet` for `tables`.
     settings: those of `DemoSettings`: users, days, seed, arms, effect, novelty, sessions_per_day, depth, topics.
@@ -119,16 +121,12 @@ def write_demo(
     check.one_of("write_demo", FILES, files=files)
     need_logs("pyarrow", "a simulated log")
     world = make_world(DemoSettings(**settings))
-    path = os.fspath(folder)
-    try:
-        os.makedirs(path, exist_ok=True)
+    with whole_folder(folder) as path:
         truth = _write_tables(world, path, layout, files, progress)
         with open(os.path.join(path, COLUMNS), "w", encoding="utf-8") as file:
             file.write(UBI_COLUMNS if layout == "ubi" else TABLE_COLUMNS)
         with open(os.path.join(path, TRUTH), "w", encoding="utf-8") as file:
             file.write(truth.to_json() + "\n")
-    except OSError as error:
-        raise DataError(path, None, f"cannot be written: {error.strerror or error}") from None
     return truth
 
 

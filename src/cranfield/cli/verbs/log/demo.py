@@ -12,7 +12,7 @@ class DemoVerb(Printing):
 
     Users have sessions, queries, reformulations, clicks that depend on relevance and position, dwell times, hovers,
     conversions and segments. The ranker of each further arm is better than that of the arm before. The directory also
-    holds the column map (columns.toml) and the truth (truth.json). The log fits no memory limit but that of the disk.
+    holds the column map (columns.toml) and the truth (truth.json). All files appear at the end, or none does.
     """
 
     summary = "write a simulated log"
