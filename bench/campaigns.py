@@ -84,7 +84,17 @@ class Site:
         assert self.process.stdout is not None
         found = re.search(r":(\d+)/", self.process.stdout.readline())
         assert found
-        self.connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=300)
+        self.log_in(int(found[1]), name)
+
+    @classmethod
+    def to(cls, port: int, name: str) -> Site:
+        """Another connection to a server that runs."""
+        site = cls.__new__(cls)
+        site.log_in(port, name)
+        return site
+
+    def log_in(self, port: int, name: str) -> None:
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=300)
         form = urlencode({"name": name, "password": PASSWORD})
         for _ in range(100):
             try:

@@ -4,10 +4,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <mutex>
 #include <stdexcept>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "ids.hpp"
@@ -94,14 +96,50 @@ struct Kept {
     std::size_t source = 0;  // file
 };
 
+// An entry that repeats an earlier one of its list.
 struct Repeat {
     Kept first, again;
+    std::string_view topic;
+
+    bool operator<(const Repeat& other) const {
+        return std::pair(again.source, again.place) < std::pair(other.again.source, other.again.place);
+    }
+};
+
+// The first repeats in file order, at most `most` of them; in a file of repeats, all of them take too much memory.
+// Threads add to it.
+class FirstRepeats {
+public:
+    explicit FirstRepeats(std::size_t most) : most_(most) {}
+
+    void add(const Repeat& repeat) {
+        const std::lock_guard lock(mutex_);
+        if (found_.size() >= 2 * most_ + 100) drop_last();
+        found_.push_back(repeat);
+    }
+    const std::vector<Repeat>& sorted() {
+        drop_last();
+        std::sort(found_.begin(), found_.end());
+        return found_;
+    }
+
+private:
+    void drop_last() {
+        if (found_.size() <= most_) return;
+        std::nth_element(found_.begin(), found_.begin() + static_cast<std::ptrdiff_t>(most_), found_.end());
+        found_.resize(most_);
+    }
+
+    std::size_t most_;
+    std::mutex mutex_;
+    std::vector<Repeat> found_;
 };
 
 // Resolves duplicates (same id and, if labels count, same label) among the entries of one list, in place. With the rule
-// `error` every repeat is reported, and the first entry is kept.
-inline void settle_duplicates(std::vector<Kept>& list, OnDuplicate rule, bool labels_count, IdTable& seen,
-                              std::vector<Repeat>& repeats, std::size_t& dropped) {
+// `error`, `repeated` gets the first entry, which is kept, and each one that repeats it.
+template <class Repeated>
+void settle_duplicates(std::vector<Kept>& list, OnDuplicate rule, bool labels_count, IdTable& seen, const Repeated& repeated,
+                       std::size_t& dropped) {
     seen.reset(list.size());
     std::size_t kept = 0;
     std::string_view last;
@@ -121,7 +159,7 @@ inline void settle_duplicates(std::vector<Kept>& list, OnDuplicate rule, bool la
         }
         Kept& first = list[static_cast<std::size_t>(earlier)];
         if (rule == OnDuplicate::error)
-            repeats.push_back({first, entry});
+            repeated(first, entry);
         else if (rule == OnDuplicate::max && entry.value > first.value) {
             first.value = entry.value;
             first.rank = entry.rank;
@@ -154,18 +192,12 @@ inline std::string grades_message(double first, double again) {
     return first == again ? "" : ", with grades " + shown_number(first) + " and " + shown_number(again);
 }
 
-// The faults of entries that repeat earlier ones, in file order, at most `most` of them.
-inline std::vector<Fault> repeat_faults(std::vector<std::pair<Repeat, std::string_view>>& repeats,
-                                        const std::vector<Source>& sources, bool qrels,
-                                        const std::vector<std::vector<std::string>>& tags, std::size_t most) {
-    std::sort(repeats.begin(), repeats.end(), [](const auto& a, const auto& b) {
-        return std::pair(a.first.again.source, a.first.again.place) < std::pair(b.first.again.source, b.first.again.place);
-    });
+// The faults of entries that repeat earlier ones, in file order.
+inline std::vector<Fault> repeat_faults(FirstRepeats& repeats, const std::vector<Source>& sources, bool qrels,
+                                        const std::vector<std::vector<std::string>>& tags) {
     LineIndexes lines(sources);
     std::vector<Fault> faults;
-    for (const auto& [repeat, topic] : repeats) {
-        if (faults.size() >= most) break;
-        const Kept &first = repeat.first, &again = repeat.again;
+    for (const auto& [first, again, topic] : repeats.sorted()) {
         std::string what = repeat_message(again.id, topic, lines.line(first.source, first.place));
         if (first.source != again.source) what += " of file " + std::to_string(first.source + 1);
         if (qrels) what += grades_message(first.value, again.value);
@@ -197,11 +229,10 @@ struct KeptRows {
     std::size_t first = 0, kept = 0;
 };
 
-// One list after reading: its place in the columns, and its faults.
+// One list after reading: its place in the columns.
 struct Settled : KeptRows {
     std::size_t first_byte = 0;  // as `first`
     std::size_t dropped = 0;
-    std::vector<Repeat> repeats;
 };
 
 // Fills the columns of a table. A list goes where it stands if no entry of the lists before it is dropped.
@@ -308,27 +339,27 @@ inline Table read_table(const std::vector<Source>& sources, const ReadOptions& o
         std::vector<Kept> entries;
         IdTable seen;
     };
+    FirstRepeats repeats(options.most_faults);
     std::vector<Scratch> scratch(std::clamp<std::size_t>(lists.size(), 1, std::max(1u, options.threads)));
     parallel_for(lists.size(), options.threads, {}, [&](std::size_t l, unsigned thread) {
         auto& [entries, seen] = scratch[thread];
         gather(grouped.lists[l], lines.chunks, labels, sources, entries);
-        settle_duplicates(entries, rule, qrels && labels_count, seen, lists[l].repeats, lists[l].dropped);
+        const std::string_view topic = grouped.topics[static_cast<std::size_t>(grouped.lists[l].topic)];
+        const auto repeated = [&](const Kept& first, const Kept& again) { repeats.add({first, again, topic}); };
+        settle_duplicates(entries, rule, qrels && labels_count, seen, repeated, lists[l].dropped);
         lists[l].kept = entries.size();
         columns.fill(lists[l], entries);
     });
-    std::vector<std::pair<Repeat, std::string_view>> repeats;
     for (std::size_t l = 0; l < lists.size(); ++l) {
         const List& where = grouped.lists[l];
         table.dropped += lists[l].dropped;
-        for (const Repeat& repeat : lists[l].repeats)
-            repeats.emplace_back(repeat, grouped.topics[static_cast<std::size_t>(where.topic)]);
         builder.end_list(where.run, where.topic, lists[l].kept);
     }
     if (table.dropped > 0) close_gaps(table, lists);
     table.faults = collect_faults(lines.chunks, options.most_faults);
     table.faults.insert(table.faults.end(), grouped.faults.begin(), grouped.faults.end());
     const auto unsplit_tags = split_tags ? std::vector<std::vector<std::string>>{} : grouped.tags;
-    for (Fault& fault : repeat_faults(repeats, sources, qrels, unsplit_tags, options.most_faults)) table.faults.push_back(std::move(fault));
+    for (Fault& fault : repeat_faults(repeats, sources, qrels, unsplit_tags)) table.faults.push_back(std::move(fault));
     std::stable_sort(table.faults.begin(), table.faults.end(), [](const Fault& a, const Fault& b) {
         return std::pair(a.source, a.offset) < std::pair(b.source, b.offset);
     });

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gzip
+import random
 from pathlib import Path
 
 import pytest
 
 import cranfield
+from cranfield.collection import lint_bytes
 from cranfield.collection.lint import check_files
 from cranfield.collection.lint_findings import Finding
 
@@ -236,3 +238,21 @@ def test_the_sample_has_the_findings_of_its_readme() -> None:
 def test_findings_look_like_compiler_messages() -> None:
     assert str(Finding("a.run", 3, "error", "nan", "the score is 'nan'")) == "a.run:3: error: the score is 'nan' [nan]"
     assert str(Finding("a.run", None, "info", "ties", "2 ties")) == "a.run: info: 2 ties [ties]"
+
+
+def test_lines_are_the_same_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The whole file in one block against blocks of a line or two."""
+    rng = random.Random(0)
+    pieces = [b"\n", b"\r\n", b" ", b"\t", b"a", b"\xef\xbb\xbf", b"\xff", b"\xc3\xa9", b"\r"]
+    for _ in range(300):
+        data = b"".join(rng.choices(pieces, k=rng.randrange(25)))
+        found = list(lint_bytes.byte_findings("f", data))
+        with monkeypatch.context() as patch:
+            patch.setattr(lint_bytes, "BLOCK", rng.choice([1, 4, 9]))
+            assert list(lint_bytes.byte_findings("f", data)) == found, data
+
+
+def test_a_file_of_faults_is_not_counted_to_its_end(folder: Folder) -> None:
+    findings = folder.run(b"1 Q0 a 1 1 x\n" * 30_000)
+    assert findings[999] == (1001, "error", "duplicate", "document 'a' appears twice for topic '1', first on line 1")
+    assert findings[-1] == (1002, "error", "more", "at least 9,000 more faults, from this line on")

@@ -164,14 +164,14 @@ Table table_from_columns(const std::optional<AnyList>& names, const AnyList& top
     }
     const OnDuplicate rule = make_rule(on_duplicate);
     IdTable seen;
-    std::vector<Repeat> repeats;
     for (Rows& list : lists) {
-        settle_duplicates(list.rows, rule, true, seen, repeats, builder.table.dropped);
-        if (!repeats.empty())
-            throw nb::value_error(("row " + std::to_string(repeats[0].again.place + 1) + ": document " + quoted(repeats[0].again.id) +
-                                   " appears twice for topic " +
-                                   quoted(builder.table.topics[static_cast<std::size_t>(list.topic)]) + ", first in row " +
-                                   std::to_string(repeats[0].first.place + 1)).c_str());
+        const auto repeated = [&](const Kept& first, const Kept& again) {
+            const std::string& in_topic = builder.table.topics[static_cast<std::size_t>(list.topic)];
+            throw nb::value_error(("row " + std::to_string(again.place + 1) + ": document " + quoted(again.id) +
+                                   " appears twice for topic " + quoted(in_topic) + ", first in row " +
+                                   std::to_string(first.place + 1)).c_str());
+        };
+        settle_duplicates(list.rows, rule, true, seen, repeated, builder.table.dropped);
         for (const Kept& entry : list.rows) {
             builder.add(entry.id, entry.value);
             if (ranks) builder.table.rank.push_back(entry.rank);

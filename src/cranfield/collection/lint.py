@@ -26,7 +26,8 @@ from cranfield.text import counted, listed
 
 MOST_SHOWN = 1000
 """Faults of one file that are listed; the rest are counted."""
-MOST_FAULTS = 1_000_000
+MOST_FAULTS = 10_000
+"""Faults of one file that are counted: a file in which every line is wrong must not fill the memory with messages."""
 
 
 def check_files(
@@ -43,8 +44,8 @@ def check_files(
     """
     qrels, runs, topics = ([os.fspath(path) for path in paths] for paths in (qrels, runs, topics))
     findings: list[Finding] = []
-    qrels_files = [_check_file(path, "qrels", findings) for path in qrels]
-    run_files = [_check_file(path, "run", findings, split_tags=split_tags) for path in runs]
+    qrels_files = [check_file(path, "qrels", findings) for path in qrels]
+    run_files = [check_file(path, "run", findings, split_tags=split_tags) for path in runs]
     topic_files = [_check_topics(path, findings) for path in topics]
     readable = ([file for file in files if file] for files in (qrels_files, run_files, topic_files))
     findings.extend(_compare_files(*readable))
@@ -64,7 +65,7 @@ class File:
 # ------------------------------------------------------------------------------------------------- one file
 
 
-def _check_file(path: str, kind: str, findings: list[Finding], *, split_tags: bool = False) -> File | None:
+def check_file(path: str, kind: str, findings: list[Finding], *, split_tags: bool = False) -> File | None:
     """Add all findings about one run or qrels file; return what could be read."""
     try:
         shown = shown_path(path)

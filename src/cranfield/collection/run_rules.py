@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from cranfield import check
-from cranfield.collection.lint import check_files
-from cranfield.collection.lint_findings import Finding
-from cranfield.collection.run import Run, runs_of
+from cranfield import _core, check
+from cranfield.collection import formats
+from cranfield.collection.lint import check_file
+from cranfield.collection.lint_bytes import blocks_of_lines
+from cranfield.collection.lint_entries import plain_id
+from cranfield.collection.lint_findings import SEVERITIES, Finding
 from cranfield.collection.source import PathLike, load, text_of
 from cranfield.collection.toml_files import entries_for, only_known, read_toml, typed_entry
 from cranfield.collection.topics import Topics
-from cranfield.errors import CranfieldError, UsageError
+from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, shown
 
 ARCHIVES = {
@@ -27,8 +29,14 @@ ARCHIVES = {
 }  # fmt: skip
 """{first bytes: what the file is}. None of them is unpacked: a small archive may hold a very large file."""
 LONGEST_TAG = 100
-MOST_LENGTHS = 20
-"""Lists that are too long of which each has a message; the others are counted."""
+MOST_LISTED = 20
+"""Topics or documents of which each has a message; the others are counted."""
+DOCS_AT_ONCE = 20_000
+"""Documents of a run that are looked up together."""
+MOST_TOPICS, MOST_TAGS = 10_000, 1_000
+"""An upload with more topics (and ten times those of the track) or tags is not read: each of them takes memory."""
+UnknownDocs = Callable[[Collection[str]], Collection[str]]
+"""Which of these documents are not in the collection?"""
 
 
 DOCUMENTS = ("any", "collection")
@@ -69,9 +77,10 @@ class TrackRules:
     topics: tuple[str, ...] | None = None
     docs: frozenset[str] | None = None
 
-    def unknown(self, docs: Collection[str]) -> list[str]:
-        """The documents that the collection does not have."""
-        return sorted(set(docs) - (self.docs or frozenset()))
+    @property
+    def unknown_docs(self) -> UnknownDocs | None:
+        """Which of some documents the collection does not have; None if the file does not name its documents."""
+        return None if self.docs is None else lambda docs: set(docs) - (self.docs or frozenset())
 
 
 def read_track_rules(path: PathLike) -> TrackRules:
@@ -139,75 +148,176 @@ def check_run(
     name: str,
     rules: RunRules,
     topics: Sequence[str] | None,
-    unknown_docs: Callable[[Collection[str]], list[str]],
+    unknown_docs: UnknownDocs | None,
 ) -> Checked:
-    """Check an uploaded run. `name` stands for the file in messages, `unknown_docs` finds ids outside the collection.
+    """Check an uploaded run, by the linter and by the rules. `name` stands for the file in messages.
 
-    A file that cannot be read has the linter's errors, each with its line; otherwise the rules are checked.
+    It takes at most about ten times the memory of the file, whatever the file holds.
     """
+    if (refused := _not_read(path, topics)) is not None:
+        return Checked((replace(refused, path=name),))
+    findings: list[Finding] = []
+    read = check_file(path, "run", findings, split_tags=True)
+    checked = Checked(())
+    if read is not None and read.table is not None:
+        whole = not any(finding.severity == "error" for finding in findings)
+        checked = table_findings(path, read.table, rules, topics, unknown_docs, whole=whole)
+        findings += checked.findings
+    findings.sort(key=lambda finding: (SEVERITIES.index(finding.severity), finding.line or 0))
+    named = tuple(replace(one, path=name, message=one.message.replace(path, name)) for one in findings)
+    return replace(checked, findings=named)
+
+
+def _not_read(path: str, topics: Sequence[str] | None) -> Finding | None:
+    """Why an upload is refused before it is read: it is not a run of lines, or would take too much memory."""
+
+    def refusal(code: str, message: str, line: int | None = None) -> Finding:
+        return Finding(path, line, "error", code, message)
+
     with open(path, "rb") as file:
         head = file.read(512)
     if kind := archive_kind(head):
-        message = f"is {kind}; upload the run itself, as text"
-        return Checked((Finding(name, None, "error", "archive", message),))
-    findings = [replace(finding, path=name) for finding in check_files(runs=[path])]
-    if any(finding.severity == "error" for finding in findings):
-        return Checked(tuple(findings))
-    checked = rule_findings(path, rules, topics, unknown_docs)
-    broken = (replace(one, path=name, message=one.message.replace(path, name)) for one in checked.findings)
-    return replace(checked, findings=(*findings, *broken))
+        return refusal("archive", f"is {kind}; upload the run itself, as text")
+    try:
+        buffer = load(path)
+        format, expected = formats.detect(buffer, "run", path), formats.RUNS["trec"].expected
+    except DataError:
+        return None  # which the linter explains
+    if not isinstance(format, formats.Layout):
+        return refusal("format", f"is in the format {format.name}, expected lines of {expected}")
+    if "name" not in format.columns:
+        return refusal("no-tag", f"the run has no tag; expected 6 columns: {expected}")
+    most = {"topics": MOST_TOPICS + 10 * len(topics or ()), "tags": MOST_TAGS}
+    seen: dict[str, set[bytes]] = {"topics": set(), "tags": set()}
+    for block in blocks_of_lines(buffer):
+        rows = [line.strip(b" \r") for line in set(block.replace(b"\t", b" ").split(b"\n"))]
+        seen["topics"].update(row.partition(b" ")[0] for row in rows)
+        seen["tags"].update(row.rpartition(b" ")[2] for row in rows)
+        for what, names in seen.items():
+            if len(names) > most[what]:
+                return refusal(f"too-many-{what}", f"has more than {most[what]:,} {what}")
+    return None
 
 
 def rule_findings(
-    path: str,
-    rules: RunRules,
-    topics: Sequence[str] | None,
-    unknown_docs: Callable[[Collection[str]], list[str]],
+    path: str, rules: RunRules, topics: Sequence[str] | None, unknown_docs: UnknownDocs | None
 ) -> Checked:
     """The rules that the run in a file breaks. Without `topics`, any topics are allowed."""
-    try:
-        runs = runs_of(path, split_tags=True)
-    except CranfieldError as error:
-        return Checked((Finding(path, None, "error", "format", str(error)),))
-    tags, run = [tag for run in runs for tag in run.table.tags if tag], runs[0]
-    if len(runs) > 1:
-        names = listed(run.name for run in runs)
-        message = f"the file has {counted(len(runs), 'tag')}: {names}; expected one run in a file"
-        return Checked((Finding(path, None, "error", "several-tags", message),))
-    findings = [Finding(path, None, "error", code, message) for code, message in _broken(run, rules, tags, topics)]
-    if rules.documents == "collection":
-        unknown = unknown_docs(set(map(str, run.columns().docs)))
-        if unknown:
-            what = counted(len(unknown), "document is", "documents are")
-            message = f"{what} not in the collection: {listed(unknown)}"
-            findings.append(Finding(path, None, "error", "unknown-documents", message))
-    return Checked(tuple(findings), tags[0] if tags else "", len(run.topics), len(run))
+    findings: list[Finding] = []
+    read = check_file(path, "run", findings, split_tags=True)
+    if read is None or read.table is None:
+        return Checked(tuple(findings))
+    return table_findings(path, read.table, rules, topics, unknown_docs)
 
 
-def _broken(run: Run, rules: RunRules, tags: Sequence[str], topics: Sequence[str] | None) -> Iterator[tuple[str, str]]:
-    """(code, message) for every rule that a run breaks."""
-    if not tags:
-        yield "no-tag", "the run has no tag; expected 6 columns: topic Q0 doc rank score tag"
+def table_findings(
+    path: str,
+    table: _core.Table,
+    rules: RunRules,
+    topics: Sequence[str] | None,
+    unknown_docs: UnknownDocs | None,
+    *,
+    whole: bool = True,
+) -> Checked:
+    """The rules that a run breaks. `unknown_docs` finds ids outside the collection; None if nobody knows them.
+
+    If the table is not the `whole` file, since some lines could not be read, nothing is said of what is missing.
+    """
+    tags = [tag for tag in table.tags if tag]
+    found: list[Finding] = []
+
+    def add(code: str, message: str, line: int | None = None, severity: str = "error") -> None:
+        found.append(Finding(path, line, severity, code, message))
+
+    if len(tags) > 1:
+        names = listed(tags)
+        add("several-tags", f"the file has {counted(len(tags), 'tag')}: {names}; expected one run in a file")
+    elif not tags:
+        add("no-tag", "the run has no tag; expected 6 columns: topic Q0 doc rank score tag")
     elif len(tags[0]) > LONGEST_TAG or not re.fullmatch(rules.tag, tags[0]):
-        yield "tag", f"the tag is {shown(tags[0])}, must match {rules.tag}"
-    lengths = np.diff(run.starts)
-    for code, wrong, allowed in (
-        ("too-long", lengths > rules.depth, f"at most {rules.depth:,} are allowed"),
-        ("too-short", lengths < rules.least, f"at least {rules.least:,} are needed"),
+        add("tag", f"the tag is {shown(tags[0])}, must match {rules.tag}")
+    lines = _Lines(table)
+    if len(tags) <= 1:
+        _check_lengths(lines, rules, add, whole=whole)
+    if topics is not None:
+        _check_topics(lines, rules, topics, add, whole=whole)
+    if unknown_docs is not None:
+        severity = "error" if rules.documents == "collection" else "warning"
+        _check_documents(lines, unknown_docs, lambda message, line: add("unknown-documents", message, line, severity))
+    return Checked(tuple(found), tags[0] if tags else "", len(table.topics), len(table))
+
+
+class _Lines:
+    """The rows of a table and where they are in the file; None if it does not have lines, as Parquet."""
+
+    def __init__(self, table: _core.Table) -> None:
+        self.table = table
+        self.starts = table.list_start
+        self.sizes = np.diff(table.list_start)
+        self.lines = table.lines
+        names = table.topics
+        self.topic_of_list = [names[topic] for topic in table.list_topic.tolist()]
+
+    def of(self, place: int, nth: int = 0) -> int | None:
+        """The line of the `nth` document of a list, in the order of the file."""
+        if not len(self.lines):
+            return None
+        return int(np.partition(self.lines[self.starts[place] : self.starts[place + 1]], nth)[nth])
+
+
+def _check_lengths(lines: _Lines, rules: RunRules, add: Callable[..., None], *, whole: bool) -> None:
+    for code, wrong, nth, allowed in (
+        ("too-long", lines.sizes > rules.depth, rules.depth, f"at most {rules.depth:,} are allowed"),
+        ("too-short", whole & (lines.sizes < rules.least), 0, f"at least {rules.least:,} are needed"),
     ):
-        places = np.flatnonzero(wrong)
-        for at in places[:MOST_LENGTHS].tolist():
-            what = f"topic {run.topics[at]!r} has {counted(int(lengths[at]), 'document')}"
-            yield code, f"{what}, {allowed}"
-        if len(places) > MOST_LENGTHS:
-            more = counted(len(places) - MOST_LENGTHS, "more topic is", "more topics are")
-            yield code, f"{more} {code.replace('-', ' ')}"
-    if topics is None:
-        return
-    known, own = set(topics), set(run.topics)
-    extra = [topic for topic in run.topics if topic not in known]
-    if extra:
-        yield "unknown-topics", f"{counted(len(extra), 'topic is', 'topics are')} unknown: {listed(extra)}"
+        places = np.flatnonzero(wrong).tolist()
+        for at in places[:MOST_LISTED]:
+            what = f"topic {lines.topic_of_list[at]!r} has {counted(int(lines.sizes[at]), 'document')}"
+            add(code, f"{what}, {allowed}", lines.of(at, nth))
+        if len(places) > MOST_LISTED:
+            more = counted(len(places) - MOST_LISTED, "more topic is", "more topics are")
+            add(code, f"{more} {code.replace('-', ' ')}", lines.of(places[MOST_LISTED], nth))
+
+
+def _check_topics(
+    lines: _Lines, rules: RunRules, topics: Sequence[str], add: Callable[..., None], *, whole: bool
+) -> None:
+    known, own = set(topics), set(lines.topic_of_list)
+    first = {topic: at for at, topic in reversed(list(enumerate(lines.topic_of_list))) if topic not in known}
+    extra = sorted(first, key=first.__getitem__)
     missing = [topic for topic in topics if topic not in own]
-    if missing and rules.all_topics:
-        yield "missing-topics", f"{counted(len(missing), 'topic is', 'topics are')} missing: {listed(missing)}"
+    spelled = {plain_id(topic): topic for topic in missing}
+    for topic in extra[:MOST_LISTED]:
+        other = spelled.get(plain_id(topic))
+        hint = f"; did you mean {other!r}?" if other is not None else ""
+        add("unknown-topics", f"topic {topic!r} is unknown{hint}", lines.of(first[topic]))
+    if len(extra) > MOST_LISTED:
+        more = counted(len(extra) - MOST_LISTED, "more topic is unknown", "more topics are unknown")
+        add("unknown-topics", more, lines.of(first[extra[MOST_LISTED]]))
+    if missing and whole:
+        message = f"{counted(len(missing), 'topic is', 'topics are')} missing: {listed(missing)}"
+        add("missing-topics", message, None, "error" if rules.all_topics else "info")
+
+
+def _check_documents(lines: _Lines, unknown_docs: UnknownDocs, add: Callable[..., None]) -> None:
+    """List the first documents that are not in the collection, and count the rest; a part of the run at a time."""
+    seen: set[str] = set()
+    more: list[int | None] = []
+    count = 0
+    for begin in range(0, len(lines.table), DOCS_AT_ONCE):
+        docs = lines.table.docs(begin, min(begin + DOCS_AT_ONCE, len(lines.table)))
+        unknown = set(unknown_docs(set(docs))) - seen
+        for row, doc in enumerate(docs, begin) if unknown else ():
+            if doc not in unknown:
+                continue
+            line = int(lines.lines[row]) if len(lines.lines) else None
+            if len(seen) < MOST_LISTED:
+                seen.add(doc)
+                unknown.remove(doc)
+                add(f"document {shown(doc)} is not in the collection", line)
+            else:
+                more = more or [line]
+                count += 1
+    if count:
+        entries = counted(count, "more entry has a document that is", "more entries have documents that are")
+        add(f"{entries} not in the collection", more[0])

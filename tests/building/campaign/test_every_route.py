@@ -96,3 +96,34 @@ def test_every_change_of_somebody_who_is_logged_in_needs_the_secret_of_the_sessi
 def _content(store: Store) -> dict[str, Any]:
     tables = [name for (name,) in store.database.read(store.database.engine.words["tables"])]
     return {name: store.database.read(f"SELECT * FROM {name}") for name in tables if not name.startswith("document_")}
+
+
+def test_the_answer_to_a_form_that_is_too_long_is_a_page(app: Any) -> None:
+    """Whether the length is announced or not; scripts get JSON."""
+    olga, long = Person(app, "olga"), b"x" * 1_000_001
+
+    def parts() -> Iterator[bytes]:
+        yield from (b"x" * 100_000 for _ in range(11))
+
+    for method, path in changing(app):
+        if path == "/team/runs":  # takes files
+            continue
+        kind = "application/json" if path.startswith("/api/") else "text/html; charset=utf-8"
+        for body in (long, parts()):
+            headers = {"content-type": "application/x-www-form-urlencoded"}
+            answer = olga.http.request(method, path, content=body, headers=headers)
+            if body is not long and answer.status_code == 403:
+                continue  # refused before it was read
+            assert (answer.status_code, answer.headers["content-type"]) == (413, kind), (method, path)
+            assert "at most 1,000,000 bytes are allowed" in answer.text
+
+
+def test_a_form_that_cannot_be_read_is_answered_by_a_page(app: Any) -> None:
+    olga = Person(app, "olga")
+    for method, path in changing(app):
+        if path.startswith("/api/"):
+            continue
+        for kind in ("multipart/form-data; boundary=b", "multipart/form-data", "text/plain", "application/json"):
+            answer = olga.http.request(method, path, content=b"--b\r\nx", headers={"content-type": kind})
+            assert answer.status_code < 500, (path, kind)
+            assert answer.headers.get("content-type", "text/html").startswith("text/html"), (path, kind)

@@ -16,7 +16,7 @@ from tests.cli.conftest import Cranfield
 RUN = "1 Q0 a 1 2.0 {0}\n1 Q0 b 2 1.0 {0}\n2 Q0 a 1 1.0 {0}\n"
 
 
-TWO_REASONS = "the tag is 't-a', must match x; topic '1' has 2 documents, at most 1 are allowed"
+TWO_REASONS = "the tag is 't-a', must match x; line 2: topic '1' has 2 documents, at most 1 are allowed"
 
 
 @pytest.fixture(autouse=True)
@@ -55,8 +55,8 @@ def test_few_runs_have_findings_only_unless_the_table_is_asked_for(cranfield: Cr
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("[rules]\ndepth = 1\n", "topic '1' has 2 documents, at most 1 are allowed"),
-        ("[rules]\nleast = 2\n", "topic '2' has 1 document, at least 2 are needed"),
+        ("[rules]\ndepth = 1\n", "line 2: topic '1' has 2 documents, at most 1 are allowed"),
+        ("[rules]\nleast = 2\n", "line 3: topic '2' has 1 document, at least 2 are needed"),
         ("[rules]\ntag = '[A-Z]+'\n", "the tag is 't-a', must match [A-Z]+"),
         ("document_ids = 'ids.txt'\n[rules]\ndocuments = 'collection'\n", ""),
         (
@@ -75,7 +75,7 @@ def test_documents_must_be_in_the_collection(cranfield: Cranfield) -> None:
     Path("ids.txt").write_text("a\n")
     text = "topics = 'topics.tsv'\ndocument_ids = 'ids.txt'\n[rules]\ndocuments = 'collection'\n"
     done = cranfield("validate", "runs/a.run", *rules(text))
-    assert "1 document is not in the collection: b" in done.out
+    assert "line 2: document 'b' is not in the collection" in done.out
 
 
 def test_all_topics_are_those_of_the_file_or_the_judged_ones(cranfield: Cranfield) -> None:

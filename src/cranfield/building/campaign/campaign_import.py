@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 import os
 import shutil
@@ -18,6 +17,7 @@ from cranfield.building.campaign.campaign_judgments import SAMPLE
 from cranfield.building.campaign.campaign_pool import FACT
 from cranfield.building.campaign.campaign_setup import new_folder
 from cranfield.building.campaign.campaign_store import TEAM_NAME, Campaign, add_event
+from cranfield.building.campaign.submitting import copy_hashed
 from cranfield.building.serve.accounts import JUDGES
 from cranfield.building.serve.database import Connection
 from cranfield.building.serve.importing import import_log
@@ -133,16 +133,15 @@ def _submissions(campaign: Campaign, path: _Files) -> None:
         file = path(row["file"])
         if os.path.relpath(os.path.realpath(file), os.path.realpath(path.folder)).startswith(".."):
             raise DataError(path("submissions.csv"), line, f"the file {shown(row['file'])} is outside the export")
+        made = campaign.path_of(f"import-{line}")
         try:
             with open(file, "rb") as opened:
-                data = opened.read()
+                digest, _ = copy_hashed(opened, made)
         except OSError as error:
-            raise DataError(file, None, f"cannot be read: {error.strerror}") from None
-        digest = hashlib.sha256(data).hexdigest()
+            raise DataError(file, None, f"cannot be copied: {error.strerror}") from None
         if digest != row["digest"]:
             raise DataError(file, None, f"has the digest {digest}, but line {line} of submissions.csv says another")
-        with open(campaign.path_of(digest), "wb") as out:
-            out.write(data)
+        os.replace(made, campaign.path_of(digest))
         try:
             numbers = [int(row[name]) for name in ("order", "bytes", "lists", "documents")]
         except ValueError as error:

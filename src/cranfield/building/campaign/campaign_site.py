@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -15,6 +16,7 @@ from cranfield.building.campaign.campaign_config import FILE
 from cranfield.building.campaign.campaign_pool import campaign_proposals
 from cranfield.building.campaign.campaign_results import Scoreboard
 from cranfield.building.campaign.campaign_store import Campaign
+from cranfield.building.campaign.submitting import sweep
 from cranfield.building.serve.accounts import Session
 from cranfield.building.serve.judging import Judging
 from cranfield.building.serve.serving import Address, serve
@@ -26,6 +28,8 @@ from cranfield.building.serve.web_security import MOST_BODY
 HERE = Path(__file__).parent
 FORM = 100_000
 """Bytes of a form without its file."""
+CHECKED_AT_ONCE = 2
+"""Uploads that are checked at the same time. The check of a run takes up to twelve times the size of its file."""
 FOR_JUDGES = ("/judge", "/api/", "/page", "/image")
 """Where the addresses of pages begin that are open only while documents are judged."""
 
@@ -36,6 +40,8 @@ class CampaignSite(Site):
 
     campaign: Campaign = field(kw_only=True)
     folders: tuple[Path, ...] = (SERVE, HERE)
+    checking: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(CHECKED_AT_ONCE))
+    """Who uploads a run waits for it until it is checked."""
 
     @cached_property
     def board(self) -> Scoreboard:
@@ -78,6 +84,7 @@ def campaign_app(campaign: Campaign, *, hosts: Sequence[str] = (), secure: bool 
     from cranfield.building.campaign.result_pages import ROUTES as RESULTS
     from cranfield.building.campaign.team_pages import ROUTES as TEAMS
 
+    sweep(campaign)
     judging = Judging(campaign.store, lambda: campaign_proposals(campaign))
     judging.load()
     site = CampaignSite(campaign.store, judging, secure=secure, campaign=campaign)

@@ -277,6 +277,11 @@ class Campaign:
         )
         return len(rows)
 
+    def knows_documents(self) -> bool:
+        """Does the database have the documents of the collection, or their ids?"""
+        tables = ("document", "known_document")
+        return any(self.store.database.read(f"SELECT 1 FROM {table} LIMIT 1") for table in tables)
+
     def unknown_documents(self, ids: Collection[str]) -> list[str]:
         """Which ids are not in the collection, sorted."""
         wanted, known = sorted(ids), set()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import os
@@ -9,6 +10,8 @@ import secrets
 import time
 from contextlib import suppress
 from dataclasses import dataclass
+from io import BytesIO
+from typing import BinaryIO
 
 from cranfield.building.campaign.campaign_store import SUBMISSION, Campaign, Submission, add_event, submission_of
 from cranfield.building.serve.database import Connection, StoreError
@@ -18,6 +21,9 @@ from cranfield.errors import UsageError
 from cranfield.text import counted, shown
 
 SHOWN_NAME = 100
+PARTIAL = ".part"
+"""How the name of a file ends that is not checked yet."""
+BLOCK = 1 << 20
 MOST_FINDINGS = 100
 """Findings that are kept with a submission, and shown."""
 
@@ -33,29 +39,32 @@ class Receipt:
     notes: tuple[str, ...] = ()
 
 
-def submit(campaign: Campaign, team: str, name: str, data: bytes) -> Receipt:
-    """Take in a run of a team. The same content again changes nothing, so that an upload can be repeated."""
+def submit(campaign: Campaign, team: str, name: str, data: bytes | BinaryIO) -> Receipt:
+    """Take in a run of a team. The same content again changes nothing, so that an upload can be repeated.
+
+    A file is read from its beginning, a block at a time.
+    """
     campaign.need("submission")
     rules = campaign.config.rules
     name = "".join(letter for letter in os.path.basename(name.replace("\\", "/")) if letter.isprintable())[:SHOWN_NAME]
     name = name or "run"
-    digest = hashlib.sha256(data).hexdigest()
-    before = campaign.submission(digest)
-    if before is not None and before.team == team:
-        return Receipt(before, (), known=True)
-    if before is None and len(data) > rules.bytes:
-        message = f"has {len(data):,} bytes, at most {rules.bytes:,} are allowed"
-        return _refuse(campaign, team, name, Checked((Finding(name, None, "error", "too-large", message),)))
-    if len(campaign.submissions(team)) >= rules.submissions:
-        raise UsageError(_too_many(rules.submissions))
-    path = os.path.join(campaign.folder, "runs", f".{secrets.token_hex(8)}.part")
+    path = os.path.join(campaign.folder, "runs", f".{secrets.token_hex(8)}{PARTIAL}")
     try:
-        _write(path, data)
+        digest, size = copy_hashed(BytesIO(data) if isinstance(data, bytes) else data, path)
+        before = campaign.submission(digest)
+        if before is not None and before.team == team:
+            return Receipt(before, (), known=True)
+        if before is None and size > rules.bytes:
+            message = f"has {size:,} bytes, at most {rules.bytes:,} are allowed"
+            return _refuse(campaign, team, name, Checked((Finding(name, None, "error", "too-large", message),)))
+        if len(campaign.submissions(team)) >= rules.submissions:
+            raise UsageError(_too_many(rules.submissions))
         topics = [id for (id,) in campaign.store.database.read("SELECT id FROM topic ORDER BY position, id")]
-        checked = check_run(path, name, rules, topics, campaign.unknown_documents)
+        known = rules.documents == "collection" or campaign.knows_documents()
+        checked = check_run(path, name, rules, topics, campaign.unknown_documents if known else None)
         if checked.errors:
             return _refuse(campaign, team, name, checked)
-        return _keep(campaign, team, name, digest, path, len(data), checked)
+        return _keep(campaign, team, name, digest, path, size, checked)
     except OSError as error:
         message = (
             f"a file cannot be written: {error.strerror}; the run was not submitted; free some space and try again"
@@ -70,11 +79,27 @@ def _too_many(most: int) -> str:
     return f"the team has submitted {most:,} files, which is the most that is allowed; ask the organisers"
 
 
-def _write(path: str, data: bytes) -> None:
+def copy_hashed(source: BinaryIO, path: str) -> tuple[str, int]:
+    """Copy a file to disk, a block at a time; returns its SHA-256 digest and its size."""
+    digest, size = hashlib.sha256(), 0
+    source.seek(0)
     with open(path, "wb") as file:
-        file.write(data)
+        while block := source.read(BLOCK):
+            digest.update(block)
+            file.write(block)
+            size += len(block)
         file.flush()
         os.fsync(file.fileno())
+    return digest.hexdigest(), size
+
+
+def sweep(campaign: Campaign) -> int:
+    """Remove what a server that was killed had received in part; returns how many files. No other server may run."""
+    left = glob.glob(os.path.join(glob.escape(campaign.folder), "runs", f".*{PARTIAL}"))
+    for path in left:
+        with suppress(OSError):  # it takes space, and does no other harm
+            os.unlink(path)
+    return len(left)
 
 
 def _refuse(campaign: Campaign, team: str, name: str, checked: Checked) -> Receipt:

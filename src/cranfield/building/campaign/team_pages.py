@@ -95,9 +95,10 @@ async def upload(request: Request, session: Session) -> Response:
     file = form.get("run")
     if not isinstance(file, UploadFile) or not file.filename:
         return await run_in_threadpool(lambda: team_page(site, session, 400, problem="Choose a file first."))
-    name, data = file.filename, await file.read()
+    name, data = file.filename, file.file
     try:
-        receipt = await run_in_threadpool(submit, site.campaign, session.assessor, name, data)
+        async with site.checking:
+            receipt = await run_in_threadpool(submit, site.campaign, session.assessor, name, data)
     except ClosedError as error:
         problem = str(error)
         return await run_in_threadpool(lambda: team_page(site, session, 403, problem=problem, file=name))

@@ -17,7 +17,7 @@ from cranfield.building.serve.database import Connection, StoreError
 from cranfield.building.serve.judging_pages import answer, entry_of, known_offers
 from cranfield.building.serve.offers import Offers
 from cranfield.building.serve.web_app import JUDGE, LOG, OUR_FAULT, STATUS, STRANGER, Site
-from cranfield.building.serve.web_security import FORGED, Checks, has_token, json_object, too_large
+from cranfield.building.serve.web_security import FORGED, Checks, has_token, json_object
 from cranfield.errors import CranfieldError, UsageError
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
@@ -54,7 +54,7 @@ class JudgmentCall:
                 return
             body += message.get("body", b"")
             if len(body) > self.most:
-                await too_large(self.most)(scope, receive, send)
+                await self.checks.too_large(JUDGE)(scope, receive, send)
                 return
             if not message.get("more_body"):
                 break

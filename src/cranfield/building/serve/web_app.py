@@ -9,6 +9,7 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from html import escape
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -51,6 +52,7 @@ JUDGE = "/api/judge"
 STATUS = {"locked": 503, "full": 507, "damaged": 500, "closed": 503}
 """{kind of trouble with the database: code of the answer}."""
 STRANGER = "you are not logged in"
+NOT_DONE = "This did not work"
 NOT_SAVED = "Nothing of this change was saved."
 OUR_FAULT = f"The server has a problem; its terminal shows more. {NOT_SAVED}"
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
@@ -141,6 +143,13 @@ class Site:
         )
         return HTMLResponse(page, status)
 
+    def problem(self, status: int, message: str) -> HTMLResponse:
+        """The page that says what did not work, also if that is the database."""
+        try:
+            return self.render("message.html", None, status, heading=NOT_DONE, message=message)
+        except StoreError:
+            return HTMLResponse(f"<!doctype html><title>{NOT_DONE}</title><p>{escape(message)}</p>", status)
+
 
 def site_of(request: Request) -> Site:
     """What all pages share."""
@@ -180,7 +189,7 @@ def failure(request: Request, status: int, message: str) -> Response:
     """An error as the page or the script that asked can show it."""
     if request.url.path.startswith("/api/"):
         return JSONResponse({"error": message}, status)
-    return site_of(request).render("message.html", None, status, heading="This did not work", message=message)
+    return site_of(request).problem(status, message)
 
 
 async def home(request: Request, session: Session) -> Response:
@@ -261,6 +270,7 @@ def make_app(
         secure=site.secure,
         most_body=most_body,
         uploads=uploads,
+        page=site.problem,
     )
     judge = JudgmentCall(site, checks)
     handlers: Mapping[Any, Any] = {

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -51,8 +51,11 @@ class Checks:
         secure: bool,
         most_body: int,
         uploads: Mapping[str, int],
+        page: Callable[[int, str], Response],
     ) -> None:
+        """`page` makes the page that shows a status and a message, for people; scripts get JSON."""
         self.hosts = hosts
+        self.page = page
         self.most_body = most_body
         self.uploads = uploads
         self.headers = {
@@ -78,12 +81,19 @@ class Checks:
         if self.hosts and name not in self.hosts and host not in self.hosts:
             return self._with_headers(PlainTextResponse(f"this server is not called {host[:100]!r}", 421))
         if method not in READS and not same_origin(headers):
-            api = path.startswith("/api/")
-            return self._with_headers(JSONResponse({"error": FORGED}, 403) if api else PlainTextResponse(FORGED, 403))
+            return self._with_headers(self.refused(path, 403, FORGED))
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > self.most(path):
-            return self._with_headers(too_large(self.most(path)))
+            return self._with_headers(self.too_large(path))
         return None
+
+    def refused(self, path: str, status: int, message: str) -> Response:
+        """An error as the page or the script that asked can show it."""
+        return JSONResponse({"error": message}, status) if path.startswith("/api/") else self.page(status, message)
+
+    def too_large(self, path: str) -> Response:
+        """The answer to a request that is too long."""
+        return self.refused(path, 413, f"the request is too long: at most {self.most(path):,} bytes are allowed")
 
     def _with_headers(self, response: Response) -> Response:
         response.headers.update(self.headers)
@@ -125,16 +135,11 @@ class Guard:
         try:
             await self.app(scope, bounded, with_headers)
         except BodyTooLarge:
-            await too_large(most)(scope, receive, with_headers)
+            await self.checks.too_large(scope["path"])(scope, receive, with_headers)
 
 
 class BodyTooLarge(Exception):
     """More bytes than a request may have."""
-
-
-def too_large(most: int) -> Response:
-    """The answer to a request that is too long."""
-    return JSONResponse({"error": f"the request is too long: at most {most:,} bytes are allowed"}, 413)
 
 
 def same_origin(headers: Mapping[str, str]) -> bool:

@@ -151,7 +151,7 @@ cranfield validate runs/*.run --table --format csv -o runs.csv
             finding
             for path in kinds["run"]
             if path not in unreadable
-            for finding in rule_findings(path, track.rules, topics, track.unknown).findings
+            for finding in rule_findings(path, track.rules, topics, track.unknown_docs).findings
         ]
 
     def _with_option(self, finding: Finding) -> Finding:
