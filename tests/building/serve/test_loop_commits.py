@@ -155,6 +155,9 @@ class Pipe:
     def close(self) -> None:
         self.written.append(b"closed")
 
+    def is_closing(self) -> bool:
+        return b"closed" in self.written
+
 
 def test_head_and_body_of_an_answer_are_one_packet() -> None:
     async def main() -> list[bytes]:

@@ -13,6 +13,7 @@ import logging
 import socket
 import ssl
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -253,8 +254,11 @@ class Door:
 class LimitedServer(uvicorn.Server):
     """The server of uvicorn, with limits."""
 
-    def __init__(self, config: uvicorn.Config, limits: Limits | None = None) -> None:
+    def __init__(
+        self, config: uvicorn.Config, limits: Limits | None = None, *, every_second: Callable[[], None] = lambda: None
+    ) -> None:
         super().__init__(config)
+        self.every_second = every_second
         self.limits = limits or limits_here()
         config.timeout_keep_alive = self.limits.idle  # type: ignore[assignment]
         self.connection = partial(
@@ -275,6 +279,8 @@ class LimitedServer(uvicorn.Server):
     async def on_tick(self, counter: int) -> bool:
         if counter % TICKS == 0:
             self._look(asyncio.get_running_loop().time())
+        if counter % 10 == 0:
+            self.every_second()
         return await super().on_tick(counter)
 
     def _look(self, now: float) -> None:

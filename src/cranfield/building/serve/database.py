@@ -31,7 +31,7 @@ class StoreError(DataError):
     def __init__(self, origin: str, what: str, kind: str = "other") -> None:
         super().__init__(origin, None, what)
         self.kind = kind
-        """`locked`, `full`, `damaged`, `readonly`, `closed` or `other`."""
+        """`locked`, `full`, `damaged`, `readonly`, `closed`, `gone` or `other`."""
 
 
 class HalfMade(Exception):
@@ -92,6 +92,12 @@ class Engine(Protocol):
     def lock(self) -> Any:
         """Reserve the database for one server; raise a `StoreError` if another has it. Released by its `close`."""
 
+    def lost(self) -> str | None:
+        """Why changes would be lost although the database takes them; None if all is well."""
+
+    def rescue(self, connection: Connection) -> str:
+        """Write a copy of a database that is lost, from a connection that still has it; says where it is."""
+
     def backup(self, path: str) -> None:
         """Write a copy while the database is in use."""
 
@@ -123,6 +129,8 @@ class Database:
         """The thread that makes changes now."""
         self._thread_waits = False
         """The thread of the database wants the turn; others leave it to that thread."""
+        self._rescued = ""
+        """Where the copy of a lost database is."""
         self.commit_seconds = 0.0
         """What the last commit took."""
         self._closed = False
@@ -210,6 +218,19 @@ class Database:
         """Make a change and wait until it is on disk."""
         return self.submit(change).result()
 
+    def check(self) -> None:
+        """Raise an error if changes would be lost, after what is there has been copied."""
+        if self.engine.lost() is not None:
+            self.write(lambda connection: None)
+
+    def _lost(self, reason: str, *, rescue: bool) -> StoreError:
+        """The error for a change that would be lost. What was saved before is copied once."""
+        if rescue and not self._rescued:
+            self._rescued = self.engine.rescue(self._writer)
+        return StoreError(
+            self.engine.origin, f"{reason}; nothing of this change was saved; {self._rescued}".rstrip("; "), "gone"
+        )
+
     def _is_closed(self) -> StoreError:
         return StoreError(self.engine.origin, "is closed", "closed")
 
@@ -267,6 +288,9 @@ class Database:
         outcomes: list[tuple[Reply, Any, Exception | None]] = []
         try:
             try:
+                if reason := self.engine.lost():
+                    raise self._lost(reason, rescue=wait)
+                self._rescued = ""
                 connection.begin(wait=wait)
             except Exception:
                 if wait:
@@ -282,6 +306,8 @@ class Database:
             began = time.perf_counter()
             connection.run("COMMIT")
             self.commit_seconds = time.perf_counter() - began
+            if reason := self.engine.lost():
+                raise self._lost(reason, rescue=False)
         except HalfMade:
             self._abandon()
             raise

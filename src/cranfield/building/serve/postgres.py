@@ -95,6 +95,12 @@ class Postgres:
             )
         return connection
 
+    def lost(self) -> str | None:
+        return None  # a server that has lost its database refuses the commit
+
+    def rescue(self, connection: Connection) -> str:
+        return ""
+
     def backup(self, path: str) -> None:
         raise StoreError(self.origin, self.copying(path))
 

@@ -10,10 +10,12 @@ import signal
 import socket
 import sys
 from collections.abc import Callable
+from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any
 
 from cranfield.building.serve import accounts
+from cranfield.building.serve.database import Database
 from cranfield.building.serve.judging import Judging
 from cranfield.building.serve.judging_project import add_local_user, proposals_of
 from cranfield.building.serve.store import Store
@@ -143,7 +145,7 @@ def serve(
             ssl_keyfile=address.key, timeout_graceful_shutdown=5, lifespan="off", ws="none", proxy_headers=False,
             backlog=512,
         )  # fmt: skip
-        server = LimitedServer(config)
+        server = LimitedServer(config, every_second=Watch(store.database))
         sys.setswitchinterval(SWITCH)
         ready(url(address, listening.getsockname()[1], secret))
         logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
@@ -160,8 +162,27 @@ def serve(
         finally:
             signal.signal(signal.SIGINT, before)
             listening.close()
+        store.database.check()  # the last moment to copy a database whose file was deleted
     finally:
         lock.close()
+
+
+class Watch:
+    """Looks every second if the database is still there, and says so once if it is not."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+        self.told = False
+
+    def __call__(self) -> None:
+        lost = self.database.engine.lost() is not None
+        if lost and not self.told:
+            self.database.submit(lambda connection: None).add_done_callback(self._tell)
+        self.told = lost
+
+    def _tell(self, refused: Future[None]) -> None:
+        if (error := refused.exception()) is not None:
+            logging.getLogger("cranfield.serve").error("%s", error)
 
 
 def url(address: Address, port: int, key: str | None = None) -> str:

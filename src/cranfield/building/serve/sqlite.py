@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -22,7 +23,8 @@ class SQLiteConnection:
     """A connection without implicit transactions."""
 
     def __init__(self, path: str, *, writes: bool) -> None:
-        self._raw = sqlite3.connect(path, timeout=WAIT, isolation_level=None, check_same_thread=False)
+        where = f"{Path(path).absolute().as_uri()}?mode=rw"  # a file that was deleted is not made again, empty
+        self._raw = sqlite3.connect(where, timeout=WAIT, isolation_level=None, check_same_thread=False, uri=True)
         self._waits = True
         self._writes = writes
         """Closing this connection moves everything from the write-ahead log into the file of the database."""
@@ -32,6 +34,7 @@ class SQLiteConnection:
             if writes:
                 self._raw.execute("PRAGMA journal_mode = WAL")
                 self._raw.execute(f"PRAGMA cache_size = {-CACHE}")
+                self._raw.execute("SELECT 1 FROM sqlite_master").fetchone()  # the write-ahead log is there now
             else:
                 self._raw.execute("PRAGMA query_only = ON")
         except sqlite3.Error:
@@ -68,6 +71,15 @@ class SQLiteConnection:
         self._raw.close()
 
 
+def _identity(path: str) -> tuple[int, int] | None:
+    """Which file a path names at the moment."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 class SQLite:
     """A database in a file."""
 
@@ -97,8 +109,42 @@ class SQLite:
             except OSError as error:
                 raise StoreError(path, f"cannot be created: {error.strerror}", "readonly") from None
 
+        self._files = {path: _identity(path)}
+        """{path: which file it is}, for the database and its write-ahead log."""
+
     def connect(self, *, writes: bool) -> SQLiteConnection:
-        return SQLiteConnection(self.path, writes=writes)
+        made = SQLiteConnection(self.path, writes=writes)
+        if writes:
+            log = f"{self.path}-wal"
+            self._files[log] = _identity(log)
+        return made
+
+    def lost(self) -> str | None:
+        for path, file in self._files.items():
+            if file is not None and _identity(path) != file:
+                what = "is another file now" if os.path.exists(path) else "is gone"
+                return f"{path} {what}: somebody deleted, moved or replaced it while it was in use"
+        return None
+
+    def rescue(self, connection: Connection) -> str:
+        for number in range(1, 1000):
+            path = f"{self.path}.rescued{number}"
+            try:
+                os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+                break
+            except FileExistsError:
+                continue
+            except OSError as error:
+                return f"what was saved before is lost when the server stops: no copy can be written ({error.strerror})"
+        try:
+            with closing(sqlite3.connect(path)) as target:
+                assert isinstance(connection, SQLiteConnection)
+                connection.raw.backup(target)
+                target.execute("PRAGMA journal_mode = DELETE")
+        except sqlite3.Error as error:
+            os.unlink(path)
+            return f"what was saved before is lost when the server stops: no copy can be written ({error})"
+        return f"what was saved before is in {path}: stop the server, and start it with this file"
 
     def lock(self) -> Any:
         file = open(f"{self.path}-serving", "w")  # noqa: SIM115  (closed when the server stops)
@@ -190,6 +236,8 @@ class SQLite:
             return StoreError(
                 self.path, f"the database is damaged, or not a database ({error}); restore a backup", "damaged"
             )
+        if (reason := self.lost()) is not None:
+            return StoreError(self.path, f"{reason}; {nothing}", "gone")
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
             return StoreError(self.path, f"cannot be written ({error}); {nothing}", "readonly")
         if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError | sqlite3.InterfaceError):

@@ -49,7 +49,7 @@ from cranfield.errors import CranfieldError
 HERE = Path(__file__).parent
 Handler = Callable[[Request, Session], Awaitable[Response]]
 JUDGE = "/api/judge"
-STATUS = {"locked": 503, "full": 507, "damaged": 500, "closed": 503}
+STATUS = {"locked": 503, "full": 507, "damaged": 500, "closed": 503, "gone": 503}
 """{kind of trouble with the database: code of the answer}."""
 STRANGER = "you are not logged in"
 NOT_DONE = "This did not work"
