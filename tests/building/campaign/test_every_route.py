@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -127,3 +129,64 @@ def test_a_form_that_cannot_be_read_is_answered_by_a_page(app: Any) -> None:
             answer = olga.http.request(method, path, content=b"--b\r\nx", headers={"content-type": kind})
             assert answer.status_code < 500, (path, kind)
             assert answer.headers.get("content-type", "text/html").startswith("text/html"), (path, kind)
+
+
+BAD_TEXT = ["half \ud83d of a pair", "\udc80", "a\0b"]
+"""Text that a database or a file cannot hold."""
+
+
+@pytest.mark.parametrize("text", BAD_TEXT)
+def test_no_route_takes_in_what_is_not_text(app: Any, text: str) -> None:
+    """In a body, a form, the name of a file or an address: the answer is 400, says why, and nothing changes."""
+    olga = Person(app, "olga")
+    before = _content(app.state.site.store)
+    code = next(f"U+{ord(letter):04X}" for letter in text if letter == "\0" or "\ud800" <= letter <= "\udfff")
+    escaped, tried = text.encode("unicode_escape"), set()
+    part = b'--b\r\ncontent-disposition: form-data; name="%s"\r\n\r\n%s\r\n'
+    for method, path in sorted(changing(app), key=lambda route: route[1] == "/logout"):
+        if path.startswith("/api/"):
+            bodies = [{"reason": text}, {text: 1}, {"have": [{"deep": [text]}]}]
+            sent = [(json.dumps(body).encode(), "application/json") for body in bodies]
+            raw = json.dumps({"reason": text}, ensure_ascii=False).encode("utf-8", "surrogatepass")
+            sent += [(raw, "application/json")] if code != "U+0000" else []
+        else:
+            token = part % (b"csrf", olga.csrf.encode())
+            kind = "multipart/form-data; boundary=b; charset=unicode_escape"
+            named = b'--b\r\ncontent-disposition: form-data; name="run"; filename="%s"\r\n\r\nx\r\n' % escaped
+            sent = [(token + one + b"--b--\r\n", kind) for one in (part % (b"name", escaped), part % (escaped, b"x"))]
+            sent += [(token + named + b"--b--\r\n", kind)] if path == "/team/runs" else []
+        for body, kind in sent:
+            headers = {"content-type": kind} | ({"x-csrf-token": olga.csrf} if path.startswith("/api/") else {})
+            answer = olga.http.request(method, path, content=body, headers=headers)
+            if answer.status_code == 403 and FORGED not in answer.text:
+                continue  # it is for teams, or for another phase
+            tried.add(path)
+            assert answer.status_code == 400, (method, path, body, answer.status_code)
+            assert code in answer.text or "valid JSON in UTF-8" in answer.text, (method, path, body)
+    assert {"/login", "/logout", "/organise/guidelines"} <= tried
+    assert "/api/judge" in tried or "/register" in tried  # the judging server, or the campaign
+    assert _content(app.state.site.store) == before
+
+
+def test_no_address_holds_what_is_not_text(app: Any) -> None:
+    olga = Person(app, "olga")
+    paths = {route.path for route in app.routes if isinstance(route, Route)}
+    for path in sorted(paths):
+        with_null = re.sub(r"{\w+}", "a%00b", path)
+        for address in ([with_null] if with_null != path else []) + [f"{path}?offer=1&q=a%00b&assessor=%00"]:
+            answer = olga.http.get(address)
+            assert answer.status_code == 400, address
+            assert "U+0000" in answer.text
+        assert olga.http.get(f"{path}?q=%ed%a0%80&offer=%ff").status_code < 500
+
+
+def test_bodies_and_forms_are_read_only_at_the_door() -> None:
+    """A page that read a form by itself would take in what the test above refuses."""
+    import cranfield.building
+
+    reading = re.compile(r"\.(form|json|body|stream)\(|json\.loads\(await")
+    for folder in ("serve", "campaign"):
+        for path in sorted(Path(cranfield.building.__path__[0], folder).glob("*.py")):
+            if path.name != "request_text.py":
+                found = [line for line in path.read_text(encoding="utf-8").splitlines() if reading.search(line)]
+                assert not found, (path.name, found)

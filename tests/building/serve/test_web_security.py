@@ -29,7 +29,7 @@ SCRIPTS = [
 SQL = [
     "' OR '1'='1", "'; DROP TABLE judgment; --", '" OR ""="', "1); DELETE FROM pool; --",
     "%' UNION SELECT password FROM assessor --",
-    "\\'; --", "x\x00y", "NEAR(a b)", 'a" OR "b', "title:secret", "a AND b NOT c", "*", "^a", "(", "a*", "-a",
+    "\\'; --", "NEAR(a b)", 'a" OR "b', "title:secret", "a AND b NOT c", "*", "^a", "(", "a*", "-a",
 ]  # fmt: skip
 PATHS = [
     "../../../../etc/passwd", "..%2f..%2f..%2fetc%2fpasswd", "/etc/passwd", "....//....//etc/passwd",
@@ -281,7 +281,7 @@ def test_sql_in_every_field_is_only_text(app: Any, sqlite_store: Store, text: st
     anna = Client(app, "anna")
     assert anna.http.get("/api/search", params={"q": text}).status_code == 200
     item = anna.state()["items"][0]
-    assert anna.judge(item, grade=1, reason=text.replace("\0", "")).status_code == 200
+    assert anna.judge(item, grade=1, reason=text).status_code == 200
     for body in ({"topic": text, "doc": "d1", "query": text}, {"topic": "1", "doc": text, "query": "x"}):
         assert anna.post("/api/find", body).status_code == 400
     assert anna.post("/api/offers", {"topic": text}).status_code == 400

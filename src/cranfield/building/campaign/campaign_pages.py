@@ -20,6 +20,7 @@ from cranfield.building.campaign.campaign_site import CampaignSite, campaign_sit
 from cranfield.building.campaign.campaign_status import campaign_status
 from cranfield.building.campaign.page_text import event_text, when
 from cranfield.building.serve.accounts import Session
+from cranfield.building.serve.request_text import form_of
 from cranfield.building.serve.web_app import for_role
 from cranfield.errors import UsageError
 
@@ -47,7 +48,7 @@ def _page(site: CampaignSite, session: Session, **values: Any) -> Response:
 async def open_phase(request: Request, session: Session) -> Response:
     """Open a phase."""
     site = campaign_site(request)
-    phase = str((await request.form(max_files=0)).get("phase", ""))
+    phase = str((await form_of(request)).get("phase", ""))
     await run_in_threadpool(site.campaign.open_phase, phase, session.assessor)
     return RedirectResponse("/campaign", 303)
 
@@ -63,7 +64,7 @@ async def make_pool(request: Request, session: Session) -> Response:
 async def switch_team(request: Request, session: Session) -> Response:
     """Keep a team out, or let it in again. The runs of a team that is off do not count."""
     site = campaign_site(request)
-    form = await request.form(max_files=0)
+    form = await form_of(request)
     name, active = str(form.get("team", "")), form.get("active") == "1"
     if name not in [team.name for team in site.campaign.teams()]:
         raise UsageError(f"there is no team {name!r}")
@@ -74,7 +75,7 @@ async def switch_team(request: Request, session: Session) -> Response:
 async def new_password(request: Request, session: Session) -> Response:
     """A new password for a team, shown once."""
     site = campaign_site(request)
-    name = str((await request.form(max_files=0)).get("team", ""))
+    name = str((await form_of(request)).get("team", ""))
     password = await run_in_threadpool(site.campaign.new_password, name, session.assessor)
     return await run_in_threadpool(lambda: _page(site, session, new_password=(name, password)))
 

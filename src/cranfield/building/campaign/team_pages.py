@@ -17,6 +17,7 @@ from cranfield.building.campaign.page_text import when
 from cranfield.building.campaign.submitting import MOST_FINDINGS, Receipt, mark, submit
 from cranfield.building.serve.accounts import ROLES, Session
 from cranfield.building.serve.login_limit import network
+from cranfield.building.serve.request_text import form_of
 from cranfield.building.serve.web_app import failure, for_role
 from cranfield.errors import CranfieldError, UsageError
 
@@ -41,7 +42,7 @@ async def register_page(request: Request) -> Response:
 async def register(request: Request) -> Response:
     """Register a team that knows the join code, and log it in."""
     site = campaign_site(request)
-    form = await request.form(max_files=0, max_fields=10)
+    form = await form_of(request, fields=10)
     values = {name: str(form.get(name, "")) for name in (*FIELDS, "password", "code")}
     given = {name: values[name][:200] for name in FIELDS}
     key = ("join code", network(request.client.host if request.client else ""))
@@ -91,7 +92,7 @@ async def team_home(request: Request, session: Session) -> Response:
 async def upload(request: Request, session: Session) -> Response:
     """Take in a run, or say what is wrong with it."""
     site = campaign_site(request)
-    form = await request.form(max_files=1, max_fields=100)
+    form = await form_of(request, files=1)
     file = form.get("run")
     if not isinstance(file, UploadFile) or not file.filename:
         return await run_in_threadpool(lambda: team_page(site, session, 400, problem="Choose a file first."))
@@ -116,7 +117,7 @@ async def upload(request: Request, session: Session) -> Response:
 async def mark_run(request: Request, session: Session) -> Response:
     """Let a run count, or not."""
     site = campaign_site(request)
-    form = await request.form(max_files=0)
+    form = await form_of(request)
     digest, counts = str(form.get("digest", "")), form.get("counts") == "1"
     try:
         await run_in_threadpool(mark, site.campaign, session.assessor, digest, counts)

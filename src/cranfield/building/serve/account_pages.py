@@ -15,6 +15,7 @@ from starlette.routing import Route
 from cranfield.building.serve import accounts
 from cranfield.building.serve.accounts import ROLES, Session
 from cranfield.building.serve.login_limit import Key, login_keys
+from cranfield.building.serve.request_text import form_of
 from cranfield.building.serve.web_app import Site, failure, for_role, site_of
 from cranfield.building.serve.web_security import cookie, cookie_name, set_cookie
 from cranfield.errors import UsageError
@@ -47,7 +48,7 @@ async def login(request: Request) -> Response:
     site = site_of(request)
     if site.open_to_key is not None:
         return failure(request, 403, NO_PASSWORDS)
-    form = await request.form(max_files=0, max_fields=10)
+    form = await form_of(request, fields=10)
     name, password = str(form.get("name", ""))[:100], str(form.get("password", ""))
     sent = cookie(request.headers, "known", secure=site.secure) or ""
     browser = await run_in_threadpool(accounts.known_browser, site.store, name, sent)
@@ -100,7 +101,7 @@ async def change_password(request: Request, session: Session) -> Response:
     site = site_of(request)
     if site.open_to_key is not None:
         raise UsageError(NO_PASSWORDS)
-    form = await request.form(max_files=0, max_fields=10)
+    form = await form_of(request, fields=10)
     now, new, again = (str(form.get(name, "")) for name in ("now", "new", "again"))
     shortest = accounts.SHORTEST_PASSWORD
     key = ("own password", session.assessor)

@@ -31,7 +31,7 @@ class StoreError(DataError):
     def __init__(self, origin: str, what: str, kind: str = "other") -> None:
         super().__init__(origin, None, what)
         self.kind = kind
-        """`locked`, `full`, `damaged`, `readonly`, `closed`, `gone` or `other`."""
+        """`locked`, `full`, `damaged`, `readonly`, `closed`, `gone`, `text` (it cannot hold a value) or `other`."""
 
 
 class HalfMade(Exception):

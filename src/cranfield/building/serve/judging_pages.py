@@ -22,10 +22,11 @@ from cranfield.building.serve.offer_memory import Offer
 from cranfield.building.serve.offers import Offers
 from cranfield.building.serve.page_data import Pages
 from cranfield.building.serve.project_parts import Document, Facet
+from cranfield.building.serve.request_text import json_body
 from cranfield.building.serve.search_words import phrases
 from cranfield.building.serve.store import Store
 from cranfield.building.serve.web_app import Site, for_role, site_of
-from cranfield.building.serve.web_security import DOCUMENT_POLICY, json_body
+from cranfield.building.serve.web_security import DOCUMENT_POLICY
 from cranfield.errors import UsageError
 from cranfield.text import shown
 

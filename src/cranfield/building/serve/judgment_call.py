@@ -16,8 +16,9 @@ from cranfield.building.serve.accounts import JUDGES
 from cranfield.building.serve.database import Connection, StoreError
 from cranfield.building.serve.judging_pages import answer, entry_of, known_offers
 from cranfield.building.serve.offers import Offers
+from cranfield.building.serve.request_text import json_object
 from cranfield.building.serve.web_app import JUDGE, LOG, OUR_FAULT, STATUS, STRANGER, Site
-from cranfield.building.serve.web_security import FORGED, Checks, has_token, json_object
+from cranfield.building.serve.web_security import FORGED, Checks, has_token
 from cranfield.errors import CranfieldError, UsageError
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))

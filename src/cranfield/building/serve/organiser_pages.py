@@ -20,6 +20,7 @@ from cranfield.building.serve.judging_modes import facet_kind
 from cranfield.building.serve.judging_settings import SHARES
 from cranfield.building.serve.judging_status import live_agreement, pace, status
 from cranfield.building.serve.project_parts import Facet
+from cranfield.building.serve.request_text import form_of
 from cranfield.building.serve.web_app import Site, for_role, site_of
 from cranfield.errors import UsageError
 from cranfield.text import shown
@@ -128,7 +129,7 @@ async def log_page(request: Request, session: Session) -> Response:
 async def write_guidelines(request: Request, session: Session) -> Response:
     """A new version of the guidelines."""
     site = site_of(request)
-    text = str((await request.form(max_files=0)).get("text", "")).replace("\r\n", "\n").strip()
+    text = str((await form_of(request)).get("text", "")).replace("\r\n", "\n").strip()
     await run_in_threadpool(site.store.write_guidelines, text, session.assessor)
     return RedirectResponse("/organise#guidelines", 303)
 
@@ -138,7 +139,7 @@ async def add_account(request: Request, session: Session) -> Response:
     site = site_of(request)
     if site.open_to_key is not None:
         raise UsageError("this project has no passwords; stop the server and add accounts in the terminal first")
-    form = await request.form(max_files=0)
+    form = await form_of(request)
     name, role = str(form.get("name", "")).strip(), str(form.get("role", "assessor"))
     if any(one.name == name for one in accounts.accounts(site.store)):
         raise UsageError(f"{shown(name)} has an account; make a new password, or change the role, in its row")
@@ -150,7 +151,7 @@ async def add_account(request: Request, session: Session) -> Response:
 async def new_password(request: Request, session: Session) -> Response:
     """A new password for somebody who has lost theirs; the role stays."""
     site = site_of(request)
-    name = str((await request.form(max_files=0)).get("name", ""))
+    name = str((await form_of(request)).get("name", ""))
     if name == session.assessor:
         raise UsageError("change your own password at /password")
     password = secrets.token_urlsafe(9)
@@ -166,7 +167,7 @@ async def _with_password(site: Site, session: Session, name: str, password: str)
 
 async def change_role(request: Request, session: Session) -> Response:
     """Make somebody an assessor or an organiser."""
-    form = await request.form(max_files=0)
+    form = await form_of(request)
     name, role = str(form.get("name", "")), str(form.get("role", ""))
     await run_in_threadpool(accounts.set_role, site_of(request).store, name, role)
     return RedirectResponse("/" if name == session.assessor else "/organise#accounts", 303)
@@ -174,7 +175,7 @@ async def change_role(request: Request, session: Session) -> Response:
 
 async def switch_account(request: Request, session: Session) -> Response:
     """Keep a person out, or let a person in again."""
-    form = await request.form(max_files=0)
+    form = await form_of(request)
     name = str(form.get("name", ""))
     if name == session.assessor:
         raise UsageError("you cannot switch off your own account")
@@ -188,7 +189,7 @@ async def change_facet(request: Request, session: Session) -> Response:
     kind = facet_kind(site.store.settings().mode)
     if kind is None:
         raise UsageError("this mode has neither intents nor nuggets")
-    form = await request.form(max_files=0)
+    form = await form_of(request)
     topic, id, text, type_ = (str(form.get(name, "")).strip()[:500] for name in ("topic", "id", "text", "type"))
     if not site.store.database.read("SELECT 1 FROM topic WHERE id = ?", topic):
         raise UsageError(f"there is no topic {shown(topic)}")

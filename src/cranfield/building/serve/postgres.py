@@ -131,7 +131,11 @@ class Postgres:
     def explained(self, error: Exception) -> Exception:
         psycopg = need("psycopg", "PostgreSQL")
         if isinstance(error, UnicodeEncodeError):
-            return StoreError(self.origin, f"text holds {error.object[error.start]!r}, which is not a character")
+            return StoreError(
+                self.origin, f"text holds {error.object[error.start]!r}, which is not a character", "text"
+            )
+        if isinstance(error, psycopg.DataError):
+            return StoreError(self.origin, f"cannot hold a value: {str(error).strip().splitlines()[0]}", "text")
         if not isinstance(error, psycopg.Error):
             return error
         nothing = "nothing of this change was saved"

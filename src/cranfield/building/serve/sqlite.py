@@ -221,7 +221,7 @@ class SQLite:
 
     def explained(self, error: Exception) -> Exception:
         if isinstance(error, UnicodeEncodeError):
-            return StoreError(self.path, f"text holds {error.object[error.start]!r}, which is not a character")
+            return StoreError(self.path, f"text holds {error.object[error.start]!r}, which is not a character", "text")
         if not isinstance(error, sqlite3.Error):
             return error
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF

@@ -32,6 +32,7 @@ from cranfield.building.serve.database import StoreError
 from cranfield.building.serve.judging import Judging
 from cranfield.building.serve.login_limit import LoginLimit
 from cranfield.building.serve.page_data import Pages
+from cranfield.building.serve.request_text import form_of
 from cranfield.building.serve.store import Store
 from cranfield.building.serve.web_security import (
     FORGED,
@@ -49,7 +50,7 @@ from cranfield.errors import CranfieldError
 HERE = Path(__file__).parent
 Handler = Callable[[Request, Session], Awaitable[Response]]
 JUDGE = "/api/judge"
-STATUS = {"locked": 503, "full": 507, "damaged": 500, "closed": 503, "gone": 503}
+STATUS = {"locked": 503, "full": 507, "damaged": 500, "closed": 503, "gone": 503, "text": 400}
 """{kind of trouble with the database: code of the answer}."""
 STRANGER = "you are not logged in"
 NOT_DONE = "This did not work"
@@ -177,7 +178,7 @@ def for_role(handler: Handler, *roles: str, files: int = 0) -> Callable[[Request
         if request.method not in READS:
             token: object = request.headers.get("x-csrf-token")
             if token is None and not api:
-                token = (await request.form(max_files=files, max_fields=100)).get("csrf")
+                token = (await form_of(request, files=files)).get("csrf")
             if not has_token(session, token):
                 return failure(request, 403, FORGED)
         return await handler(request, session)

@@ -9,18 +9,16 @@ by somebody who is logged in needs the secret of the session (CSRF token) too.
 from __future__ import annotations
 
 import hmac
-import json
 from collections.abc import Callable, Mapping
-from typing import Any
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.requests import Request, cookie_parser
+from starlette.requests import cookie_parser
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from cranfield.building.serve.accounts import Session
-from cranfield.errors import UsageError
+from cranfield.building.serve.request_text import address_problem
 
 MOST_BODY = 1_000_000
 """The most bytes of a request to a page of this server."""
@@ -95,6 +93,10 @@ class Checks:
         """The answer to a request that is too long."""
         return self.refused(path, 413, f"the request is too long: at most {self.most(path):,} bytes are allowed")
 
+    def bad_request(self, path: str, problem: str) -> Response:
+        """The answer to a request that cannot be read."""
+        return self._with_headers(self.refused(path, 400, f"The request cannot be read: {problem}"))
+
     def _with_headers(self, response: Response) -> Response:
         response.headers.update(self.headers)
         return response
@@ -114,6 +116,10 @@ class Guard:
         refusal = self.checks.refusal(scope["method"], Headers(scope=scope), scope["path"])
         if refusal is not None:
             await refusal(scope, receive, send)
+            return
+        problem = address_problem(scope)
+        if problem is not None:
+            await self.checks.bad_request(scope["path"], problem)(scope, receive, send)
             return
         most, received = self.checks.most(scope["path"]), 0
 
@@ -156,22 +162,6 @@ def same_origin(headers: Mapping[str, str]) -> bool:
 def has_token(session: Session, token: object) -> bool:
     """Is this the secret of the session?"""
     return isinstance(token, str) and hmac.compare_digest(token.encode(), session.csrf.encode())
-
-
-async def json_body(request: Request) -> Mapping[str, Any]:
-    """The object in the body of a request."""
-    return json_object(await request.body())
-
-
-def json_object(text: bytes) -> Mapping[str, Any]:
-    """The object that the body of a request holds."""
-    try:
-        body = json.loads(text)
-    except (ValueError, RecursionError):
-        raise UsageError("the request is not valid JSON") from None
-    if not isinstance(body, dict):
-        raise UsageError("the request must be a JSON object")
-    return body
 
 
 # ---- cookies
