@@ -1,5 +1,5 @@
 """The databases of the tests of judging, for campaigns too."""
 
-from tests.building.serve.conftest import postgres_url, where
+from tests.building.serve.conftest import postgres, where
 
-__all__ = ["postgres_url", "where"]
+__all__ = ["postgres", "where"]

@@ -1,6 +1,7 @@
-"""The server is killed while teams upload: every run that was acknowledged is there, whole, and counts once.
+"""The server or its PostgreSQL is killed while teams upload: every acknowledged run is there, whole, and counts once.
 
-Three rounds by default. For fifty: CRANFIELD_KILLS=50 python -m pytest tests/building/campaign/test_campaign_kill.py
+Two or three rounds by default; for fifty:
+CRANFIELD_KILLS=50 python -m pytest tests/building/campaign/test_campaign_kill.py
 """
 
 from __future__ import annotations
@@ -15,11 +16,14 @@ import time
 from pathlib import Path
 from urllib.parse import urlencode
 
+import pytest
+
 from cranfield.building.campaign.campaign_store import Campaign
 from tests.building.campaign.players import PASSWORD, make_campaign, run_text
+from tests.building.serve.conftest import PostgresServer
 from tests.building.serve.live import Server
 
-ROUNDS = int(os.environ.get("CRANFIELD_KILLS", "3"))
+ROUNDS = int(os.environ.get("CRANFIELD_KILLS", "0"))
 TEAMS = ("red", "blue", "pink")
 BOUNDARY = "a-boundary-that-no-run-contains"
 
@@ -64,21 +68,41 @@ class Uploads:
                 text = answer.read().decode()
             except (OSError, http.client.HTTPException):
                 return
+            if answer.status == 503:  # PostgreSQL is gone
+                return
             assert answer.status in (200, 303), text
             self.acknowledged[hashlib.sha256(run).hexdigest()] = tag
 
 
 def test_a_kill_loses_no_acknowledged_run(tmp_path: Path) -> None:
-    make_campaign(tmp_path, toml={"submissions = 30": "submissions = 100000"})
+    upload_and_kill(tmp_path, ROUNDS or 3)
+
+
+@pytest.mark.xdist_group("postgres")
+def test_a_kill_of_the_server_or_of_postgresql_loses_no_acknowledged_run(
+    tmp_path: Path, postgres: PostgresServer
+) -> None:
+    upload_and_kill(tmp_path, ROUNDS or 2, postgres)
+
+
+def upload_and_kill(tmp_path: Path, rounds: int, postgres: PostgresServer | None = None) -> None:
+    """Kill the server; in every second round PostgreSQL before, after which the same server goes on."""
+    database = "campaign.db" if postgres is None else postgres.database()
+    make_campaign(tmp_path, toml={"submissions = 30": "submissions = 100000"}, database=database)
     folder = str(tmp_path / "notes")
     with Campaign(folder) as campaign:
         for team in TEAMS:
             campaign.register(team, team, f"{team}@example.org", PASSWORD, campaign.join_code)
     rng, acknowledged = random.Random(0), {}
-    for number in range(ROUNDS):
+    for number in range(rounds):
         with Server(folder, group="campaign") as server:
             uploads = [Uploads(server.port, team, 10_000 * number) for team in TEAMS]
             time.sleep(rng.uniform(0.2, 0.8))
+            if postgres is not None and number % 2:
+                postgres.kill()
+                postgres.start()
+                uploads += [Uploads(server.port, team, 10_000 * number + 5_000) for team in TEAMS]
+                time.sleep(rng.uniform(0.2, 0.8))
             server.kill()
         for one in uploads:
             one.thread.join(30)
@@ -90,5 +114,5 @@ def test_a_kill_loses_no_acknowledged_run(tmp_path: Path) -> None:
                 assert hashlib.sha256(Path(campaign.path_of(one.digest)).read_bytes()).hexdigest() == one.digest
             for team in TEAMS:
                 assert sum(one.counts for one in kept.values() if one.team == team) <= 3
-    assert len(acknowledged) > 3 * ROUNDS
-    print(f"{ROUNDS} kills, {len(acknowledged)} acknowledged runs: none lost")
+    assert len(acknowledged) > 3 * rounds
+    print(f"{rounds} kills, {len(acknowledged)} acknowledged runs: none lost")

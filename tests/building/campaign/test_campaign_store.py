@@ -18,6 +18,7 @@ from cranfield.building.campaign.submitting import mark, submit
 from cranfield.building.serve.accounts import add_account
 from cranfield.errors import DataError, UsageError
 from tests.building.campaign.players import PASSWORD, judge_all, make_campaign, ranking, run_text
+from tests.building.serve.conftest import PostgresServer
 
 
 @pytest.fixture
@@ -241,16 +242,9 @@ def test_an_adaptive_method_chooses_while_people_judge(tmp_path: Path) -> None:
         assert dict(judged) == dict.fromkeys(map(str, range(1, 11)), 4)  # 40 documents over ten topics
 
 
-def test_a_campaign_works_in_postgresql(tmp_path: Path, postgres_url: str) -> None:
-    import uuid
-
-    import psycopg
-
-    url, name = postgres_url, f"campaign_{uuid.uuid4().hex}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    where = url.replace("/postgres?", f"/{name}?")
-    make_campaign(tmp_path, database=where)
+@pytest.mark.xdist_group("postgres")
+def test_a_campaign_works_in_postgresql(tmp_path: Path, postgres: PostgresServer) -> None:
+    make_campaign(tmp_path, database=postgres.database())
     with Campaign(str(tmp_path / "notes")) as campaign:
         join(campaign, "red", "blue")
         play(campaign)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
+import time
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from glob import glob
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,40 +29,68 @@ TOPICS = Topics(
 )
 
 
+class PostgresServer:
+    """A PostgreSQL server that runs for these tests only, on a socket in a folder of its own."""
+
+    def __init__(self, programs: Path, folder: str, owner: str | None) -> None:
+        self.url = f"postgresql://judge@/postgres?host={folder}"
+        self._programs, self._folder, self._owner = programs, folder, owner
+        self._run("initdb", "-A", "trust", "-U", "judge", "--no-sync")
+        self.start()
+
+    def _run(self, program: str, *more: str) -> None:
+        command = [str(self._programs / program), "-D", f"{self._folder}/data", *more]
+        as_user: dict[str, Any] = {"user": self._owner} if self._owner else {}
+        subprocess.run(command, check=True, cwd=self._folder, capture_output=True, timeout=120, **as_user)
+
+    def start(self) -> None:
+        options = f"-c listen_addresses='' -c unix_socket_directories={self._folder}"
+        for _ in range(20):
+            with suppress(subprocess.CalledProcessError):  # after a kill, its processes may not have ended yet
+                self._run("pg_ctl", "-o", options, "-l", f"{self._folder}/log", "-w", "start")
+                return
+            time.sleep(0.2)
+        raise AssertionError(Path(self._folder, "log").read_text())
+
+    def stop(self) -> None:
+        self._run("pg_ctl", "-m", "immediate", "stop")
+
+    def kill(self) -> None:
+        """As a power cut would; its other processes notice that it is gone, and end."""
+        os.kill(int(Path(self._folder, "data/postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+
+    def database(self) -> str:
+        """The URL of a new database."""
+        import psycopg
+
+        name = f"test_{uuid.uuid4().hex}"
+        with psycopg.connect(self.url, autocommit=True) as connection:
+            connection.execute(f"CREATE DATABASE {name}")
+        return self.url.replace("/postgres?", f"/{name}?")
+
+
 @pytest.fixture(scope="session")
-def postgres_url() -> Iterator[str]:
-    """The URL of a PostgreSQL server that runs for these tests only, on a socket in a folder of its own."""
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server; the tests that use it belong to the xdist group `postgres`."""
     pytest.importorskip("psycopg", reason="psycopg is not installed: no test with PostgreSQL")
     found = sorted(glob("/usr/lib/postgresql/*/bin")) or [
         str(Path(path).parent) for path in [shutil.which("initdb")] if path
     ]
     if not found:
         pytest.skip("PostgreSQL is not installed (initdb not found): apt-get install postgresql")
-    programs = Path(found[-1])
-    as_user: dict[str, str] = {}
-    folder = tempfile.mkdtemp(prefix="cranfield-postgres-")
+    folder, owner = tempfile.mkdtemp(prefix="cranfield-postgres-"), None
     if os.geteuid() == 0:  # PostgreSQL refuses to run as root
-        import pwd
-
+        owner = "postgres"
         try:
-            owner = pwd.getpwnam("postgres")
-        except KeyError:
+            shutil.chown(folder, owner, owner)
+        except LookupError:
             pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
-        os.chown(folder, owner.pw_uid, owner.pw_gid)
-        as_user = {"user": "postgres"}
-    data = f"{folder}/data"
-
-    def run(*command: str) -> None:
-        subprocess.run(command, check=True, cwd=folder, capture_output=True, timeout=120, **as_user)  # type: ignore[call-overload]
-
     try:
-        run(str(programs / "initdb"), "-D", data, "-A", "trust", "-U", "judge", "--no-sync")
-        options = f"-c listen_addresses='' -c unix_socket_directories={folder}"
-        run(str(programs / "pg_ctl"), "-D", data, "-o", options, "-l", f"{folder}/log", "-w", "start")
+        server = PostgresServer(Path(found[-1]), folder, owner)
         try:
-            yield f"postgresql://judge@/postgres?host={folder}"
+            yield server
         finally:
-            run(str(programs / "pg_ctl"), "-D", data, "-m", "immediate", "stop")
+            server.stop()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -68,13 +100,8 @@ def where(request: pytest.FixtureRequest, tmp_path: Path) -> str:
     """The path or URL of an empty database."""
     if request.param == "sqlite":
         return str(tmp_path / "judgments.db")
-    import psycopg
-
-    url = request.getfixturevalue("postgres_url")
-    name = f"test_{uuid.uuid4().hex}"
-    with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"CREATE DATABASE {name}")
-    return str(url).replace("/postgres?", f"/{name}?")
+    server: PostgresServer = request.getfixturevalue("postgres")
+    return server.database()
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import resource
 import signal
@@ -51,7 +52,7 @@ class Server:
         few_files: tuple[int, int] | None = None,
     ) -> None:
         self.path = path
-        self.log = Path(f"{path}.log")
+        self.log = Path(os.devnull if "://" in path else f"{path}.log")
         command = [
             sys.executable,
             "-m",

@@ -79,12 +79,14 @@ def test_a_reader_cannot_write(store: Store) -> None:
         store.database.read("INSERT INTO setting (name, value) VALUES ('x', '1') RETURNING name")
 
 
-def test_a_second_server_on_the_same_database_is_refused(store: Store) -> None:
-    lock = store.database.engine.lock()
-    with pytest.raises(StoreError, match="another server has this database open"):
-        store.database.engine.lock()
-    lock.close()
-    store.database.engine.lock().close()
+def test_a_second_server_on_the_same_database_is_refused(store: Store, where: str) -> None:
+    with Store(where) as other:
+        with store.database.locked():
+            with pytest.raises(StoreError, match="another server has this database open"), other.database.locked():
+                pass
+            other.database.write(put("x"))  # other programs may write
+        with other.database.locked():
+            pass
 
 
 def test_a_closed_database_says_so(where: str) -> None:

@@ -63,11 +63,24 @@ class Connection(Protocol):
     def active(self) -> bool:
         """Is a transaction open? A full disk may end it."""
 
+    def usable(self) -> bool:
+        """Is the connection open, as far as one can tell without using it?"""
+
     def changes(self) -> int:
         """How many rows this connection has changed; only for a database that is `local`."""
 
     def close(self) -> None:
         """Close the connection."""
+
+
+class Lock(Protocol):
+    """Reserves a database for one server."""
+
+    def again(self, connection: Connection) -> None:
+        """The connection that writes was lost, and this is the new one: hold the lock, or raise a `StoreError`."""
+
+    def close(self) -> None:
+        """Let others have the database."""
 
 
 class Engine(Protocol):
@@ -89,8 +102,8 @@ class Engine(Protocol):
     def explained(self, error: Exception) -> Exception:
         """An error of the database in words for users; other errors as they are."""
 
-    def lock(self) -> Any:
-        """Reserve the database for one server; raise a `StoreError` if another has it. Released by its `close`."""
+    def lock(self, connection: Connection) -> Lock:
+        """Reserve the database for one server, as long as the connection lives; a `StoreError` if another has it."""
 
     def lost(self) -> str | None:
         """Why changes would be lost although the database takes them; None if all is well."""
@@ -131,6 +144,10 @@ class Database:
         """The thread of the database wants the turn; others leave it to that thread."""
         self._rescued = ""
         """Where the copy of a lost database is."""
+        self._lock: Lock | None = None
+        """Held while this process serves the database."""
+        self.reconnected: list[Callable[[], None]] = []
+        """Called when the connection that writes was replaced: others may have written in the meantime."""
         self.commit_seconds = 0.0
         """What the last commit took."""
         self._closed = False
@@ -167,9 +184,15 @@ class Database:
         try:
             with self.translated():
                 rows = connection.run(statement, values)
-        except BaseException:
+        except Exception:
+            lost = not connection.usable()
             connection.close()  # it may be broken; the next query has another one
-            raise
+            if not lost:
+                raise
+            self._close_idle()  # they were lost together, when the database was started again
+            connection = self.connect(writes=False)
+            with self.translated():
+                rows = connection.run(statement, values)
         self._idle.append(connection)
         if self._closed:
             self._close_idle()
@@ -204,6 +227,38 @@ class Database:
                 self._idle.pop().close()
 
     # ---- writing
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep other servers out; a `StoreError` if one is there. The lock is held by the connection that writes.
+
+        So whatever this process writes, it writes as the only server: if the connection is lost, the lock is taken
+        again before anything else.
+        """
+        if self._lock is not None:
+            yield
+            return
+        with self._turn, self.translated():
+            lock = self._lock = self.engine.lock(self._writer)
+        try:
+            yield
+        finally:
+            with self._turn, suppress(Exception):  # a lost connection has released it
+                lock.close()
+            self._lock = None
+
+    def _reconnect(self) -> None:
+        """Replace the connection that writes, which was lost."""
+        fresh = self.engine.connect(writes=True)
+        try:
+            if self._lock is not None:
+                self._lock.again(fresh)
+        except BaseException:
+            fresh.close()
+            raise
+        self._writer = fresh
+        for forget in self.reconnected:
+            forget()
 
     def submit(self, change: Callable[[Connection], T]) -> Future[T]:
         """Make a change; the future has its result as soon as it is on disk."""
@@ -284,14 +339,13 @@ class Database:
 
     def _commit(self, batch: Sequence[Job], *, wait: bool = True) -> bool:
         """Make changes in one transaction, and answer after its commit. False: another program writes, nobody waits."""
-        connection = self._writer
         outcomes: list[tuple[Reply, Any, Exception | None]] = []
         try:
             try:
                 if reason := self.engine.lost():
                     raise self._lost(reason, rescue=wait)
                 self._rescued = ""
-                connection.begin(wait=wait)
+                connection = self._begin(wait)
             except Exception:
                 if wait:
                     raise
@@ -326,19 +380,25 @@ class Database:
                 reply.set_exception(self.engine.explained(failure))
         return True
 
+    def _begin(self, wait: bool) -> Connection:
+        """Begin a transaction, on a new connection if the old one was lost: nothing was changed yet."""
+        try:
+            self._writer.begin(wait=wait)
+        except Exception:
+            if self._writer.usable() or not wait:
+                raise
+            self._reconnect()
+            self._writer.begin(wait=wait)
+        return self._writer
+
     def _abandon(self) -> None:
-        """Leave the connection without an open transaction; replace it if it is broken."""
+        """Leave the connection without an open transaction; close it if it is broken."""
         try:
             if self._writer.active():
                 self._writer.run("ROLLBACK")
-            return
         except Exception:
-            pass
-        try:
-            self._writer.close()
-            self._writer = self.engine.connect(writes=True)
-        except Exception:
-            pass  # the next change tries again, and its error is reported
+            with suppress(Exception):
+                self._writer.close()
 
 
 def _in_savepoint(connection: Connection, change: Callable[[Connection], Any]) -> tuple[Any, Exception | None]:

@@ -68,6 +68,7 @@ class Judging:
         self._make_proposals = make_proposals
         self._offers: Offers | None = None
         self._in_loop = LoopCommits(store.database)
+        store.database.reconnected.append(self.reload)
 
     def reload(self) -> None:
         """Read settings, pool and judgments again before the next change."""

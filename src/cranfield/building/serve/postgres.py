@@ -49,6 +49,9 @@ class PostgresConnection:
     def active(self) -> bool:
         return bool(self._raw.info.transaction_status != self._idle)
 
+    def usable(self) -> bool:
+        return not self._raw.closed
+
     def changes(self) -> int:
         raise NotImplementedError("PostgreSQL does not count them")
 
@@ -58,6 +61,30 @@ class PostgresConnection:
 
 def _marked(statement: str) -> str:
     return statement.replace("%", "%%").replace("?", "%s")
+
+
+class SessionLock:
+    """An advisory lock of the session that writes: it ends with the session, so that who can write has it."""
+
+    def __init__(self, origin: str, connection: Connection) -> None:
+        self._origin = origin
+        self._take(connection, "another server has this database open; stop it first, or open its address")
+
+    def _take(self, connection: Connection, otherwise: str) -> None:
+        ((free,),) = connection.run(f"SELECT pg_try_advisory_lock({SERVER})")
+        if not free:
+            raise StoreError(self._origin, otherwise, "locked")
+        self._connection = connection
+
+    def again(self, connection: Connection) -> None:
+        self._take(
+            connection,
+            "the connection was lost, and another server has this database now; nothing of this change was saved; stop "
+            "one of the two servers",
+        )
+
+    def close(self) -> None:
+        self._connection.run(f"SELECT pg_advisory_unlock({SERVER})")
 
 
 class Postgres:
@@ -82,18 +109,8 @@ class Postgres:
     def connect(self, *, writes: bool) -> PostgresConnection:
         return PostgresConnection(self.url, writes=writes)
 
-    def lock(self) -> Any:
-        try:
-            connection = PostgresConnection(self.url, writes=True)
-        except Exception as error:
-            raise self.explained(error) from None
-        ((free,),) = connection.run(f"SELECT pg_try_advisory_lock({SERVER})")
-        if not free:
-            connection.close()
-            raise StoreError(
-                self.origin, "another server has this database open; stop it first, or open its address", "locked"
-            )
-        return connection
+    def lock(self, connection: Connection) -> SessionLock:
+        return SessionLock(self.origin, connection)
 
     def lost(self) -> str | None:
         return None  # a server that has lost its database refuses the commit

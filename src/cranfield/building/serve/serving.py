@@ -136,8 +136,7 @@ def serve(
     from cranfield.building.serve.connection_limits import LimitedServer
 
     address.check(store)
-    lock = store.database.engine.lock()
-    try:
+    with store.database.locked():
         app, secret = make(store, address)
         listening = bound(address)
         config = uvicorn.Config(
@@ -163,8 +162,6 @@ def serve(
             signal.signal(signal.SIGINT, before)
             listening.close()
         store.database.check()  # the last moment to copy a database whose file was deleted
-    finally:
-        lock.close()
 
 
 class Watch:

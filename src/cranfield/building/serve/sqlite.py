@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import IO, Any
 
 from cranfield.building.serve.database import Connection, Row, StoreError
 from cranfield.building.serve.search_words import phrases, spaced
@@ -26,6 +26,7 @@ class SQLiteConnection:
         where = f"{Path(path).absolute().as_uri()}?mode=rw"  # a file that was deleted is not made again, empty
         self._raw = sqlite3.connect(where, timeout=WAIT, isolation_level=None, check_same_thread=False, uri=True)
         self._waits = True
+        self._closed = False
         self._writes = writes
         """Closing this connection moves everything from the write-ahead log into the file of the database."""
         try:
@@ -61,6 +62,9 @@ class SQLiteConnection:
     def active(self) -> bool:
         return self._raw.in_transaction
 
+    def usable(self) -> bool:
+        return not self._closed
+
     def changes(self) -> int:
         return self._raw.total_changes
 
@@ -68,6 +72,7 @@ class SQLiteConnection:
         if self._writes:
             with suppress(sqlite3.Error):  # a full disk, say; the next one who opens the database does it
                 self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        self._closed = True
         self._raw.close()
 
 
@@ -78,6 +83,19 @@ def _identity(path: str) -> tuple[int, int] | None:
     except OSError:
         return None
     return found.st_dev, found.st_ino
+
+
+class FileLock:
+    """A locked file beside the database; it does not depend on connections."""
+
+    def __init__(self, file: IO[str]) -> None:
+        self._file = file
+
+    def again(self, connection: Connection) -> None:
+        """The file is still locked."""
+
+    def close(self) -> None:
+        self._file.close()
 
 
 class SQLite:
@@ -146,12 +164,12 @@ class SQLite:
             return f"what was saved before is lost when the server stops: no copy can be written ({error})"
         return f"what was saved before is in {path}: stop the server, and start it with this file"
 
-    def lock(self) -> Any:
+    def lock(self, connection: Connection) -> FileLock:
         file = open(f"{self.path}-serving", "w")  # noqa: SIM115  (closed when the server stops)
         try:
             import fcntl
         except ImportError:  # Windows, where SQLite itself still keeps writers apart
-            return file
+            return FileLock(file)
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
@@ -159,7 +177,7 @@ class SQLite:
             raise StoreError(
                 self.path, "another server has this database open; stop it first, or open its address instead", "locked"
             ) from None
-        return file
+        return FileLock(file)
 
     def backup(self, path: str) -> None:
         """Copy the database page by page while others use it; the copy appears complete or not at all."""

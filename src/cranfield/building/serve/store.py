@@ -40,6 +40,7 @@ class Store:
         self.origin = self.database.engine.origin
         self._settings: Settings | None = None
         self._topic_data: dict[str, Mapping[str, Any]] = {}
+        self.database.reconnected.append(self._forget)
         try:
             self.database.write(self._make)
         except BaseException:
@@ -61,6 +62,11 @@ class Store:
             raise StoreError(
                 self.origin, f"was made by a newer cranfield (tables {version}, this one reads {VERSION}); update it"
             )
+
+    def _forget(self) -> None:
+        """Read settings and topics again: another server may have changed them."""
+        self._settings = None
+        self._topic_data.clear()
 
     @staticmethod
     def _set(connection: Connection, name: str, value: str) -> None:

@@ -28,15 +28,9 @@ cranfield judge import judgments.db qrels.txt --assessor earlier
         from cranfield.building.serve.opening import existing
         from cranfield.text import counted
 
-        with existing(self.database) as store:
-            lock = store.database.engine.lock()
-            try:
-                done = (
-                    import_log(store, self.file)
-                    if self.assessor is None
-                    else import_qrels(store, self.file, self.assessor)
-                )
-            finally:
-                lock.close()
+        with existing(self.database) as store, store.database.locked():
+            done = (
+                import_log(store, self.file) if self.assessor is None else import_qrels(store, self.file, self.assessor)
+            )
         known = f"; {done.known:,} were there already" if done.known else ""
         print(f"{counted(done.rows, 'row')} imported, {counted(done.assessors, 'new assessor')}{known}")

@@ -141,7 +141,7 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
         from cranfield.errors import UsageError
 
         address = Address(self.host, self.port, self.certificate, self.key, tuple(self.name or ()))
-        with ends_cleanly(), Store(self.database) as store:
+        with ends_cleanly(), Store(self.database) as store, store.database.locked():
             with self.progress("reading documents") as progress:
                 notes = prepare(store, self.sources(), (lambda done: progress(done, 0)) if progress else None)
             if not self.quiet:
