@@ -44,7 +44,8 @@ class PostgresServer:
         subprocess.run(command, check=True, cwd=self._folder, capture_output=True, timeout=120, **as_user)
 
     def start(self) -> None:
-        options = f"-c listen_addresses='' -c unix_socket_directories={self._folder}"
+        # Without fsync, since a process is killed and not the machine: else every start syncs all databases first.
+        options = f"-c listen_addresses='' -c unix_socket_directories={self._folder} -c fsync=off"
         for _ in range(20):
             with suppress(subprocess.CalledProcessError):  # after a kill, its processes may not have ended yet
                 self._run("pg_ctl", "-o", options, "-l", f"{self._folder}/log", "-w", "start")

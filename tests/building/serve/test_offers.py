@@ -389,6 +389,7 @@ def test_the_place_of_a_document_does_not_depend_on_its_rank(sqlite_store: Store
     memory.load()
     offers = memory._offers
     assert offers is not None
+    offers._know("1")
     offers._open_more("1", None)
     first = Counter(offers._in_order(f"assessor {number}", "1")[0][1] for number in range(200))
     assert len(first) == 10
@@ -642,3 +643,14 @@ def test_a_document_that_is_given_back_is_offered_to_those_who_passed_it(judging
     assert work(judging, "ben") == held
     assert set(counts(store).values()) == {1}
     assert len(counts(store)) == 20
+
+
+def test_a_start_reads_sums_and_documents_that_need_judgments_whatever_was_judged(sqlite_store: Store) -> None:
+    """A million judgments cost no more rows than a few."""
+    store, read = sqlite_store, []
+    store.add_pool(PoolEntry("1", f"e{number}", {}) for number in range(300))
+    assert len(work(Judging(store), "anna", most=300)) == 300
+    fresh, glance = Judging(store), store.database.glance
+    store.database.glance = lambda statement, *values: read.extend(rows := glance(statement, *values)) or rows  # type: ignore[method-assign]
+    assert fresh.offers("ben").result(10).done == 300
+    assert 10 <= len(read) < 50

@@ -17,7 +17,7 @@ from cranfield.building.pools.pooling import Pooling
 from cranfield.building.serve.database import Connection
 from cranfield.building.serve.judging_project import pairs_of_lists
 from cranfield.building.serve.project_parts import PoolEntry
-from cranfield.building.serve.proposals import Adaptive, InOrder, Proposals
+from cranfield.building.serve.proposals import Adaptive, Proposals
 from cranfield.building.serve.store import Store, put_pool
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
@@ -112,12 +112,10 @@ def _all_documents(campaign: Campaign, lists: PooledLists) -> tuple[list[PoolEnt
     return entries, (f"{method} chooses the next document while people judge",)
 
 
-def campaign_proposals(campaign: Campaign) -> Proposals:
-    """What chooses the documents: the order of the pool, or an adaptive method over the runs that count."""
+def campaign_proposals(campaign: Campaign) -> Proposals | None:
+    """What chooses the documents: an adaptive method over the runs that count, or None: the order of the pool."""
     plan = campaign.config.pool
     if not plan.adaptive or campaign.store.fact(FACT) is None:
-        return InOrder(  # documents found by search are offered to those who found them
-            campaign.store.database.read("SELECT topic, doc FROM pool WHERE source = 'pool' ORDER BY position")
-        )
+        return None
     lists = PooledLists.of(counting_runs(campaign), depth=plan.depth)
     return Adaptive(lambda: Pooling(lists, plan.method, seed=plan.seed))

@@ -60,7 +60,7 @@ class Judging:
     def __init__(
         self,
         store: Store,
-        make_proposals: Callable[[], Proposals] | None = None,
+        make_proposals: Callable[[], Proposals | None] | None = None,
         clock: Callable[[], float] = time.time,
     ) -> None:
         self.store = store
@@ -74,17 +74,17 @@ class Judging:
         """Read settings, pool and judgments again before the next change."""
         self._offers = None
 
-    def _current(self, connection: Connection) -> Offers:
+    def _current(self) -> Offers:
         if self._offers is None:
             proposals = self._make_proposals() if self._make_proposals else None
-            self._offers = Offers(connection.run, self.store.settings(), proposals)
+            self._offers = Offers(self.store.database.glance, self.store.settings(), proposals)
         return self._offers
 
     def _work(self, change: Callable[[Connection, Offers], T]) -> Callable[[Connection], T]:
         """The change, after which the memory of offers is read again if it fails half-way."""
 
         def work(connection: Connection) -> T:
-            offers = self._current(connection)
+            offers = self._current()
             offers.touched = False
             try:
                 return change(connection, offers)
@@ -230,8 +230,8 @@ class Judging:
             else:
                 if not offers.may_start((topic, doc), now):
                     raise UsageError(f"the budget of topic {shown(topic)} is spent, so that no new document is judged")
-                put_pool(connection, [PoolEntry(topic, doc, {}, "found", query)], by=assessor)
-                offer = offers.offer_found(connection, assessor, (topic, doc), now)
+                new = put_pool(connection, [PoolEntry(topic, doc, {}, "found", query)], by=assessor)
+                offer = offers.offer_found(connection, assessor, (topic, doc), now, new=bool(new))
             return self._given(offers, assessor, None, [offer])
 
         return self._submit(change)

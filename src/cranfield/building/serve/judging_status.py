@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.building.agreement.assessor_pairs import PairAgreement, pair_agreement
+from cranfield.building.serve.judgment_log import standing_sums
 from cranfield.building.serve.store import Store
 from cranfield.building.serve.topic_budgets import TopicBudgets
 from cranfield.record import Record
@@ -112,7 +113,7 @@ def status(store: Store) -> Status:
         )
     )
     documents = {topic: count - gold_in_pool.get(topic, 0) for topic, count in pool.items()}
-    sums = _sums(store)
+    sums = standing_sums(read)
     counted: dict[str, int] = defaultdict(int)
     people: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for (assessor, topic, state, purpose, counts), number in sums.items():
@@ -152,21 +153,6 @@ def status(store: Store) -> Status:
         np.array([counted[topic] for topic in topics], dtype=np.int64),
         np.array([max(settings.overlap * sure[topic], counted[topic]) for topic in topics], dtype=np.int64),
     )
-
-
-def _sums(store: Store) -> dict[tuple[str, str, str, str, int], int]:
-    """{(assessor, topic, state, purpose, counted): how many stand}: all rows, less those that were replaced."""
-    sums: dict[tuple[str, str, str, str, int], int] = defaultdict(int)
-    groups = "assessor, topic, state, purpose, counted"
-    for *key, number in store.database.read(f"SELECT {groups}, COUNT(*) FROM judgment GROUP BY {groups}"):
-        sums[tuple(key)] += number
-    old = ", ".join(f"old.{name}" for name in groups.split(", "))
-    for *key, number in store.database.read(
-        f"""SELECT {old}, COUNT(*) FROM judgment AS newer CROSS JOIN judgment AS old
-        WHERE newer.supersedes > 0 AND old.id = newer.supersedes GROUP BY {old}"""
-    ):
-        sums[tuple(key)] -= number
-    return {key: number for key, number in sums.items() if number and key[2] != "none"}
 
 
 def _median_seconds(store: Store, name: str) -> float:

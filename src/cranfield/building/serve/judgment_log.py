@@ -7,6 +7,7 @@ request, is not recorded again: the answer is the same as the first time.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -279,3 +280,18 @@ def log_rows(rows: list[Row]) -> list[LogRow]:
 def select(where: str = "", source: str = "judgment") -> str:
     """A query of all columns of the log."""
     return f"SELECT {_COLUMNS} FROM {source} {where}"
+
+
+def standing_sums(read: Callable[[str], list[Row]]) -> dict[tuple[str, str, str, str, int], int]:
+    """{(assessor, topic, state, purpose, counted): how many stand}: all rows, less those that were replaced."""
+    sums: dict[tuple[str, str, str, str, int], int] = defaultdict(int)
+    groups = "assessor, topic, state, purpose, counted"
+    for *key, number in read(f"SELECT {groups}, COUNT(*) FROM judgment GROUP BY {groups}"):
+        sums[tuple(key)] += number
+    old = ", ".join(f"old.{name}" for name in groups.split(", "))
+    for *key, number in read(
+        f"""SELECT {old}, COUNT(*) FROM judgment AS newer CROSS JOIN judgment AS old
+        WHERE newer.supersedes > 0 AND old.id = newer.supersedes GROUP BY {old}"""
+    ):
+        sums[tuple(key)] -= number
+    return {key: number for key, number in sums.items() if number and key[2] != "none"}

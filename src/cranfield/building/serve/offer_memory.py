@@ -1,6 +1,7 @@
 """What the server remembers of a project at work: who judged what, which documents are reserved, and how far it is.
 
-It is rebuilt from the database when the server starts, so that the next document is found without a scan.
+When the server starts, it reads sums. The documents of a topic are read when somebody works on the topic, and only
+those that still need judgments, so that a million judgments take neither time nor memory.
 """
 
 from __future__ import annotations
@@ -14,19 +15,34 @@ from functools import partial
 
 from cranfield.building.serve.database import Row
 from cranfield.building.serve.judging_settings import Settings
-from cranfield.building.serve.judgment_log import COUNTED, LogRow
+from cranfield.building.serve.judgment_log import COUNTED, LogRow, standing_sums
 from cranfield.building.serve.proposals import InOrder, Item, Proposals
 from cranfield.building.serve.topic_budgets import TopicBudgets
 
-Read = Callable[[str], list[Row]]
-"""Runs a query."""
+Read = Callable[..., list[Row]]
+"""Runs a query with values, as of now: also on what a change has written that is not finished yet."""
 AHEAD = 3
 """Documents that an assessor has at a time: one in view, the others fetched in advance."""
 FEW = 20
 """New documents that are put into their places in an order; of more, everything is sorted again."""
 RELEVANT = 1
 """The lowest grade that counts as relevant where topics share a budget."""
+SEEN = ("graded", "cannot")
+"""What an assessor says of a document that they need not see again."""
 _NOBODY: dict[str, float] = {}
+_COUNTS = "SELECT doc, COUNT(*) AS judged FROM current_qrels WHERE topic = ? GROUP BY doc"
+_OPEN = f"""SELECT pool.doc, source, COALESCE(judged, 0) FROM pool LEFT JOIN ({_COUNTS}) AS counts
+    ON counts.doc = pool.doc WHERE topic = ? AND COALESCE(judged, 0) < ? ORDER BY position"""
+"""The documents of a topic that need judgments, and how many they have."""
+_JUDGED = f"""SELECT j.doc, assessor, state FROM standing_judgment AS j LEFT JOIN ({_COUNTS}) AS counts
+    ON counts.doc = j.doc WHERE topic = ? AND purpose <> 'repeat' AND COALESCE(judged, 0) < ?"""
+"""What assessors said of these."""
+_GOLD = """SELECT gold.doc, assessor, state FROM gold CROSS JOIN standing_judgment AS j
+    WHERE gold.topic = ? AND j.topic = gold.topic AND j.doc = gold.doc AND purpose <> 'repeat'"""
+_OF_DOCUMENT = """SELECT assessor, state FROM standing_judgment
+    WHERE topic = ? AND doc = ? AND purpose <> 'repeat'"""
+_LATER = """SELECT topic, doc, purpose FROM standing_judgment WHERE assessor = ? AND state = 'later'
+    ORDER BY position"""
 
 
 @dataclass(frozen=True)
@@ -44,13 +60,12 @@ class Assessor:
     """What the server remembers of an assessor."""
 
     topic: str | None = None
+    judged: int = 0
+    """Documents that were judged, or "cannot judge", gold and repeated ones included."""
     seen: set[Item] = field(default_factory=set)
-    """Judged, or "cannot judge"."""
+    """Which of the documents that were read were judged, or "cannot judge"; and all repeats that were put off."""
     later: dict[Item, int] = field(default_factory=dict)
     """Put off, and how often. One that was judged before is a repeat that was put off."""
-    graded: dict[Item, None] = field(default_factory=dict)
-    """In the order of judging."""
-    repeated: set[Item] = field(default_factory=set)
     leases: dict[Item, float] = field(default_factory=dict)
     """The documents that the assessor has, and until when they are reserved."""
     open: dict[Item, Offer] = field(default_factory=dict)
@@ -68,27 +83,33 @@ class OfferMemory:
     """The state of the pool of a project, and of its assessors."""
 
     def __init__(self, read: Read, settings: Settings, proposals: Proposals | None = None) -> None:
+        self._read = read
         self.settings = settings
         self.topics = [id for (id,) in read("SELECT id FROM topic ORDER BY position, id")]
+        self._known: set[str] = set()
+        """The topics whose documents were read."""
         self._items: dict[str, list[Item]] = {topic: [] for topic in self.topics}
         self._place: dict[Item, int] = {}
         self._batches: dict[str, list[int]] = {}
         """For each topic, the places at which the documents begin that were proposed together."""
-        pool = read("SELECT topic, doc, source FROM pool ORDER BY position")
-        self.pool = {(topic, doc) for topic, doc, _ in pool}
         self.gold = {(topic, doc): grade for topic, doc, grade in read("SELECT topic, doc, grade FROM gold")}
-        self._sizes = Counter(topic for topic, doc, _ in pool if (topic, doc) not in self.gold)
+        self._sizes: Counter[str] = Counter(dict(read("SELECT topic, COUNT(*) FROM pool GROUP BY topic")))
+        """The documents of each topic that are to be judged: those of the pool without gold."""
+        self._sizes.subtract(item[0] for item in self.gold if self._in_pool(item))
         self.budgets = TopicBudgets.of(settings, self._sizes)
         self._started: dict[str, int] = defaultdict(int)
-        """For each topic, the documents with a judgment that counts."""
+        """For each topic, the documents with a judgment that counts; only for a budget."""
+        if self.budgets is not None:
+            self._started.update(read("SELECT topic, COUNT(DISTINCT doc) FROM current_qrels GROUP BY topic"))
         self._recent: dict[str, dict[str, bool]] = defaultdict(dict)
         """For each topic, which judged documents are relevant, in the order of judging; only for an adaptive share."""
         self._gold_of: dict[str, list[str]] = defaultdict(list)
         for topic, doc in self.gold:
             self._gold_of[topic].append(doc)
-        self.proposals = proposals or InOrder([(topic, doc) for topic, doc, source in pool if source == "pool"])
+        self.proposals = proposals or InOrder()
         self._estimate: dict[Item, float] = {}
-        self._count: dict[Item, int] = defaultdict(int)
+        self._count: dict[Item, int] = {}
+        """The judgments that count, of the documents that were read; the others have enough."""
         self._leases: dict[Item, dict[str, float]] = {}
         self._people: dict[str, Assessor] = defaultdict(Assessor)
         self.counted = 0
@@ -96,41 +117,77 @@ class OfferMemory:
         """Grades of gold and repeated documents."""
         self.touched = False
         """Set by every change, so that a change that fails half-way is noticed."""
-        rows = read(
-            """SELECT topic, doc, assessor, state, purpose, counted, grade FROM standing_judgment
-            WHERE state <> 'none' ORDER BY id"""
-        )
-        for topic, doc, assessor, state, purpose, counted, grade in rows:
-            self._note(assessor, (topic, doc), state, purpose, counted)
-            self.checked += _is_check(state, purpose)
-            if counted and grade is not None:
+        self._read_people()
+        if proposals is not None or settings.share == "adaptive":
+            for topic, doc, grade in read(
+                "SELECT topic, doc, grade FROM standing_judgment WHERE counted = 1 AND grade IS NOT NULL ORDER BY id"
+            ):
                 self._tell((topic, doc), grade)
-            if counted and not self.proposals.remembers:  # others may have to judge it too
-                self._open((topic, doc))
-        for topic, doc, source in pool:
-            if source == "found":
-                self._open((topic, doc))
-        # What was proposed before the server stopped stays proposed, in its order.
         for id, topic, doc, purpose, assessor, expires in read(
             "SELECT id, topic, doc, purpose, assessor, expires_at FROM offer WHERE state = 'open' ORDER BY id"
         ):
             self._reserve(assessor, (topic, doc), expires)
             self._people[assessor].open[topic, doc] = Offer(id, topic, doc, purpose)
-            if (topic, doc) in self.pool:
-                self._open((topic, doc))
-        for assessor, number in read("SELECT assessor, COUNT(*) FROM offer GROUP BY assessor"):
-            self._people[assessor].offers = number
-        for assessor, topic in read(
-            """SELECT assessor, topic FROM judgment AS j WHERE position =
-            (SELECT MAX(position) FROM judgment AS k WHERE k.assessor = j.assessor)"""
-        ):
-            self._people[assessor].topic = topic
+
+    def _read_people(self) -> None:
+        put_off = set()
+        for (assessor, _, state, purpose, counted), number in standing_sums(self._read).items():
+            self.counted += number if counted else 0
+            self.checked += number * _is_check(state, purpose)
+            self._people[assessor].judged += number * (state in SEEN)
+            if state == "later":
+                put_off.add(assessor)
+        for name, person in self._people.items():
+            ((person.topic,),) = self._read(
+                "SELECT topic FROM judgment WHERE assessor = ? ORDER BY position DESC LIMIT 1", name
+            )
+            if name in put_off:
+                for topic, doc, purpose in self._read(_LATER, name):
+                    person.later[topic, doc] = 1
+                    if purpose == "repeat":
+                        person.seen.add((topic, doc))
+        if self.settings.gold_rate or self.settings.repeat_rate:  # only these depend on the number of offers
+            for name, number in self._read("SELECT assessor, COUNT(*) FROM offer GROUP BY assessor"):
+                self._people[name].offers = number
 
     # ---- memory
+
+    def _know(self, topic: str) -> None:
+        """Read the documents of a topic that need judgments, when somebody works on it for the first time."""
+        if topic in self._known:
+            return
+        overlap = self.settings.overlap
+        rows = self._read(_OPEN, topic, topic, overlap)
+        judged = self._read(_JUDGED, topic, topic, overlap) if rows else []
+        judged += self._read(_GOLD, topic) if topic in self._gold_of else []
+        leased = [item for item in self._leases if item[0] == topic and self._in_pool(item)]
+        for doc, assessor, state in judged:
+            if state in SEEN:
+                self._people[assessor].seen.add((topic, doc))
+        for doc, source, count in rows:
+            self._count[topic, doc] = count
+            if source == "found" or (count and not self.proposals.remembers):  # others may have to judge it too
+                self._open((topic, doc))
+        if isinstance(self.proposals, InOrder):
+            self.proposals.put(topic, [doc for doc, source, _ in rows if source == "pool"])
+        for item in leased:  # what was proposed before the server stopped stays proposed, in its order
+            self._open(item)
+        self._known.add(topic)
+
+    def _in_pool(self, item: Item) -> bool:
+        return bool(self._read("SELECT 1 FROM pool WHERE topic = ? AND doc = ?", *item))
+
+    def _taken(self, item: Item) -> int:
+        """The judgments of a document that count."""
+        count = self._count.get(item)
+        if count is None:
+            ((count,),) = self._read("SELECT COUNT(*) FROM current_qrels WHERE topic = ? AND doc = ?", *item)
+        return count or 0
 
     def _open(self, item: Item) -> None:
         """Let assessors find a document in the sequence of its topic."""
         if item not in self._place and item not in self.gold:
+            self._count[item] = self._taken(item)
             items = self._items.setdefault(item[0], [])
             self._place[item] = len(items)
             items.append(item)
@@ -166,7 +223,7 @@ class OfferMemory:
                 self._estimate[item] = estimate
             before = len(items)
             self._open(item)
-            new += len(items) > before and not self._count.get(item, 0)
+            new += len(items) > before and not self._count[item]
         if len(items) == begin:
             return False
         batches = self._batches.setdefault(topic, [])
@@ -209,41 +266,21 @@ class OfferMemory:
         self.proposals.forget(*item)
         self._recent[item[0]].pop(item[1], None)
 
-    def _add_count(self, item: Item, number: int) -> None:
-        before = self._count[item]
-        self._count[item] += number
+    def _add_count(self, item: Item, number: int) -> int:
+        """Count judgments of a document, which are in the database already; returns how many it has now."""
+        if item in self._count:
+            self._count[item] += number
+        now = self._taken(item)
         self.counted += number
-        self._started[item[0]] += bool(before + number) - bool(before)
-
-    def _note(self, name: str, item: Item, state: str, purpose: str, counted: int) -> None:
-        person = self._people[name]
-        if purpose == "repeat":
-            self._note_repeat(person, item, state)
-            return
-        if state == "later":
-            person.later[item] = person.later.get(item, 0) + 1
-        else:
-            person.later.pop(item, None)
-            person.seen.add(item)
-        if state == "graded" and purpose in COUNTED:
-            person.graded.pop(item, None)
-            person.graded[item] = None
-        if counted:
-            self._add_count(item, 1)
-
-    @staticmethod
-    def _note_repeat(person: Assessor, item: Item, state: str) -> None:
-        person.repeated.discard(item)
-        if state == "later":
-            person.later[item] = person.later.get(item, 0) + 1
-            return
-        person.later.pop(item, None)
-        if state != "none":
-            person.repeated.add(item)
+        self._started[item[0]] += bool(now) - bool(now - number)
+        return now
 
     def _reopen(self, item: Item) -> None:
         """A document needs judgments again: start looking at it, not behind it."""
-        topic, place = item[0], self._place.get(item)
+        topic = item[0]
+        if topic in self._known and item not in self._count and item not in self.gold:
+            self._read_again(item)
+        place = self._place.get(item)
         if place is not None:
             for name, person in self._people.items():
                 if self.settings.order != "pool":
@@ -252,36 +289,38 @@ class OfferMemory:
                 person.start[topic] = min(place, person.start.get(topic, 0))
                 person.ahead.pop(topic, None)
 
+    def _read_again(self, item: Item) -> None:
+        """Read a document that had enough judgments when its topic was read."""
+        if self._taken(item) < self.settings.overlap:
+            self._open(item)
+            for assessor, state in self._read(_OF_DOCUMENT, *item):
+                if state in SEEN:
+                    self._people[assessor].seen.add(item)
+
     def judged(self, row: LogRow, before: LogRow | None) -> None:
         """Take a new row of the log into account; `before` is the row that it replaces."""
         self.touched = True
         item, person = (row.topic, row.doc), self._people[row.assessor]
-        if before is not None and before.counted:
-            self._add_count(item, -1)
-            if not self._count[item]:
-                self._forget(item)
-        self.checked += _is_check(row.state, row.purpose)
-        self.checked -= before is not None and _is_check(before.state, before.purpose)
-        if row.purpose == "repeat":
-            self._note_repeat(person, item, row.state)
-        elif row.state in ("none", "later"):
-            person.seen.discard(item)
-            person.graded.pop(item, None)
-            if row.state == "later":
-                person.later[item] = person.later.get(item, 0) + 1
-            else:
-                person.later.pop(item, None)
-            self._reopen(item)
+        lost = before.counted if before is not None else 0
+        by_others = self._add_count(item, row.counted - lost) - row.counted
+        if lost and not by_others:
+            self._forget(item)
+        if row.counted and row.grade is not None:
+            self._tell(item, row.grade)
+        for one, sign in ((row, 1), (before, -1)):
+            if one is not None:
+                self.checked += sign * _is_check(one.state, one.purpose)
+                person.judged += sign * (one.state in SEEN)
+        if row.state == "later":
+            person.later[item] = person.later.get(item, 0) + 1
         else:
-            if item not in person.seen or row.state == "graded":
-                person.graded.pop(item, None)
-                self._note(row.assessor, item, row.state, row.purpose, 0)
-            if before is not None and before.counted and not row.counted:
-                self._reopen(item)
-        if row.counted:
-            self._add_count(item, 1)
-            if row.grade is not None:
-                self._tell(item, row.grade)
+            person.later.pop(item, None)
+        if row.purpose == "repeat" or row.state in SEEN:
+            person.seen.add(item)
+        else:
+            person.seen.discard(item)
+        if row.purpose != "repeat" and (row.state not in SEEN or lost > row.counted):
+            self._reopen(item)
         if row.action == "judge":
             person.topic = row.topic
             if item in person.open:
@@ -295,7 +334,7 @@ class OfferMemory:
 
     def has_room(self, item: Item, assessor: str, now: float) -> bool:
         """May this assessor still judge the document?"""
-        taken = self._count.get(item, 0)
+        taken = self._taken(item)
         for name, expires in self._leases.get(item, _NOBODY).items():
             if name != assessor and expires > now:
                 taken += 1
@@ -305,19 +344,19 @@ class OfferMemory:
         """For each topic, the documents that have a judgment, or that somebody has in front of them."""
         started = Counter(self._started)
         for item, by in self._leases.items():
-            if not self._count.get(item, 0) and item not in self.gold and max(by.values()) > now:
+            if item not in self.gold and max(by.values()) > now and not self._taken(item):
                 started[item[0]] += 1
         return started
 
     def _begun(self, item: Item, now: float) -> bool:
         """Has a document a judgment, or has somebody got it?"""
-        return self._count.get(item, 0) > 0 or max(self._leases.get(item, _NOBODY).values(), default=now) > now
+        return self._taken(item) > 0 or max(self._leases.get(item, _NOBODY).values(), default=now) > now
 
     def may_start(self, item: Item, now: float) -> bool:
         """Does the budget allow a judgment of a document, which may be new to the pool?"""
         if self.budgets is None or self._begun(item, now):
             return True
-        sizes = self._sizes if item in self.pool else self._sizes + Counter({item[0]: 1})
+        sizes = self._sizes if self._in_pool(item) else self._sizes + Counter({item[0]: 1})
         budgets, started = TopicBudgets.of(self.settings, sizes), self.started(now)
         assert budgets is not None
         return budgets.left(item[0], started) > 0 or any(
@@ -340,7 +379,7 @@ class OfferMemory:
 
     def judged_by(self, assessor: str) -> int:
         """How many documents an assessor has judged, gold ones included: a difference would give them away."""
-        return len(self._people[assessor].seen) + len(self._people[assessor].repeated)
+        return self._people[assessor].judged
 
     def total(self) -> int:
         """The judgments that are wanted in all: the budget, or the overlap times the pool."""

@@ -23,6 +23,8 @@ RENEW_BELOW = 0.75
 """Leases are renewed when less than this share of their time is left, not with every judgment."""
 REPEAT_AFTER = 5
 """A document is repeated at the earliest after this many other judgments."""
+_GRADED = "FROM standing_judgment WHERE assessor = ? AND state = 'graded' AND purpose IN ('pool', 'found')"
+_REPEATED = "SELECT doc FROM standing_judgment WHERE assessor = ? AND topic = ? AND purpose = 'repeat'"
 
 
 class Offers(OfferMemory):
@@ -80,14 +82,14 @@ class Offers(OfferMemory):
                 return offer
         return None
 
-    def offer_found(self, connection: Connection, assessor: str, item: Item, now: float) -> Offer:
-        """Offer a document that the assessor found by search, or wants to judge again."""
+    def offer_found(self, connection: Connection, assessor: str, item: Item, now: float, *, new: bool) -> Offer:
+        """Offer a document that the assessor found by search, or wants to judge again; `new`: it enters the pool."""
         self.touched = True
-        if item not in self.pool:
-            self.pool.add(item)
+        if new:
             self._sizes[item[0]] += 1
             self.budgets = TopicBudgets.of(self.settings, self._sizes)
-            self._open(item)
+            if item[0] in self._known:  # else it is read with its topic
+                self._open(item)
         return self.lease(connection, assessor, item, "found", now)
 
     def lease(self, connection: Connection, assessor: str, item: Item, purpose: str, now: float) -> Offer:
@@ -172,6 +174,7 @@ class Offers(OfferMemory):
         person, overlap = self._people[assessor], self.settings.overlap
         if left == 0 and overlap == 1:
             return None
+        self._know(topic)
         items, seen, count, leases = self._in_order(assessor, topic), person.seen, self._count, self._leases
         start = person.start.get(topic, 0)
         place, until = person.ahead.get(topic, (0, 0.0))
@@ -190,7 +193,7 @@ class Offers(OfferMemory):
                 continue
             item = items[at]
             at += 1
-            taken = count.get(item, 0)
+            taken = count[item]
             if taken >= overlap or item in seen:
                 if behind:
                     start = at
@@ -239,11 +242,15 @@ class Offers(OfferMemory):
             ]
             return (rng.choice(unseen), "gold") if unseen else None
         if draw < settings.gold_rate + settings.repeat_rate:
+            again = {doc for (doc,) in self._read(_REPEATED, assessor, topic)}
+            recent = set(
+                self._read(f"SELECT topic, doc {_GRADED} ORDER BY position DESC LIMIT ?", assessor, REPEAT_AFTER)
+            )
+            graded = self._read(f"SELECT topic, doc {_GRADED} AND topic = ? ORDER BY position", assessor, topic)
             old = [
                 item
-                for item in list(person.graded)[:-REPEAT_AFTER]
-                if item[0] == topic
-                and not any(item in others for others in (person.repeated, person.leases, person.later))
+                for item in graded
+                if item[1] not in again and not any(item in others for others in (recent, person.leases, person.later))
             ]
             return (rng.choice(old), "repeat") if old else None
         return None

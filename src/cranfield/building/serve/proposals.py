@@ -41,7 +41,8 @@ __all__ = ["Adaptive", "InOrder", "Item", "PooledLists", "Proposals"]
 class InOrder:
     """The documents of a pool in the order of its file.
 
-    >>> order = InOrder([("1", "a"), ("2", "b")])
+    >>> order = InOrder()
+    >>> order.put("2", ["b"])
     >>> order.next("2"), order.next("2")
     ((('2', 'b'), None), None)
     """
@@ -49,10 +50,12 @@ class InOrder:
     batch: int | None = None
     remembers = True
 
-    def __init__(self, items: Iterable[Item]) -> None:
-        self._left: dict[str, deque[str]] = defaultdict(deque)
-        for topic, doc in items:
-            self._left[topic].append(doc)
+    def __init__(self) -> None:
+        self._left: dict[str, deque[str]] = {}
+
+    def put(self, topic: str, docs: Iterable[str]) -> None:
+        """Propose these documents of a topic."""
+        self._left[topic] = deque(docs)
 
     def next(self, topic: str) -> tuple[Item, float | None] | None:
         docs = self._left.get(topic)
