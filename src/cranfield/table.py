@@ -12,7 +12,7 @@ import numpy as np
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.text import control_free
+from cranfield.text import control_free, guarded
 from cranfield.text import one_line as one_line
 from cranfield.text import printable as printable
 
@@ -471,8 +471,7 @@ def safe_cell(cell: str, *, guard_formulas: bool = True) -> str:
     >>> safe_cell("=HYPERLINK(0)"), safe_cell("bm25")
     ("'=HYPERLINK(0)", 'bm25')
     """
-    guard = "'" if guard_formulas and cell.lstrip().startswith(("=", "+", "-", "@")) else ""
-    return guard + control_free(cell)
+    return control_free(guarded(cell) if guard_formulas else cell)
 
 
 def _quoted(cell: str, sep: str) -> str:

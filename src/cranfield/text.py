@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from reprlib import Repr
@@ -84,6 +85,26 @@ def printable(text: str) -> str:
         return text
     escaped = {c for c in text if unicodedata.category(c) in _CONTROL or c in _INVISIBLE}
     return "".join(c.encode("unicode_escape").decode() if c in escaped else c for c in text)
+
+
+_FORMULA = re.compile(r"[\s']*[=+\-@\uff1d\uff0b\uff0d\uff20]")
+"""How text begins that a spreadsheet runs; the last four are the wide forms of East Asian fonts.
+
+Marks of a guard before it belong to it, so that a guard can be taken away again."""
+
+
+def guarded(text: str) -> str:
+    """Text for a cell of a table: ' before what a spreadsheet would run as a formula. `unguarded` takes it away.
+
+    >>> guarded("=HYPERLINK(0)"), guarded("bm25"), unguarded("'=HYPERLINK(0)")
+    ("'=HYPERLINK(0)", 'bm25', '=HYPERLINK(0)')
+    """
+    return f"'{text}" if _FORMULA.match(text) else text
+
+
+def unguarded(text: str) -> str:
+    """The text that `guarded` was given."""
+    return text[1:] if text.startswith("'") and _FORMULA.match(text, 1) else text
 
 
 def control_free(text: str) -> str:

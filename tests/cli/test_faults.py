@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import cranfield as cf
+from cranfield.cli.by_class import joined
 from cranfield.cli.guard import guarded
 from cranfield.table import Column, Table
 from tests.cli.conftest import Cranfield
@@ -211,6 +212,12 @@ def test_text_that_a_spreadsheet_would_run_gets_a_guard_on_request() -> None:
     )
     assert plain == [f"{name},-0.5" for name in HOSTILE]
     assert safe == [f"'{name},-0.5" for name in HOSTILE[:-1]] + ["bm25,-0.5"]
+
+
+def test_names_of_classes_are_guarded_too() -> None:
+    parts = [("=1+1", 2, "run,AP\nbm25,0.5")]
+    assert joined(parts, "csv", guard_formulas=True) == "class,run,AP\n'=1+1,bm25,0.5"
+    assert joined(parts, "csv") == "class,run,AP\n=1+1,bm25,0.5"
 
 
 @pytest.mark.parametrize("per_topic", [[], ["-q"]])

@@ -12,7 +12,7 @@ from cranfield.collection.column_names import COLUMNS, column_key, find_columns,
 from cranfield.collection.source import PathLike, check_content, head_of, load, shown_path, text_of
 from cranfield.collection.structured import parsed_json
 from cranfield.errors import DataError
-from cranfield.text import counted, listed, shown
+from cranfield.text import counted, listed, shown, unguarded
 
 ROLES = {
     "topic": (*COLUMNS["topic"], "question_id", "question"),
@@ -47,6 +47,8 @@ ROLES = {
     "idf": ("idf", "weight"),
 }  # fmt: skip
 """Names of columns by role, the most specific first."""
+GUARDED = {"nugget_text", "span_text"}
+"""The texts that exports of a judging project guard against spreadsheets."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,7 +108,10 @@ def read_rows(path: PathLike, needed: Sequence[str], optional: Sequence[str] = (
         key = tuple(names)
         if key not in places:
             places[key] = _places(names, words, needed, origin, line)
-        rows.append(Row(origin, line, {role: cells[at] for role, at in places[key].items()}))
+        values = {role: cells[at] for role, at in places[key].items()}
+        for role in GUARDED & values.keys():
+            values[role] = unguarded(values[role]) if isinstance(values[role], str) else values[role]
+        rows.append(Row(origin, line, values))
     if not rows:
         raise DataError(origin, None, f"holds no rows, expected {_spelled(needed)}")
     return rows

@@ -107,7 +107,7 @@ class SplitByClass(Output):
         if not parts:
             raise failed[0]
         if self._figure_file is None or self.figure_field != "output":
-            super().emit(joined(parts, self.format))
+            super().emit(joined(parts, self.format, guard_formulas=self.guard_formulas))
         return None
 
     def _class(self) -> tuple[str, int]:
@@ -169,7 +169,7 @@ def file_of_class(path: str, classes: Sequence[str], place: int) -> str:
     return f"{stem}-{plain[place]}{number}{ending}"
 
 
-def joined(parts: list[Part], format: str, noun: str = "class") -> str:
+def joined(parts: list[Part], format: str, noun: str = "class", *, guard_formulas: bool = False) -> str:
     """The results of all classes, or other parts, as one text.
 
     >>> print(joined([("easy", 2, "run,AP\\nbm25,0.5"), ("hard", 1, "run,AP\\nbm25,0.25")], "csv"))
@@ -178,7 +178,10 @@ def joined(parts: list[Part], format: str, noun: str = "class") -> str:
     hard,bm25,0.25
     """
     if format in ("csv", "tsv"):
-        return _delimited(parts, "\t" if format == "tsv" else ",", noun)
+        from cranfield.table import safe_cell
+
+        safe = [(safe_cell(name, guard_formulas=guard_formulas), number, text) for name, number, text in parts]
+        return _delimited(safe, "\t" if format == "tsv" else ",", noun)
     if format == "json":
         return _json(parts, noun)
     titles = [f"{name} ({counted(topics, 'topic')})" for name, topics, _ in parts]

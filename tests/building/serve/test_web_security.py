@@ -15,7 +15,7 @@ from cranfield.building.serve.project_parts import Document, PoolEntry
 from cranfield.building.serve.serving import Address, bound, local_name, url
 from cranfield.building.serve.store import Store
 from cranfield.building.serve.web_app import Site, make_app
-from cranfield.errors import UsageError
+from cranfield.errors import CranfieldWarning, UsageError
 from tests.building.serve.web import PASSWORD, Client, app_of
 
 PAGES = ["/", "/judge", "/organise", "/organise/log", "/organise/export/log", "/page?offer=1", "/image?offer=1"]
@@ -190,7 +190,11 @@ def test_beyond_this_machine_accounts_are_needed(tmp_path: Any) -> None:
             Address(host).check(store)
         add_account(store, "anna", password=PASSWORD)
         assert has_passwords(store)
-        Address("0.0.0.0").check(store)
+        Address("0.0.0.0", certificate=__file__, key=__file__).check(store)
+        Address("127.0.0.1").check(store)
+        for host in ("0.0.0.0", "::", "192.168.1.5", "example.org"):
+            with pytest.warns(CranfieldWarning, match="without TLS: whoever is on the way can read passwords"):
+                Address(host).check(store)
 
 
 def test_tls_needs_both_files(sqlite_store: Store, tmp_path: Any) -> None:

@@ -22,6 +22,7 @@ from cranfield.building.serve.exporting import EXPORTS, date_text, export_text
 from cranfield.building.serve.judgment_log import FIELDS, select
 from cranfield.collection.whole_folder import whole_folder
 from cranfield.errors import CranfieldWarning, DataError
+from cranfield.text import guarded
 
 SUBMISSION_FIELDS = ("order", "digest", "team", "tag", "counts", "submitted", "bytes", "lists", "documents", "name",
                      "file")  # fmt: skip
@@ -171,7 +172,7 @@ def _write_results(results: Results, write: Callable[[str, str], None]) -> None:
         for board in boards for at in range(len(board.run))
     ]  # fmt: skip
     write("leaderboard.csv", _csv(header, rows))
-    write("scores.csv", results.scores.to_csv())
+    write("scores.csv", results.scores.to_csv(change=guarded))
     for measure, comparison in results.comparisons.items():
         pairs = list(comparison.rows())
         write(f"comparisons/{_safe(measure)}.csv", _csv(tuple(pairs[0]), (tuple(row.values()) for row in pairs)))
@@ -196,10 +197,14 @@ def _safe(name: str) -> str:
 
 
 def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+    """A table for people and their spreadsheets, which run none of its texts: teams write them.
+
+    All texts are in quotes, because some spreadsheets take a semicolon for the end of a cell.
+    """
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
+    writer = csv.writer(out, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC)
     writer.writerow(names)
-    writer.writerows(rows)
+    writer.writerows([guarded(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return out.getvalue()
 
 

@@ -28,7 +28,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.topics import Topics
 from cranfield.errors import DataError
-from cranfield.text import shown
+from cranfield.text import shown, unguarded
 
 NOT_AUDIT = ("topic", "doc", "source", "query", "added_by")
 """Columns of `pool.tsv` that are not part of the audit trail."""
@@ -241,7 +241,7 @@ def _rows(path: str, names: Sequence[str]) -> Iterator[tuple[int, Mapping[str, s
         for row in reader:
             if None in row or None in row.values():
                 raise DataError(path, reader.line_num, f"expected {len(reader.fieldnames or ())} columns")
-            yield reader.line_num, row
+            yield reader.line_num, {name: unguarded(cell) for name, cell in row.items()}
 
 
 def _pool(path: str) -> Iterator[tuple[str, PoolEntry]]:
@@ -257,7 +257,8 @@ def _pool(path: str) -> Iterator[tuple[str, PoolEntry]]:
                 raise DataError(path, number, f"{len(cells)} columns, expected {len(names)}")
             row = dict(zip(names, cells, strict=True))
             audit = {name: text for name, text in row.items() if name not in NOT_AUDIT}
-            yield row["added_by"], PoolEntry(row["topic"], row["doc"], audit, row["source"], row["query"] or None)
+            query = unguarded(row["query"]) or None
+            yield row["added_by"], PoolEntry(row["topic"], row["doc"], audit, row["source"], query)
 
 
 def _seconds(text: str) -> float:

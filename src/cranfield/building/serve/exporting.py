@@ -20,7 +20,7 @@ from cranfield.building.serve.judgment_log import FIELDS, select
 from cranfield.building.serve.project_parts import Facet
 from cranfield.building.serve.store import Store
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
-from cranfield.text import counted, listed, shown
+from cranfield.text import counted, guarded, listed, shown
 
 
 def _majority(grades: Sequence[float]) -> float:
@@ -50,6 +50,8 @@ class Export:
     """The modes in which the file has content; empty: all."""
 
 
+TEXTS = ("text", "query")
+"""The columns that people wrote, or that come from documents; the others hold ids and numbers."""
 EXPORTS = {
     "qrels": Export("qrels.txt", "judgments, one grade for each document", ("graded", "intents", "dimensions")),
     "intent-qrels": Export("qrels.intents.txt", "judgments by intent: topic intent doc grade", ("intents",)),
@@ -305,7 +307,13 @@ def _lines(rows: Iterable[Sequence[Any]]) -> str:
 
 
 def _table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """Lines with tabs between columns; tabs and line breaks in a text become blanks."""
+    """Lines with tabs between columns; tabs and line breaks in a text become blanks.
+
+    Texts are guarded against spreadsheets; the tools that read them take the guard away. Ids stay as they are.
+    """
     lines = ["\t".join(names)]
-    lines += ["\t".join(re.sub(r"[\t\r\n]+", " ", _cell(value)) for value in row) for row in rows]
+    texts = [name in TEXTS for name in names]
+    for row in rows:
+        cells = [re.sub(r"[\t\r\n]+", " ", _cell(value)) for value in row]
+        lines.append("\t".join(guarded(cell) if text else cell for cell, text in zip(cells, texts, strict=True)))
     return "".join(f"{line}\n" for line in lines)

@@ -28,7 +28,7 @@ from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import read_bytes, text_of
 from cranfield.collection.topics import Topics
 from cranfield.errors import DataError, UsageError
-from cranfield.text import counted, listed
+from cranfield.text import counted, listed, unguarded
 
 LISTED = 10
 """Documents of a list that are shown when two lists are compared."""
@@ -218,7 +218,7 @@ def read_facets(path: str, kind: str) -> list[Facet]:
                 weight = float(more[1])
             except ValueError:
                 raise DataError(table.origin, line, f"the weight is {more[1]!r}, expected a number") from None
-        facets.append(Facet(topic, kind, id, text, more[0].lower() if more else "", weight))
+        facets.append(Facet(topic, kind, id, unguarded(text), more[0].lower() if more else "", weight))
     return facets
 
 

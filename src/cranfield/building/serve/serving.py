@@ -20,7 +20,7 @@ from cranfield.building.serve.judging import Judging
 from cranfield.building.serve.judging_project import add_local_user, proposals_of
 from cranfield.building.serve.store import Store
 from cranfield.collection.ending import ending_calls
-from cranfield.errors import UsageError
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.frames import need
 
 SWITCH = 0.0005
@@ -57,7 +57,7 @@ class Address:
             return False
 
     def check(self, store: Store) -> None:
-        """Raise an error for an address that is not safe, or files that are missing."""
+        """Raise an error for an address that is not safe, or files that are missing; warn if all can read along."""
         if (self.certificate is None) != (self.key is None):
             raise UsageError("TLS needs both a certificate and a key")
         for path in (self.certificate, self.key):
@@ -67,6 +67,12 @@ class Address:
             raise UsageError(
                 f"host == {self.host!r} can be reached by other machines, but the project has no passwords; add "
                 "accounts with passwords first"
+            )
+        if not self.loopback and not self.secure:
+            warn_caller(
+                f"host == {self.host!r} without TLS: whoever is on the way can read passwords and change judgments; "
+                "give a certificate and a key (--certificate, --key), or put a proxy with TLS before the server",
+                CranfieldWarning,
             )
 
     def hosts(self) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, flag, option
@@ -48,6 +49,7 @@ cranfield aware 'assessors/*.qrels' runs/*.run -m nDCG@10 -q -f csv -o scores.cs
     def run(self) -> None:
         from cranfield.building.effect.aware import aware_scores
         from cranfield.report.tables import summary_table, topic_table
+        from cranfield.table import safe_cell
 
         labels, runs = self.read()
         with self.progress("scoring by assessor") as progress:
@@ -61,7 +63,8 @@ cranfield aware 'assessors/*.qrels' runs/*.run -m nDCG@10 -q -f csv -o scores.cs
         elif self.per_topic and self.format == "json":
             self.emit(scores.to_json())
         elif self.per_topic and self.for_programs:
-            self.emit(scores.to_csv(sep="\t" if self.format == "tsv" else ","))
+            safe = partial(safe_cell, guard_formulas=self.guard_formulas)
+            self.emit(scores.to_csv(sep="\t" if self.format == "tsv" else ",", change=safe))
         else:
             tables = [replace(topic_table(scores), notes=())] if self.per_topic else []
             self.show(*tables, summary_table(scores))

@@ -227,7 +227,7 @@ cranfield eval qrels.txt runs.parquet -m nDCG@10 --engine spark  # a table of ru
             self.emit(self.rendered(replace(scores.table(self.statistic, self.level), digits=self.digits)))
             return
         parts = [(name, len(part.topics), self._text(part, measured, None)) for name, part in scores.parts.items()]
-        self.emit(joined(parts, self.format, "collection"))
+        self.emit(joined(parts, self.format, "collection", guard_formulas=self.guard_formulas))
 
     def _text(self, scores: Scores, measures: list[Measure], risks: Risks) -> str:
         from cranfield.report.tables import risk_table, summary_table, topic_table, trec_lines
