@@ -1,23 +1,16 @@
-"""Feed the readers of all other formats with randomly mutated files.
+"""Mutated files of runs, judgments, topics, scores, side files, answers and sessions.
 
-For every input: a result, or an error of the package with a message (`CranfieldError`); no other exception, no crash
-and no endless loop. What could be read can be written, and is read back the same.
+What could be read can be written, and is read back the same.
 """
 
 from __future__ import annotations
 
 import gzip
 import random
-import signal
-import sys
-import tempfile
-import time
-import warnings
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from mutation import mutate
+from fuzzing import Target, attempt
+from mutation import PIECES, mutate, mutated, mutated_json
 
 from cranfield import Qrels, Run, Topics, evaluate
 from cranfield.answers import (
@@ -46,14 +39,8 @@ from cranfield.assessed.lengths import LengthTable
 from cranfield.collection import source
 from cranfield.collection.lint import check_files
 from cranfield.collection.side_files import read_side_file
-from cranfield.errors import CranfieldError
 from cranfield.fairness.groups import Groups
-from cranfield.meta.study.study_file import read_study
 from cranfield.scores import Scores
-
-FOUND = Path(__file__).parent / "found"
-PATIENCE = 20
-"""Seconds after which an input counts as an endless loop."""
 
 JSON = [
     b'{"1": {"d1": 1.5, "d2": -2e3}, "2": {"d1": 1}}',
@@ -81,15 +68,6 @@ TOPICS = [
     b"1:some query\n2:another\n",
     b'{"qid": "1", "query": "a"}\n{"qid": "2", "query": "b"}\n',
     "1\tcaf\u00e9\n".encode("utf-16"),
-]
-STUDY = [
-    b'title = "t"\noutput = "results"\nmeasures = ["AP", "nDCG@10"]\nseed = 1\n\n[collections.a]\nqrels = "qrels.txt"\n'
-    b'runs = ["runs/*.run"]\nteams = "teams.txt"\n\n[methods.correlate]\ncoefficients = ["tau-b", "tau-ap"]\n\n'
-    b'[methods.tukey]\nmethod = "compare"\ntest = "randomised-tukey"\ncollections = ["a"]\n',
-    b"title: t\nmeasures: [AP, nDCG@10]\ncollections:\n  a: {qrels: q, runs: [r], depth: 10}\n  b: {scores: s.csv}\n"
-    b"methods:\n  swap: {}\n  correlate: {coefficients: &x [tau-b, *x]}\n",
-    b'{"measures": ["AP"], "seed": 1, "collections": {"a": {"qrels": "q", "runs": "r"}},'
-    b' "methods": {"loo": {}, "power": {}}}',
 ]
 SIDE = [
     b"1 1 0.5\n1 2 0.5\n2 1 1\n",
@@ -125,25 +103,6 @@ SESSIONS = [
     b"</session></sessiontrack2014>",
     b"session\ttopic\n4\t12\ns1\t301\n",
 ]
-MARKS = rb"""
-\n \r \0 \t , ; : " ' [ ] { } < > </top> <top> & &a; <!-- --> <![CDATA[ ]]> \xff\xfe \xed\xa0\x80 \xef\xbb\xbf
-nan NaN Infinity -inf 1e999 null true &x *x !!python/object:os.system - ? | % @ # \xc3\xa9 \x80 0x10 1_000 2024-01-01
-0o7 yes ~
-"""
-PIECES = [mark.decode("unicode_escape").encode("latin-1") for mark in MARKS.split()] + [
-    b" ",
-    b"<!DOCTYPE x [",
-    b"\\ud800",
-    b"\\u0000",
-    b"1" * 400,
-    b"a" * 70_000,
-    b"[" * 3_000,
-    b'{"a":' * 2_000,
-    b"|\n",
-    b"<<: *x\n",
-]
-
-
 INTENTS = b"1 1 d1 1\n1 2 d2 1\n2 1 d1 1\n"
 LISTS = {"1": {"d1": 2.0, "d2": 1.0}, "2": {"d1": 1.0}}
 
@@ -187,13 +146,6 @@ def topics_back(path: Path, format: str | None) -> None:
     copy = path.with_suffix(".jsonl")
     topics.write(copy)
     assert list(Topics.read(copy)) == list(topics), "written and read back, the topics are different"
-
-
-def study_file(path: Path) -> None:
-    for suffix in (".toml", ".yaml", ".json"):
-        named = path.with_suffix(suffix)
-        named.write_bytes(path.read_bytes())
-        attempt(read_study, named)
 
 
 def side_file(path: Path) -> None:
@@ -247,20 +199,7 @@ def compressed_file(path: Path) -> None:
     attempt(check_files, [path], [path], [path])
 
 
-def attempt(work: Callable[..., Any], *given: Any, **named: Any) -> None:
-    message = "none"
-    try:
-        work(*given, **named)
-    except CranfieldError as error:
-        message = str(error).strip()
-    assert message, "an error without a message"
-
-
 # -- inputs
-
-
-def texts(seeds: list[bytes]) -> Callable[[random.Random], bytes]:
-    return lambda rng: mutate(rng.choice(seeds), rng, PIECES)
 
 
 def packed(rng: random.Random) -> bytes:
@@ -275,46 +214,13 @@ def packed(rng: random.Random) -> bytes:
     )
 
 
-TARGETS: dict[str, tuple[Callable[[random.Random], bytes], Callable[[Path], None]]] = {
-    "json": (texts(JSON), json_file),
-    "csv": (texts(CSV), csv_file),
-    "topics": (texts(TOPICS), topics_file),
-    "study": (texts(STUDY), study_file),
-    "side": (texts(SIDE), side_file),
-    "answers": (texts(ANSWERS), answers_file),
-    "sessions": (texts(SESSIONS), sessions_file),
-    "compressed": (packed, compressed_file),
+TARGETS = {
+    "json": Target(mutated_json(JSON), json_file),
+    "csv": Target(mutated(CSV), csv_file),
+    "topics": Target(mutated(TOPICS), topics_file),
+    "side": Target(mutated(SIDE), side_file),
+    "answers": Target(mutated(ANSWERS), answers_file),
+    "sessions": Target(mutated(SESSIONS), sessions_file),
+    "session-xml": Target(mutated(SESSIONS[1:2]), sessions_file),
+    "compressed": Target(packed, compressed_file),
 }
-
-
-def too_long(number: int, frame: object) -> None:
-    raise TimeoutError(f"more than {PATIENCE} seconds")
-
-
-def main() -> None:
-    target, seconds, seed = sys.argv[1], float(sys.argv[2]), int(sys.argv[3])
-    make, read = TARGETS[target]
-    rng = random.Random(seed)
-    warnings.simplefilter("ignore")
-    signal.signal(signal.SIGALRM, too_long)
-    end, tried = time.monotonic() + seconds, 0
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder, "input")
-        while time.monotonic() < end:
-            data = make(rng)
-            path.write_bytes(data)
-            try:
-                signal.alarm(PATIENCE)
-                read(path)
-                signal.alarm(0)
-            except BaseException:
-                FOUND.mkdir(exist_ok=True)
-                (FOUND / f"{target}-{seed}-{tried}").write_bytes(data)
-                print(f"failed on input {tried} of seed {seed}; the input is in {FOUND}", file=sys.stderr)
-                raise
-            tried += 1
-    print(f"{target}: {tried} inputs in {seconds:g} s, seed {seed}: no failure")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Feed the core with randomly mutated runs and judgments.
+"""Mutated runs and judgments for the core.
 
 For every input: no crash (the sanitizers watch); a table, or a fault with a line inside the file; the same result with
 one thread and with three; a join of the file that agrees with the join of the table; and the same judgments, or the
@@ -8,21 +8,19 @@ same fault, from windows and blocks of any size.
 from __future__ import annotations
 
 import random
-import sys
-import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fuzzing import Target
 from mutation import mutate
 
 from cranfield import _core
 from cranfield.collection.formats import QRELS, RUNS, Layout
 
-FOUND = Path(__file__).parent / "found"
 RUN = b"1 Q0 d1 1 9.5 tag\n1\tQ0 d2 2 8.25 tag\r\n2 Q0 d1 1 0x1p3 tag\n# note\n\n2 Q0 d3 2 -inf tag\n1 Q0 d9 3 1e-3 b\n"
 QREL = b"1 0 d1 1\n1 0 d2 0\n2 0 d1 2\n2 1 d3 -1\n"
-PIECES = [
+ROWS = [
     b"\n", b" ", b"\t", b"\r\n", b"#", b"\0", b"\xef\xbb\xbf", b"\xff\xfe", b"nan", b"inf", b"-", b"+", b"1e999",
     b"1e-999",
     b"0x", b"0x1p-2000", b".", b"1" * 40, b"a" * 70_000, b"1 Q0 d1 1 9.5 tag\n", b" " * 70, b"\x80" * 64, b"1.5", b"e",
@@ -103,27 +101,18 @@ def check(run: bytes, qrels: bytes, layout: Layout, rule: str, order: str) -> No
                 assert column.tobytes() == from_table[key].tobytes(), key
 
 
-def main() -> None:
-    seconds, seed = float(sys.argv[1]), int(sys.argv[2])
-    rng = random.Random(seed)
-    end = time.monotonic() + seconds
-    tried = 0
-    while time.monotonic() < end:
-        run, qrels = mutate(RUN, rng, PIECES), mutate(QREL, rng, PIECES)
-        layout = rng.choice(list(RUNS.values()))
-        rule, order = rng.choice(["error", "first", "max"]), rng.choice(["score", "rank", "file"])
-        try:
-            check(run, qrels, layout, rule, order)
-        except BaseException:
-            FOUND.mkdir(exist_ok=True)
-            (FOUND / f"{seed}-{tried}.run").write_bytes(run)
-            (FOUND / f"{seed}-{tried}.qrels").write_bytes(qrels)
-            settings = f"{layout.name} {rule} {order}"
-            print(f"failed on input {tried} of seed {seed}: {settings}; the input is in {FOUND}", file=sys.stderr)
-            raise
-        tried += 1
-    print(f"{tried} inputs in {seconds:g} s, seed {seed}: no failure")
+def make(rng: random.Random) -> bytes:
+    """A run and judgments, after a line that says how they are read."""
+    run, qrels = mutate(RUN, rng, ROWS), mutate(QREL, rng, ROWS)
+    layout, rule = rng.choice(list(RUNS.values())), rng.choice(["error", "first", "max"])
+    order = rng.choice(["score", "rank", "file"])
+    return f"{layout.name} {rule} {order} {len(run)}\n".encode() + run + qrels
 
 
-if __name__ == "__main__":
-    main()
+def read(path: Path) -> None:
+    first, _, rest = path.read_bytes().partition(b"\n")
+    layout, rule, order, size = first.decode().split()
+    check(rest[: int(size)], rest[int(size) :], RUNS[layout], rule, order)
+
+
+TARGETS = {"reader": Target(make, read)}

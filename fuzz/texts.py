@@ -1,18 +1,18 @@
-"""Feed the core's texts, overlaps, stemmers, interleaving and examination steps with random input.
+"""Random input for the core's texts, overlaps, stemmers, interleaving and examination steps.
 
-For every input: a result that agrees with simple laws, or an error of the usual kind; no crash and no endless loop.
+A result agrees with simple laws, or there is an error of the usual kind.
 """
 
 from __future__ import annotations
 
 import random
-import sys
-import time
 from contextlib import suppress
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from fuzzing import Target
 
 from cranfield import _core
 
@@ -121,22 +121,17 @@ def examined(rng: random.Random) -> None:
     _core.weighted_log(skipped, np.resize(theta, size))
 
 
-WORK = (words, words, words, stems, interleaved, examined)
+WORK = {work.__name__: work for work in (words, stems, interleaved, examined)}
 
 
-def main() -> None:
-    seconds, seed = float(sys.argv[1]), int(sys.argv[2])
-    end, tried = time.monotonic() + seconds, 0
-    while time.monotonic() < end:
-        work = WORK[tried % len(WORK)]
-        try:
-            work(random.Random(f"{seed}-{tried}"))
-        except BaseException:
-            print(f"failed on input {tried} of seed {seed}, {work.__name__}", file=sys.stderr)
-            raise
-        tried += 1
-    print(f"texts: {tried} inputs in {seconds:g} s, seed {seed}: no failure")
+def make(rng: random.Random) -> bytes:
+    """The name of the work, and the seed of its numbers."""
+    return f"{rng.choice(list(WORK))} {rng.random()}".encode()
 
 
-if __name__ == "__main__":
-    main()
+def work_on(path: Path) -> None:
+    name, seed = path.read_text().split()
+    WORK[name](random.Random(seed))
+
+
+TARGETS = {"texts": Target(make, work_on)}

@@ -147,3 +147,9 @@ def test_memory_is_bounded_whatever_a_file_holds(tmp_path: Path, name: str) -> N
     command = [sys.executable, "-c", script, str(tmp_path / "small"), str(tmp_path / "run")]
     kilobytes = int(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
     assert kilobytes < 40_000
+
+
+def test_bytes_that_are_not_text_are_an_error_with_their_line(tmp_path: Path) -> None:
+    """The linter only notes them; a database and a page cannot hold them."""
+    (error,) = checked(tmp_path, GOOD.encode() + b"2 Q0 b\xff 2 0.5 mine\n").errors
+    assert (error.line, error.message) == (4, "byte 0xff is not UTF-8, expected text")

@@ -163,9 +163,17 @@ def check_run(
         whole = not any(finding.severity == "error" for finding in findings)
         checked = table_findings(path, read.table, rules, topics, unknown_docs, whole=whole)
         findings += checked.findings
+    findings = [_strict(finding) for finding in findings]
     findings.sort(key=lambda finding: (SEVERITIES.index(finding.severity), finding.line or 0))
-    named = tuple(replace(one, path=name, message=one.message.replace(path, name)) for one in findings)
-    return replace(checked, findings=named)
+    return replace(checked, findings=tuple(replace(one, path=name) for one in findings))
+
+
+def _strict(finding: Finding) -> Finding:
+    """A finding of the linter as an upload is judged: databases and pages hold only text."""
+    message = finding.message.encode("utf-8", "backslashreplace").decode()
+    if finding.code != "not-utf-8":
+        return replace(finding, message=message)
+    return replace(finding, severity="error", message=f"{message.partition(':')[0]}, expected text")
 
 
 def _not_read(path: str, topics: Sequence[str] | None) -> Finding | None:

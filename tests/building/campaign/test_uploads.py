@@ -41,6 +41,7 @@ class Team:
             f'--{BOUNDARY}\r\ncontent-disposition: form-data; name="csrf"\r\n\r\n{self.csrf}\r\n--{BOUNDARY}\r\n'
             'content-disposition: form-data; name="run"; filename="r.txt"\r\n\r\n'
         ).encode() + run + f"\r\n--{BOUNDARY}--\r\n".encode()  # fmt: skip
+        self.connection.close()  # the server may have closed it, if this machine is slow; the call opens another
         status, _, page = self.call(
             "POST", "/team/runs", body, {"content-type": f"multipart/form-data; boundary={BOUNDARY}"}
         )
@@ -95,3 +96,22 @@ def test_warnings_are_on_the_page_too(tmp_path: Path) -> None:
         kept = red.upload(text)
         assert kept.status_code == 303
         assert "document 'elsewhere' is not in the collection" in red.get(kept.headers["location"])
+
+
+def test_bytes_that_are_not_text_are_refused_on_a_page(tmp_path: Path) -> None:
+    make_campaign(
+        tmp_path,
+        toml={'documents = "collection"': 'documents = "any"', "tag = '[A-Za-z0-9][A-Za-z0-9_.-]*'": "tag = '.*'"},
+    )
+    with Campaign(str(tmp_path / "notes")) as campaign:
+        red = register(campaign_app(campaign), "red", campaign.join_code)
+        text = run_text("red", 0).encode()
+        for wrong in (
+            text.replace(b" d3 ", b" d\x8f "),
+            text.replace(b"red-0", b"red\x8f"),
+            text.replace(b"1 Q0", b"\x8f Q0"),
+            text.replace(b" 99 ", b" \x8f "),
+        ):
+            answer = red.upload(wrong)
+            assert (answer.status_code, "byte 0x8f is not UTF-8, expected text" in answer.text) == (422, True)
+        assert [event.what for event in campaign.events()][-4:] == ["refused"] * 4

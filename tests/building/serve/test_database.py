@@ -15,6 +15,7 @@ from cranfield.building.serve.database import Connection, StoreError
 from cranfield.building.serve.project_parts import PoolEntry
 from cranfield.building.serve.store import Store
 from cranfield.errors import UsageError
+from tests.building.serve.conftest import fill
 
 
 def facts(store: Store) -> dict[str, str]:
@@ -267,3 +268,13 @@ def test_threads_that_come_and_go_share_their_connections(store: Store) -> None:
         thread.start()
         thread.join()
     assert len(made) <= 1
+
+
+def test_text_that_is_not_utf8_is_a_damaged_database(tmp_path: Path) -> None:
+    path = str(tmp_path / "judgments.db")
+    with Store(path) as store:
+        fill(store)
+        with sqlite3.connect(path) as raw:
+            raw.execute("UPDATE assessor SET role = CAST(x'61ff' AS TEXT)")
+        with pytest.raises(StoreError, match=r"the database is damaged \(text that is not UTF-8\)"):
+            store.database.read("SELECT role FROM assessor")

@@ -284,7 +284,7 @@ class Campaign:
 
     def unknown_documents(self, ids: Collection[str]) -> list[str]:
         """Which ids are not in the collection, sorted."""
-        wanted, known = sorted(ids), set()
+        wanted, known = sorted(id for id in ids if is_text(id)), set()
         for start in range(0, len(wanted), CHUNK):
             chunk = wanted[start : start + CHUNK]
             marks = ", ".join("?" * len(chunk))
@@ -295,7 +295,16 @@ class Campaign:
                 *chunk,
             )
             known |= {id for (id,) in rows}
-        return [id for id in wanted if id not in known]
+        return [id for id in sorted(ids) if id not in known]
+
+
+def is_text(id: str) -> bool:
+    """Whether a database can hold an id: not if it comes from bytes that are not UTF-8.
+
+    >>> is_text("d1"), is_text(b"d\\xff".decode("utf-8", "surrogateescape"))
+    (True, False)
+    """
+    return id.isascii() or not any("\ud800" <= letter <= "\udfff" for letter in id)
 
 
 class WrongCodeError(UsageError):

@@ -38,7 +38,7 @@ class SQLiteConnection:
                 self._raw.execute("SELECT 1 FROM sqlite_master").fetchone()  # the write-ahead log is there now
             else:
                 self._raw.execute("PRAGMA query_only = ON")
-        except sqlite3.Error:
+        except (sqlite3.Error, UnicodeDecodeError):
             self._raw.close()
             raise
 
@@ -240,6 +240,9 @@ class SQLite:
     def explained(self, error: Exception) -> Exception:
         if isinstance(error, UnicodeEncodeError):
             return StoreError(self.path, f"text holds {error.object[error.start]!r}, which is not a character", "text")
+        if isinstance(error, UnicodeDecodeError) or "Could not decode" in str(error):  # names, columns
+            what = "the database is damaged (text that is not UTF-8); restore a backup"
+            return StoreError(self.path, what, "damaged")
         if not isinstance(error, sqlite3.Error):
             return error
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF

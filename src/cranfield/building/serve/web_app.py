@@ -142,7 +142,7 @@ class Site:
             local_user=self.open_to_key is not None,
             **values,
         )
-        return HTMLResponse(page, status)
+        return HTMLResponse(page.encode("utf-8", "backslashreplace"), status)  # a name may hold what is no character
 
     def problem(self, status: int, message: str) -> HTMLResponse:
         """The page that says what did not work, also if that is the database."""
