@@ -66,6 +66,7 @@ def visit(browser: Any, request: pytest.FixtureRequest) -> Callable[..., Any]:
         page.fill("[name=password]", PASSWORD)
         page.keyboard.press("Enter")
         page.wait_for_selector("#document .docid, #finished:not([hidden])")
+        ready(page)
         pages.append(context)
         return page
 
@@ -85,8 +86,23 @@ def shown(page: Any) -> str:
     return str(page.inner_text("#document .docid").strip())
 
 
+def ready(page: Any) -> None:
+    """Wait until the document in view can be judged, which takes a moment for people too."""
+    page.wait_for_selector("#answers:not([aria-busy])", state="attached")
+
+
 def wait_for(page: Any, doc: str) -> None:
     page.wait_for_function("doc => document.querySelector('#document .docid').textContent.trim() === doc", arg=doc)
+    ready(page)
+
+
+def wait_for_another(page: Any, doc: str) -> None:
+    page.wait_for_function(
+        """doc => document.querySelector('#document').hidden ||
+        document.querySelector('#document .docid').textContent.trim() !== doc""",
+        arg=doc,
+    )
+    ready(page)
 
 
 def saved(page: Any, count: int) -> None:
@@ -208,15 +224,14 @@ def test_two_assessors_at_once_judge_different_documents(server: Server, visit: 
     first, second = visit(server, "w0"), visit(server, "w1")
     second.select_option("#topics", "1")
     second.wait_for_function("() => document.querySelector('#topic-id').textContent === '1'")
+    ready(second)
     seen: list[str] = []
     for _ in range(5):
         for page in (first, second):
             doc = shown(page)
             seen.append(doc)
             page.keyboard.press("1")
-            page.wait_for_function(
-                "doc => document.querySelector('#document .docid').textContent.trim() !== doc", arg=doc
-            )
+            wait_for_another(page, doc)
     saved(first, 5)
     saved(second, 5)
     assert len(set(seen)) == 10
@@ -298,11 +313,7 @@ def test_the_whole_pool_and_then_the_end(path: str, visit: Any) -> None:
         for _ in range(3):
             doc = shown(page)
             page.keyboard.press("1")
-            page.wait_for_function(
-                """doc => document.querySelector('#document').hidden ||
-                document.querySelector('#document .docid').textContent.trim() !== doc""",
-                arg=doc,
-            )
+            wait_for_another(page, doc)
         page.wait_for_selector("#finished:not([hidden])")
         page.wait_for_function("() => document.querySelector('#finished').textContent.includes('Nothing is left')")
         assert len(qrels(path)) == 3
@@ -361,7 +372,9 @@ def test_documents_of_another_server_by_address(tmp_path: Path, visit: Any) -> N
     with Store(path) as store:
         store.add_topics(Topics([Topic("1", "wing flutter")]))
         store.add_pool([PoolEntry("1", "a/../b?c", {}), PoolEntry("1", "plain", {})])
-        store.set_settings(store.settings().changed(url=f"http://127.0.0.1:{other.server_port}/pages/{{doc}}.html"))
+        store.set_settings(
+            store.settings().changed(order="pool", url=f"http://127.0.0.1:{other.server_port}/pages/{{doc}}.html")
+        )
         add_account(store, "w0", password=PASSWORD)
     try:
         with Server(path) as server:
@@ -448,6 +461,134 @@ def test_passages_by_keyboard_and_by_mouse(path: str, visit: Any) -> None:
         ("n1", "𝒜 wing flutters."),
         ("n2", "bends"),
     ]
+
+
+def clicks(page: Any, selector: str, times: int) -> None:
+    """Click at a place several times, at once, so that no load of the machine makes a pause in between."""
+    page.evaluate(
+        "([at, times]) => { while (times--) document.querySelector(at).click(); }", [selector, times]
+    )  # fmt: skip
+
+
+def test_the_second_press_of_a_double_click_judges_nothing(server: Server, visit: Any, path: str) -> None:
+    page = visit(server)
+    clicks(page, "#rows .grade:nth-child(2)", 2)
+    wait_for(page, "d1")
+    clicks(page, "#cannot", 3)
+    wait_for(page, "d2")
+    page.evaluate(
+        """() => [1, 2].forEach(
+        () => document.body.dispatchEvent(new KeyboardEvent('keydown', {key: '2', bubbles: true})))"""
+    )
+    wait_for(page, "d3")
+    saved(page, 3)
+    clicks(page, "#undo", 2)
+    wait_for(page, "d2")
+    saved(page, 2)
+    with Store(path) as store:
+        rows = store.database.read("SELECT doc, action, state, grade FROM judgment ORDER BY id")
+    assert rows == [("d0", "judge", "graded", 1), ("d1", "judge", "cannot", None), ("d2", "judge", "graded", 2),
+                    ("d2", "undo", "none", None)]  # fmt: skip
+
+
+def test_a_key_that_is_held_down_judges_once(path: str, visit: Any) -> None:
+    """A grade, Enter on a button, and Enter that saves a document with passages, or without any."""
+    with Store(path) as store:
+        store.add_facets([Facet("1", "nugget", "n1", "flutter")])
+    for mode, keys in (("graded", ("1", "Enter")), ("nuggets", ("Enter",))):
+        with Store(path) as store:
+            store.database.write(lambda connection: [connection.run(f"DELETE FROM {t}") for t in ("judgment", "offer")])
+            store.set_settings(store.settings().changed(mode=mode))
+        with Server(path) as server:
+            page = visit(server)
+            for number, key in enumerate(keys):
+                if mode == "graded":
+                    page.focus("#rows .grade:nth-child(2)")  # on a button, Enter is a click
+                page.keyboard.down(key)
+                for _ in range(5):
+                    ready(page)
+                    page.keyboard.down(key)  # the browser says that it is a repeat
+                page.keyboard.up(key)
+                wait_for(page, f"d{number + 1}")
+            saved(page, len(keys))
+        assert list(qrels(path)) == [("1", f"d{number}") for number in range(len(keys))]
+
+
+def test_a_judgment_that_is_refused_is_shown_and_the_assessor_lets_go_of_it(
+    server: Server, visit: Any, path: str
+) -> None:
+    page = visit(server)
+    page.evaluate("document.querySelector('#reason').value = 'half \\ud83d of a pair'")
+    page.keyboard.press("2")
+    page.wait_for_selector("#unsent:not([hidden])")
+    listed = page.inner_text("#unsent-list")
+    assert "1 · d0 · highly relevant" in listed
+    assert "reason has U+D83D at character 6, which is not a character" in listed
+    wait_for(page, "d0")  # the document is back
+    page.keyboard.press("1")
+    wait_for(page, "d1")
+    saved(page, 1)
+    page.reload()  # what was refused is still there
+    page.wait_for_selector("#unsent:not([hidden])")
+    page.click("#unsent-list .danger")
+    page.wait_for_selector("#unsent", state="hidden")
+    page.reload()
+    page.wait_for_selector("#document h1")
+    assert page.is_hidden("#unsent")
+    assert qrels(path) == {("1", "d0"): 1}
+
+
+def test_a_judgment_that_cannot_be_sent_does_not_hold_up_the_others_for_ever(
+    server: Server, visit: Any, path: str
+) -> None:
+    """The server answers 503 to one judgment, whatever it is. Letting go of it lets the others through."""
+
+    def answer(route: Any) -> None:
+        wrong = "cannot be saved" in (route.request.post_data or "")
+        if wrong:
+            route.fulfill(status=503, json={"error": "there is no place for it"})
+        else:
+            route.continue_()
+
+    page = visit(server)
+    page.context.route("**/api/judge", answer)
+    page.fill("#reason", "cannot be saved")
+    page.keyboard.press("Enter")
+    page.keyboard.press("2")
+    wait_for(page, "d1")
+    page.keyboard.press("1")
+    page.wait_for_selector("#unsent-list li:nth-child(2)")
+    assert "there is no place for it" in page.inner_text("#unsent-list li:nth-child(1)")
+    assert not qrels(path)
+    page.click("#unsent-list li:nth-child(1) .danger")
+    saved(page, 1)
+    page.wait_for_selector("#unsent", state="hidden")
+    assert qrels(path) == {("1", "d1"): 1}
+    while shown(page) != "d0":  # it comes back, after what was fetched in advance
+        doc = shown(page)
+        ready(page)
+        page.keyboard.press("0")
+        wait_for_another(page, doc)
+
+
+def test_a_click_into_the_page_of_a_document_leaves_the_keys_to_judging(path: str, visit: Any) -> None:
+    with Store(path) as store:
+        html = "<h1>Page</h1><p>Some words.</p><a href='#x'>a link</a><input>"
+        store.add_documents([Document("d0", "", "Page", "html", {"html": html})])
+    with Server(path) as server:
+        page = visit(server)
+        page.click("text=Show as a page")
+        page.frame_locator("#document iframe").locator("h1").click()
+        page.wait_for_function("() => document.activeElement.id === 'main'")
+        page.keyboard.press("2")
+        wait_for(page, "d1")
+        saved(page, 1)
+        assert qrels(path) == {("1", "d0"): 2}
+        page.keyboard.press("b")
+        wait_for(page, "d0")
+        page.click("text=Show as a page")
+        page.keyboard.press("Tab")  # people without a mouse get into the frame and out of it
+        page.wait_for_function("() => document.activeElement.tagName === 'IFRAME'")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

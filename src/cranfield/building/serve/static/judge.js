@@ -9,6 +9,7 @@ let spans = null;
 let began = 0;
 let grades = {};
 let row = 0;
+let undoing = false;
 let keysOn = localStorage.getItem("cranfield/keys") !== "off";
 const BACK = []; // offers judged in this window, for the key b
 let looking = null; // the place in BACK of the document in view; null: a new document
@@ -18,13 +19,14 @@ document.body.classList.add(`mode-${state.mode}`);
 const outbox = new Outbox(state, {
   have: () => [...queue, item].filter(Boolean).map((one) => one.offer),
   connected: () => { $("connection").textContent = ""; },
+  changed: () => drawUnsent(),
   lost: (count, message) => {
     $("connection").textContent = `${message}: ${count} judgment${count === 1 ? "" : "s"} kept here, trying again`;
   },
   confirmed: (answer) => { merge(answer); if (!item) next(); },
   refused: (message, entry) => {
     judged.delete(entry.offer);
-    problem(`A judgment was not accepted: ${message}`);
+    problem(`A judgment was not accepted: ${message}. It is listed below.`);
     reopen(entry.offer);
   },
 });
@@ -57,6 +59,21 @@ function next() {
   view(queue.shift() || null);
 }
 
+// A document can be judged as soon as it was in view for this time, in milliseconds. The second press of a double click
+// comes within it, and nobody has read anything by then.
+const MOMENT = 250;
+
+function settled() {
+  return performance.now() - began >= MOMENT;
+}
+
+function settle() {
+  began = performance.now();
+  $("answers").setAttribute("aria-busy", "true");
+  const mine = began;
+  setTimeout(() => { if (began === mine) $("answers").removeAttribute("aria-busy"); }, MOMENT + 1);
+}
+
 function view(one) {
   item = one;
   spans = null;
@@ -79,7 +96,7 @@ function view(one) {
   $("document").replaceChildren(...parts);
   document.title = `${item.doc || item.topic.id} – ${item.topic.title}`;
   drawRows();
-  began = performance.now();
+  settle();
   $("main").focus({ preventScroll: true });
 }
 
@@ -147,7 +164,7 @@ async function newNugget() {
 // ---- judging
 
 function give(key) {
-  if (!item || key >= state.grades.length || !item.rows.length) return;
+  if (!item || key >= state.grades.length || !item.rows.length || !settled()) return;
   const missing = item.rows.some((one) => !(one.id in grades));
   grades[item.rows[row].id] = state.grades[key].value;
   const complete = item.rows.every((one) => one.id in grades);
@@ -165,7 +182,9 @@ function save() {
 }
 
 function send(answer, said = "graded") {
+  if (!item || !settled()) return;
   const entry = {
+    about: [item.topic.id, item.doc || "pair"].join(" · "),
     request: newRequest(), offer: item.offer, state: said, reason: $("reason").value,
     milliseconds: Math.round(Math.min(performance.now() - began, 2147483647)), ...answer,
   };
@@ -178,9 +197,11 @@ function send(answer, said = "graded") {
 }
 
 async function undo(times = 1) {
-  problem("");
-  await outbox.empty();
+  if (undoing) return;
+  undoing = true;
   try {
+    problem("");
+    await outbox.empty();
     const kept = item && looking === null ? item : null;
     if (kept) { queue.unshift(kept); item = null; }
     const answer = await outbox.post("/api/undo", { request: newRequest(), times, have: queue.map((one) => one.offer) });
@@ -198,7 +219,29 @@ async function undo(times = 1) {
   } catch (error) {
     problem(error.message);
     if (!item) next();
+  } finally {
+    undoing = false;
   }
+}
+
+// What could not be sent: judgments that wait for the server, and those that it refused.
+function drawUnsent() {
+  const labels = new Map(state.grades.map((grade) => [grade.value, grade.label || String(grade.value)]));
+  const said = (entry) => entry.state !== "graded" ? entry.state : "grade" in entry ? labels.get(entry.grade) || entry.grade : "judged";
+  const line = (entry, why) => make("li", {},
+    make("span", { class: "grow", dir: "auto" }, `${entry.about || ""} · ${said(entry)}${entry.reason ? ` · “${entry.reason}”` : ""}`, make("span", { class: "problem" }, ` ${why}`)),
+    make("button", { type: "button", class: "danger", onclick: () => letGo(entry) }, "Let go of it"));
+  const waiting = outbox.problem ? outbox.waiting : [];
+  $("unsent-list").replaceChildren(...outbox.refused.map((entry) => line(entry, entry.problem)),
+    ...waiting.map((entry, at) => line(entry, at ? "waits for the one before" : outbox.problem)));
+  $("unsent").hidden = !outbox.refused.length && !waiting.length;
+}
+
+async function letGo(entry) {
+  const waited = outbox.waiting.includes(entry);
+  if (waited) judged.delete(entry.offer);
+  await outbox.letGo(entry);
+  if (waited && !outbox.waiting.length) fill();
 }
 
 async function reopen(offer) {
@@ -283,7 +326,7 @@ async function fill(topic = null) {
 
 const KEYS = {
   c: ["Cannot judge", () => item && send({}, "cannot")], l: ["Later", () => item && send({}, "later")],
-  u: ["Undo the last judgment", () => undo()], b: ["Back to what you judged before", back],
+  u: ["Undo the last judgment", () => (!item || settled()) && undo()], b: ["Back to what you judged before", back],
   h: ["All that you judged", openHistory], r: ["Write a reason (Enter returns)", () => $("reason").focus()],
   g: ["Guidelines", () => { const box = document.querySelector(".guidelines"); if (box) { box.open = !box.open; box.scrollIntoView({ block: "nearest" }); } }],
   "/": ["Search the collection", () => { if (state.search) { $("search").showModal(); $("search-words").select(); } }],
@@ -297,8 +340,12 @@ document.addEventListener("keydown", (event) => {
     if (event.target.id === "reason" && (event.key === "Enter" || event.key === "Escape")) { event.preventDefault(); $("main").focus({ preventScroll: true }); }
     return;
   }
+  if (event.repeat) { // a key that is held down presses once
+    if (event.key === "Enter" || (event.key === " " && event.target.closest("button"))) event.preventDefault();
+    return;
+  }
   if (event.key === "Enter" && !event.target.closest("button, a, summary") && item && (item.rows.length > 1 || state.mode === "nuggets")) { event.preventDefault(); return save(); }
-  if (!keysOn || event.repeat) return;
+  if (!keysOn) return;
   const act = action(event.key);
   if (act) { event.preventDefault(); act(); }
 });
@@ -337,7 +384,16 @@ if ($("topics")) $("topics").addEventListener("change", () => fill($("topics").v
 setInterval(() => { if (!document.hidden && item) fill(); }, 240000); // keeps the leases of an open page
 if (matchMedia("(max-width: 48rem)").matches) for (const box of document.querySelectorAll(".topic details")) box.open = false;
 
+// A click into the page of a document would take the keys away; they come back to judging. Tab still leads into it.
+let tabbing = false;
+document.addEventListener("keydown", (event) => { tabbing = event.key === "Tab"; }, true);
+document.addEventListener("pointermove", () => { tabbing = false; }, true);
+window.addEventListener("blur", () => setTimeout(() => {
+  if (!tabbing && document.activeElement && document.activeElement.tagName === "IFRAME") $("main").focus({ preventScroll: true });
+}));
+
 for (const entry of outbox.waiting) judged.add(entry.offer);
+drawUnsent();
 merge(state);
 next();
 listKeys();

@@ -1,5 +1,6 @@
 // Sends judgments one after another. A judgment stays in the browser's memory until the server has confirmed it, so that
-// a lost connection, a reload or a server that was killed loses nothing. Its request id makes a retry harmless.
+// a lost connection, a reload or a server that was killed loses nothing. Its request id makes a retry harmless. What the
+// server refuses is kept as well, with the reason, until the assessor lets go of it.
 "use strict";
 
 class Refused extends Error {}
@@ -8,8 +9,10 @@ class Outbox {
   constructor(state, events) {
     this.csrf = state.csrf;
     this.key = `cranfield/${state.project}/${state.me}`;
-    this.events = events; // connected(), lost(count, message), confirmed(answer, entry), refused(message, entry)
+    this.events = events; // connected(), lost(count, message), confirmed(answer, entry), refused(message, entry), changed()
     this.waiting = JSON.parse(localStorage.getItem(this.key) || "[]");
+    this.refused = JSON.parse(localStorage.getItem(`${this.key}/refused`) || "[]"); // each with its `problem`
+    this.problem = ""; // why the first of those that wait cannot be sent
     this.sending = false;
     this.delay = 500;
     window.addEventListener("online", () => this.flush());
@@ -23,8 +26,18 @@ class Outbox {
   }
 
   keep() {
-    if (this.waiting.length) localStorage.setItem(this.key, JSON.stringify(this.waiting));
-    else localStorage.removeItem(this.key);
+    for (const [key, list] of [[this.key, this.waiting], [`${this.key}/refused`, this.refused]]) {
+      if (list.length) localStorage.setItem(key, JSON.stringify(list));
+      else localStorage.removeItem(key);
+    }
+  }
+
+  // Forget a judgment that cannot be sent. If it is on its way just now, it may be saved all the same.
+  letGo(entry) {
+    for (const list of [this.waiting, this.refused]) if (list.includes(entry)) list.splice(list.indexOf(entry), 1);
+    this.keep();
+    this.events.changed();
+    return this.flush();
   }
 
   async flush() {
@@ -36,20 +49,27 @@ class Outbox {
         const entry = this.waiting[0];
         let answer = null, problem = null;
         try {
-          answer = await this.post("/api/judge", { ...entry, have: this.events.have() });
+          const { about, ...judgment } = entry; // about: what the page shows of it
+          answer = await this.post("/api/judge", { ...judgment, have: this.events.have() });
         } catch (error) {
           if (!(error instanceof Refused)) {
+            this.problem = error.message;
             this.events.lost(this.waiting.length, error.message);
+            this.events.changed();
+            if (!this.waiting.includes(entry)) continue; // let go of in the meantime
             this.timer = setTimeout(() => this.flush(), this.delay);
             this.delay = Math.min(this.delay * 2, 8000);
             return;
           }
           problem = error.message;
         }
-        this.waiting.shift();
+        if (this.waiting.includes(entry)) this.waiting.splice(this.waiting.indexOf(entry), 1);
+        if (problem !== null) this.refused.push({ ...entry, problem });
         this.keep();
         this.delay = 500;
+        this.problem = "";
         this.events.connected();
+        this.events.changed();
         if (problem === null) this.events.confirmed(answer, entry);
         else this.events.refused(problem, entry);
       }
