@@ -216,6 +216,10 @@ def test_a_log_imported_into_an_empty_project_is_the_same_project(
         ("supersedes", "log.jsonl:2: supersedes is 77, which is not the id of an earlier row"),
         ("judged_at", "log.jsonl:2: judged_at is 'noon', expected a date"),
         ("position", "log.jsonl:2: position is 'one', expected a whole number"),
+        ("id", "log.jsonl:2: id is None, expected a whole number"),
+        ("milliseconds", "log.jsonl:2: milliseconds is 1180591620717411303424, which is too large"),
+        ("doc", "log.jsonl:2: doc is ['d1'], expected text"),
+        ("grade", "log.jsonl:2: grade is 'good', expected a number"),
     ],
 )
 def test_a_wrong_log_changes_nothing(
@@ -223,7 +227,10 @@ def test_a_wrong_log_changes_nothing(
 ) -> None:
     say(judging, "anna", "d1", 1)
     good = json.loads(export_text(store, "log"))
-    wrong = {"topic": "9", "supersedes": 77, "judged_at": "noon", "position": "one"}
+    wrong = {
+        "topic": "9", "supersedes": 77, "judged_at": "noon", "position": "one", "id": None, "milliseconds": 2**70,
+        "doc": ["d1"], "grade": "good",
+    }  # fmt: skip
     second = json.dumps({**good, "id": 2, "request": "another-request", line: wrong[line]}) if line in wrong else line
     monkeypatch.chdir(tmp_path)
     Path("log.jsonl").write_text(json.dumps({**good, "request": "first-request"}) + f"\n{second}\n")
@@ -231,6 +238,22 @@ def test_a_wrong_log_changes_nothing(
         import_log(store, "log.jsonl")
     assert message in str(error.value)
     assert store.database.read("SELECT COUNT(*) FROM judgment") == [(1,)]
+
+
+def test_work_goes_on_after_an_import_and_a_row_that_comes_twice_is_added_once(
+    store: Store, judging: Judging, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cranfield.building.serve.importing.BATCH", 2)
+    say(judging, "anna", "d1", 1)
+    row = json.loads(export_text(store, "log"))
+    lines = [json.dumps({**row, "id": id, "request": f"request-{id}", "assessor": "dora"}) for id in (7, 8, 7, 9)]
+    (tmp_path / "log.jsonl").write_text("\n".join(lines))
+    done = import_log(store, str(tmp_path / "log.jsonl"))
+    assert (done.rows, done.known, done.assessors) == (3, 1, 1)
+    say(judging, "ben", "d2", 2)
+    assert store.database.read("SELECT id, assessor, position FROM judgment ORDER BY id") == [
+        (1, "anna", 1), (2, "dora", 1), (3, "dora", 2), (4, "dora", 3), (5, "ben", 1),
+    ]  # fmt: skip
 
 
 def test_qrels_come_in_as_judgments_of_one_assessor(store: Store, tmp_path: Path) -> None:

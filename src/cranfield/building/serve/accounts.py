@@ -80,10 +80,7 @@ def add_account(store: Store, name: str, role: str | None = None, password: str 
     """
     if role is not None:
         check.one_of("", ROLES, role=role)
-    if not _NAME.fullmatch(name):
-        raise UsageError(
-            f"name == {shown(name)}, must be 1 to 60 characters without blanks, quotes, slashes and <, >, &"
-        )
+    _check_name(name)
     kept = None if password is None else _checked_hash(password)
 
     def change(connection: Connection) -> None:
@@ -103,6 +100,20 @@ def add_account(store: Store, name: str, role: str | None = None, password: str 
             connection.run("DELETE FROM session WHERE assessor = ?", (name,))
 
     _change(store, change)
+
+
+def _check_name(name: str) -> None:
+    if not _NAME.fullmatch(name):
+        raise UsageError(
+            f"name == {shown(name)}, must be 1 to 60 characters without blanks, quotes, slashes and <, >, &"
+        )
+
+
+def put_assessor(run: Callable[..., object], name: str) -> None:
+    """Add an assessor without a password, within a transaction."""
+    _check_name(name)
+    statement = "INSERT INTO assessor (name, role, active, created_at) VALUES (?, 'assessor', 1, ?)"
+    run(statement, (name, time.time()))
 
 
 def set_password(store: Store, name: str, password: str) -> None:

@@ -104,6 +104,7 @@ class SQLite:
     words: Mapping[str, str] = MappingProxyType(
         {
             "serial": "INTEGER PRIMARY KEY",
+            "counter": "",
             "tables": "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
         }
     )
