@@ -102,9 +102,15 @@ def test_a_session_that_was_left_open_is_no_place_to_guess_the_password(app: Any
     assert codes == [401] * 5 + [429] * 2
 
 
-def test_a_team_is_not_made_an_organiser(sqlite_store: Store) -> None:
-    add_account(sqlite_store, "red", "team", PASSWORD)
+def test_the_rules_hold_in_both_databases(store: Store) -> None:
+    add_account(store, "red", "team", PASSWORD)
+    add_account(store, "olga", "organiser", PASSWORD)
     with pytest.raises(UsageError, match="'red' is a team"):
-        set_role(sqlite_store, "red", "organiser")
+        set_role(store, "red", "organiser")
     with pytest.raises(UsageError, match="there is no account 'nobody'"):
-        set_password(sqlite_store, "nobody", PASSWORD)
+        set_password(store, "nobody", PASSWORD)
+    with pytest.raises(UsageError, match="'olga' is the last organiser"):
+        set_active(store, "olga", False)
+    set_password(store, "olga", NEW)
+    assert (is_right(store, "olga", NEW), roles(store)["olga"]) == (True, "organiser")
+    assert accounts.known_browser(store, "olga", accounts.browser_token(store, "olga"))
