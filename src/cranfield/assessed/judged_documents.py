@@ -160,6 +160,11 @@ class Pool:
         """Which documents stay judged without the unique contributions of a group."""
         return np.asarray(self.owner != group)
 
+    def owned(self, among: Mask | None = None) -> NDArray[np.int64]:
+        """For each group, the number of documents that no other group contributed; `among`: of these documents."""
+        owner = self.owner if among is None else self.owner[among]
+        return np.bincount(owner[owner >= 0], minlength=len(self.names)).astype(np.int64)
+
     def without(self, group: int) -> Qrels:
         """The judgments without the unique contributions of a group."""
         qrels, name = self.documents.qrels, self.names[group]

@@ -81,7 +81,6 @@ def pool_contributions(
     names, group = run_groups(documents.lists.runs, None if teams is None else belongs(teams, "team"), runs)
     pool = documents.pool(group, names, depth)
     relevant = documents.grade >= rel
-    unique = pool.owner == np.arange(len(names))[:, None]
     outside = int((~pool.contributed.any(axis=0)).sum())
     where = "whole lists" if depth is None else f"the first {depth} documents of each list"
     notes = [*documents.lists.notes, f"{where}; {counted(int(relevant.sum()), 'relevant document')} in all"]
@@ -94,6 +93,6 @@ def pool_contributions(
 
     return Contributions(
         "run" if teams is None else "team", names, depth, np.bincount(group, minlength=len(names)),
-        count(pool.contributed), count(pool.contributed[:, relevant]), count(unique), count(unique[:, relevant]),
+        count(pool.contributed), count(pool.contributed[:, relevant]), pool.owned(), pool.owned(relevant),
         int(relevant.sum()), tuple(notes),
     )  # fmt: skip

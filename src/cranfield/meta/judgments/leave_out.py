@@ -79,13 +79,12 @@ class LeftOut(MetaRecord):
     def contributions(self) -> dict[str, NDArray[np.int64]]:
         """For each name: the (relevant) judged documents it retrieved, and those that no other name retrieved."""
         relevant = self.pool.documents.grade >= 1
-        unique = self.pool.owner == np.arange(len(self.names))[:, None]
         counts = {
             "runs": np.bincount(self.group, minlength=len(self.names)),
             "found": self.pool.contributed.sum(axis=1),
             "found_relevant": self.pool.contributed[:, relevant].sum(axis=1),
-            "unique": unique.sum(axis=1),
-            "unique_relevant": unique[:, relevant].sum(axis=1),
+            "unique": self.pool.owned(),
+            "unique_relevant": self.pool.owned(relevant),
         }
         return {name: np.asarray(count, dtype=np.int64) for name, count in counts.items()}
 
@@ -214,11 +213,11 @@ def leave_one_out(
         raise UsageError(f"{NAME}: all runs belong to team {names[0]!r}, there must be 2 or more teams")
     pool = documents.pool(group, names, pool_depth)
     before, after = np.empty((2, len(names), len(chosen), len(full.runs)))
-    relevant = documents.grade >= 1
+    relevant, owned = documents.grade >= 1, pool.owned()
     emptied: list[str] = []
     for number, name in enumerate(names):
         values = full.values
-        if (pool.owner == number).any():
+        if owned[number]:
             kept = pool.left(number)
             values = scorer.values(documents.judged(keep=kept))
             topics = np.setdiff1d(documents.topic[relevant], documents.topic[kept & relevant])

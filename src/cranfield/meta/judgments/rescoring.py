@@ -16,7 +16,7 @@ from cranfield.comparison.differences import noise
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
 from cranfield.measures import Measure
-from cranfield.meta.agreement.coefficients import tau_b
+from cranfield.meta.agreement.tau_of_two import tau_b_of_two
 from cranfield.meta.complete_scores import Levels, check_count, levels_of
 from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
@@ -28,7 +28,7 @@ from cranfield.views.ties import Ties
 PAIRED = "means before and after are over the topics on which both have a value"
 BY_TAU = "τ is Kendall's τ_b of the two rankings of all runs"
 _BLOCK = 1_000_000
-"""Number of pairs of runs held at a time, to bound memory."""
+"""Number of scores whose rankings are compared at a time, to bound memory."""
 
 
 def joined(caller: str, qrels: QrelsLike | Assessed, runs: RunsLike | None, options: JoinOptions | None) -> Assessed:
@@ -94,11 +94,15 @@ def tau(before: Array, after: Array) -> Array:
     >>> tau(np.array([0.1, 0.2, 0.3]), np.array([0.2, 0.1, 0.3])).round(4).item()
     0.3333
     """
-    pair = np.stack(np.broadcast_arrays(before, after), axis=-2)
-    flat = pair.reshape(-1, *pair.shape[-2:])
-    size = max(1, _BLOCK // pair.shape[-1] ** 2)
-    blocks = [tau_b(_levels(flat[at : at + size]))[:, 0, 1] for at in range(0, len(flat), size)]
-    undefined = ~np.isfinite(pair).all(axis=(-1, -2))
+    first, second = np.broadcast_arrays(before, after)
+    undefined = ~(np.isfinite(first) & np.isfinite(second)).all(axis=-1)
+    runs = first.shape[-1]
+    first, second = first.reshape(-1, runs), second.reshape(-1, runs)
+    size = max(1, _BLOCK // runs)
+    blocks = [
+        tau_b_of_two(_levels(first[at : at + size]), _levels(second[at : at + size]))
+        for at in range(0, len(first), size)
+    ]
     values = np.clip(np.concatenate(blocks), -1, 1)  # the root of a square may miss 1 by a rounding error
     return np.asarray(np.where(undefined, np.nan, values.reshape(undefined.shape)))
 
@@ -124,7 +128,8 @@ def ranks(scores: Array, lower: Sequence[bool]) -> NDArray[np.int64]:
     [[2, 1, 2]]
     """
     levels = _levels(scores * np.where(lower, -1.0, 1.0)[:, None])
-    return np.asarray(1 + (levels[..., None, :] > levels[..., :, None]).sum(axis=-1))
+    above = np.stack([levels.shape[-1] - np.cumsum(np.bincount(row, minlength=levels.shape[-1])) for row in levels])
+    return np.asarray(1 + np.take_along_axis(above, levels, axis=-1))
 
 
 def _levels(scores: Array) -> Levels:
