@@ -17,7 +17,7 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
     "bz2": bz2.compress,
     "xz": lzma.compress,
-    "zst": lambda data: source.pack(data, "a.zst"),
+    "zst": lambda data: b"".join(source.packed([data], "a.zst")),
 }
 
 

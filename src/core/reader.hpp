@@ -71,6 +71,8 @@ struct ReadOptions {
     std::size_t most_faults = 1;
     std::size_t chunk_bytes = std::size_t{4} << 20;  // what a thread reads at a time
     Watch watch;
+    // If set: bytes of a source that may leave the memory; they are read again where they are needed again.
+    std::function<void(std::size_t source, std::string_view bytes)> release;
 };
 
 struct Lines {
@@ -283,7 +285,9 @@ inline void read_window(Lines& lines, const ReadOptions& options, bool& header_w
         lines.chunks.size(), options.threads, options.watch,
         [&](std::size_t number, unsigned) {
             Chunk& chunk = lines.chunks[number];
-            ChunkReader(options, lines.window[chunk.piece], chunk).read();
+            const Piece& piece = lines.window[chunk.piece];
+            ChunkReader(options, piece, chunk).read();
+            if (options.release) options.release(chunk.source, piece.bytes.substr(chunk.begin, chunk.end - chunk.begin));
         },
         meanwhile);
 }

@@ -224,6 +224,27 @@ inline void gather(const List& where, const std::vector<Chunk>& chunks, const st
     }
 }
 
+// Releases the bytes of lists that are done, many at a time. Most files have their lists one after the other.
+class DoneBytes {
+public:
+    void through(const List& list, const std::vector<Chunk>& chunks, const std::vector<Source>& sources, const ReadOptions& options) {
+        if (list.blocks.empty()) return;
+        const auto [c, b] = list.blocks.back();
+        const Chunk& chunk = chunks[c];
+        const Block& block = chunk.blocks[b];
+        if (block.count == 0) return;
+        const std::size_t end = chunk.entries[block.first + block.count - 1].doc.offset();
+        if (chunk.source != source_) source_ = chunk.source, from_ = 0;
+        if (end < from_ + kWorthIt) return;
+        options.release(source_, sources[source_].substr(from_, end - from_));
+        from_ = end;
+    }
+
+private:
+    static constexpr std::size_t kWorthIt = std::size_t{1} << 20;
+    std::size_t source_ = 0, from_ = 0;
+};
+
 // The rows of one list: where they begin if no row of the lists before it is dropped, and how many are kept.
 struct KeptRows {
     std::size_t first = 0, kept = 0;
@@ -338,17 +359,19 @@ inline Table read_table(const std::vector<Source>& sources, const ReadOptions& o
     struct Scratch {
         std::vector<Kept> entries;
         IdTable seen;
+        DoneBytes done;
     };
     FirstRepeats repeats(options.most_faults);
     std::vector<Scratch> scratch(std::clamp<std::size_t>(lists.size(), 1, std::max(1u, options.threads)));
     parallel_for(lists.size(), options.threads, {}, [&](std::size_t l, unsigned thread) {
-        auto& [entries, seen] = scratch[thread];
+        auto& [entries, seen, done] = scratch[thread];
         gather(grouped.lists[l], lines.chunks, labels, sources, entries);
         const std::string_view topic = grouped.topics[static_cast<std::size_t>(grouped.lists[l].topic)];
         const auto repeated = [&](const Kept& first, const Kept& again) { repeats.add({first, again, topic}); };
         settle_duplicates(entries, rule, qrels && labels_count, seen, repeated, lists[l].dropped);
         lists[l].kept = entries.size();
         columns.fill(lists[l], entries);
+        if (options.release) done.through(grouped.lists[l], lines.chunks, sources, options);
     });
     for (std::size_t l = 0; l < lists.size(); ++l) {
         const List& where = grouped.lists[l];

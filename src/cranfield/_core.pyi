@@ -53,6 +53,11 @@ class Mapping:
     def path(self) -> bytes:
         """The path of the file."""
 
+    def release(self, end: int) -> None:
+        """
+        Let the bytes up to `end` leave the memory; they are read from the file again if they are needed again.
+        """
+
     @property
     def cut_short(self) -> bool:
         """
@@ -172,6 +177,24 @@ def table_from_dict(lists: dict[Any, Any], name: str, what: str) -> Table:
     """
     Build a table from a dict topic -> document -> number. `what` names the number in messages.
     """
+
+class TableColumns:
+    """A table from columns, some rows at a time."""
+
+    def __init__(self, on_duplicate: str, what: str) -> None: ...
+    def add(
+        self,
+        names: list[Any] | None,
+        topics: list[Any],
+        docs: list[Any],
+        values: list[Any],
+        ranks: list[Any] | None,
+        labels: list[Any] | None,
+    ) -> None:
+        """Add rows: columns of equal length."""
+
+    def table(self) -> Table:
+        """Return the table; nothing can be added afterwards."""
 
 def table_from_columns(
     names: list[Any] | None,

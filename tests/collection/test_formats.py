@@ -90,7 +90,7 @@ def test_a_run_of_ranks_is_in_the_order_of_its_ranks() -> None:
 
 
 def encoded(out: Outgoing, format: str) -> bytes:
-    return encode(out, named(format, out.kind), "file")
+    return b"".join(encode(out, named(format, out.kind), "file"))
 
 
 def test_the_bytes_that_are_written() -> None:
@@ -393,7 +393,7 @@ def test_every_number_keeps_its_bits(value: float) -> None:
 def test_ids_with_the_delimiter_of_a_format_are_refused(delimiter: str) -> None:
     layout = Layout("further", ("topic", "doc", "value"), "topic doc score", delimiter)
     plain = Run.of({"a query": {"d 1": 2.0, "d2": 1.0}}).outgoing()
-    table, faults = layout.read(encode(plain, layout, "<run>"), "run")
+    table, faults = layout.read(b"".join(encode(plain, layout, "<run>")), "run")
     assert (table.topics, table.docs(0, 2), faults) == (["a query"], ["d 1", "d2"], [])
     for id_ in (f"d{delimiter}1", "d\n1", " d", "d\t"):
         with pytest.raises(DataError, match="which further cannot hold"):

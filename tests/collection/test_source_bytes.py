@@ -11,11 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.collection.source import expand, load, pack, read_bytes, read_stream, write_bytes
+from cranfield.collection.source import expand, load, packed, read_bytes, read_stream, write_bytes
 from cranfield.errors import DataError
 
 TEXT = b"301 Q0 doc-1 1 0.5 tag\n" * 2000
 KINDS = {"gz": "gzip", "bz2": "bzip2", "xz": "xz", "zst": "zstd"}
+
+
+def pack(data: bytes, path: str) -> bytes:
+    """Compressed as a file of this name is."""
+    return b"".join(packed([data], path))
 
 
 def fault(path: Path) -> str:
@@ -58,18 +63,18 @@ def test_file_below_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("ending", "kind"), KINDS.items())
 def test_a_cut_anywhere_after_the_magic_bytes_is_noticed(ending: str, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "cut"
-    packed = pack(TEXT, f"x.{ending}")
-    for length in range(10, len(packed)):
-        path.write_bytes(packed[:length])
+    packed_text = pack(TEXT, f"x.{ending}")
+    for length in range(10, len(packed_text)):
+        path.write_bytes(packed_text[:length])
         assert fault(path) == f"the {kind} data ends too early: the file is truncated"
 
 
 @pytest.mark.parametrize(("ending", "kind"), KINDS.items())
 def test_one_wrong_byte_in_the_data_is_noticed(ending: str, kind: str, tmp_path: Path) -> None:
     path = tmp_path / "broken"
-    packed = bytearray(pack(TEXT, f"x.{ending}"))
-    packed[len(packed) // 2] ^= 0xFF
-    path.write_bytes(packed)
+    damaged = bytearray(pack(TEXT, f"x.{ending}"))
+    damaged[len(damaged) // 2] ^= 0xFF
+    path.write_bytes(damaged)
     assert fault(path).startswith(f"the {kind} data is damaged: ")
 
 

@@ -1,10 +1,12 @@
 // Table: runs and judgments in memory, made from files, dicts and columns.
+#include <algorithm>
 #include <cerrno>
 #include <optional>
 #include <string>
 #include <system_error>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "bindings/bind.hpp"
@@ -13,6 +15,7 @@
 #include "digest.hpp"
 #include "mapping.hpp"
 #include "read_judgments.hpp"
+#include "rows_in_order.hpp"
 #include "table.hpp"
 
 namespace cranfield {
@@ -71,6 +74,11 @@ std::tuple<Table, Faults> read(const Objects& sources, const Strings& columns,
             return read_in_windows(*opened.feeds[0], options, rule, labels_count, window);
     }
     const Buffers buffers(sources);
+    std::vector<const Mapping*> mapped;
+    for (const nb::handle source : sources) mapped.push_back(mapping_of(source));
+    options.release = [&](std::size_t source, std::string_view bytes) {
+        if (mapped[source]) mapped[source]->release(bytes.data(), bytes.size());
+    };
     Table table;
     {
         const Unlocked unlocked;
@@ -78,8 +86,7 @@ std::tuple<Table, Faults> read(const Objects& sources, const Strings& columns,
     }
     if (PyErr_Occurred()) throw nb::python_error();
     Faults faults = fault_list(table.faults, buffers.sources);
-    for (std::size_t s = 0; s < buffers.sources.size(); ++s)  // the table has copies
-        if (const Mapping* mapping = mapping_of(sources[s])) mapping->release(buffers.sources[s].data(), buffers.sources[s].size());
+    for (std::size_t s = 0; s < buffers.sources.size(); ++s) options.release(s, buffers.sources[s]);  // the table has copies
     return {std::move(table), std::move(faults)};
 }
 
@@ -112,74 +119,68 @@ Table table_from_dict(const nb::typed<nb::dict, nb::any, nb::any>& lists, const 
     return builder.finish();
 }
 
-// Groups rows by name and topic, in order of appearance.
+// A table from columns, some rows at a time.
+class TableColumns {
+public:
+    TableColumns(const std::string& on_duplicate, std::string what) : rule_(make_rule(on_duplicate)), what_(std::move(what)) {}
+
+    void add(const std::optional<AnyList>& names, const AnyList& topics, const AnyList& docs, const AnyList& values,
+             const std::optional<AnyList>& ranks, const std::optional<AnyList>& labels) {
+        const std::size_t rows = docs.size();
+        const auto check_length = [rows](const AnyList& column) {
+            if (column.size() != rows)
+                throw nb::value_error(("columns of different lengths: " + std::to_string(column.size()) + " and " +
+                                       std::to_string(rows)).c_str());
+        };
+        check_length(topics), check_length(values);
+        for (const auto& column : {names, ranks, labels})
+            if (column) check_length(*column);
+        if (finished_) throw nb::value_error("the table was made before");
+        if (rows_.size() > 0 && (names.has_value() != named_ || ranks.has_value() != rows_.ranked || labels.has_value() != rows_.labelled))
+            throw nb::value_error("columns that earlier rows do not have");
+        named_ = names.has_value(), rows_.ranked = ranks.has_value(), rows_.labelled = labels.has_value();
+        Text text;
+        PyObject *last_topic = nullptr, *last_label = nullptr;  // the same object needs no look-up
+        std::int32_t label = 0, last_name = -1;
+        for (std::size_t row = 0; row < rows; ++row) {
+            const auto item = [row](const nb::handle& list) { return PyList_GET_ITEM(list.ptr(), static_cast<Py_ssize_t>(row)); };
+            const std::int32_t name = names ? rows_.name(text.of(item(*names))) : rows_.name("");
+            const std::string_view topic_id = text.of(item(topics)), id = text.of(item(docs));
+            check_id(topic_id, "topic");
+            check_id(id, "document");
+            if (item(topics) != last_topic || name != last_name) {
+                last_topic = item(topics), last_name = name;
+                rows_.go_to_list(name, topic_id);
+            }
+            if (labels && item(*labels) != last_label) label = rows_.builder.label(text.of(last_label = item(*labels)));
+            rows_.add(id, to_double(item(values), topic_id, id, what_.c_str()),
+                      ranks ? to_double(item(*ranks), topic_id, id, "rank") : 0.0, label);
+        }
+    }
+
+    Table table() {
+        if (std::exchange(finished_, true)) throw nb::value_error("the table was made before");
+        if (!named_) rows_.name("");
+        try {
+            return rows_.finish(rule_);
+        } catch (const RepeatedRow& repeat) {
+            throw nb::value_error(repeat.what());
+        }
+    }
+
+private:
+    OnDuplicate rule_;
+    std::string what_;
+    RowsInOrder rows_;
+    bool named_ = false, finished_ = false;
+};
+
 Table table_from_columns(const std::optional<AnyList>& names, const AnyList& topics, const AnyList& docs, const AnyList& values,
                          const std::optional<AnyList>& ranks, const std::optional<AnyList>& labels,
-                         const std::string& on_duplicate, const char* what) {
-    const std::size_t rows = docs.size();
-    const auto check_length = [rows](const AnyList& column) {
-        if (column.size() != rows)
-            throw nb::value_error(("columns of different lengths: " + std::to_string(column.size()) + " and " +
-                                   std::to_string(rows)).c_str());
-    };
-    check_length(topics), check_length(values);
-    for (const auto& column : {names, ranks, labels})
-        if (column) check_length(*column);
-    Text text;
-    TableBuilder builder;
-    std::unordered_map<std::string, std::int32_t> name_number;
-    if (!names) builder.name("");
-    std::unordered_map<std::uint64_t, std::size_t> list_number;
-    struct Rows {
-        std::int32_t name, topic;
-        std::vector<Kept> rows;
-    };
-    std::vector<Rows> lists;
-    PyObject *last_topic = nullptr, *last_label = nullptr;  // the same object needs no look-up
-    std::int32_t topic = 0, label = 0, last_name = -1;
-    std::size_t list_at = 0;
-    for (std::size_t row = 0; row < rows; ++row) {
-        const auto item = [row](const nb::handle& list) { return PyList_GET_ITEM(list.ptr(), static_cast<Py_ssize_t>(row)); };
-        std::int32_t name = 0;
-        if (names) {
-            const auto [found, fresh] = name_number.try_emplace(std::string(text.of(item(*names))),
-                                                                static_cast<std::int32_t>(builder.table.names.size()));
-            if (fresh) builder.name(found->first);
-            name = found->second;
-        }
-        const std::string_view topic_id = text.of(item(topics)), id = text.of(item(docs));
-        check_id(topic_id, "topic");
-        check_id(id, "document");
-        if (item(topics) != last_topic || name != last_name) {
-            last_topic = item(topics), last_name = name;
-            topic = builder.topic(topic_id);
-            const std::uint64_t key = (static_cast<std::uint64_t>(name) << 32) | static_cast<std::uint32_t>(topic);
-            const auto [list, fresh] = list_number.try_emplace(key, lists.size());
-            if (fresh) lists.push_back({name, topic, {}});
-            list_at = list->second;
-        }
-        if (labels && item(*labels) != last_label) label = builder.label(text.of(last_label = item(*labels)));
-        lists[list_at].rows.push_back({id, to_double(item(values), topic_id, id, what),
-                                       ranks ? to_double(item(*ranks), topic_id, id, "rank") : 0.0, label, row});
-    }
-    const OnDuplicate rule = make_rule(on_duplicate);
-    IdTable seen;
-    for (Rows& list : lists) {
-        const auto repeated = [&](const Kept& first, const Kept& again) {
-            const std::string& in_topic = builder.table.topics[static_cast<std::size_t>(list.topic)];
-            throw nb::value_error(("row " + std::to_string(again.place + 1) + ": document " + quoted(again.id) +
-                                   " appears twice for topic " + quoted(in_topic) + ", first in row " +
-                                   std::to_string(first.place + 1)).c_str());
-        };
-        settle_duplicates(list.rows, rule, true, seen, repeated, builder.table.dropped);
-        for (const Kept& entry : list.rows) {
-            builder.add(entry.id, entry.value);
-            if (ranks) builder.table.rank.push_back(entry.rank);
-            if (labels) builder.table.label.push_back(entry.label);
-        }
-        builder.end_list(list.name, list.topic);
-    }
-    return builder.finish();
+                         const std::string& on_duplicate, const std::string& what) {
+    TableColumns columns(on_duplicate, what);
+    columns.add(names, topics, docs, values, ranks, labels);
+    return columns.table();
 }
 
 Strings table_docs(const Table& table, std::size_t begin, std::size_t end) {
@@ -224,6 +225,8 @@ void bind_tables(nb::module_& m) {
     nb::class_<Mapping>(m, "Mapping", nb::type_slots(mapping_slots), "The bytes of an open file, mapped into memory.")
         .def("__init__", &map_file, "descriptor"_a, "path"_a)
         .def_prop_ro("path", [](const Mapping& mapping) { return nb::bytes(mapping.path().data(), mapping.path().size()); }, "The path of the file.")
+        .def("release", [](const Mapping& mapping, std::size_t end) { mapping.release(mapping.data(), std::min(end, mapping.size())); }, "end"_a,
+             "Let the bytes up to `end` leave the memory; they are read from the file again if they are needed again.")
         .def_prop_ro("cut_short", &Mapping::cut_short, "Whether another program has cut the file short; the bytes after its end are zeros.");
 
     nb::class_<Table>(m, "Table", "A run or judgments in memory: one row per document, grouped into lists (run × topic).")
@@ -264,6 +267,11 @@ void bind_tables(nb::module_& m) {
           "Return the table and the faults: (source, line, message) each.");
     m.def("table_from_dict", &table_from_dict, "lists"_a, "name"_a, "what"_a,
           "Build a table from a dict topic -> document -> number. `what` names the number in messages.");
+    nb::class_<TableColumns>(m, "TableColumns", "A table from columns, some rows at a time.")
+        .def(nb::init<const std::string&, std::string>(), "on_duplicate"_a, "what"_a)
+        .def("add", &TableColumns::add, "names"_a.none(), "topics"_a, "docs"_a, "values"_a, "ranks"_a.none(), "labels"_a.none(),
+             "Add rows: columns of equal length.")
+        .def("table", &TableColumns::table, "Return the table; nothing can be added afterwards.");
     m.def("table_from_columns", &table_from_columns, "names"_a.none(), "topics"_a, "docs"_a, "values"_a, "ranks"_a.none(),
           "labels"_a.none(), "on_duplicate"_a, "what"_a, "Build a table from columns of equal length. `what` names the values in messages.");
     m.def("parse_number", [](const nb::bytes& text) { return parse_number({text.c_str(), text.size()}); }, "text"_a,

@@ -9,7 +9,7 @@ from typing import Any
 
 from cranfield import check
 from cranfield.collection import formats, writing
-from cranfield.collection.convert import KINDS, kind_of, together
+from cranfield.collection.convert import KINDS, kind_of
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import PathLike, load, write_bytes
@@ -49,7 +49,7 @@ class CollectionFile:
     def write(self, path: str, part: Qrels | list[Run]) -> None:
         """Write a part of the judgments or runs, in the format of the file."""
         chosen = formats.detect(load(self.path), self.kind, self.path)
-        out = part.outgoing() if isinstance(part, Qrels) else together(part)
+        out = part.outgoing() if isinstance(part, Qrels) else writing.together([run.outgoing() for run in part])
         write_bytes(path, writing.encode(out, chosen, path))
 
 

@@ -62,10 +62,9 @@ class Columns:
         """The different names of runs."""
         return [str(name) for name in dict.fromkeys(self.names or ())]
 
-    def table(self, kind: str, on_duplicate: str, split_tags: bool = False) -> _core.Table:
-        """Check the columns and return the core's table, as one run or as a run for each tag."""
+    def check(self, kind: str) -> None:
+        """Check the ids and numbers; grades that are true or false become 1 and 0, missing labels 0."""
         noun = VALUE[kind]
-        together = len(self.tags) > 1 and not split_tags
         self._check_ids(self.topics, "topic")
         self._check_ids(self.docs, "document")
         if kind == "qrels" and bool in set(map(type, self.values)):
@@ -75,6 +74,12 @@ class Columns:
             self.check_numbers(self.ranks, "rank")
         if self.labels is not None:
             self.labels = ["0" if label is None else label for label in self.labels]
+
+    def table(self, kind: str, on_duplicate: str, split_tags: bool = False) -> _core.Table:
+        """Check the columns and return the core's table, as one run or as a run for each tag."""
+        self.check(kind)
+        noun = VALUE[kind]
+        together = len(self.tags) > 1 and not split_tags
         try:
             return _core.table_from_columns(
                 None if together else self.names, self.topics, self.docs, self.values, self.ranks, self.labels,

@@ -11,11 +11,10 @@ from typing import Any
 from cranfield import check
 from cranfield.collection import formats, writing
 from cranfield.collection.column_names import column_key
-from cranfield.collection.columns import Columns
 from cranfield.collection.grade_labels import levels_as_numbers
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.records import NO_LABEL
-from cranfield.collection.run import Run, runs_of
+from cranfield.collection.run import runs_of
 from cranfield.collection.source import (
     HEAD,
     STDIN,
@@ -72,37 +71,9 @@ def convert(
     if kind == "qrels":
         out = Qrels.of(thing, format=from_).outgoing()
     else:
-        out = together(runs_of(thing, format=from_, split_tags=True))
+        out = writing.together([run.outgoing() for run in runs_of(thing, format=from_, split_tags=True)])
     write_bytes(target, writing.encode(out, chosen, target, allow_loss=allow_loss))
-    return Converted(target, kind, chosen.name, len(out.columns.docs))
-
-
-def together(runs: Sequence[Run]) -> writing.Outgoing:
-    """Several runs in one file; each keeps its name."""
-    outs = [run.outgoing() for run in runs]
-    if len(outs) == 1:
-        return outs[0]
-
-    def chain(lists: list[list[Any]]) -> list[Any]:
-        return [item for part in lists for item in part]
-
-    parts = [out.columns for out in outs]
-    ranked = [part.ranks for part in parts if part.ranks is not None]
-    columns = Columns(
-        chain([part.topics for part in parts]),
-        chain([part.docs for part in parts]),
-        chain([part.values for part in parts]),
-        ranks=chain(ranked) if len(ranked) == len(parts) else None,
-        names=chain([part.names or [] for part in parts]),
-        origin=parts[0].origin,
-    )
-    return writing.Outgoing(
-        "run", "", columns, dict,
-        ranks=chain([list(out.ranks) for out in outs]),
-        ranks_matter=any(out.ranks_matter for out in outs),
-        scores_matter=any(out.scores_matter for out in outs),
-        empty_topics=chain([list(out.empty_topics) for out in outs]),
-    )  # fmt: skip
+    return Converted(target, kind, chosen.name, out.size)
 
 
 def only_kind(format: str | None) -> str | None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -98,8 +98,8 @@ class Layout:
             check_complete(content)
         return table, faults
 
-    def encode(self, out: Outgoing, path: str) -> bytes:
-        """The bytes of a file in this format."""
+    def encode(self, out: Outgoing, path: str) -> Iterator[bytes]:
+        """The bytes of a file in this format, part by part."""
         return writing.lines_of_columns(out, self, path)
 
 
@@ -110,7 +110,7 @@ class Structured:
     name: str
     read: Callable[[Buffer, str, str], Columns | dict[str, dict[str, Any]]]
     """From the bytes of a file, `run` or `qrels`, and the path for messages."""
-    encode: Callable[[Outgoing, str], bytes]
+    encode: Callable[[Outgoing, str], Iterator[bytes]]
     """From entries and the path for messages."""
     column_names: Callable[[Buffer, str], list[str]]
     """The names of the columns, to tell runs, qrels and topics apart; empty for {topic: {doc: value}}."""

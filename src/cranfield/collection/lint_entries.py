@@ -18,6 +18,8 @@ from cranfield.text import counted, listed
 
 LONG_LIST = 1000
 """The most documents per topic that evaluation campaigns accept; longer lists are reported."""
+BLOCK = 1 << 16
+"""The rows that are sorted at a time, or those of one list if there are more."""
 
 
 class Entries:
@@ -30,8 +32,8 @@ class Entries:
         self.values = table.values
         self.ranks = table.ranks
         self.lines = table.lines
-        self.sizes = np.diff(table.list_start)
-        self.list = np.repeat(np.arange(len(self.sizes)), self.sizes)
+        self.starts = table.list_start
+        self.sizes = np.diff(self.starts)
         names = table.topics
         self.topic_of_list = [names[topic] for topic in table.list_topic.tolist()]
 
@@ -39,9 +41,14 @@ class Entries:
         """The lowest line number of these rows."""
         return int(self.lines[rows].min()) if len(self.lines) and len(rows) else None
 
+    def list_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The lists of these rows."""
+        return np.asarray(np.searchsorted(self.starts, rows, "right") - 1, dtype=np.int64)
+
     def lists(self, rows: NDArray[np.int64]) -> str:
         """The topics of these rows."""
-        topics = list(dict.fromkeys(self.topic_of_list[place] for place in np.unique(self.list[rows]).tolist()))
+        places = np.unique(self.list_of(rows)).tolist()
+        topics = list(dict.fromkeys(self.topic_of_list[place] for place in places))
         return f"topic{'s' if len(topics) > 1 else ''} {listed(topics)}"
 
     def find(
@@ -52,12 +59,25 @@ class Entries:
             yield Finding(self.path, self.first(rows), severity, code, counted(len(rows), singular, plural) + rest)
 
 
-def _neighbours(entries: Entries, key: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Pairs of rows that are neighbours when each list is sorted by a key."""
-    order = np.lexsort((key, entries.list))
-    row, following = order[:-1], order[1:]
-    same = entries.list[row] == entries.list[following]
-    return row[same], following[same]
+Wrong = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
+
+
+def _followers(entries: Entries, key: NDArray[np.float64], *wrong: Wrong) -> list[NDArray[np.int64]]:
+    """For each condition, the rows that fulfil it with the row before them, when each list is sorted by a key.
+
+    Some lists are sorted at a time, so that a large file needs little memory.
+    """
+    found: list[list[NDArray[np.int64]]] = [[np.empty(0, dtype=np.int64)] for _ in wrong]
+    cuts = np.searchsorted(entries.starts, np.arange(0, len(key) + BLOCK, BLOCK))
+    ends = np.unique(entries.starts[np.minimum(cuts, len(entries.starts) - 1)])
+    for begin, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
+        lists = entries.list_of(np.arange(begin, end))
+        order = np.lexsort((key[begin:end], lists))
+        same = lists[order[:-1]] == lists[order[1:]]
+        row, following = order[:-1][same] + begin, order[1:][same] + begin
+        for condition, rows in zip(wrong, found, strict=True):
+            rows.append(following[condition(row, following)])
+    return [np.concatenate(rows) for rows in found]
 
 
 def _infinite(entries: Entries) -> Iterator[Finding]:
@@ -69,8 +89,10 @@ def _infinite(entries: Entries) -> Iterator[Finding]:
 def _scattered(entries: Entries) -> Iterator[Finding]:
     if not len(entries.lines):
         return
+    if not (entries.lines[1:] < entries.lines[:-1]).any():
+        return  # rows are grouped by list, and in the order of the file
     in_file = np.argsort(entries.lines, kind="stable")
-    lists = entries.list[in_file]
+    lists = entries.list_of(in_file)
     changes = np.flatnonzero(np.append(True, lists[1:] != lists[:-1]))
     if len(changes) > len(entries.sizes):
         _, first = np.unique(lists[changes], return_index=True)
@@ -118,8 +140,7 @@ def _fractional(entries: Entries) -> Iterator[Finding]:
 
 
 def _irrelevant(entries: Entries) -> Iterator[Finding]:
-    relevant = np.zeros(len(entries.sizes), dtype=np.int64)
-    np.add.at(relevant, entries.list, entries.values > 0)
+    relevant = np.bincount(entries.list_of(np.flatnonzero(entries.values > 0)), minlength=len(entries.sizes))
     without = [entries.topic_of_list[place] for place in np.flatnonzero(relevant == 0).tolist()]
     if len(without) == len(entries.sizes):
         yield Finding(entries.path, None, "warning", "nothing-relevant", "no document is judged relevant")
@@ -167,20 +188,23 @@ def _long_lists(entries: Entries) -> Iterator[Finding]:
 
 
 def _ties(entries: Entries) -> Iterator[Finding]:
-    row, following = _neighbours(entries, entries.values)
-    tied = following[entries.values[row] == entries.values[following]]
+    values = entries.values
+    (tied,) = _followers(entries, values, lambda row, following: values[row] == values[following])
     if len(tied):
-        share = len(np.unique(entries.list[tied])) / len(entries.sizes)
+        share = len(np.unique(entries.list_of(tied))) / len(entries.sizes)
         rest = f" the score of another ({share:.0%} of the lists); tied documents are ordered by id"
         yield from entries.find(tied, "info", "ties", "document has", "documents have", rest)
 
 
 def _single_precision(entries: Entries) -> Iterator[Finding]:
-    with np.errstate(over="ignore"):
-        short = entries.values.astype(np.float32)
-    row, following = _neighbours(entries, entries.values)
-    differ = entries.values[row] != entries.values[following]
-    rows = following[differ & (short[row] == short[following])]
+    values = entries.values
+
+    def only_in_32_bits(row: NDArray[np.int64], following: NDArray[np.int64]) -> NDArray[np.bool_]:
+        one, other = values[row], values[following]
+        with np.errstate(over="ignore"):
+            return np.asarray((one != other) & (one.astype(np.float32) == other.astype(np.float32)))
+
+    (rows,) = _followers(entries, values, only_in_32_bits)
     yield from entries.find(
         rows, "warning", "single-precision", "score differs", "scores differ",
         " from another in 64 bits but not in 32: trec_eval up to version 9 compares 32 bits and treats them as ties",
@@ -206,17 +230,25 @@ def _ranks(entries: Entries) -> Iterator[Finding]:
             begins = counted(len(lists), "list begins", "lists begin")
             message = f"{begins} {place}: {entries.lists(starts[lists])}"
             yield Finding(entries.path, entries.first(starts[lists]), "warning", code, message)
-    row, following = _neighbours(entries, entries.ranks)
-    with np.errstate(invalid="ignore"):
-        step = entries.ranks[following] - entries.ranks[row]
-    rises = (entries.values[following] > entries.values[row]) & (step > 0)
-    for wrong, code, singular, plural in (
-        (step == 0, "repeated-rank", "rank appears twice", "ranks appear twice"),
-        ((step != 0) & (step != 1), "rank-gap", "gap between ranks", "gaps between ranks"),
-        (rises, "rank-against-score", "score is higher than that of the previous rank",
+    values, ranks = entries.values, entries.ranks
+
+    def step(row: NDArray[np.int64], following: NDArray[np.int64]) -> NDArray[np.float64]:
+        with np.errstate(invalid="ignore"):
+            return np.asarray(ranks[following] - ranks[row])
+
+    repeated, gaps, against = _followers(
+        entries,
+        ranks,
+        lambda row, following: step(row, following) == 0,
+        lambda row, following: ~np.isin(step(row, following), (0, 1)),
+        lambda row, following: (values[following] > values[row]) & (step(row, following) > 0),
+    )
+    for rows, code, singular, plural in (
+        (repeated, "repeated-rank", "rank appears twice", "ranks appear twice"),
+        (gaps, "rank-gap", "gap between ranks", "gaps between ranks"),
+        (against, "rank-against-score", "score is higher than that of the previous rank",
          "scores are higher than those of the previous ranks"),
     ):  # fmt: skip
-        rows = following[wrong]
         yield from entries.find(rows, "warning", code, singular, plural, f": {entries.lists(rows)}")
 
 

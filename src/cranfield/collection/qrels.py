@@ -16,7 +16,7 @@ from cranfield.collection.accepted_inputs import Records as GivenRecords
 from cranfield.collection.column_names import named_columns
 from cranfield.collection.records import PLAIN, Reading, Records, are_whole, from_mapping, matrix_columns, table_of
 from cranfield.collection.source import PathLike, stem
-from cranfield.collection.writing import Outgoing
+from cranfield.collection.writing import Outgoing, Part
 from cranfield.errors import DataError
 
 DIVERSITY = "diversity"
@@ -244,17 +244,30 @@ class Qrels(Records):
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """{topic: {doc: grade}}; grades are integers if all are whole."""
         lists = super().to_dict()
-        if sum(map(len, lists.values())) != len(self):
+        self._check_held(lists)
+        return lists
+
+    def lists(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(topic, {doc: grade}) for each topic."""
+        self._check_held({topic: self.grades(topic) for topic in self.topics} if self.labels_vary else None)
+        return super().lists()
+
+    def _check_held(self, lists: dict[str, dict[str, Any]] | None) -> None:
+        """Refuse judgments of which {topic: {doc: grade}} holds only some."""
+        if lists is not None and sum(map(len, lists.values())) != len(self):
             message = "judged by intent: a document has several grades, which {topic: {doc: grade}} cannot hold"
             raise DataError(self.path or self.name, None, f"{message}; use grades(topic, intent)")
-        return lists
 
     def outgoing(self) -> Outgoing:
         """The data to write."""
         return Outgoing(
-            "qrels", self.name, self.columns(), self.to_dict, intents=self.has_intents, empty_topics=self.empty_topics,
-            probabilities=self.probabilities.tolist(),
+            "qrels", self.name, len(self), self.part, self.lists, labelled=self.labelled, intents=self.has_intents,
+            sampled=len(self.probabilities) > 0, empty_topics=self.empty_topics,
         )  # fmt: skip
+
+    def part(self, begin: int, end: int) -> Part:
+        """Entries to write."""
+        return Part(self.columns(begin, end), [], self.probabilities[begin:end].tolist())
 
     def __iter__(self) -> Iterator[Judgment]:
         columns = self.columns()

@@ -19,6 +19,7 @@ from cranfield.collection.column_names import VALUE
 from cranfield.collection.columns import Columns, with_way_out
 from cranfield.collection.grade_labels import are_named, levels_as_numbers
 from cranfield.collection.list_shapes import booleans_as_grades, plain_lists, wrong_depth
+from cranfield.collection.read_in_parts import read_in_parts
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.frames import install_command
 from cranfield.text import counted, cut, one_line
@@ -94,6 +95,11 @@ def from_content(content: source.Buffer | Blocks, reading: Reading, origin: str)
             return from_content(content.whole(), reading, origin)
         buffer = content.head = content.head[: source.HEAD]
     if isinstance(format, formats.Structured):
+        parts = read_in_parts(format.name, buffer, kind, reading.on_duplicate, reading.split_tags)
+        if parts is not None:
+            reading.column_names.extend([parts.label_name] if parts.label_name else [])
+            reading.tags.extend(parts.tags)
+            return _warned(parts.table, reading, origin)
         columns = format.read(buffer, kind, origin)
         if isinstance(columns, dict):
             return from_mapping(columns, kind, origin=origin)
@@ -296,27 +302,42 @@ class Records:
     def __contains__(self, topic: object) -> bool:
         return str(topic) in self._place
 
+    @property
+    def labelled(self) -> bool:
+        """Whether column 2 has a meaning."""
+        return not NO_LABEL.issuperset(self.table.labels)
+
     @cached_property
     def row_labels(self) -> list[str] | None:
         """Column 2 of each entry; None if it has no meaning."""
-        return None if NO_LABEL.issuperset(self.table.labels) else self._labels()
+        return self._labels(0, len(self)) if self.labelled else None
 
-    def _labels(self) -> list[str] | None:
+    def _labels(self, begin: int, end: int) -> list[str] | None:
         labels, label = self.table.labels, self.table.label
         if not labels:
             return None
-        return list(np.array(labels, dtype=object)[label].tolist() if len(label) else labels * len(self))
+        return list(np.array(labels, dtype=object)[label[begin:end]].tolist() if len(label) else labels * (end - begin))
 
     @cached_property
     def row_topics(self) -> list[str]:
         """The topic of each entry."""
-        return list(np.repeat(np.array(self.topics, dtype=object), np.diff(self.starts)).tolist())
+        return self._topics_of(0, len(self))
 
-    def columns(self) -> Columns:
-        """All entries as lists, column by column."""
+    def _topics_of(self, begin: int, end: int) -> list[str]:
+        """The topics of the entries from a place up to another."""
+        first = max(0, int(np.searchsorted(self.starts, begin, "right")) - 1)
+        last = int(np.searchsorted(self.starts, end, "left"))
+        ends = np.clip(self.starts[first : last + 1], begin, end)
+        counts = ends[1:] - ends[:-1]
+        return list(np.repeat(np.array(self.topics[first:last], dtype=object), counts).tolist())
+
+    def columns(self, begin: int = 0, end: int | None = None) -> Columns:
+        """Entries as lists, column by column: all, or those from a place up to another."""
+        end = len(self) if end is None else end
         return Columns(
-            self.row_topics, self.table.docs(0, len(self)), self.numbers(self.values),
-            labels=self.row_labels if self.kind == "qrels" else None, origin=self.path or self.name,
+            self._topics_of(begin, end), self.table.docs(begin, end), self.numbers(self.values[begin:end]),
+            labels=self._labels(begin, end) if self.kind == "qrels" and self.labelled else None,
+            origin=self.path or self.name,
         )  # fmt: skip
 
     def numbers(self, values: NDArray[np.float64]) -> list[Any]:
@@ -328,6 +349,12 @@ class Records:
     def outgoing(self) -> writing.Outgoing:
         """The data to write."""
         raise NotImplementedError
+
+    def lists(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """(topic, {doc: value}) for each topic."""
+        ends = self.starts.tolist()
+        for topic, begin, end in zip(self.topics, ends, ends[1:], strict=False):
+            yield topic, dict(zip(self.table.docs(begin, end), self.numbers(self.values[begin:end]), strict=True))
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """{topic: {doc: value}}."""
@@ -386,7 +413,13 @@ class Records:
         if self.empty_topics:  # only a dict can hold topics without documents
             return _rebuild_dict, (type(self), self.to_dict(), self.name, self.path)
         ranks = self.table.ranks.tolist() if len(self.table.ranks) else None
-        columns = (self.row_topics, self.table.docs(0, len(self)), self.values.tolist(), ranks, self._labels())
+        columns = (
+            self.row_topics,
+            self.table.docs(0, len(self)),
+            self.values.tolist(),
+            ranks,
+            self._labels(0, len(self)),
+        )
         return _rebuild, (type(self), *columns, self.name, self.path)
 
 

@@ -17,7 +17,7 @@ from cranfield.collection.columns import Columns
 from cranfield.collection.records import Reading, Records, are_whole, from_mapping, matrix_columns, table_of
 from cranfield.collection.search_responses import named_queries
 from cranfield.collection.source import PathLike, named_paths, stem
-from cranfield.collection.writing import Outgoing
+from cranfield.collection.writing import Outgoing, Part
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.text import listed
 from cranfield.types import Index64
@@ -227,19 +227,28 @@ class Run(Records):
         if order == "rank" and not self.has_ranks:
             raise UsageError(f"order == 'rank', but {self.name} has no ranks; use 'score' or 'file'")
 
-    def columns(self) -> Columns:
-        """All entries as lists, column by column."""
-        columns = super().columns()
+    @cached_property
+    def _whole_ranks(self) -> bool:
+        return are_whole(self.ranks)
+
+    def columns(self, begin: int = 0, end: int | None = None) -> Columns:
+        """Entries as lists, column by column: all, or those from a place up to another."""
+        columns = super().columns(begin, end)
         if self.has_ranks:
-            columns.ranks = (self.ranks.astype(np.int64) if are_whole(self.ranks) else self.ranks).tolist()
-        columns.names = [self.name] * len(self)
+            ranks = self.ranks[begin:end]
+            columns.ranks = (ranks.astype(np.int64) if self._whole_ranks else ranks).tolist()
+        columns.names = [self.name] * len(columns.docs)
         return columns
+
+    def part(self, begin: int, end: int) -> Part:
+        """Entries to write."""
+        columns = self.columns(begin, end)
+        return Part(columns, columns.ranks or self.score_ranks[begin:end].tolist(), [])
 
     def outgoing(self) -> Outgoing:
         """The data to write."""
-        columns = self.columns()
         return Outgoing(
-            "run", self.name, columns, self.to_dict, columns.ranks or self.score_ranks.tolist(),
+            "run", self.name, len(self), self.part, self.lists,
             ranks_matter=self.has_ranks and not self.ranks_follow_scores,
             scores_matter=not self.scores_follow_ranks,
             empty_topics=self.empty_topics,

@@ -269,6 +269,6 @@ def response_names(buffer: Buffer, origin: str) -> list[str]:
     return ["query_id", "doc_id", "relevance" if _JUDGMENTS.search(start) else "score"]
 
 
-def not_written(out: Outgoing, path: str) -> bytes:
+def not_written(out: Outgoing, path: str) -> Iterator[bytes]:
     """Responses come from search engines only."""
     raise UsageError(f"{path}: the format search is only read; write json, or another format")

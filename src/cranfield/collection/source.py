@@ -105,6 +105,13 @@ def check_complete(buffer: Buffer) -> None:
         raise DataError(os.fsdecode(mapping.path), None, "was cut short by another program while it was read")
 
 
+def release(buffer: Buffer, end: int) -> None:
+    """Let the bytes of a file up to `end` leave the memory; they are read again if they are needed again."""
+    mapping = buffer.obj if isinstance(buffer, memoryview) else None
+    if isinstance(mapping, _core.Mapping):
+        mapping.release(end)
+
+
 def shown_path(path: str) -> str:
     """The path for messages: `-` is standard input."""
     return STDIN if path == "-" else path
@@ -312,41 +319,50 @@ def _zstd() -> Any:
     return zstd
 
 
-def pack(data: bytes, path: str) -> bytes:
-    """Compress as the suffix of the path says: .gz, .bz2, .xz or .zst; with any other suffix return the data as is."""
+def packed(parts: Iterable[bytes], path: str) -> Iterator[bytes]:
+    """Compress as the suffix of the path says: .gz, .bz2, .xz or .zst; with any other suffix, the parts as they are."""
     suffix = os.path.splitext(path)[1]
-    if suffix in (".gz", ".bz2", ".xz"):
-        library = import_module({".gz": "gzip", ".bz2": "bz2", ".xz": "lzma"}[suffix])
-        return bytes(library.compress(data, **({"mtime": 0} if suffix == ".gz" else {})))
+    if suffix not in (".gz", ".bz2", ".xz", ".zst"):
+        yield from parts
+        return
     if suffix == ".zst":
         zstd = _zstd()
         # Like the zstd command, write a checksum: without one, damage would go unnoticed.
-        return bytes(zstd.compress(data, options={zstd.CompressionParameter.checksum_flag: 1}))
-    return data
+        compressor = zstd.ZstdCompressor(options={zstd.CompressionParameter.checksum_flag: 1})
+    elif suffix == ".gz":
+        compressor = import_module("zlib").compressobj(9, wbits=GZIP)
+    else:
+        library = import_module({".bz2": "bz2", ".xz": "lzma"}[suffix])
+        compressor = library.BZ2Compressor() if suffix == ".bz2" else library.LZMACompressor()
+    for part in parts:
+        yield bytes(compressor.compress(part))
+    yield bytes(compressor.flush())
 
 
-def write_bytes(path: PathLike, data: bytes, *, durable: bool = True) -> None:
+def write_bytes(path: PathLike, data: bytes | Iterable[bytes], *, durable: bool = True) -> None:
     """Write a whole file or nothing: the data goes to a temporary file, which is then renamed. `-` is standard output.
 
-    A link stays a link and its target is written; a replaced file keeps its mode; devices and pipes are written
-    directly. With `durable`, the data is on the disk before the file is renamed.
+    The data may be given part by part, so that it is never in memory as a whole. A link stays a link and its target is
+    written; a replaced file keeps its mode; devices and pipes are written directly. With `durable`, the data is on the
+    disk before the file is renamed.
     """
     name = os.fspath(path)
+    parts = [data] if isinstance(data, bytes) else data
     if name == "-":
-        write_stdout(data)
+        for part in parts:
+            write_stdout(part)
         return
     target = os.path.realpath(name)
     # Not tempfile.mkstemp: its files are private, and the umask can only be read by changing it for every thread.
     temporary = os.path.join(os.path.dirname(target), f".{os.urandom(8).hex()}.part")
     try:
-        packed = pack(data, name)
         if os.path.exists(name) and not os.path.isfile(name) and not os.path.isdir(name):  # a device or a pipe
             with open(name, "wb") as device:
-                device.write(packed)
+                device.writelines(packed(parts, name))
             return
         with _ended_cleanly(temporary):
             with open(temporary, "xb") as file:
-                file.write(packed)
+                file.writelines(packed(parts, name))
                 file.flush()
                 if durable:
                     os.fsync(file.fileno())  # else the new name may survive a power cut, and the content not

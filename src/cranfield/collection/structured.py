@@ -27,13 +27,13 @@ from cranfield.collection.column_names import (
 )
 from cranfield.collection.columns import Columns, shown
 from cranfield.collection.list_shapes import plain_lists
-from cranfield.collection.source import Buffer, check_complete, text_of
+from cranfield.collection.source import HEAD, Buffer, check_complete, text_of
 from cranfield.errors import DataError
 from cranfield.frames import need
 from cranfield.text import counted
 
 
-def _columns(
+def columns_at(
     get: Callable[[int], list[Any]], places: dict[str, int], origin: str, names: Sequence[str] = ()
 ) -> Columns:
     """Columns from a function that returns the column at a position; `names` are those of all columns."""
@@ -42,7 +42,7 @@ def _columns(
     return Columns(**columns, origin=origin, label_name=label_name)
 
 
-def _score_by_rank(columns: Columns, places: dict[str, int]) -> Columns:
+def score_by_rank(columns: Columns, places: dict[str, int]) -> Columns:
     """Give a run with ranks and no scores the score 1/rank, as the core does for text files."""
     if places["value"] == places.get("rank"):
         columns.check_numbers(columns.values, "rank")
@@ -80,7 +80,7 @@ def from_frame(frame: Any, kind: str, origin: str = "frame") -> Columns:
     """The columns of a pandas, polars or Arrow frame."""
     names, get = frame_columns(frame)
     places = required_columns(names, kind, origin)
-    return _score_by_rank(_columns(get, places, origin, names), places)
+    return score_by_rank(columns_at(get, places, origin, names), places)
 
 
 def read_parquet(buffer: Buffer, kind: str, origin: str) -> Columns:
@@ -143,9 +143,9 @@ def from_records(records: Iterable[Any], kind: str, origin: str = "records", uni
             message = f"{unit} {row + 1} is {shown(rows[row])}, expected the same fields as {unit} 1"
             raise DataError(origin, None, message) from None
 
-    columns = _columns(get, places, origin, names)
+    columns = columns_at(get, places, origin, names)
     columns.unit = unit
-    return _score_by_rank(columns, places)
+    return score_by_rank(columns, places)
 
 
 def _has(pick: Callable[[Any], Any], record: Any) -> bool:
@@ -222,11 +222,25 @@ def read_json_lines(buffer: Buffer, kind: str, origin: str) -> Columns | dict[st
 def json_names(buffer: Buffer, origin: str) -> list[str]:
     """The keys of the first record in JSON or JSON-lines; none if it is {topic: {doc: value}}."""
     try:
-        start = json.JSONDecoder().raw_decode(text_of(buffer).lstrip().removeprefix("[").lstrip())[0]
+        head = text_of(bytes(buffer[:HEAD]))
+        try:
+            start = _first_value(head)
+        except ValueError:  # it goes on, or it is wrong
+            if len(buffer) > HEAD and _NESTED.match(head):
+                return []
+            start = _first_value(text_of(buffer))
     except (ValueError, RecursionError) as error:
         raise DataError(origin, None, f"is not valid JSON: {error}") from None
     nested = isinstance(start, dict) and all(isinstance(value, dict) for value in start.values())
     return list(start) if isinstance(start, dict) and not nested else []
+
+
+_NESTED = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{')
+"""The start of {topic: {doc: value}}."""
+
+
+def _first_value(text: str) -> Any:
+    return json.JSONDecoder().raw_decode(text.lstrip().removeprefix("[").lstrip())[0]
 
 
 def parsed_json(text: str, origin: str, line: int | None = None) -> Any:
@@ -273,13 +287,15 @@ def _json_shapes(kind: str) -> str:
 
 def header_names(buffer: Buffer, origin: str) -> list[str]:
     """The names in the header of CSV or TSV."""
-    first = _without_comments(text_of(buffer, origin))[1].partition("\n")[0].strip("\r")
+    head = bytes(buffer[:HEAD])
+    start = without_comments(text_of(head))[1] if b"\0" not in head else ""
+    first = (start if "\n" in start else without_comments(text_of(buffer, origin))[1]).partition("\n")[0].strip("\r")
     return [word.strip().strip('"') for word in first.split(header_delimiter(first) or ",")]
 
 
 def read_delimited(format: str, buffer: Buffer, kind: str, origin: str) -> Columns:
     """Read `csv` or `tsv` with a header, which shows the delimiter."""
-    skipped, text = _without_comments(text_of(buffer, origin))
+    skipped, text = without_comments(text_of(buffer, origin))
     delimiter = header_delimiter(text.partition("\n")[0].rstrip("\r")) or DELIMITER[format]
 
     def reader() -> Any:
@@ -308,27 +324,27 @@ def read_delimited(format: str, buffer: Buffer, kind: str, origin: str) -> Colum
         wrong = next(row for row, cells in enumerate(rows) if len(cells) != len(header))
         count = counted(len(rows[wrong]), "column")
         raise DataError(origin, line(wrong), f"{count}, expected {len(header)}: {', '.join(header)}")
-    columns = _columns(lambda place: list(map(itemgetter(place), rows)), places, origin, header)
+    columns = columns_at(lambda place: list(map(itemgetter(place), rows)), places, origin, header)
     columns.line = line
     if kind == "qrels":
-        columns.values = _yes_and_no(columns.values)
-    columns.values = _numbers(columns, columns.values, VALUE[kind] if places["value"] != places.get("rank") else "rank")
+        columns.values = yes_and_no(columns.values)
+    columns.values = numbers(columns, columns.values, VALUE[kind] if places["value"] != places.get("rank") else "rank")
     if columns.ranks is not None:
-        columns.ranks = _numbers(columns, columns.ranks, "rank")
-    return _score_by_rank(columns, places)
+        columns.ranks = numbers(columns, columns.ranks, "rank")
+    return score_by_rank(columns, places)
 
 
 YES_AND_NO = {"true": "1", "false": "0", "yes": "1", "no": "0"}
 
 
-def _yes_and_no(grades: list[str]) -> list[str]:
+def yes_and_no(grades: list[str]) -> list[str]:
     """Grades as numbers if all of them are true or false, or yes or no."""
     if not set(map(str.casefold, map(str.strip, set(grades)))) <= set(YES_AND_NO):
         return grades
     return [YES_AND_NO[grade.strip().casefold()] for grade in grades]
 
 
-def _numbers(columns: Columns, column: list[str], noun: str) -> list[Any]:
+def numbers(columns: Columns, column: list[str], noun: str) -> list[Any]:
     """Convert text to numbers by the rules of the core, which are the same for all text formats."""
     numbers = list(map(_core.parse_number, [text.strip().encode("utf-8", "surrogateescape") for text in column]))
     if None in numbers:
@@ -337,7 +353,7 @@ def _numbers(columns: Columns, column: list[str], noun: str) -> list[Any]:
     return numbers
 
 
-def _without_comments(text: str) -> tuple[int, str]:
+def without_comments(text: str) -> tuple[int, str]:
     """The number of blank lines and comments at the start, and the text after them."""
     skipped = 0
     while text:

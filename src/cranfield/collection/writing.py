@@ -6,9 +6,10 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from itertools import accumulate, chain
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cranfield.collection.column_names import DELIMITER
 from cranfield.collection.columns import Columns
@@ -20,40 +21,58 @@ if TYPE_CHECKING:
     from cranfield.collection.formats import Layout, Structured
 
 
+BLOCK = 1 << 15
+"""The number of entries that are written at a time, so that only these are Python objects."""
+
+
+class Part(NamedTuple):
+    """Some entries of a run or of qrels."""
+
+    columns: Columns
+    ranks: list[Any]
+    """The rank column of a run, or the ranks by score if there is none."""
+    probabilities: list[float]
+    """For judgments of a sample, the probability with which each document was drawn."""
+
+
 @dataclass(frozen=True)
 class Outgoing:
-    """A run or qrels, ready to be written."""
+    """A run or qrels, ready to be written part by part."""
 
     kind: str
     name: str
-    columns: Columns
-    lists: Callable[[], dict[str, dict[str, Any]]]
-    """Return {topic: {doc: value}}."""
-    ranks: Sequence[Any] = ()
-    """The rank column of a run, or the ranks by score if there is none."""
+    size: int
+    """The number of entries."""
+    part: Callable[[int, int], Part]
+    """Return the entries from a place up to another."""
+    lists: Callable[[], Iterable[tuple[str, dict[str, Any]]]] = tuple
+    """Return (topic, {doc: value}) for each topic."""
     ranks_matter: bool = False
     """The ranks do not follow from the scores."""
     scores_matter: bool = False
     """The scores do not follow from the ranks."""
+    labelled: bool = False
+    """Column 2 has a meaning."""
     intents: bool = False
-    probabilities: Sequence[float] = ()
-    """For judgments of a sample, the probability with which each document was drawn."""
+    sampled: bool = False
+    """Judgments of a sample, with probabilities."""
+    several_runs: bool = False
     empty_topics: Sequence[str] = ()
     """Topics without documents, which only {topic: {doc: value}} can hold."""
 
     @property
-    def several_runs(self) -> bool:
-        """Whether there is more than one run."""
-        return self.columns.names is not None and len(set(self.columns.names)) > 1
-
-    @property
     def nests(self) -> bool:
         """Whether {topic: {doc: value}} can hold everything."""
-        return self.columns.labels is None and not self.ranks_matter and not self.several_runs
+        return not (self.labelled or self.ranks_matter or self.several_runs)
 
-    def named(self) -> dict[str, list[Any]]:
-        """The columns, under the names that ir_datasets and ir_measures use."""
-        columns = self.columns
+    def parts(self) -> Iterator[Part]:
+        """The entries, some at a time."""
+        for begin in range(0, max(1, self.size), BLOCK):
+            yield self.part(begin, min(self.size, begin + BLOCK))
+
+    def named(self, part: Part | None = None) -> dict[str, list[Any]]:
+        """The columns of a part, or of all entries, under the names that ir_datasets and ir_measures use."""
+        columns = (part or self.part(0, self.size)).columns
         out = {
             "query_id": columns.topics,
             "doc_id": columns.docs,
@@ -65,8 +84,42 @@ class Outgoing:
         return {name: column for name, column in out.items() if column is not None}
 
 
-def encode(out: Outgoing, format: Layout | Structured, path: str, *, allow_loss: bool = False) -> bytes:
-    """The bytes of a file; an error if the format cannot hold everything, unless `allow_loss`."""
+def together(outs: Sequence[Outgoing]) -> Outgoing:
+    """Several runs in one file; each keeps its name."""
+    if len(outs) == 1:
+        return outs[0]
+    ends = list(accumulate(out.size for out in outs))
+
+    def part(begin: int, end: int) -> Part:
+        """Entries of the runs that lie between these places."""
+        inside = [
+            out.part(max(begin - (last - out.size), 0), min(end, last) - (last - out.size))
+            for out, last in zip(outs, ends, strict=True)
+            if last - out.size < end and last > begin
+        ]
+        ranked = all(out_has_ranks)
+
+        def joined(name: str) -> list[Any]:
+            return [entry for one in inside for entry in getattr(one.columns, name) or ()]
+
+        columns = Columns(
+            joined("topics"), joined("docs"), joined("values"), ranks=joined("ranks") if ranked else None,
+            names=joined("names"), origin=outs[0].name,
+        )  # fmt: skip
+        return Part(columns, [rank for one in inside for rank in one.ranks], [])
+
+    out_has_ranks = [out.part(0, 0).columns.ranks is not None for out in outs]
+    return Outgoing(
+        "run", "", ends[-1] if ends else 0, part,
+        ranks_matter=any(out.ranks_matter for out in outs),
+        scores_matter=any(out.scores_matter for out in outs),
+        several_runs=len({out.name for out in outs}) > 1,
+        empty_topics=[topic for out in outs for topic in out.empty_topics],
+    )  # fmt: skip
+
+
+def encode(out: Outgoing, format: Layout | Structured, path: str, *, allow_loss: bool = False) -> Iterator[bytes]:
+    """The bytes of a file, part by part; an error if the format cannot hold everything, unless `allow_loss`."""
     lost = losses(out, format)
     if lost and not allow_loss:
         what = f"{format.name} cannot hold {' or '.join(lost)}; to leave that out: allow_loss=True"
@@ -77,13 +130,13 @@ def encode(out: Outgoing, format: Layout | Structured, path: str, *, allow_loss:
 def losses(out: Outgoing, format: Layout | Structured) -> list[str]:
     """The parts of the data that a format cannot hold; not counting the tag of a single run, which its file names."""
     needed = {
-        "label": (out.columns.labels is not None, "intents" if out.intents else "iterations"),
+        "label": (out.labelled, "intents" if out.intents else "iterations"),
         "value": (out.scores_matter, "scores"),
         "rank": (out.ranks_matter, "ranks that do not follow the scores"),
         "name": (out.several_runs, "several runs"),
     }
     lost = [what for role, (matters, what) in needed.items() if matters and role not in format.columns]
-    if out.probabilities and format.name != "sampled":
+    if out.sampled and format.name != "sampled":
         lost.append("the probabilities of a sample")
     if out.empty_topics and not (format.name == "json" and out.nests):
         lost.insert(0, f"topics without documents ({listed(out.empty_topics)})")
@@ -93,25 +146,30 @@ def losses(out: Outgoing, format: Layout | Structured) -> list[str]:
 # ---------------------------------------------------------------------------------------------- lines of columns
 
 
-def lines_of_columns(out: Outgoing, layout: Layout, path: str) -> bytes:
+def lines_of_columns(out: Outgoing, layout: Layout, path: str) -> Iterator[bytes]:
     """Lines with the columns of a layout."""
     _check_ids(out, layout.name, path, layout.delimiter, "label" in layout.columns)
-    columns, size = out.columns, len(out.columns.docs)
-    if out.kind == "qrels" and "rank" in layout.columns and not out.probabilities:
+    if out.kind == "qrels" and "rank" in layout.columns and not out.sampled:
         raise DataError(path, None, f"{layout.name} needs the probabilities of a sample, which these judgments lack")
-    by_role: dict[str, Callable[[], Sequence[str]]] = {
-        "topic": lambda: columns.topics,
-        "doc": lambda: columns.docs,
-        "value": lambda: list(map(repr, columns.values)),
-        "rank": lambda: list(map(repr, out.probabilities or out.ranks)),
-        "label": lambda: (columns.labels or ["0"] * size) if out.kind == "qrels" else ["Q0"] * size,
-        "name": lambda: columns.names or [out.name] * size,
-    }
     between = layout.written_with or layout.delimiter
-    lines = list(map(between.join, zip(*(by_role[role]() for role in layout.columns), strict=True)))
+    return _lines(out, layout, between)
+
+
+def _lines(out: Outgoing, layout: Layout, between: str) -> Iterator[bytes]:
     if layout.header:
-        lines.insert(0, layout.expected.replace(" ", between))
-    return _encoded("\n".join([*lines, ""]))
+        yield _encoded(layout.expected.replace(" ", between) + "\n")
+    for columns, ranks, probabilities in out.parts():
+        size = len(columns.docs)
+        by_role: dict[str, Sequence[str]] = {
+            "topic": columns.topics,
+            "doc": columns.docs,
+            "value": list(map(repr, columns.values)),
+            "rank": list(map(repr, probabilities or ranks)),
+            "label": (columns.labels or ["0"] * size) if out.kind == "qrels" else ["Q0"] * size,
+            "name": columns.names or [out.name] * size,
+        }
+        lines = map(between.join, zip(*(by_role[role] for role in layout.columns), strict=True))
+        yield _encoded("\n".join([*lines, ""]))
 
 
 def _encoded(text: str) -> bytes:
@@ -124,13 +182,18 @@ def _check_ids(out: Outgoing, format: str, path: str, delimiter: str, labels: bo
     noun = {" ": "a blank", "\t": "a tab"}.get(delimiter, repr(delimiter))
     breaking = f"{noun}, a line break or a NUL" if delimiter else "a NUL"
     pattern = re.compile(f"[{re.escape(breaks)}]")
-    columns = out.columns
-    topics = list(dict.fromkeys(columns.topics))
-    checked: list[tuple[str, Sequence[str]]] = [("topic", topics), ("document", columns.docs)]
-    if labels:
-        checked.append(("iteration", list(dict.fromkeys(columns.labels or ()))))
-        checked.append(("name of the run", list(dict.fromkeys(columns.names or ()))))
-    for what, ids in checked:
+    topics: dict[str, None] = {}
+    others: dict[str, dict[str, None]] = {"iteration": {}, "name of the run": {}}
+
+    def documents() -> Iterator[tuple[str, Sequence[str]]]:
+        for part in out.parts():
+            topics.update(dict.fromkeys(part.columns.topics))
+            if labels:
+                others["iteration"].update(dict.fromkeys(part.columns.labels or ()))
+                others["name of the run"].update(dict.fromkeys(part.columns.names or ()))
+            yield "document", part.columns.docs
+
+    for what, ids in chain(documents(), [("topic", topics)], others.items()):
         if pattern.search("".join(ids)):
             bad = next(id_ for id_ in ids if pattern.search(id_))
             raise DataError(path, None, f"the {what} {bad!r} contains {breaking}, which {format} cannot hold")
@@ -147,22 +210,39 @@ def _check_ids(out: Outgoing, format: str, path: str, delimiter: str, labels: bo
 # ------------------------------------------------------------------------------------------ structured formats
 
 
-def to_json(out: Outgoing, path: str) -> bytes:
+def to_json(out: Outgoing, path: str) -> Iterator[bytes]:
     """JSON: {topic: {doc: value}} if that can hold everything, else a list of records."""
     if out.nests:
-        return _encoded(_dump(out.lists()) + "\n")
-    return _encoded("[\n" + ",\n".join(json_objects(out.named())) + "\n]\n")
+        return _json_text((f"{_dump(topic)}: {_dump(documents)}" for topic, documents in out.lists()), "{", ", ", "}\n")
+    objects = (text for part in out.parts() for text in json_objects(out.named(part)))
+    return _json_text(objects, "[\n", ",\n", "\n]\n")
 
 
-def to_json_lines(out: Outgoing, path: str) -> bytes:
+def _json_text(items: Iterable[str], begin: str, between: str, end: str) -> Iterator[bytes]:
+    """Items between brackets, about a megabyte at a time."""
+    lead, some, size = begin, [], 0
+    for item in items:
+        some.append(item)
+        size += len(item)
+        if size > 1 << 20:
+            yield _encoded(lead + between.join(some))
+            lead, some, size = between, [], 0
+    yield _encoded((lead if some or lead is begin else "") + between.join(some) + end)
+
+
+def to_json_lines(out: Outgoing, path: str) -> Iterator[bytes]:
     """JSON-lines: a record per line."""
-    return _encoded("\n".join([*json_objects(out.named()), ""]))
+    return (_encoded("\n".join([*json_objects(out.named(part)), ""])) for part in out.parts())
 
 
-def to_table(format: str, out: Outgoing, path: str) -> bytes:
+def to_table(format: str, out: Outgoing, path: str) -> Iterator[bytes]:
     """The bytes of `csv` or `tsv` with a header."""
     _check_ids(out, format, path, "", labels=False)
-    return _encoded(to_delimited(out.named(), DELIMITER[format]))
+    carriage = any(has_carriage(out.named(part)) for part in out.parts())
+    return (
+        _encoded(to_delimited(out.named(part), DELIMITER[format], head=place == 0, carriage=carriage))
+        for place, part in enumerate(out.parts())
+    )
 
 
 def _dump(value: Any) -> str:
@@ -196,23 +276,35 @@ def _json_texts(column: list[Any]) -> list[str]:
     return list(map(json.encoder.encode_basestring, column))
 
 
-def to_delimited(data: dict[str, list[Any]], delimiter: str) -> str:
-    """Columns with a header; fields are quoted if necessary."""
+def has_carriage(data: dict[str, list[Any]]) -> bool:
+    """Whether a text of a table has a carriage return, which some readers take for the end of a line."""
+    return any("\r" in "".join(column) for column in data.values() if column and isinstance(column[0], str))
+
+
+def to_delimited(data: dict[str, list[Any]], delimiter: str, *, head: bool = True, carriage: bool | None = None) -> str:
+    """Columns with a header; fields are quoted if necessary. `carriage`: quote all texts; None: if one needs it."""
     out = io.StringIO(newline="")
-    carriage = any("\r" in "".join(column) for column in data.values() if column and isinstance(column[0], str))
+    quoted = has_carriage(data) if carriage is None else carriage
     writer = csv.writer(
-        out, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if carriage else csv.QUOTE_MINIMAL
+        out, delimiter=delimiter, lineterminator="\n", quoting=csv.QUOTE_NONNUMERIC if quoted else csv.QUOTE_MINIMAL
     )
-    writer.writerow(data)
+    if head:
+        writer.writerow(data)
     writer.writerows(zip(*data.values(), strict=True))
     return out.getvalue()
 
 
-def to_parquet(out: Outgoing, path: str) -> bytes:
+def to_parquet(out: Outgoing, path: str) -> Iterator[bytes]:
     """The bytes of a Parquet file."""
-    sink = io.BytesIO()
-    need("pyarrow.parquet", f"{path}: Parquet").write_table(to_frame("pyarrow", out.named(), path), sink)
-    return sink.getvalue()
+    parquet, sink = need("pyarrow.parquet", f"{path}: Parquet"), io.BytesIO()
+    writer = None
+    for part in out.parts():
+        table = to_frame("pyarrow", out.named(part), path)
+        writer = writer or parquet.ParquetWriter(sink, table.schema)
+        writer.write_table(table)
+    assert writer is not None
+    writer.close()
+    yield sink.getvalue()
 
 
 def to_frame(library: str, data: dict[str, list[Any]], origin: str) -> Any:

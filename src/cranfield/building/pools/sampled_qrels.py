@@ -15,7 +15,7 @@ from cranfield.building.pools.pool_file import Pool
 from cranfield.collection.formats import QRELS, SAMPLED
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import PathLike, write_bytes
-from cranfield.collection.writing import Outgoing, encode
+from cranfield.collection.writing import Outgoing, Part, encode
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.text import counted, listed
@@ -41,11 +41,14 @@ class SampledQrels(Record):
         """The file, in the format `sampled`, which `Qrels.read` recognises by its header."""
         from cranfield.collection.columns import Columns
 
-        grades = self.grade.tolist()
-        whole = [int(grade) if grade == int(grade) else grade for grade in grades]
-        columns = Columns(self.topic.tolist(), self.doc.tolist(), whole, labels=self.stratum.tolist())
-        out = Outgoing("qrels", "qrels", columns, dict, probabilities=self.probability.tolist())
-        return encode(out, QRELS["sampled"], path)
+        def part(begin: int, end: int) -> Part:
+            rows = slice(begin, end)
+            grades = [int(grade) if grade == int(grade) else grade for grade in self.grade[rows].tolist()]
+            topics, docs, strata = (column[rows].tolist() for column in (self.topic, self.doc, self.stratum))
+            return Part(Columns(topics, docs, grades, labels=strata), [], self.probability[rows].tolist())
+
+        out = Outgoing("qrels", "qrels", len(self.grade), part, labelled=True, sampled=True)
+        return b"".join(encode(out, QRELS["sampled"], path))
 
     def write(self, path: PathLike) -> None:
         """Write the file; `-` is standard output."""
