@@ -18,16 +18,22 @@ from cranfield.errors import CranfieldWarning, DataError
 
 GRADED = [("q1", "d1", 1), ("q2", "d1", 0), ("q1", "d2", 2), ("q1", "é", 0), ("q3", "d9", 1)]
 LINES = [{"query_id": topic, "doc_id": doc, "relevance": grade} for topic, doc, grade in GRADED]
+
+
+def backwards(record: dict[str, Any]) -> dict[str, Any]:
+    return dict(reversed(record.items()))
+
+
 FILES = {
     "lines": "\n".join(map(json.dumps, LINES)),
     "lines with comments": "# judged\n\n" + "\n\n".join(map(json.dumps, LINES)) + "\n",
-    "other order of fields": "\n".join(map(json.dumps, [LINES[0], *(dict(reversed(one.items())) for one in LINES[1:])])),
+    "other order of fields": "\n".join(map(json.dumps, [LINES[0], *map(backwards, LINES[1:])])),
     "more fields later": "\n".join(json.dumps(line | {"note": n} if n else line) for n, line in enumerate(LINES)),
     "true and false": "\n".join(json.dumps(line | {"relevance": line["relevance"] == 2}) for line in LINES),
     "intents": "\n".join(json.dumps(line | {"intent": str(n % 2)}) for n, line in enumerate(LINES)),
     "csv": "query_id,doc_id,relevance\n" + "\n".join(f"{t},{d},{g}" for t, d, g in GRADED),
     "csv, quoted": 'query_id,doc_id,relevance\n"q, 1","a\nb",2\n"q, 1","c",0\n',
-    "csv, yes and no": "query_id,doc_id,relevance\n" + "\n".join(f"{t},{d},{'yes' if g else 'no'}" for t, d, g in GRADED),
+    "csv, yes and no": "query_id,doc_id,relevance\nq,a,yes\nq,b,no\nq,c,Yes\nq,d,no\nq,e,no\n",
     "csv, words and numbers": "query_id,doc_id,relevance\nq,a,yes\nq,b,no\nq,c,1\n",
     "csv, numbers and words": "query_id,doc_id,relevance\nq,a,1\nq,b,no\n",
     "tsv": "# c\nquery_id\tdoc_id\trelevance\r\n" + "\r\n".join(f"{t}\t{d}\t{g}" for t, d, g in GRADED),
