@@ -12,7 +12,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain, islice
 from operator import itemgetter
@@ -119,9 +119,11 @@ def json_lines(buffer: Buffer, kind: str) -> Iterator[Columns]:
 
 
 def without_first_row(columns: Columns) -> Columns:
-    """All entries but the first."""
-    lists = {one.name: getattr(columns, one.name) for one in fields(columns)}
-    return replace(columns, **{name: value[1:] for name, value in lists.items() if isinstance(value, list)})
+    """The same columns, without their first entry."""
+    for column in (columns.topics, columns.docs, columns.values, columns.ranks, columns.names, columns.labels):
+        if column is not None:
+            del column[0]
+    return columns
 
 
 def delimited(format: str, buffer: Buffer, kind: str) -> Iterator[Columns]:
