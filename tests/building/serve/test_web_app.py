@@ -170,6 +170,30 @@ def test_what_is_gold_cannot_be_told_from_the_data_of_a_document(app: Any, sqlit
     assert purposes == {("pool",), ("gold",)}
 
 
+def test_every_number_that_is_sent_changes_alike_with_checks(app: Any, sqlite_store: Store) -> None:
+    """Gold, repeated and other documents: the same fields, the same steps of all numbers, no earlier grade in sight."""
+    sqlite_store.add_gold([(topic, f"g{i}", 1) for i in range(9) for topic in "12"])
+    sqlite_store.set_settings(sqlite_store.settings().changed(gold_rate=0.3, repeat_rate=0.4, seed=7, order="own"))
+    app.state.site.judging.reload()
+    anna = Client(app, "anna")
+    seen: dict[str, set[Any]] = {}
+    state = anna.state()
+    while len(state["items"]) == 3:  # at the very end fewer documents are left
+        item, before = state["items"][0], state["progress"]
+        listed = [(one["topic"], one["doc"]) for one in anna.http.get("/api/history").json()["judgments"]]
+        assert (item["topic"]["id"], item["doc"]) not in listed
+        answer = anna.judge(item, grade=1).json()
+        steps = tuple(answer["progress"][name] - before[name] for name in ("mine", "done", "total"))
+        ((purpose,),) = sqlite_store.database.read("SELECT purpose FROM offer WHERE id = ?", item["offer"])
+        fields = (tuple(sorted(answer)), tuple(sorted(item)))
+        if len(answer["open"]) == 3:
+            seen.setdefault(purpose, set()).add((steps, fields))
+        state = anna.state()
+        assert answer["open"] == state["open"]  # the answer to a check has as many documents as any other
+    assert set(seen) == {"pool", "gold", "repeat"}
+    assert len(set.union(*seen.values())) == 1, seen
+
+
 def test_search_finds_documents_and_they_enter_marked_so(app: Any, sqlite_store: Store) -> None:
     anna = Client(app, "anna")
     results = anna.http.get("/api/search?q=text+11").json()["results"]

@@ -154,8 +154,8 @@ class Judging:
         if row is None:
             placed = entry.of(offer.id, offer.purpose) if offer else self._placed(connection, entry)
             last = last_of_chain(connection, entry.topic, entry.doc, entry.assessor, placed.purpose)
-            most = overlap if reserved or offers.may_start((entry.topic, entry.doc), now) else 0
-            row = add(connection, placed, last, overlap=most, now=now, reserved=reserved)
+            may = overlap if reserved or offers.may_start((entry.topic, entry.doc), now) else 0
+            row = add(connection, placed, last, overlap=may, now=now, reserved=reserved)
             offers.take(connection, row, last)
         given = offers.give(connection, entry.assessor, now, most=most)
         return self._given(offers, entry.assessor, row, given)

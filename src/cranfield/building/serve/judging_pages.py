@@ -159,7 +159,10 @@ async def offers(request: Request, session: Session) -> Response:
 
 
 async def history(request: Request, session: Session) -> Response:
-    """The last judgments of this assessor that stand, the newest first."""
+    """The last judgments of this assessor that stand, the newest first, and how many an undo back to each takes back.
+
+    The first judgment of a document that is in view again, to be judged a second time, is left out until then.
+    """
     site = site_of(request)
     rows = await run_in_threadpool(
         site.store.database.read,
@@ -167,11 +170,20 @@ async def history(request: Request, session: Session) -> Response:
         WHERE assessor = ? AND offer IS NOT NULL ORDER BY position DESC LIMIT {MOST_HISTORY}""",
         session.assessor,
     )
+    again = await run_in_threadpool(
+        site.store.database.read,
+        "SELECT topic, doc FROM offer WHERE assessor = ? AND state = 'open' AND purpose = 'repeat'",
+        session.assessor,
+    )
     blind = site.store.settings().mode == "preferences"
     entries = [
-        {"topic": topic, "doc": "" if blind else doc, "state": state, "grade": grade, "reason": reason, "offer": id}
-        for topic, doc, state, grade, reason, id in rows
-    ]
+        {
+            "topic": topic, "doc": "" if blind else doc, "state": state, "grade": grade, "reason": reason, "offer": id,
+            "times": times,
+        }
+        for times, (topic, doc, state, grade, reason, id) in enumerate(rows, 1)
+        if (topic, doc) not in again
+    ]  # fmt: skip
     return JSONResponse({"judgments": entries})
 
 

@@ -270,10 +270,10 @@ async function openHistory() {
     await outbox.empty();
     const { judgments } = await outbox.get("/api/history");
     const labels = new Map(state.grades.map((grade) => [grade.value, grade.label || String(grade.value)]));
-    $("history-list").replaceChildren(...judgments.map((one, at) => make("li", {},
+    $("history-list").replaceChildren(...judgments.map((one) => make("li", {},
       make("button", { type: "button", class: "quiet grow", onclick: () => { $("history").close(); reopen(one.offer); } },
         `${one.topic} · ${one.doc || "pair"} · ${one.state === "graded" ? labels.get(one.grade) || one.grade : one.state}`),
-      make("button", { type: "button", class: "danger", onclick: () => { $("history").close(); undo(at + 1); } }, "Undo to here"))));
+      make("button", { type: "button", class: "danger", onclick: () => { $("history").close(); undo(one.times); } }, "Undo to here"))));
     if (!judgments.length) $("history-list").replaceChildren(make("li", {}, "Nothing yet."));
     $("history").showModal();
   } catch (error) {
