@@ -303,3 +303,28 @@ def test_pace_has_the_median_time_and_the_share_of_gold_by_step(store: Store) ->
     first, second = pace(store, "anna", window=3)
     assert (first.first, first.seconds, first.gold) == (1, 2.0, 1.0)
     assert (second.first, second.seconds, second.gold) == (4, 7.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("third", "message"),
+    [
+        ({"supersedes": 1}, "log.jsonl:3: supersedes is 1, which another row supersedes already"),
+        ({"grade": 10**400}, "log.jsonl:3: grade is 1000"),
+        ({"grade": float("inf")}, "log.jsonl:3: grade is inf, expected a number"),
+    ],
+)
+def test_a_log_that_no_project_exports_changes_nothing(
+    store: Store, judging: Judging, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, third: Any, message: str
+) -> None:
+    """Found by fuzz/run judging-log."""
+    say(judging, "anna", "d1", 1)
+    good = json.loads(export_text(store, "log"))
+    rows = [{"id": 1}, {"id": 2, "supersedes": 1}, {"id": 3, **third}]
+    monkeypatch.chdir(tmp_path)
+    Path("log.jsonl").write_text(
+        "".join(json.dumps({**good, "request": f"r{row['id']}", **row}) + "\n" for row in rows)
+    )
+    with pytest.raises(DataError) as error:
+        import_log(store, "log.jsonl")
+    assert message in str(error.value)
+    assert store.database.read("SELECT COUNT(*) FROM judgment") == [(1,)]

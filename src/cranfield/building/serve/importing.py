@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ from cranfield.text import shown
 
 NUMBERS = ("id", "position", "counted", "supersedes", "restores", "guideline", "offer", "milliseconds")
 TEXTS = ("request", "topic", "doc", "assessor", "action", "state", "reason", "purpose")
+LARGEST = sys.float_info.max
 BATCH = 10_000
 """Rows of a log that are added together."""
 CHUNK = 500
@@ -71,6 +73,7 @@ class _Import:
         ((self._pool,),) = self._run("SELECT COALESCE(MAX(position), 0) FROM pool")
         self._numbers: dict[int, int] = {}
         """{id in the log: id in the project}."""
+        self._superseded = {id for (id,) in self._run("SELECT supersedes FROM judgment WHERE supersedes IS NOT NULL")}
         self._added = self._known = self._new = 0
 
     def add(self, data: Buffer) -> Imported:
@@ -105,7 +108,11 @@ class _Import:
                     if row[name] not in self._numbers:
                         what = f"{name} is {row[name]}, which is not the id of an earlier row"
                         raise DataError(self._origin, number, what)
-                    row[name] = self._numbers[row[name]]
+                    given, row[name] = row[name], self._numbers[row[name]]
+                    if name == "supersedes" and row[name] in self._superseded:
+                        what = f"supersedes is {given}, which another row supersedes already"
+                        raise DataError(self._origin, number, what)
+            self._superseded.add(row["supersedes"])
             self._last += 1
             old[request] = self._numbers[row["id"]] = row["id"] = self._last
             row["position"] = self._position(assessor)
@@ -162,7 +169,7 @@ def _row(line: bytes, origin: str, number: int) -> dict[str, Any]:
     for name in TEXTS:
         if type(row[name]) is not str:
             raise DataError(origin, number, f"{name} is {shown(row[name])}, expected text")
-    if row["grade"] is not None and type(row["grade"]) not in (int, float):
+    if row["grade"] is not None and not (type(row["grade"]) in (int, float) and abs(row["grade"]) <= LARGEST):
         raise DataError(origin, number, f"grade is {shown(row['grade'])}, expected a number")
     try:
         row["judged_at"] = datetime.fromisoformat(row["judged_at"].replace("Z", "+00:00")).timestamp()
