@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from cranfield.building.serve import accounts
 from cranfield.building.serve.project_parts import PoolEntry
 from cranfield.building.serve.store import Store
 from cranfield.collection.topics import Topic, Topics
@@ -68,6 +69,12 @@ class PostgresServer:
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(f"CREATE DATABASE {name}")
         return self.url.replace("/postgres?", f"/{name}?")
+
+
+@pytest.fixture(autouse=True)
+def quick_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hashing a password takes long on purpose. Here it does not; a hash says itself what it cost."""
+    monkeypatch.setattr(accounts, "_COST", 16)
 
 
 @pytest.fixture(scope="session")
