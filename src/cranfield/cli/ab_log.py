@@ -65,15 +65,13 @@ class FromLog(OnEngine):
             raise UsageError(f"{wrong[0]} needs --measures or --oec")
 
     def read_log(self, engine: Engine) -> Log:
-        """The log; its users do not leave the engine."""
-        from secrets import token_hex
-
+        """The log. Hashes of users do not leave the engine; they are the same in every run, as what a seed draws is."""
         from cranfield.online.engines.engine import without_skip
         from cranfield.online.logs import read_log
 
         with without_skip():
             options = self.values("events", "columns", "zone", "first_position", "application")
-            return read_log(self.table, engine=engine, salt=token_hex(16), **options)
+            return read_log(self.table, engine=engine, salt="ab", **options)
 
     def compared(self) -> dict[str, Any]:
         """The measures and the weighted sum."""

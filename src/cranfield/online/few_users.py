@@ -91,6 +91,7 @@ def influences(
     if not parts:
         return {}
     groups = next(iter(moments.values())).groups
+    sizes = np.maximum(next(iter(moments.values())).n, 1)
     constants: dict[str, Array] = {}
     terms: dict[str, Any] = {}
     for i, (name, own) in enumerate(parts.items()):
@@ -103,7 +104,8 @@ def influences(
             left = total - below
             ratio = (nw.col(part.above).cast(nw.Float64) - value * below) / nw.when(left != 0).then(left)
             term = part.weight * ratio if term is None else term + part.weight * ratio
-        terms[f"_change{i}"] = term
+        constants[f"_scale{i}"] = near_one(sum(part.weight * _values(moments[name], part) for part in own) / sizes)
+        terms[f"_change{i}"] = term * _constant(nw, f"_scale{i}", constants, by)
     if by:
         known = [g for g, group in enumerate(groups) if None not in group]
         keys = {name: [groups[g][j] for g in known] for j, name in enumerate(by)}
@@ -120,8 +122,19 @@ def influences(
         sums = np.array(
             [[_number(found.get(group, {}).get(f"_change{i}_{power}")) for power in (2, 3, 4)] for group in groups]
         ).reshape(-1, 3)
+        sums /= constants[f"_scale{i}"][:, None] ** np.array([2, 3, 4])
         result[name] = influence_of(sums, moments[name].n)
     return result
+
+
+def near_one(size: Array) -> Array:
+    """The power of two that brings numbers of this size near to 1, where sums are the same for all orders of rows.
+
+    >>> near_one(np.array([0.001, 0.0, 5.0])).tolist()
+    [1024.0, 1.0, 0.25]
+    """
+    size = np.where(np.isfinite(size) & (size != 0), np.abs(size), 1.0)
+    return np.asarray(np.exp2(np.clip(-np.round(np.log2(size)), -200, 200)))
 
 
 def influence_of(sums: Array, n: NDArray[np.int64]) -> Influence:

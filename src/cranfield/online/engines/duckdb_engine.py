@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import replace
 from itertools import count
 from typing import Any, ClassVar
@@ -15,6 +15,7 @@ from cranfield.errors import DataError, UsageError
 from cranfield.online.engines.dialect import Dialect, DuckDBDialect
 from cranfield.online.engines.engine import SKIP, Engine, need_logs
 from cranfield.online.engines.line_numbers import lines_of_rows
+from cranfield.online.engines.same_sums import same_sums
 from cranfield.online.engines.table_source import TableSource, csv_header, find_table, no_table
 
 BROKEN_JSON = re.compile(r'Malformed JSON in file "(.+?)", at byte')
@@ -61,6 +62,8 @@ class DuckDBEngine(Engine):
                 connection.execute(f"SET {setting} = {literal(value)}")
         if self._owned:
             connection.execute("SET TimeZone = 'UTC'")
+            with suppress(duckdb.Error):  # a version without macros by type
+                connection.execute(same_sums())
 
     def read(self, source: Any, *, text: Sequence[str] = ()) -> Any:
         if isinstance(source, str | os.PathLike | Sequence):

@@ -18,7 +18,7 @@ from cranfield.online.experiments.arm_estimates import ArmEstimates, value_and_g
 from cranfield.online.experiments.experiment_metrics import Metric
 from cranfield.online.experiments.heavy_users import jackknifed, skew_cautions, skewed_side, suspects
 from cranfield.online.experiments.unit_table import ARM, UNIT, check_columns, with_units
-from cranfield.online.few_users import influence_of, influences
+from cranfield.online.few_users import influence_of, influences, near_one
 from cranfield.online.moments import Moments, fetched, moments
 from cranfield.record import Record
 from cranfield.table import Column, Estimate, Table
@@ -293,6 +293,8 @@ def _user_variance(
     nw = need_logs("narwhals", "effects by day")
     at = [by_day.group((arm, since)) for since in days]
     factor = c[:, None] * gradient[at] / by_day.n[at][:, None]  # days × columns
+    scale = near_one(np.array([np.abs(factor * by_day.mean[at]).max(initial=0.0)]))
+    factor = factor * scale
     constant = -(factor * by_day.mean[at]).sum(axis=1)
     table = {SINCE: np.array(days, dtype=np.int64), "_constant": constant}
     table |= {f"_factor{j}": factor[:, j] for j in range(factor.shape[1])}
@@ -308,5 +310,5 @@ def _user_variance(
         powers.append(power.sum().alias(f"sum{exponent}"))
     total = fetched(per_user.select(*powers)).to_pylist()[0]
     n = int(total["n"])
-    found = influence_of(np.array([[total[f"sum{k}"] or 0.0 for k in (2, 3, 4)]]), np.array([n]))
-    return float(total["sum2"] or 0.0) * n / max(1, n - 1), float(found.df[0])
+    sums = np.array([[total[f"sum{k}"] or 0.0 for k in (2, 3, 4)]]) / scale ** np.array([2, 3, 4])
+    return float(sums[0, 0]) * n / max(1, n - 1), float(influence_of(sums, np.array([n])).df[0])
