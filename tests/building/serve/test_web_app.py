@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from cranfield.building.serve.database import Connection
+from cranfield.building.serve.downloads import BLOCK
+from cranfield.building.serve.exporting import export_text
 from cranfield.building.serve.judging import new_request
 from cranfield.building.serve.project_parts import Document, Facet, PoolEntry
 from cranfield.building.serve.store import Store
@@ -453,3 +455,28 @@ def test_nuggets_are_assigned_to_answers(app: Any, sqlite_store: Store) -> None:
 def test_the_page_of_organisers_says_what_to_copy(app: Any, sqlite_store: Store) -> None:
     page = Client(app, "olga").http.get("/organise").text
     assert f"cranfield judge backup {sqlite_store.origin} COPY.db" in page
+
+
+def test_a_download_is_sent_in_parts_and_is_the_file_that_the_terminal_writes(app: Any, sqlite_store: Store) -> None:
+    anna, olga = Client(app, "anna"), Client(app, "olga")
+    while items := anna.state()["items"]:
+        anna.judge(items[0], grade=1, reason="long " * 400)
+    answer = olga.http.get("/organise/export/log")
+    assert answer.text == export_text(sqlite_store, "log")
+    assert int(answer.headers["content-length"]) == len(answer.content) > BLOCK / 2
+    assert 'filename="log.jsonl"' in answer.headers["content-disposition"]
+
+
+def test_a_download_that_cannot_be_made_is_a_page_and_not_half_a_file(app: Any, sqlite_store: Store) -> None:
+    sqlite_store.add_pool([PoolEntry("1", "a blank", {})])
+    rows = [("r1" * 8, "1", "d1"), ("r2" * 8, "1", "a blank")]
+    sqlite_store.database.write(
+        lambda connection: connection.run_many(
+            """INSERT INTO judgment (request, topic, doc, assessor, action, state, grade, reason, position, judged_at,
+            purpose, counted) VALUES (?, ?, ?, 'anna', 'judge', 'graded', 1, '', ?, 0, 'pool', 1)""",
+            [(*row, at) for at, row in enumerate(rows, 1)],
+        )
+    )
+    answer = Client(app, "olga").http.get("/organise/export/qrels")
+    assert answer.status_code == 400
+    assert "has a blank, which qrels cannot hold" in answer.text

@@ -8,7 +8,9 @@ import json
 import os
 import shutil
 import warnings
-from collections.abc import Callable, Iterable, Sequence
+from array import array
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -18,8 +20,8 @@ from cranfield.building.campaign.campaign_judgments import SAMPLE, sampled_judgm
 from cranfield.building.campaign.campaign_pool import FACT
 from cranfield.building.campaign.campaign_results import NoResultsError, Results, score
 from cranfield.building.campaign.campaign_store import Campaign, Submission
-from cranfield.building.serve.exporting import EXPORTS, date_text, export_text
-from cranfield.building.serve.judgment_log import FIELDS, select
+from cranfield.building.serve.exporting import EXPORTS, date_text, export_lines, log_record
+from cranfield.building.serve.judgment_log import select
 from cranfield.collection.whole_folder import whole_folder
 from cranfield.errors import CranfieldWarning, DataError
 from cranfield.text import guarded
@@ -28,6 +30,8 @@ SUBMISSION_FIELDS = ("order", "digest", "team", "tag", "counts", "submitted", "b
                      "file")  # fmt: skip
 TEAM_FIELDS = ("order", "team", "title", "contact", "state", "joined")
 FACET_FIELDS = ("topic", "kind", "id", "text", "type", "weight", "by")
+Write = Callable[[str, str | Iterable[str]], None]
+"""Writes a file with a name, from its text or its lines."""
 ASSESSOR_FIELDS = ("name", "role", "state", "created")
 
 
@@ -42,11 +46,12 @@ def export_campaign(campaign: Campaign, folder: str) -> list[str]:
 def _write_files(campaign: Campaign, folder: str) -> list[str]:
     written: list[str] = []
 
-    def write(name: str, text: str) -> None:
+    def write(name: str, text: str | Iterable[str]) -> None:
         path = os.path.join(folder, name)
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "wb") as file:
-            file.write(text.encode("utf-8", "surrogateescape"))
+            parts = [text] if isinstance(text, str) else text
+            file.writelines(part.encode("utf-8", "surrogateescape") for part in parts)
         written.append(name)
 
     shutil.copyfile(os.path.join(campaign.folder, FILE), os.path.join(folder, FILE))
@@ -69,9 +74,9 @@ def run_file(submission: Submission) -> str:
     return f"runs/{submission.team}/{submission.number:04d}-{submission.digest[:12]}.run"
 
 
-def _write_inputs(campaign: Campaign, write: Callable[[str, str], None]) -> None:
+def _write_inputs(campaign: Campaign, write: Write) -> None:
     read = campaign.store.database.read
-    documents = read("SELECT id, title, text, kind, extra FROM document ORDER BY number")
+    documents = campaign.store.database.stream("SELECT id, title, text, kind, extra FROM document ORDER BY number")
     names = ("id", "title", "text", "kind", "extra")
     rows = (dict(zip(names, (*row[:4], json.loads(row[4])), strict=True)) for row in documents)
     write("documents.jsonl", _json_lines(rows))
@@ -114,9 +119,9 @@ def _submission(one: Submission) -> tuple[Any, ...]:
     )  # fmt: skip
 
 
-def _write_judging(campaign: Campaign, write: Callable[[str, str], None]) -> None:
+def _write_judging(campaign: Campaign, write: Write) -> None:
     store = campaign.store
-    write("pool.tsv", export_text(store, "pool"))
+    write("pool.tsv", export_lines(store, "pool"))
     gold = store.database.read("SELECT topic, doc, grade FROM gold ORDER BY topic, doc")
     write("gold.qrels", "".join(f"{topic} 0 {doc} {grade:g}\n" for topic, doc, grade in gold))
     if (sample := store.fact(SAMPLE)) is not None:
@@ -127,15 +132,15 @@ def _write_judging(campaign: Campaign, write: Callable[[str, str], None]) -> Non
         warnings.simplefilter("ignore", CranfieldWarning)  # the leaderboard says it
         for name, one in EXPORTS.items():
             if campaign.config.mode in one.modes:
-                write(one.file, export_text(store, name))
+                write(one.file, export_lines(store, name))
     for dimension in campaign.config.dimensions:
         if dimension != RELEVANCE:
-            write(f"qrels.{dimension}.txt", export_text(store, "dimension-qrels", dimension=dimension))
+            write(f"qrels.{dimension}.txt", export_lines(store, "dimension-qrels", dimension=dimension))
     facets = store.database.read(
         "SELECT topic, kind, id, text, type, weight, added_by FROM facet ORDER BY topic, kind, position"
     )
     write("facets.jsonl", _json_lines(dict(zip(FACET_FIELDS, row, strict=True)) for row in facets))
-    write("labels.tsv", export_text(store, "labels"))
+    write("labels.tsv", export_lines(store, "labels"))
     write("judgments.jsonl", _judgments(campaign))
     guidelines = store.database.read("SELECT version, text, written_at, written_by FROM guideline ORDER BY version")
     write(
@@ -146,24 +151,19 @@ def _write_judging(campaign: Campaign, write: Callable[[str, str], None]) -> Non
     )
 
 
-def _judgments(campaign: Campaign) -> str:
+def _judgments(campaign: Campaign) -> Iterator[str]:
     """The log of judgments, with rows numbered from 1; the offers by which documents were shown are left out."""
-    rows = [dict(zip(FIELDS, row, strict=True)) for row in campaign.store.database.read(select("ORDER BY id"))]
-    numbers = {row["id"]: at for at, row in enumerate(rows, 1)} | {None: None}
-    records = [
-        row
-        | {name: numbers[row[name]] for name in ("id", "supersedes", "restores")}
-        | {
-            "offer": None,
-            "payload": None if row["payload"] is None else json.loads(row["payload"]),
-            "judged_at": date_text(row["judged_at"]),
-        }
-        for row in rows
-    ]
-    return _json_lines(records)
+    database = campaign.store.database
+    ids = array("q", (id for (id,) in database.stream("SELECT id FROM judgment ORDER BY id")))
+    for row in database.stream(select("ORDER BY id")):
+        record = log_record(row) | {"offer": None}
+        for name in ("id", "supersedes", "restores"):
+            if record[name] is not None:
+                record[name] = bisect_left(ids, record[name]) + 1
+        yield json.dumps(record, ensure_ascii=False) + "\n"
 
 
-def _write_results(results: Results, write: Callable[[str, str], None]) -> None:
+def _write_results(results: Results, write: Write) -> None:
     boards = [results.leaderboard(str(measure)) for measure in results.scores.measures]
     header = ("measure", "rank", "run", "team", "mean", "low", "high", "groups")
     rows = [
@@ -208,5 +208,5 @@ def _csv(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
     return out.getvalue()
 
 
-def _json_lines(rows: Iterable[Any]) -> str:
-    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+def _json_lines(rows: Iterable[Any]) -> Iterator[str]:
+    return (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)

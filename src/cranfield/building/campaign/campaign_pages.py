@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import io
 import tempfile
 import zipfile
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -20,6 +20,7 @@ from cranfield.building.campaign.campaign_site import CampaignSite, campaign_sit
 from cranfield.building.campaign.campaign_status import campaign_status
 from cranfield.building.campaign.page_text import event_text, when
 from cranfield.building.serve.accounts import Session
+from cranfield.building.serve.downloads import download_of
 from cranfield.building.serve.request_text import form_of
 from cranfield.building.serve.web_app import for_role
 from cranfield.errors import UsageError
@@ -88,21 +89,18 @@ async def new_code(request: Request, session: Session) -> Response:
 
 async def download(request: Request, session: Session) -> Response:
     """Everything as plain files, in a ZIP archive."""
-    data = await run_in_threadpool(_zipped, campaign_site(request))
-    headers = {"content-disposition": 'attachment; filename="campaign.zip"'}
-    return Response(data, media_type="application/zip", headers=headers)
+    write = partial(_write_archive, campaign_site(request))
+    return await download_of(write, "campaign.zip", "application/zip")
 
 
-def _zipped(site: CampaignSite) -> bytes:
+def _write_archive(site: CampaignSite, file: IO[bytes]) -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made) / "campaign"
         export_campaign(site.campaign, str(folder))
-        out = io.BytesIO()
-        with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as archive:
             for path in sorted(folder.rglob("*")):
                 if path.is_file():
                     archive.write(path, path.relative_to(folder.parent))
-        return out.getvalue()
 
 
 ROUTES = [

@@ -54,6 +54,9 @@ class Connection(Protocol):
     def run(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         """Run a statement and return its rows."""
 
+    def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+        """The rows of a query, a few at a time; the connection is used for nothing else in the meantime."""
+
     def run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         """Run a statement for each row."""
 
@@ -197,6 +200,15 @@ class Database:
         if self._closed:
             self._close_idle()
         return rows
+
+    def stream(self, statement: str, *values: Any) -> Iterator[Row]:
+        """As `read`, for rows that need not be in memory at once. They are all as of one moment."""
+        connection = self.connect(writes=False)
+        try:
+            with self.translated():
+                yield from connection.stream(statement, values)
+        finally:
+            connection.close()
 
     def glance(self, statement: str, *values: Any) -> list[Row]:
         """As `read`, for a few rows by key. It uses the connection that writes if nobody else does: it has them.

@@ -10,9 +10,11 @@ import json
 import re
 import statistics
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from cranfield import check
@@ -73,6 +75,11 @@ EXPORTS = {
 
 def export_text(store: Store, what: str, *, combine: str = "majority", dimension: str | None = None) -> str:
     """A file of the export as text. `combine` makes one grade of several; `dimension` chooses one of them."""
+    return "".join(export_lines(store, what, combine=combine, dimension=dimension))
+
+
+def export_lines(store: Store, what: str, *, combine: str = "majority", dimension: str | None = None) -> Iterator[str]:
+    """As `export_text`, line by line: rows come from the database as they are needed."""
     check.one_of("", tuple(COMBINE), combine=combine)
     if what not in EXPORTS:
         raise UsageError(f"what == {shown(what)}, must be one of {', '.join(EXPORTS)}")
@@ -81,13 +88,13 @@ def export_text(store: Store, what: str, *, combine: str = "majority", dimension
     if modes and mode not in modes:
         raise UsageError(f"{what} are judged only in mode {' or '.join(modes)}, but the project is in mode {mode}")
     rule = COMBINE[combine]
-    writers: dict[str, Callable[[], str]] = {
-        "qrels": lambda: _lines((t, "0", d, g) for (t, d), g in grades(store, rule).items()),
-        "intent-qrels": lambda: _lines((t, i, d, g) for (t, d, i), g in grades_by_row(store, rule).items()),
+    writers: dict[str, Callable[[], Iterator[str]]] = {
+        "qrels": lambda: _lines((t, "0", d, g) for (t, d), g in _graded(store, rule)),
+        "intent-qrels": lambda: _lines((t, i, d, g) for (t, d, i), g in _graded_rows(store, rule)),
         "intents": lambda: _intents(store),
         "dimension-qrels": lambda: _dimensions(store, rule, dimension),
         "preferences": lambda: _preferences(store),
-        "nugget-qrels": lambda: _lines((t, n, d, g) for (t, d, n), g in nuggets_by_document(store, rule).items()),
+        "nugget-qrels": lambda: _lines((t, n, d, g) for (t, d, n), g in _graded_nuggets(store, rule)),
         "spans": lambda: _spans(store),
         "nuggets": lambda: _table(
             ("topic", "nugget", "type", "weight", "text"),
@@ -95,7 +102,7 @@ def export_text(store: Store, what: str, *, combine: str = "majority", dimension
         ),
         "assignments": lambda: _table(
             ("topic", "answer", "nugget", "grade"),
-            ((t, d, n, g) for (t, d, n), g in grades_by_row(store, rule).items()),
+            ((t, d, n, g) for (t, d, n), g in _graded_rows(store, rule)),
         ),
         "labels": lambda: _labels(store),
         "pool": lambda: _pool(store),
@@ -107,17 +114,30 @@ def export_text(store: Store, what: str, *, combine: str = "majority", dimension
 # ---- grades
 
 
-def grades(store: Store, rule: Callable[[Sequence[float]], float] = _majority) -> dict[tuple[str, str], float]:
+Rule = Callable[[Sequence[float]], float]
+Triple = tuple[str, str, str]
+
+
+def grades(store: Store, rule: Rule = _majority) -> dict[tuple[str, str], float]:
     """{(topic, document): grade}, in the order of the pool."""
-    every: dict[tuple[str, str], list[float]] = defaultdict(list)
-    for topic, doc, grade in store.database.read(
+    return dict(_graded(store, rule))
+
+
+def _graded(store: Store, rule: Rule) -> Iterator[tuple[tuple[str, str], float]]:
+    known: dict[tuple[str, str], float] = {
+        (topic, doc): grade
+        for topic, doc, grade in store.database.read(
+            "SELECT gold.topic, gold.doc, grade FROM gold JOIN pool USING (topic, doc)"
+        )
+    }
+    rows = store.database.stream(
         """SELECT q.topic, q.doc, q.grade FROM current_qrels AS q JOIN pool ON pool.topic = q.topic AND pool.doc = q.doc
         LEFT JOIN topic ON topic.id = q.topic ORDER BY topic.position, pool.position"""
-    ):
-        every[topic, doc].append(grade)
-    combined = {item: rule(given) for item, given in every.items()}
-    known = store.database.read("SELECT gold.topic, gold.doc, grade FROM gold JOIN pool USING (topic, doc)")
-    return combined | {(topic, doc): grade for topic, doc, grade in known}
+    )
+    for item, given in groupby(rows, key=itemgetter(0, 1)):
+        grade = rule([grade for _, _, grade in given])
+        yield item, known.pop(item, grade)
+    yield from known.items()
 
 
 _PAYLOADS = """SELECT q.topic, q.doc, q.payload FROM current_qrels AS q JOIN pool
@@ -125,40 +145,53 @@ _PAYLOADS = """SELECT q.topic, q.doc, q.payload FROM current_qrels AS q JOIN poo
     WHERE payload IS NOT NULL ORDER BY topic.position, pool.position"""
 
 
-def grades_by_row(
-    store: Store, rule: Callable[[Sequence[float]], float] = _majority
-) -> dict[tuple[str, str, str], float]:
+def grades_by_row(store: Store, rule: Rule = _majority) -> dict[Triple, float]:
     """{(topic, document, intent or dimension or nugget): grade}, in the order of the pool."""
-    every: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    for topic, doc, payload in store.database.read(_PAYLOADS):
-        for row, grade in json.loads(payload).get("grades", {}).items():
-            every[topic, doc, row].append(float(grade))
-    return {item: rule(given) for item, given in every.items()}
+    return dict(_graded_rows(store, rule))
 
 
-def nuggets_by_document(
-    store: Store, rule: Callable[[Sequence[float]], float] = _majority
-) -> dict[tuple[str, str, str], float]:
+def _graded_rows(store: Store, rule: Rule) -> Iterator[tuple[Triple, float]]:
+    return _by_document(store, rule, lambda topic, said: said.get("grades", {}))
+
+
+def nuggets_by_document(store: Store, rule: Rule = _majority) -> dict[Triple, float]:
     """{(topic, document, nugget): 1 if a passage of the document is attached to the nugget, else 0}."""
+    return dict(_graded_nuggets(store, rule))
+
+
+def _graded_nuggets(store: Store, rule: Rule) -> Iterator[tuple[Triple, float]]:
     nuggets: dict[str, list[str]] = defaultdict(list)
     for facet in store.facets("nugget"):
         nuggets[facet.topic].append(facet.id)
-    every: dict[tuple[str, str, str], list[float]] = defaultdict(list)
-    for topic, doc, payload in store.database.read(_PAYLOADS):
-        found = {span["nugget"] for span in json.loads(payload)["spans"]}
-        for nugget in nuggets[topic]:
-            every[topic, doc, nugget].append(float(nugget in found))
-    return {item: rule(given) for item, given in every.items()}
+
+    def attached(topic: str, said: Mapping[str, Any]) -> dict[str, float]:
+        found = {span["nugget"] for span in said["spans"]}
+        return {nugget: float(nugget in found) for nugget in nuggets[topic]}
+
+    return _by_document(store, rule, attached)
 
 
-def _dimensions(store: Store, rule: Callable[[Sequence[float]], float], dimension: str | None) -> str:
+def _by_document(
+    store: Store, rule: Rule, grades_of: Callable[[str, Mapping[str, Any]], Mapping[str, Any]]
+) -> Iterator[tuple[Triple, float]]:
+    """One grade of those that assessors gave to each row of a document."""
+    for (topic, doc), rows in groupby(store.database.stream(_PAYLOADS), key=itemgetter(0, 1)):
+        every: dict[str, list[float]] = defaultdict(list)
+        for _, _, payload in rows:
+            for row, grade in grades_of(topic, json.loads(payload)).items():
+                every[row].append(float(grade))
+        for row, given in every.items():
+            yield (topic, doc, row), rule(given)
+
+
+def _dimensions(store: Store, rule: Rule, dimension: str | None) -> Iterator[str]:
     names = store.settings().dimensions
     if dimension is None:
-        rows = ((t, d, name, g) for (t, d, name), g in grades_by_row(store, rule).items())
+        rows = ((t, d, name, g) for (t, d, name), g in _graded_rows(store, rule))
         return _table(("topic", "doc", "dimension", "grade"), rows)
     if dimension not in names:
         raise check.nearest(dimension, names, "dimension")
-    return _lines((t, "0", d, g) for (t, d, name), g in grades_by_row(store, rule).items() if name == dimension)
+    return _lines((t, "0", d, g) for (t, d, name), g in _graded_rows(store, rule) if name == dimension)
 
 
 @dataclass(frozen=True)
@@ -200,7 +233,7 @@ def intents_of_topics(store: Store, kind: str = "intent") -> IntentRows:
     return IntentRows(tuple(rows), tuple(notes))
 
 
-def _intents(store: Store) -> str:
+def _intents(store: Store) -> Iterator[str]:
     """Lines of topic, intent, probability, type."""
     intents = intents_of_topics(store)
     for note in intents.notes:
@@ -208,34 +241,37 @@ def _intents(store: Store) -> str:
     return _lines(intents.rows)
 
 
-def _preferences(store: Store) -> str:
-    rows = store.database.read(
+def _preferences(store: Store) -> Iterator[str]:
+    rows = store.database.stream(
         "SELECT topic, assessor, payload FROM current_qrels WHERE payload IS NOT NULL ORDER BY topic, doc, assessor"
     )
-    lines = []
-    for topic, assessor, payload in rows:
+
+    def line(topic: str, assessor: str, payload: str) -> tuple[str, ...]:
         said = json.loads(payload)
         preferred = {"first": said["first"], "second": said["second"], "tie": "tie"}[said["preferred"]]
-        lines.append((topic, said["first"], said["second"], preferred, assessor))
-    return _table(("topic", "first", "second", "preferred", "assessor"), lines)
+        return topic, said["first"], said["second"], preferred, assessor
+
+    return _table(("topic", "first", "second", "preferred", "assessor"), (line(*row) for row in rows))
 
 
-def _spans(store: Store) -> str:
+def _spans(store: Store) -> Iterator[str]:
     """A line per passage; offsets count characters from 0, and the end is not included."""
-    rows = store.database.read(
+    rows = store.database.stream(
         """SELECT q.topic, q.doc, q.assessor, q.payload, document.text FROM current_qrels AS q
         LEFT JOIN document ON document.id = q.doc WHERE payload IS NOT NULL ORDER BY q.topic, q.doc, q.assessor"""
     )
-    lines = []
-    for topic, doc, assessor, payload, text in rows:
-        for span in json.loads(payload)["spans"]:
-            passage = " ".join((text or "")[span["start"] : span["end"]].split())
-            lines.append((topic, span["nugget"], doc, span["start"], span["end"], assessor, passage))
-    return _table(("topic", "nugget", "doc", "start", "end", "assessor", "text"), lines)
+
+    def lines() -> Iterator[tuple[Any, ...]]:
+        for topic, doc, assessor, payload, text in rows:
+            for span in json.loads(payload)["spans"]:
+                passage = " ".join((text or "")[span["start"] : span["end"]].split())
+                yield topic, span["nugget"], doc, span["start"], span["end"], assessor, passage
+
+    return _table(("topic", "nugget", "doc", "start", "end", "assessor", "text"), lines())
 
 
-def _labels(store: Store) -> str:
-    rows = store.database.read(
+def _labels(store: Store) -> Iterator[str]:
+    rows = store.database.stream(
         """SELECT topic, doc, assessor, grade, judged_at, milliseconds FROM standing_judgment
         WHERE state = 'graded' AND grade IS NOT NULL AND purpose <> 'repeat' ORDER BY id"""
     )
@@ -246,28 +282,31 @@ def _labels(store: Store) -> str:
     return _table(("topic", "doc", "worker", "label", "time", "seconds"), lines)
 
 
-def _pool(store: Store) -> str:
-    rows = store.database.read(
-        "SELECT topic, doc, source, query, added_by, audit FROM pool ORDER BY position"
-    )  # fmt: skip
-    audits = [json.loads(audit) for *_, audit in rows]
-    names = list(dict.fromkeys(name for audit in audits for name in audit))
-    lines = [
-        (topic, doc, source, query or "", by or "", *(audit.get(name, "") for name in names))
-        for (topic, doc, source, query, by, _), audit in zip(rows, audits, strict=True)
-    ]
-    return _table(("topic", "doc", "source", "query", "added_by", *names), lines)
+def _pool(store: Store) -> Iterator[str]:
+    names: dict[str, None] = {}
+    for (audit,) in store.database.stream("SELECT audit FROM pool ORDER BY position"):
+        names.update(dict.fromkeys(json.loads(audit)))
+    rows = store.database.stream("SELECT topic, doc, source, query, added_by, audit FROM pool ORDER BY position")
+
+    def line(topic: str, doc: str, source: str, query: str | None, by: str | None, audit: str) -> tuple[Any, ...]:
+        found = json.loads(audit)
+        return topic, doc, source, query or "", by or "", *(found.get(name, "") for name in names)
+
+    return _table(("topic", "doc", "source", "query", "added_by", *names), (line(*row) for row in rows))
 
 
-def _log(store: Store) -> str:
+def _log(store: Store) -> Iterator[str]:
     """The rows of the log, oldest first; `judgment` in `schema` describes them."""
-    lines = []
-    for row in store.database.read(select("ORDER BY id")):
-        record: dict[str, Any] = dict(zip(FIELDS, row, strict=True))
-        record["payload"] = None if record["payload"] is None else json.loads(record["payload"])
-        record["judged_at"] = date_text(record["judged_at"])
-        lines.append(json.dumps(record, ensure_ascii=False))
-    return "".join(f"{line}\n" for line in lines)
+    for row in store.database.stream(select("ORDER BY id")):
+        yield f"{json.dumps(log_record(row), ensure_ascii=False)}\n"
+
+
+def log_record(row: Sequence[Any]) -> dict[str, Any]:
+    """A row of the log as it is written: with the payload as an object, and the time as a date."""
+    record = dict(zip(FIELDS, row, strict=True))
+    record["payload"] = None if record["payload"] is None else json.loads(record["payload"])
+    record["judged_at"] = date_text(record["judged_at"])
+    return record
 
 
 def date_text(seconds: float) -> str:
@@ -290,9 +329,8 @@ def _cell(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) and value == round(value, 6) else str(value)
 
 
-def _lines(rows: Iterable[Sequence[Any]]) -> str:
+def _lines(rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """Lines with blanks between columns, as qrels are; an id with a blank cannot be written."""
-    lines = []
     for row in rows:
         cells = [_cell(value) for value in row]
         for cell in cells:
@@ -302,18 +340,16 @@ def _lines(rows: Iterable[Sequence[Any]]) -> str:
                     None,
                     f"the id {shown(cell)} is empty or has a blank, which qrels cannot hold; export labels",
                 )
-        lines.append(" ".join(cells))
-    return "".join(f"{line}\n" for line in lines)
+        yield " ".join(cells) + "\n"
 
 
-def _table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
+def _table(names: Sequence[str], rows: Iterable[Sequence[Any]]) -> Iterator[str]:
     """Lines with tabs between columns; tabs and line breaks in a text become blanks.
 
     Texts are guarded against spreadsheets; the tools that read them take the guard away. Ids stay as they are.
     """
-    lines = ["\t".join(names)]
+    yield "\t".join(names) + "\n"
     texts = [name in TEXTS for name in names]
     for row in rows:
         cells = [re.sub(r"[\t\r\n]+", " ", _cell(value)) for value in row]
-        lines.append("\t".join(guarded(cell) if text else cell for cell, text in zip(cells, texts, strict=True)))
-    return "".join(f"{line}\n" for line in lines)
+        yield "\t".join(guarded(cell) if text else cell for cell, text in zip(cells, texts, strict=True)) + "\n"

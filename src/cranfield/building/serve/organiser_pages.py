@@ -6,7 +6,7 @@ import math
 import secrets
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import IO, Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
@@ -15,7 +15,8 @@ from starlette.routing import Route
 
 from cranfield.building.serve import accounts
 from cranfield.building.serve.accounts import Session
-from cranfield.building.serve.exporting import EXPORTS, export_text
+from cranfield.building.serve.downloads import download_of
+from cranfield.building.serve.exporting import EXPORTS, export_lines
 from cranfield.building.serve.judging_modes import facet_kind
 from cranfield.building.serve.judging_settings import SHARES
 from cranfield.building.serve.judging_status import live_agreement, pace, status
@@ -215,9 +216,12 @@ async def download(request: Request, session: Session) -> Response:
     name = request.path_params["name"]
     if name not in EXPORTS:
         raise UsageError(f"there is no export {shown(name)}; there are {', '.join(EXPORTS)}")
-    text = await run_in_threadpool(export_text, site_of(request).store, name)
-    headers = {"content-disposition": f'attachment; filename="{EXPORTS[name].file}"'}
-    return Response(text.encode("utf-8", "surrogateescape"), media_type="text/plain; charset=utf-8", headers=headers)
+    store = site_of(request).store
+
+    def write(file: IO[bytes]) -> None:
+        file.writelines(line.encode("utf-8", "surrogateescape") for line in export_lines(store, name))
+
+    return await download_of(write, EXPORTS[name].file, "text/plain; charset=utf-8")
 
 
 ORGANISER = "organiser"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -37,6 +37,11 @@ class PostgresConnection:
     def run(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         cursor = self._raw.execute(_marked(statement) if values else statement, values or None)
         return list(cursor.fetchall()) if cursor.description else []
+
+    def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+        with self._raw.transaction(), self._raw.cursor(name="stream") as cursor:
+            cursor.itersize = 2_000
+            yield from cursor.execute(_marked(statement) if values else statement, values or None)
 
     def run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         with self._raw.cursor() as cursor:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from types import MappingProxyType
@@ -49,6 +49,9 @@ class SQLiteConnection:
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         return self._raw.execute(statement, values).fetchall()
+
+    def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Row]:
+        yield from self._raw.execute(statement, values)
 
     def run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         self._raw.executemany(statement, rows)
