@@ -16,7 +16,9 @@ def need(module: str, extra: str) -> Any:
     """Import an optional package; the error says how to install it. `extra` names what needs it."""
     try:
         return importlib.import_module(module)
-    except ImportError:
+    except ImportError as error:
+        if "failed to map segment" in str(error) or "Cannot allocate memory" in str(error):
+            raise MemoryError(f"{extra}: {error}") from None  # it is installed, and does not fit into memory
         package = module.partition(".")[0]
         raise UsageError(f"{extra} needs {package}, which is not installed: pip install {package}") from None
 

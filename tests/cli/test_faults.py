@@ -280,3 +280,21 @@ def test_what_needs_no_drawing_works_under_a_limit_of_addresses(words: list[str]
     result = limited(*words[:-1], str(tmp_path / words[-1]))
     assert result.returncode == 0, result.stderr
     assert (tmp_path / words[-1]).exists()
+
+
+def test_a_package_that_does_not_fit_into_memory_is_not_called_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from cranfield import frames
+
+    def refuse(name: str) -> Any:
+        raise ImportError("duckdb.so: failed to map segment from shared object")
+
+    monkeypatch.setattr(frames.importlib, "import_module", refuse)
+
+    def work() -> int:
+        frames.need("duckdb", "a log")
+        return 0
+
+    assert guarded(work) == 1
+    assert capsys.readouterr().err == "error: not enough memory\n"

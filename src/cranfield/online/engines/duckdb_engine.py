@@ -323,6 +323,10 @@ class DuckDBEngine(Engine):
         try:
             yield
         except self._duckdb.OutOfMemoryException as error:
+            if "bad allocation" in str(error):  # the system refused it, not DuckDB
+                raise UsageError(
+                    f"the system gives no more memory ({first_line(error)}); raise its limit, such as ulimit -v"
+                ) from None
             limit = self.connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0]
             raise UsageError(
                 f"the memory limit of {limit} is not enough ({first_line(error)}); to raise it: memory="
