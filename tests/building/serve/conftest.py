@@ -21,6 +21,7 @@ from cranfield.building.serve import accounts
 from cranfield.building.serve.project_parts import PoolEntry
 from cranfield.building.serve.store import Store
 from cranfield.collection.topics import Topic, Topics
+from tests.building.serve.working import Clock
 
 TOPICS = Topics(
     [
@@ -140,3 +141,8 @@ def fill(store: Store, docs: int = 10) -> None:
     store.set_settings(store.settings().changed(order="pool"))  # so that tests know what comes next
     for name in ("anna", "ben", "cleo"):
         add_account(store, name)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
