@@ -278,3 +278,12 @@ def test_text_that_is_not_utf8_is_a_damaged_database(tmp_path: Path) -> None:
             raw.execute("UPDATE assessor SET role = CAST(x'61ff' AS TEXT)")
         with pytest.raises(StoreError, match=r"the database is damaged \(text that is not UTF-8\)"):
             store.database.read("SELECT role FROM assessor")
+
+
+def test_settings_that_cannot_be_read_are_a_damaged_database(tmp_path: Path) -> None:
+    path = str(tmp_path / "judgments.db")
+    for wrong in ("{", "[]", '{"grades": 5}', '{"grades": [], "dimensions": null}'):
+        with Store(path) as store:
+            store.keep_fact("settings", wrong)
+        with Store(path) as store, pytest.raises(StoreError, match=r"damaged \(its settings cannot be read\)"):
+            store.settings()

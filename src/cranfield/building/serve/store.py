@@ -113,7 +113,11 @@ class Store:
     def settings(self) -> Settings:
         """The settings of the project; read once."""
         if self._settings is None:
-            self._settings = Settings.from_json(self.fact("settings") or Settings().to_json())
+            try:
+                self._settings = Settings.from_json(self.fact("settings") or Settings().to_json())
+            except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+                what = "the database is damaged (its settings cannot be read); restore a backup"
+                raise StoreError(self.origin, what, "damaged") from None
         return self._settings
 
     def set_settings(self, settings: Settings) -> None:
