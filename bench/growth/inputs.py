@@ -44,7 +44,7 @@ def ranked(path: Path, topics: int, depth: int, number: int) -> None:
 def write(path: Path, topic: np.ndarray, second: bytes, doc: np.ndarray, *more: np.ndarray | bytes) -> None:
     """Lines that begin with a topic, a word and a document of the topic."""
     number = numbered("d", topic * 100_003 % 9_999_991 + doc * 1009 % 9_999_991)
-    path.write_bytes(lines(numbered("t", topic), second, number, *more))
+    path.write_bytes(lines(numbered("1", topic), second, number, *more))
 
 
 def collection(folder: Path, topics: int = TOPICS, depth: int = DEPTH, runs: int = RUNS) -> None:

@@ -173,7 +173,7 @@ def exported(folder: Path, size: int) -> None:
 def ratings(folder: Path, users: int) -> None:
     collection(folder)
     rows(folder / "ratings.csv", "user,topic,system,rating", (
-        f"u{n},t{mixed(n + k, 20):07},r{k:05},{1 + mixed(n * 4 + k, 5)}" for n in range(users) for k in range(4)
+        f"u{n},1{mixed(n + k, 20):07},r{k:05},{1 + mixed(n * 4 + k, 5)}" for n in range(users) for k in range(4)
     ))  # fmt: skip
 
 

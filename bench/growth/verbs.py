@@ -38,13 +38,13 @@ def of_documents(name: str, value: str) -> Callable[[Path, dict[str, int]], None
 
 def times(folder: Path, sizes: dict[str, int]) -> None:
     rows(folder / "times.tsv", "", (
-        f"r{run:05}\tt{topic:07}\t{0.1 * (1 + (run + topic) % 7):.1f}"
+        f"r{run:05}\t1{topic:07}\t{0.1 * (1 + (run + topic) % 7):.1f}"
         for run in range(sizes["runs"]) for topic in range(sizes["topics"])
     ))  # fmt: skip
 
 
 def predictors(folder: Path, sizes: dict[str, int]) -> None:
-    rows(folder / "qpp.csv", "topic,clarity", (f"t{n:07},{n * 37 % 101 / 7:.3f}" for n in range(sizes["topics"])))
+    rows(folder / "qpp.csv", "topic,clarity", (f"1{n:07},{n * 37 % 101 / 7:.3f}" for n in range(sizes["topics"])))
 
 
 def machine(folder: Path, sizes: dict[str, int]) -> None:
@@ -88,7 +88,7 @@ ENTRIES: dict[str, list[Case] | str] = {
     "eval": collections(f"{JUDGED} -m AP,nDCG@10", *ALL),
     "demo": "it has no input",
     "measures": "it has no input",
-    "explain": collections(f"{TWO} --topic t0000000 -m AP", "topics", "documents"),
+    "explain": collections(f"{TWO} --topic 10000000 -m AP", "topics", "documents"),
     "topics": collections(f"{JUDGED} -m AP", *ALL),
     "plot": collections(f"boxes {JUDGED} -m AP -o boxes.svg", *ALL),
     "efficiency": collections(f"{JUDGED} -m AP --times times.tsv", *ALL, extra=times),
@@ -168,7 +168,7 @@ ENTRIES: dict[str, list[Case] | str] = {
             "big.json out.run --kind run",
             one_run_in("json"),
             BYTES,
-            memory=5,
+            memory=8,
             why="the text, and rows longer than in it",
         ),
     ],
