@@ -23,6 +23,18 @@ def wrong(caller: str, name: str, value: Any, allowed: str) -> UsageError:
     return UsageError(f"{caller}{': ' if caller else ''}{name} == {shown(value)}, must be {allowed}")
 
 
+def is_finite(value: Any) -> bool:
+    """Whether it is a number that a double can hold.
+
+    >>> is_finite(1), is_finite(10**400), is_finite(float("inf")), is_finite(True), is_finite("1")
+    (True, False, False, False, False)
+    """
+    try:
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    except OverflowError:  # a whole number beyond the range of a double
+        return False
+
+
 def finite(caller: str, **values: Any) -> None:
     """Check that every value is a finite number.
 
@@ -31,7 +43,7 @@ def finite(caller: str, **values: Any) -> None:
     cranfield.errors.UsageError: AP: rel == 'high', must be a number
     """
     for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, Real) or not math.isfinite(value):
+        if not is_finite(value):
             raise wrong(caller, name, value, "a number")
 
 

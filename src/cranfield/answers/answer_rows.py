@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from cranfield.collection.column_names import COLUMNS, column_key, find_columns, repeated_column
+from cranfield.collection.doors import csv_rows, reads
 from cranfield.collection.source import PathLike, check_content, head_of, load, shown_path, text_of
 from cranfield.collection.structured import parsed_json
 from cranfield.errors import DataError
@@ -136,6 +136,7 @@ def _spelled(needed: Sequence[str]) -> str:
     return ", ".join(role.replace("|", " or ") for role in needed)
 
 
+@reads
 def _records(path: PathLike, origin: str) -> Iterator[tuple[int, Sequence[str], Sequence[Any]]]:
     """The line, the names and the values of every record."""
     buffer = load(path)
@@ -170,11 +171,11 @@ def _cells(text: str, origin: str) -> Iterator[tuple[int, Sequence[str], Sequenc
     if delimiter is None or not known.intersection(map(column_key, names)):
         message = "neither JSON-lines nor a table: expected an object on each line, or a first line that names the"
         raise DataError(origin, first + 1, f"{message} columns, between tabs, commas or semicolons")
+    rows: Iterator[tuple[int, list[str]]]
     if delimiter == "\t":  # texts may hold quotes
         rows = ((number, line.split("\t")) for number, line in enumerate(lines, 1) if number > first + 1)
     else:
-        reader = csv.reader(lines[first + 1 :], delimiter=delimiter)
-        rows = ((first + 1 + reader.line_num, cells) for cells in reader)
+        rows = csv_rows(lines[first + 1 :], delimiter, origin, before=first + 1)
     for number, cells in rows:
         if not any(cell.strip() for cell in cells):
             continue

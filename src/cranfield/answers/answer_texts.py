@@ -10,6 +10,7 @@ from typing import Any
 from cranfield.answers.answer_rows import ROLES, Row, read_rows
 from cranfield.assessed.joined_runs import distinct_names
 from cranfield.collection.column_names import column_key
+from cranfield.collection.doors import reads
 from cranfield.collection.source import PathLike, check_content, expand, head_of, load, shown_path, stem, text_of
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, shown
@@ -93,6 +94,7 @@ def with_numbered_references(references: Mapping[str, Sequence[str]], topics: It
     return merged
 
 
+@reads
 def _of_source(source: str, run: str) -> list[Answer]:
     if os.path.isdir(source):
         return _of_folder(source, run)
@@ -146,6 +148,7 @@ def sentences_text(row: Row) -> str:
     return value
 
 
+@reads
 def _of_folder(folder: str, run: str) -> list[Answer]:
     answers = []
     with os.scandir(folder) as entries:

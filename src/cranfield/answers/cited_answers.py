@@ -84,13 +84,21 @@ def _from_objects(rows: Sequence[Row], name: str, answers: dict[str, dict[str, l
             raise row.fault(f"topic {shown(topic)} of run {shown(run)} appears twice")
         references = row.values.get("references") or []
         sentences = []
-        for entry in row.values.get("sentences") or []:
+        for entry in _listed(row, row.values, "sentences"):
             if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
                 raise row.fault(f"a sentence is {shown(entry)}, expected an object with text and citations")
-            cited = [_cited(row, citation, references) for citation in entry.get("citations") or []]
+            cited = [_cited(row, citation, references) for citation in _listed(row, entry, "citations")]
             once = tuple(dict.fromkeys(cited))
             sentences.append(Sentence(entry["text"], once, (None,) * len(once)))
         answers[run][topic] = sentences
+
+
+def _listed(row: Row, values: Mapping[str, Any], key: str) -> list[Any]:
+    """The list with this name; a value that is missing or null is an empty list."""
+    value = values.get(key)
+    if value is not None and not isinstance(value, list):
+        raise row.fault(f"{key} is {shown(value)}, expected a list")
+    return value or []
 
 
 def _cited(row: Row, citation: object, references: Any) -> str:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from cranfield import _core, check
+from cranfield.collection.doors import reads
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import PathLike, load, text_of
 from cranfield.errors import UsageError
@@ -150,6 +151,7 @@ def _ranges(points: Sequence[int]) -> str:
     return "".join(f"{re.escape(chr(low))}-{re.escape(chr(high))}" for low, high in zip(starts, ends, strict=True))
 
 
+@reads
 def read_word_list(path: PathLike) -> frozenset[str]:
     """Stop words: words between blanks or line ends."""
     words = text_of(load(path)).split()

@@ -450,6 +450,8 @@ class RunJoiner:
 
     def _warn(self, lists: Assessed) -> None:
         """Warn about missing or unjudged topics, and about duplicates; a run without judged topics is an error."""
+        if not lists.runs:
+            raise DataError("<data>", None, "is empty: the table of runs has no rows")
         unjudged = [topics for part in self.joined for topics in part["unjudged_topics"]]
         missing = lists.missing.reshape(len(lists.runs), -1)
         for run, (name, extra) in enumerate(zip(lists.runs, unjudged, strict=True)):

@@ -19,6 +19,7 @@ from cranfield.assessed.by_rank import ByRank
 from cranfield.assessed.segments import position_in_segment
 from cranfield.collection.column_names import COLUMNS, column_key, find_columns, no_column, repeated_column
 from cranfield.collection.columns import shown
+from cranfield.collection.doors import reads
 from cranfield.collection.first_block import check_lines
 from cranfield.collection.side_files import SideTable, read_side_file
 from cranfield.collection.source import Buffer, load, shown_path
@@ -162,6 +163,7 @@ def _from_frame(frame: Any, origin: str) -> LengthTable:
     return _checked(get(columns_at["doc"]), {name: get(at) for name, at in columns_at.items() if name != "doc"}, origin)
 
 
+@reads
 def _from_file(path: str) -> LengthTable:
     def read(data: Buffer) -> SideTable:
         return read_side_file(

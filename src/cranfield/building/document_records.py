@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cranfield.collection.column_names import COLUMNS, column_key, find_columns
+from cranfield.collection.doors import reads
 from cranfield.collection.source import HEAD, Buffer, PathLike, check_complete, check_content, load
 from cranfield.errors import DataError
 from cranfield.text import counted, listed, shown
@@ -39,6 +40,7 @@ class DocumentRecord:
     """The names that the file has for the parts."""
 
 
+@reads
 def read_records(path: PathLike, origin: str) -> Iterator[DocumentRecord]:
     """The documents in a file, which may be compressed and larger than the memory.
 

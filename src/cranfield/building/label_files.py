@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from cranfield.collection.column_names import (
     no_column,
     repeated_column,
 )
+from cranfield.collection.doors import header_cells, reads
 from cranfield.collection.named_tables import read_csv, read_json_lines
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.side_files import read_side_file
@@ -133,6 +133,7 @@ class LabelColumns:
         return replace(self, topics=[topic for topic, _, _ in parts], tasks=[doc for _, _, doc in parts])
 
 
+@reads
 def from_file(path: PathLike, chosen: Columns | None = None) -> LabelColumns:
     """The labels in a file: CSV, TSV, JSON-lines or Parquet with names of columns, or text without a header."""
     words = _words(chosen)
@@ -148,7 +149,7 @@ def from_file(path: PathLike, chosen: Columns | None = None) -> LabelColumns:
         table = read_json_lines(text, origin, "an object with task, worker and label", complete=True)
         return _by_name(table.names, table.columns, chosen, origin, table.lines)
     for delimiter in "\t,;":
-        names = next(csv.reader([first], delimiter=delimiter), [])
+        names = header_cells(first, delimiter, origin)
         places = find_columns(_plain(names), words)
         is_header = any(role in places for role in chosen) if chosen else len(places) >= 3 and "label" in places
         if len(names) >= 3 and is_header:
@@ -272,6 +273,8 @@ def _text(value: Any) -> str:
     """A cell as text: 2.0 is "2", None and NaN are "" (no label)."""
     if isinstance(value, str):
         return value
+    if isinstance(value, list | tuple | dict | set | np.ndarray):
+        raise UsageError(f"a cell of the labels is {shown(value)}, expected text or a number")
     if value is None or value != value:
         return ""
     if isinstance(value, bool | np.bool_):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.building.files_to_split import CollectionFile, read_files
+from cranfield.collection.doors import reads
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.shards import shard_numbers, shards_of
 from cranfield.collection.side_files import read_side_file
@@ -141,6 +142,7 @@ class _Ids:
         return os.path.basename(self.path)
 
 
+@reads
 def is_id_list(path: PathLike) -> bool:
     """Whether the first lines of a file have one column each, so that it is a list of document ids."""
     head = bytes(memoryview(load(path))[: 1 << 14])

@@ -13,6 +13,7 @@ from cranfield.errors import DataError, UsageError
 from cranfield.online.engines import Engine
 from cranfield.text import listed
 
+NESTED = ("list", "struct", "map")
 LIST = ("run", "topic")
 """The columns that say which list a row belongs to."""
 
@@ -57,7 +58,8 @@ def _normalised(
 ) -> tuple[Any, str]:
     """A table with our names of columns, and the rule that orders its lists."""
     frame = engine.read(source)
-    known = list(engine.column_types(frame))
+    types = engine.column_types(frame)
+    known = list(types)
     if unknown := set(named.values()) - set(known):
         raise UsageError(f"{_origin(source)}: no column {sorted(unknown)[0]!r}; there are {listed(known, 10)}")
     places = find_columns(known, COLUMNS)
@@ -72,6 +74,12 @@ def _normalised(
                 f"no column for the {what}; the columns are {listed(known, 10)}; name it by columns=, for example "
                 f"columns={{{role!r}: {known[0]!r}}}",
             )  # fmt: skip
+    for role in needed:
+        name_of = str(column[role])
+        if engine.dialect.kind(types[name_of]) in NESTED:
+            raise DataError(
+                _origin(source), None, f"column {name_of!r} holds {types[name_of]}, expected text or numbers"
+            )
     ids = [column[role] for role in ("topic", "doc", "name") if column[role] is not None]
     frame = engine.read(source, text=[text for text in ids if text is not None])  # 007 is not 7
     text = engine.dialect.string

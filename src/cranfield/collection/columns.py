@@ -60,11 +60,13 @@ class Columns:
     @property
     def tags(self) -> list[str]:
         """The different names of runs."""
+        self._check_labels(self.names, "run")
         return [str(name) for name in dict.fromkeys(self.names or ())]
 
     def check(self, kind: str) -> None:
         """Check the ids and numbers; grades that are true or false become 1 and 0, missing labels 0."""
         noun = VALUE[kind]
+        self._check_labels(self.labels, "label")
         self._check_ids(self.topics, "topic")
         self._check_ids(self.docs, "document")
         if kind == "qrels" and bool in set(map(type, self.values)):
@@ -103,6 +105,12 @@ class Columns:
         for empty in ("", b""):
             if empty in column:
                 raise self.fault(column.index(empty), f"the {noun} is empty")
+
+    def _check_labels(self, column: list[Any] | None, noun: str) -> None:
+        """Raise an error about the first entry that cannot be a name, such as a list; it may be missing."""
+        row = _wrong_type(column or [], (str, bytes, Real, Decimal, type(None)))
+        if column is not None and row is not None:
+            raise self.fault(row, f"the {noun} is {shown(column[row])}, expected text")
 
     def check_numbers(self, column: list[Any], noun: str) -> None:
         """Raise an error about the first entry that is not a number."""

@@ -17,6 +17,7 @@ from cranfield.collection import formats, source, structured, writing
 from cranfield.collection.blocks import Blocks, load_or_open
 from cranfield.collection.column_names import VALUE
 from cranfield.collection.columns import Columns, with_way_out
+from cranfield.collection.doors import reads
 from cranfield.collection.grade_labels import are_named, levels_as_numbers
 from cranfield.collection.list_shapes import booleans_as_grades, plain_lists, wrong_depth
 from cranfield.collection.read_in_parts import read_in_parts
@@ -56,6 +57,7 @@ class Reading:
             formats.named(self.format, self.kind)
 
 
+@reads
 def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table, str]:
     """The table of anything that can be a run or qrels, and the path it came from (or "")."""
     if isinstance(thing, str | os.PathLike):

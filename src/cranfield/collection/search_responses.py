@@ -29,6 +29,7 @@ from typing import Any
 
 from cranfield.collection.column_names import COLUMNS, VALUE
 from cranfield.collection.columns import Columns, shown
+from cranfield.collection.doors import reads
 from cranfield.collection.source import Buffer, PathLike, load, text_of
 from cranfield.collection.writing import Outgoing
 from cranfield.errors import DataError, UsageError
@@ -66,6 +67,7 @@ def queries_named_in(path: PathLike | None) -> AbstractContextManager[None]:
     return named_queries(None if path is None else read_query_ids(path))
 
 
+@reads
 def read_query_ids(path: PathLike) -> list[str]:
     """The ids of queries in a file of topics, or in a file with an id on each line."""
     text = text_of(load(path), os.fspath(path))
@@ -186,6 +188,9 @@ def _run(responses: list[Response], origin: str) -> Columns:
     docs: list[Any] = []
     values: list[Any] = []
     for topic, where, hits in responses:
+        wrong = next((place for place, hit in enumerate(hits) if not isinstance(hit, dict)), None)
+        if wrong is not None:
+            raise DataError(origin, None, f"{where}: hit {wrong + 1} is {shown(hits[wrong])}, expected an object")
         id_key, score_key = _keys(hits)
         try:
             docs += map(itemgetter(id_key), hits)

@@ -9,6 +9,7 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 from cranfield.check import nearest
+from cranfield.collection.doors import reads
 from cranfield.collection.source import PathLike, read_bytes, unmarked
 from cranfield.errors import CranfieldError, DataError, UsageError
 from cranfield.text import shown
@@ -20,6 +21,7 @@ KINDS: dict[Any, str] = {
 }  # fmt: skip
 
 
+@reads
 def read_toml(path: PathLike, made_of: Callable[[Mapping[str, Any]], T]) -> T:
     """What a function makes of the tables of a file; its errors, and those of the file, name the file."""
     name = os.fspath(path)

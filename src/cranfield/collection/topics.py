@@ -21,6 +21,7 @@ from typing import Any, TypeAlias
 from cranfield import check
 from cranfield.collection import topic_markup, topic_tables
 from cranfield.collection.accepted_inputs import TopicsLike
+from cranfield.collection.doors import reads
 from cranfield.collection.first_block import check_json
 from cranfield.collection.source import HEAD, read_bytes, shown_path, unpacked, without_compression, write_bytes
 from cranfield.collection.topic_record import SPELLINGS, TEXTS, Found, Record, shortened
@@ -174,6 +175,7 @@ class Topics(Mapping[str, Topic]):
         return cls(Topic(id, query) for id, query in queries.items())
 
     @classmethod
+    @reads
     def read(cls, source: Source, format: str | None = None, encoding: str | None = None) -> Topics:
         r"""Topics from a file (compressed or not) or its bytes.
 
@@ -321,6 +323,7 @@ def _decoded(data: bytes, path: str, encoding: str | None) -> str:
     return text.lstrip("\ufeff")
 
 
+@reads
 def format_of(path: str | os.PathLike[str]) -> str:
     """The format of a file of topics, detected from its content."""
     return _detected(_decoded(read_bytes(path), os.fspath(path), None), os.fspath(path))

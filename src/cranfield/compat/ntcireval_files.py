@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
+from cranfield.collection.doors import reads
 from cranfield.collection.first_block import load_lines
 from cranfield.collection.source import Buffer, load, text_of
 from cranfield.errors import DataError
@@ -17,6 +18,7 @@ from cranfield.text import counted
 T = TypeVar("T")
 
 
+@reads
 def text_lines(path: str, data: Buffer | None = None) -> Iterator[tuple[int, str]]:
     for number, line in enumerate(text_of(load(path) if data is None else data).split("\n"), 1):
         line = line.rstrip("\r")

@@ -12,6 +12,7 @@ import numpy as np
 
 from cranfield import check
 from cranfield.collection.column_names import COLUMNS, column_key, find_columns, no_column
+from cranfield.collection.doors import reads
 from cranfield.collection.first_block import check_lines
 from cranfield.collection.side_files import SideTable, read_side_file
 from cranfield.collection.source import Buffer, load, shown_path
@@ -131,6 +132,7 @@ def _from_frame(frame: Any, origin: str) -> Groups:
     return _from_triples(zip(documents, get(places["group"]), weights, strict=True), origin)
 
 
+@reads
 def _from_file(path: str) -> Groups:
     def read(data: Buffer) -> SideTable:
         return read_side_file(

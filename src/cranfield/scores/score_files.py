@@ -13,6 +13,7 @@ from typing import Any
 
 from cranfield import _core, check
 from cranfield.collection.column_names import COLUMNS, column_key, find_columns, repeated_column
+from cranfield.collection.doors import reads
 from cranfield.collection.first_block import check_json, whole_lines
 from cranfield.collection.source import read_bytes, stem, without_compression
 from cranfield.collection.structured import parquet_table, parsed_json
@@ -48,6 +49,7 @@ class ScoreFile:
     header: bool | None
     topic_column: bool | None
 
+    @reads
     def read(self) -> Cells:
         """The scores in the file; the format is the one given, or that of the suffix, or detected."""
         if self.format is not None:

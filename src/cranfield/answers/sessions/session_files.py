@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 from cranfield import check
+from cranfield.collection.doors import reads
 from cranfield.collection.source import PathLike, check_content, head_of, load, shown_path, text_of, write_bytes
 from cranfield.collection.structured import parsed_json
 from cranfield.errors import DataError, UsageError
@@ -153,6 +154,7 @@ def made_session(name: str, topic: str | None, queries: Sequence[Query], place: 
     return Session(name, topic, tuple(queries))
 
 
+@reads
 def read_sessions(path: PathLike) -> Sessions:
     """Sessions from a file: JSON-lines, or XML of the TREC Session tracks; the content decides.
 

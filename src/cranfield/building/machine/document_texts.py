@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from cranfield.building.document_records import PARTS, read_records, readable
+from cranfield.collection.doors import reads
 from cranfield.collection.source import PathLike, load, shown_path, text_of
 from cranfield.errors import DataError
 from cranfield.text import listed
@@ -84,6 +85,7 @@ def _from_file(path: PathLike, origin: str, wanted: Mapping[str, None], collecte
         collected.add(record.id, f"{title}\n\n{text}" if title and text else title or text)
 
 
+@reads
 def _from_folder(folder: str, wanted: Mapping[str, None], collected: _Collected) -> None:
     """Only names in the folder are opened: the id of a document is never used as a path."""
     files: dict[str, list[str]] = {}

@@ -24,6 +24,7 @@ from cranfield.building.machine.judge_rankings import ChangedConclusions, JudgeR
 from cranfield.building.machine.judged_pairs import JudgedPairs
 from cranfield.building.machine.scored_twice import BOTH, ScoredTwice, score_twice
 from cranfield.collection.column_names import DELIMITERS, column_key
+from cranfield.collection.doors import reads
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.run_table import Belongs
@@ -167,6 +168,7 @@ def read_judges(paths: Mapping[str, str], **options: Any) -> dict[str, Qrels]:
     return judges
 
 
+@reads
 def is_label_table(path: str | os.PathLike[str]) -> bool:
     """Does a file name the workers who gave labels, as the log of a machine judge does?"""
     if path == "-":  # standard input can be read only once

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 
 from cranfield.collection.column_names import COLUMNS, DELIMITERS, find_columns
 from cranfield.collection.convert import kind_of
+from cranfield.collection.doors import csv_fault, header_cells, reads
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.collection.source import PathLike, first_line, load, shown_path, text_of
+from cranfield.collection.source import BINARY, HEAD, PathLike, first_line, load, shown_path, text_of
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted
 
@@ -18,6 +19,7 @@ Item = tuple[str, str]
 """Topic and document."""
 
 
+@reads
 def read_items(thing: PathLike | Iterable[Item]) -> tuple[Item, ...]:
     """Items without repetitions: a table with a header that names topic and doc, judgments, a run, or pairs.
 
@@ -28,9 +30,11 @@ def read_items(thing: PathLike | Iterable[Item]) -> tuple[Item, ...]:
         return tuple(dict.fromkeys((str(topic), str(doc)) for topic, doc in thing))
     origin = shown_path(os.fspath(thing))
     buffer = load(thing)
+    if b"\0" in bytes(buffer[:HEAD]) and not bytes(buffer[:4]).startswith(BINARY):
+        text_of(buffer, origin)  # raises the error of binary data
     first = first_line(buffer).decode("utf-8", "replace").lstrip("\ufeff")
     for delimiter in DELIMITERS:
-        names = next(csv.reader([first], delimiter=delimiter), [])
+        names = header_cells(first, delimiter, origin)
         if {"topic", "doc"} <= (places := find_columns(names, COLUMNS)).keys():
             return _from_table(text_of(buffer, origin), delimiter, places["topic"], places["doc"], origin)
     columns = (Run if _is_run(bytes(buffer), origin) else Qrels).of(bytes(buffer)).columns()
@@ -61,5 +65,5 @@ def _from_table(text: str, delimiter: str, topic: int, doc: int, origin: str) ->
                 raise DataError(origin, reader.line_num, "topic or document is empty")
             items[row[topic].strip(), row[doc].strip()] = None
     except csv.Error as error:
-        raise DataError(origin, reader.line_num, f"not a table: {error}") from None
+        raise DataError(origin, reader.line_num, csv_fault(error)) from None
     return tuple(items)

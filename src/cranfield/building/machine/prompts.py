@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from cranfield.collection.doors import reads
 from cranfield.collection.source import PathLike, load, shown_path, stem, text_of
 from cranfield.collection.topics import Topic
 from cranfield.errors import DataError, UsageError
@@ -113,6 +114,7 @@ def read_scale(text: str | None) -> dict[str, str]:
     return _checked(text, [(word.strip(), "") for word in text.split(",")])
 
 
+@reads
 def _scale_file(path: str) -> dict[str, str]:
     pairs: list[tuple[str, str]] = []
     for number, line in enumerate(text_of(load(path), path).splitlines(), 1):

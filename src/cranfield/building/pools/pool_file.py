@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.collection.column_names import COLUMNS, column_key, find_columns, header_delimiter, no_column
+from cranfield.collection.doors import reads
 from cranfield.collection.source import PathLike, load, shown_path, text_of, write_bytes
 from cranfield.errors import DataError
 from cranfield.record import Record
@@ -136,6 +137,7 @@ class Pool(Record):
         write_bytes(path, self.to_tsv().encode("utf-8", "surrogateescape"))
 
     @staticmethod
+    @reads
     def read(path: PathLike) -> Pool:
         """The pool in a file: a table with a header, of which only topic and document are required."""
         origin = shown_path(os.fspath(path))
@@ -186,6 +188,8 @@ def _pool_of(origin: str, lines: list[int], rows: list[list[str]], places: dict[
                 try:
                     values[number] = float(text)
                 except ValueError:
+                    values[number] = np.nan
+                if not np.isfinite(values[number]):
                     message = f"the {name} is {text!r}, expected a number"
                     raise DataError(origin, lines[number], message) from None
         return values

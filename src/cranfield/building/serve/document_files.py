@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 from cranfield.building.document_records import DocumentRecord, read_records, readable
 from cranfield.building.serve.project_parts import Document
+from cranfield.collection.doors import reads
 from cranfield.collection.records import DATASET_PREFIXES, load_dataset, outside_errors
 from cranfield.collection.source import PathLike, load, shown_path, text_of
 from cranfield.errors import DataError, UsageError
@@ -101,6 +102,7 @@ def _folder(path: str) -> Iterator[Document]:
         raise DataError(path, None, f"holds no documents; expected files that end in {suffixes}")
 
 
+@reads
 def _of_file(id: str, path: str, suffix: str, root: str) -> Document:
     if suffix in IMAGES:
         return Document(id, "", "", "image", {"image": _inside(root, path, path, None)})

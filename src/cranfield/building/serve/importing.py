@@ -17,6 +17,7 @@ from cranfield.building.serve.database import Connection
 from cranfield.building.serve.judgment_log import COUNTED, FIELDS, Entry, add_first, record
 from cranfield.building.serve.project_parts import PoolEntry
 from cranfield.building.serve.store import Store, put_pool
+from cranfield.collection.doors import reads
 from cranfield.collection.lint_bytes import blocks_of_lines
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import Buffer, load, shown_path
@@ -49,6 +50,7 @@ class Imported:
     """Assessors that are new."""
 
 
+@reads
 def import_log(store: Store, path: str) -> Imported:
     """Add the rows of an exported log; rows whose request is known are left out, so that it can be imported twice."""
     origin, data = shown_path(path), load(path)

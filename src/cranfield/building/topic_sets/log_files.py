@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 from collections.abc import Sequence
@@ -14,6 +13,7 @@ import numpy as np
 
 from cranfield.building.label_files import seconds_of
 from cranfield.collection.column_names import column_key, find_columns, no_column, repeated_column
+from cranfield.collection.doors import header_cells, reads
 from cranfield.collection.named_tables import NamedTable, read_csv, read_json_lines
 from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, text_of, unmarked
 from cranfield.errors import DataError, UsageError
@@ -85,6 +85,7 @@ class LogColumns:
         return replace(self.where(keep), notes=(*self.notes, note) if outside else self.notes)
 
 
+@reads
 def from_file(path: PathLike, encoding: str = "utf-8") -> LogColumns:
     """The queries in a file, which may be compressed; `-` is standard input."""
     origin = shown_path(os.fspath(path))
@@ -103,21 +104,21 @@ def from_file(path: PathLike, encoding: str = "utf-8") -> LogColumns:
         raise DataError(origin, None, f"is empty, expected {EXPECTED}")
     if first.lstrip().startswith("{"):
         columns = _by_name(read_json_lines(text, origin, "an object with a query"), origin)
-    elif delimiter := _header_delimiter(first):
+    elif delimiter := _header_delimiter(first, origin):
         columns = _by_name(read_csv(text, delimiter, origin, "queries"), origin)
     else:
         columns = _from_lines(text, origin)
     return _decodable(columns, encoding)
 
 
-def _header_delimiter(line: str) -> str | None:
+def _header_delimiter(line: str, origin: str = "") -> str | None:
     """The delimiter of a header with a column for the query; None if the line is not a header.
 
     >>> _header_delimiter("AnonID\\tQuery\\tQueryTime"), _header_delimiter("query"), _header_delimiter("weather, maps")
     ('\\t', ',', None)
     """
     for delimiter in "\t,;":
-        names = next(csv.reader([line.lstrip("\ufeff")], delimiter=delimiter), [])
+        names = header_cells(line.lstrip("\ufeff"), delimiter, origin)
         if "query" in find_columns(names, LOG_COLUMNS):
             return delimiter if len(names) > 1 else ","
     return None

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.collection.doors import reads
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import PathLike, load
 from cranfield.collection.topics import Topics
@@ -197,6 +198,7 @@ def _distinct(noun: str, names: Iterable[Any]) -> tuple[str, ...]:
     return texts
 
 
+@reads
 def read_topic_ids(path: PathLike) -> tuple[str, ...]:
     """The ids of the topics in a file of topics in any format, or in a file with an id in each line."""
     data = load(path)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.collection.doors import reads
 from cranfield.collection.source import read_bytes
 from cranfield.comparison.gate.gate_result import GateResult
 from cranfield.errors import DataError, UsageError
@@ -53,6 +54,7 @@ class GateHistory(Record):
         return tuple(notes)
 
     @staticmethod
+    @reads
     def read(path: str, measures: list[str] | None = None) -> GateHistory:
         """The history in a file, by all measures in it or by some."""
         builds = []
@@ -87,7 +89,7 @@ def _build(line: str, path: str, number: int) -> Build:
         means = {str(name): float(mean) for name, mean in entry["means"].items()}
         build, time, candidate = (str(entry[name]) for name in ("build", "time", "candidate"))
         return Build(build, time, candidate, bool(entry["passed"]), means, dict(entry.get("digests", {})))
-    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         what = f"{line[:40]!r} is not a build: expected JSON with build, time, candidate, passed and means"
         raise DataError(path, number, what) from None
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -12,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.collection.column_names import COLUMNS, DELIMITERS, find_columns, no_column, repeated_column
+from cranfield.collection.doors import header_cells, reads
 from cranfield.collection.named_tables import NamedTable, read_csv, read_json_lines
 from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, text_of
 from cranfield.errors import DataError, UsageError
@@ -88,6 +88,7 @@ class UserRatings:
         return columns, values[kept]
 
 
+@reads
 def read_user_ratings(path: PathLike) -> UserRatings:
     """Read what users said from a table with names of columns: CSV, TSV or JSON-lines, perhaps compressed.
 
@@ -104,7 +105,7 @@ def read_user_ratings(path: PathLike) -> UserRatings:
     if first.lstrip().startswith("{"):
         table = read_json_lines(text, origin, "an object with user, topic, system and rating")
     else:
-        widths = {mark: len(next(csv.reader([first], delimiter=mark), [])) for mark in DELIMITERS}
+        widths = {mark: len(header_cells(first, mark, origin)) for mark in DELIMITERS}
         delimiter = max(widths, key=widths.__getitem__)
         table = read_csv(text, delimiter, origin, "ratings")
     return _by_name(table, origin)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cranfield.collection.doors import reads
 from cranfield.collection.source import PathLike, load, read_bytes, unmarked, write_bytes
 from cranfield.errors import DataError, UsageError
 from cranfield.meta.yaml_io import read_yaml, write_yaml
@@ -25,6 +26,7 @@ LONGEST = 1 << 24
 """The number of bytes at the top of a file in which the header is searched."""
 
 
+@reads
 def read_metadata(path: PathLike) -> dict[str, Any] | None:
     """The metadata at the top of a run file, compressed or not; None without a header.
 
@@ -47,6 +49,7 @@ def read_metadata(path: PathLike) -> dict[str, Any] | None:
     return metadata
 
 
+@reads
 def has_metadata(path: PathLike) -> bool:
     """Does a run file have a header? Does not need PyYAML; False for names that are not files, such as `irds:NAME`."""
     name = os.fspath(path)

@@ -14,6 +14,7 @@ from typing import Any
 
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
+from cranfield.collection.doors import reads
 from cranfield.collection.first_block import check_json, whole_lines
 from cranfield.collection.source import PathLike, read_bytes, unmarked
 from cranfield.errors import DataError, UsageError
@@ -124,6 +125,7 @@ class Study:
         return tuple(name for key in task.method.measures_in for name in task.options.get(key, ()))
 
 
+@reads
 def read_study(path: PathLike, modules: Iterable[str] = ()) -> Study:
     """Read and check a study file; an error about an unknown key names the nearest known one.
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.collection.doors import reads
 from cranfield.collection.source import PathLike, read_bytes, shown_path, write_bytes
 from cranfield.errors import DataError
 from cranfield.online.clicks.click_estimates import Estimates
@@ -14,6 +15,7 @@ from cranfield.online.clicks.click_kinds import PAIR, find_click_model
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.online.clicks.click_pages import PairNames
 from cranfield.record import plain
+from cranfield.text import shown as shown_text
 from cranfield.types import Array
 
 FORMAT, VERSION = "cranfield click model", 1
@@ -40,12 +42,14 @@ def save_click_model(model: ClickModel, path: PathLike) -> None:
     write_bytes(path, (text + "\n").encode("utf-8", "surrogateescape"))
 
 
+MOST_RANKS = 1_000_000
 FIT = (
     "log_likelihood", "steps", "converged", "level", "exact", "prior", "rank_prior", "kept_clicks", "held_out",
 )  # fmt: skip
 """The attributes that say how a model was fitted."""
 
 
+@reads
 def load_click_model(path: PathLike) -> ClickModel:
     """Read a model that `save_click_model` wrote."""
     where = shown_path(str(path))
@@ -59,13 +63,17 @@ def load_click_model(path: PathLike) -> ClickModel:
         raise DataError(where, None, f"has version {content.get('version')!r}, expected {VERSION}")
     try:
         return _model(content)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
         raise DataError(where, None, f"is not a complete click model: {type(error).__name__}: {error}") from None
 
 
 def _model(content: dict[str, Any]) -> ClickModel:
     kind, pairs, fit = find_click_model(content["model"]), content["pairs"], dict(content["fit"])
-    size = len(pairs["doc"])
+    if not all(isinstance(name, str) for name in (*content["queries"], *pairs["doc"])):
+        raise ValueError("queries and documents must be texts")
+    size, ranks = len(pairs["doc"]), int(content["ranks"])
+    if not 1 <= ranks <= MOST_RANKS:
+        raise ValueError(f"ranks is {shown_text(content['ranks'])}")
     query = np.array(pairs["query"], dtype=np.int64)
     if len(query) != size or (size and not 0 <= query.min() <= query.max() < len(content["queries"])):
         raise ValueError("pairs and queries do not belong together")
@@ -78,11 +86,13 @@ def _model(content: dict[str, Any]) -> ClickModel:
         values[name] = Estimates(*ends)
     log_likelihood = fit.pop("log_likelihood")
     for name in ("prior", "rank_prior"):
-        fit[name] = None if fit[name] is None else tuple(fit[name])
+        fit[name] = None if fit[name] is None else tuple(map(float, fit[name]))
     shown, clicked = (_numbers(pairs[name]) for name in ("shown", "clicked"))
+    if len(shown) != size or len(clicked) != size:
+        raise ValueError("pairs have the wrong number of values")
     observations = {name: _numbers(counts) for name, counts in content.get("observations", {}).items()}
     return ClickModel(
-        kind.name, names, values, int(content["ranks"]), shown, clicked,
+        kind.name, names, values, ranks, shown, clicked,
         float("nan") if log_likelihood is None else float(log_likelihood), **fit,
         observations=observations, notes=tuple(content["notes"]),
     )  # fmt: skip

@@ -25,7 +25,7 @@ from cranfield.online.clicks.click_pages import Cells, Pages
 from cranfield.online.clicks.click_settings import ClickSettings
 from cranfield.online.clicks.click_walks import Walk
 from cranfield.online.clicks.em_intervals import logit_covariances
-from cranfield.text import counted
+from cranfield.text import counted, shown
 from cranfield.types import Array, Index64
 
 PAIR, RANK, BROWSING, SINGLE = "pair", "rank", "browsing", "single"
@@ -113,6 +113,8 @@ def find_click_model(name: str) -> ClickKind:
     'position-based model'
     """
     known = known_click_models()
+    if not isinstance(name, str):
+        raise UsageError(f"a click model is given by its name, not by {shown(name)}")
     wanted = OTHER_NAMES.get(name.lower(), name.upper())
     if wanted not in known:
         raise nearest(name, tuple(known), "click model")

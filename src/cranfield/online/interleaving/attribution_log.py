@@ -11,6 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from cranfield.collection.column_names import find_columns
+from cranfield.collection.doors import reads
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import PathLike, load, shown_path, text_of, write_bytes
 from cranfield.errors import DataError, UsageError
@@ -56,6 +57,7 @@ def write_records(path: PathLike, lists: Iterable[LoggedList | Interleaved]) -> 
     return len(lines)
 
 
+@reads
 def read_records(path: PathLike) -> Iterator[LoggedList]:
     """The lists of a JSON-lines file: attribution records, with `query_id`, `user`, `query` and `clicks` if known."""
     origin = shown_path(os.fspath(path))
@@ -86,6 +88,7 @@ def read_records(path: PathLike) -> Iterator[LoggedList]:
         raise DataError(origin, None, f"is empty, expected lines that hold {EXPECTED}")
 
 
+@reads
 def read_clicks(path: PathLike) -> dict[str, list[str | int]]:
     """{query_id: clicked documents or positions} of a file: JSON-lines, or a table with a header.
 

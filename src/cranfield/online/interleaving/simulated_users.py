@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.check import nearest
+from cranfield.errors import UsageError
 from cranfield.types import Array
 
 Clicks = NDArray[np.bool_]
 Table = tuple[tuple[float, ...], tuple[float, ...]]
 """For each grade from 0 on, the probability of a click; and of stopping after one."""
 
+HIGHEST_GRADE = 1000
 USERS: dict[str, dict[int, Table]] = {
     "perfect": {
         1: ((0.0, 1.0), (0.0, 0.0)),
@@ -94,6 +96,8 @@ class CascadeUser:
         if name not in USERS:
             raise nearest(name, tuple(USERS), "user")
         tables = USERS[name]
+        if not highest <= HIGHEST_GRADE:
+            raise UsageError(f"the highest grade is {highest:g}; users are simulated for grades up to {HIGHEST_GRADE}")
         top = max(1, round(float(highest)))
         if top in tables:
             return CascadeUser(name, *tables[top])

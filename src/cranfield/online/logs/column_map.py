@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cranfield import check
+from cranfield.collection.doors import reads
 from cranfield.collection.source import read_bytes
 from cranfield.errors import DataError, UsageError
 
@@ -46,6 +47,7 @@ UBI = ("query_response_hit_ids", "query_response_object_ids", "action_name", "ev
 """Columns by which a table of User Behavior Insights is recognised."""
 TABLES = {"queries": "queries", "impressions": "queries", "events": "events", "clicks": "events"}
 """The tables of a column map, and what they are called here."""
+ACTIONS = 'a table of actions, such as click = "product_click"'
 SETTINGS = ("zone", "first_position", "actions")
 
 
@@ -89,6 +91,7 @@ def read_column_map(columns: Any) -> ColumnMap:
     return _map_of(columns, "")
 
 
+@reads
 def _read_toml(path: str) -> ColumnMap:
     try:
         return _map_of(tomllib.loads(read_bytes(path).decode("utf-8")), path)
@@ -108,7 +111,7 @@ def _map_of(columns: Mapping[str, Any], origin: str) -> ColumnMap:
         elif table == "actions":
             settings.setdefault("actions", {})[role] = value
         elif table in ("segments", "queries.segments", "impressions.segments"):
-            tables["segments"][role] = value
+            tables["segments"][role] = str(value)
         elif table and table not in TABLES:
             raise check.nearest(table, tuple(TABLES), "table in the column map")
         else:
@@ -120,20 +123,31 @@ def _map_of(columns: Mapping[str, Any], origin: str) -> ColumnMap:
                 raise check.nearest(role, names, f"column of {targets[0]}")
             for name in fitting:
                 tables[name][role] = str(value)
-    actions = {name: kind for kind, names in settings.pop("actions", {}).items() for name in _as_list(names)}
+    named = settings.pop("actions", {})
+    if not isinstance(named, Mapping):
+        raise check.wrong("", "actions", named, ACTIONS)
+    actions = {name: kind for kind, names in named.items() for name in _as_list(names)}
+    zone, first = settings.get("zone"), settings.get("first_position")
+    if not isinstance(zone, str | None):
+        raise check.wrong("", "zone", zone, "a time zone such as Europe/Berlin")
+    if first is not None and (isinstance(first, bool) or not isinstance(first, int)):
+        raise check.wrong("", "first_position", first, "a whole number, 0 or 1")
     return ColumnMap(
         tables["queries"],
         tables["events"],
         tables["segments"],
-        settings.get("zone"),
-        settings.get("first_position"),
+        zone,
+        first,
         actions,
         origin,
     )
 
 
 def _as_list(value: Any) -> list[str]:
-    return [value] if isinstance(value, str) else list(value)
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list | tuple) or not all(isinstance(name, str) for name in values):
+        raise check.wrong("", "actions", value, ACTIONS)
+    return list(values)
 
 
 def _flat(columns: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]:
@@ -143,6 +157,8 @@ def _flat(columns: Mapping[str, Any], prefix: str = "") -> list[tuple[str, Any]]
         if isinstance(value, Mapping):
             entries += _flat(value, f"{prefix}{key}.")
         elif key == "segments" and not isinstance(value, str):
+            if not isinstance(value, list | tuple):
+                raise check.wrong("", "segments", value, "a list of columns, or a table of names and columns")
             entries += [(f"{prefix}segments.{name}", name) for name in value]
         else:
             entries.append((f"{prefix}{key}", value))

@@ -1,0 +1,115 @@
+"""The guard at the door of every reader: what no check foresaw in a file is an error that names the file."""
+
+from __future__ import annotations
+
+import csv
+import inspect
+import os
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
+from typing import Any, ParamSpec, TypeVar
+
+from cranfield.collection.source import shown_path
+from cranfield.errors import CranfieldError, DataError
+from cranfield.text import cut, one_line
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+SOURCES = ("path", "source", "thing", "folder", "text")
+"""The parameters that name the file which a function reads, the first that it has."""
+UNFORESEEN = (
+    TypeError, ValueError, AttributeError, LookupError, ArithmeticError, RecursionError, NotImplementedError, EOFError,
+)  # fmt: skip
+"""What Python and numpy raise for values of another type or size than the code expects."""
+LIBRARIES = ("_csv", "zlib", "_struct", "re", "pyarrow", "pyexpat", "xml")
+"""Modules whose own errors are about the content of a file."""
+
+
+def reads(function: Callable[P, R]) -> Callable[P, R]:
+    """Mark a function that reads a file: an error that is no clear error becomes one, with the name of the file.
+
+    Every function that loads a file has this mark (`tests/test_architecture.py`), so that a reader which forgets to
+    check a value is still no bug to its users. The cause is kept. Objects that are not files keep their errors.
+
+    >>> @reads
+    ... def first(path):
+    ...     return path["first"]
+    >>> first("a.csv")
+    Traceback (most recent call last):
+    cranfield.errors.DataError: a.csv: is damaged, or is not the kind of file that is expected here (TypeError: \
+string indices must be integers, not 'str')
+    """
+    place, name = _source(function)
+
+    def translated(error: BaseException, arguments: tuple[Any, ...], named: dict[str, Any]) -> BaseException:
+        source = named.get(name, arguments[place] if place < len(arguments) else None)
+        source = getattr(source, "path", source)
+        if isinstance(error, CranfieldError) or not isinstance(source, str | os.PathLike) or not _unforeseen(error):
+            return error
+        why = one_line(cut(f"{type(error).__name__}: {error}"))
+        what = f"is damaged, or is not the kind of file that is expected here ({why})"
+        return DataError(shown_path(os.fspath(source)), None, what)
+
+    @wraps(function)
+    def guarded(*arguments: P.args, **named: P.kwargs) -> R:
+        try:
+            result = function(*arguments, **named)
+        except Exception as error:
+            clear = translated(error, arguments, named)
+            if clear is error:
+                raise
+            raise clear from error
+        return later(result, arguments, named) if inspect.isgenerator(result) else result
+
+    def later(rows: Any, arguments: tuple[Any, ...], named: dict[str, Any]) -> Any:
+        def each() -> Iterator[Any]:
+            try:
+                yield from rows
+            except Exception as error:
+                clear = translated(error, arguments, named)
+                if clear is error:
+                    raise
+                raise clear from error
+
+        return each()
+
+    return guarded
+
+
+def csv_rows(lines: Iterable[str], delimiter: str, origin: str, before: int = 0) -> Iterator[tuple[int, list[str]]]:
+    """The number of the line and the cells of each row; `before`: lines of the file before these.
+
+    >>> list(csv_rows(["a,b", '"c, d",e'], ",", "a.csv"))
+    [(1, ['a', 'b']), (2, ['c, d', 'e'])]
+    """
+    reader = csv.reader(lines, delimiter=delimiter)
+    try:
+        for cells in reader:
+            yield before + reader.line_num, cells
+    except csv.Error as error:
+        raise DataError(origin, before + reader.line_num, csv_fault(error)) from None
+
+
+def header_cells(line: str, delimiter: str, origin: str) -> list[str]:
+    """The cells of a first line."""
+    return next((cells for _, cells in csv_rows([line], delimiter, origin)), [])
+
+
+def csv_fault(error: csv.Error) -> str:
+    """What is wrong with a table, in our words."""
+    if "new-line" in str(error):
+        return "a carriage return (CR) in a cell, expected quotes around the cell, or LF at the end of lines"
+    if "field limit" in str(error):
+        return f"a cell of more than {csv.field_size_limit():,} characters; is a quote missing?"
+    return f"cannot be read as a table: {error}"
+
+
+def _source(function: Callable[..., Any]) -> tuple[int, str]:
+    """The parameter that names the file: its position and name; the first one, `self`, if none does."""
+    names = list(inspect.signature(function).parameters)
+    return next(((names.index(name), name) for name in SOURCES if name in names), (0, names[0]))
+
+
+def _unforeseen(error: BaseException) -> bool:
+    return isinstance(error, UNFORESEEN) or type(error).__module__.partition(".")[0] in LIBRARIES
