@@ -23,6 +23,7 @@ from cranfield.record import Record
 from cranfield.text import counted
 from cranfield.types import Index64, Progress
 
+MOST_SHARDS = 10_000
 ASSIGNMENT = "shards.tsv"
 """The file with the shard of each document, in the folder of a split."""
 
@@ -83,6 +84,8 @@ def shard_files(
     check.whole("shard_files", shards=shards, repeats=repeats)
     if shards < 2:
         raise check.wrong("shard_files", "shards", shards, "a whole number, 2 or more")
+    if shards * repeats > MOST_SHARDS:
+        raise UsageError(f"shard_files: {shards} shards × {repeats} repeats, must be at most {MOST_SHARDS:,} folders")
     paths, lists = list(files), [_Ids.read(path) for path in ids]
     read = read_files(paths, kinds, "shard_files") if paths or not lists else []
     for file in read:

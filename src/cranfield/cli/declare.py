@@ -12,6 +12,8 @@ from cranfield.errors import UsageError
 OPTIONS, RESULT = "Options", "Output"
 READING, RANKING, SIDE = "Reading files", "Ranking documents", "Files that some measures need"
 MORE = "Rarely needed options"
+MOST_RESAMPLES, MOST_PARTS = 50_000_000, 10_000
+"""The largest number of resamples, and of parts that a verb writes or repeats; more would take days."""
 RARE = (MORE, SIDE, READING, RANKING)
 """Groups that only `--help-all` shows, in its order."""
 
@@ -41,6 +43,8 @@ class Parameter:
     """A pattern: an error of the library whose message matches it is solved by this option."""
     bare: tuple[str, str] | None = None
     """For an option whose value may be left out: the value it has then, and the pattern of other values."""
+    most: int = 10_000_000_000
+    """The largest whole number; a seed may be any below 2**64."""
     name: str = ""
     kind: str = "str"
     """`bool`, `int`, `float`, `str` or `list`."""

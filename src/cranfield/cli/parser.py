@@ -72,6 +72,11 @@ def parsed(verb: type[Verb], prog: str, words: Sequence[str]) -> Verb | None:
         if parameter.choices and (value := values.get(parameter.name)) not in (None, *parameter.choices):
             allowed = ", ".join(map(repr, parameter.choices))
             raise UsageError(f"{parameter.label} == {value!r}, must be one of {allowed}")
+        if parameter.kind == "int" and parameter.name != "seed" and (values.get(parameter.name) or 0) > parameter.most:
+            from cranfield.text import shown
+
+            given = shown(values[parameter.name])
+            raise UsageError(f"{parameter.label} == {given}, must be at most {parameter.most:,}")
     return verb(**values)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cranfield.cli.declare import MORE, OPTIONS, RANKING, READING, RESULT, SIDE, flag, option
+from cranfield.cli.declare import MORE, MOST_RESAMPLES, OPTIONS, RANKING, READING, RESULT, SIDE, flag, option
 
 TESTS = "comparison.registry:known_tests"
 
@@ -53,7 +53,7 @@ def level() -> Any:
 
 
 def resamples(default: int | None, help: str) -> Any:
-    return option("--resamples, -B N", help, default=default)
+    return option("--resamples, -B N", help, default=default, most=MOST_RESAMPLES)
 
 
 def seed() -> Any:

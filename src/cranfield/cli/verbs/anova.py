@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
 from cranfield.cli.by_class import ByClass
-from cranfield.cli.declare import MORE, RESULT, flag, option
+from cranfield.cli.declare import MORE, MOST_PARTS, RESULT, flag, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
@@ -74,6 +74,7 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
         "Cut the documents of runs and judgments into K random parts, score each, and add the factor shard. Without "
         "--interactions and factors, the model has the interaction topic:system.",
         group=MORE,
+        most=MOST_PARTS,
     )
     seed: int = option("--seed N", "With --shards: the seed of the random numbers.", default=0, group=MORE)
     classes: str | None = option(

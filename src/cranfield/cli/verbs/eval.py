@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from cranfield.cli import engine_options, options
 from cranfield.cli.by_class import ByClass, joined
 from cranfield.cli.collection_options import SeveralCollections
-from cranfield.cli.declare import MORE, READING, RESULT, flag, option
+from cranfield.cli.declare import MORE, MOST_PARTS, READING, RESULT, flag, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Printing, format_option, warn_of_notes
 from cranfield.errors import UsageError
@@ -111,6 +111,7 @@ cranfield eval qrels.txt runs.parquet -m nDCG@10 --engine spark  # a table of ru
         "Read the runs in about N parts: groups of files, and ranges of topics of large files; default with --resume: "
         "parts of 256 MB.",
         group=READING,
+        most=MOST_PARTS,
     )
     resume: str | None = option(
         "--resume DIR",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cranfield.cli import options
-from cranfield.cli.declare import READING, argument, option
+from cranfield.cli.declare import MOST_PARTS, READING, argument, option
 from cranfield.cli.printing import Printing
 
 
@@ -29,9 +29,9 @@ cranfield shard docids.txt qrels.txt runs/*.run --shards 5 --repeat 10 --seed 1 
     files: list[str] | None = argument(
         "FILE", "Qrels, runs and lists of document ids; the kind is detected.", reads=True
     )
-    shards: int = option("--shards K", "The number of shards.", default=5)
+    shards: int = option("--shards K", "The number of shards.", default=5, most=MOST_PARTS)
     folder: str = option("--folder DIR", "Where to write the shards.", default="shards")
-    repeat: int = option("--repeat N", "Make N different splits.", default=1, solves="repeats=")
+    repeat: int = option("--repeat N", "Make N different splits.", default=1, solves="repeats=", most=MOST_PARTS)
     seed: int = options.seed()
     ids: list[str] | None = option(
         "--ids FILE", "A list of document ids, if its kind is not detected. May be repeated.", group=READING, reads=True

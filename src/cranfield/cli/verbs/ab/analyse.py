@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import ab_options, options, report_options
 from cranfield.cli.ab_log import DaysFromLog
-from cranfield.cli.declare import MORE, argument, option
+from cranfield.cli.declare import MORE, MOST_RESAMPLES, argument, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
@@ -79,7 +79,10 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         group=MORE,
     )
     resamples: int | None = option(
-        "--resamples, -B N", "With --method bootstrap: number of resamples; default: 2000.", group=MORE
+        "--resamples, -B N",
+        "With --method bootstrap: number of resamples; default: 2000.",
+        group=MORE,
+        most=MOST_RESAMPLES,
     )
     seed: int | None = option(
         "--seed N", "With --method bootstrap: seed of the random numbers; default: 0.", group=MORE

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, RESULT, declared, flag, option
+from cranfield.cli.declare import MORE, MOST_RESAMPLES, RESULT, declared, flag, option
 from cranfield.cli.measure_names import chosen, imported
 from cranfield.cli.printing import Printing, emit
 from cranfield.errors import CranfieldError, DataError, UsageError
@@ -81,7 +81,9 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
         "No topic may lose more than this against the baseline. May be repeated.",
         group=MORE,
     )
-    resamples: int = option("--resamples, -B N", "Resamples, for tests that resample.", default=10_000, group=MORE)
+    resamples: int = option(
+        "--resamples, -B N", "Resamples, for tests that resample.", default=10_000, group=MORE, most=MOST_RESAMPLES
+    )
     seed: int = option("--seed N", "Seed of the random numbers.", default=0, group=MORE)
     save: str | None = option("--save FILE", "Write the scores of the candidates, for --against.", group=RESULT)
     junit: str | None = option("--junit FILE", "Write the checks as JUnit XML.", group=RESULT)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.by_class import ByClass
-from cranfield.cli.declare import option
+from cranfield.cli.declare import MOST_PARTS, option
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import DataError, UsageError
@@ -43,7 +43,7 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
     flips: str | None = option("--flips P,P,...", "flips: the share of judgments changed; default: 0.05 to 0.3.")
     confusion: str | None = option("--confusion FILE", "confusion: lines of grade, new grade, probability.", reads=True)
     sizes: str | None = option("--sizes N,N,...", "topics: the numbers of topics; default: 5, 10, 15, ...")
-    repeats: int = option("--repeats, -B N", "How often each change is repeated.", default=5)
+    repeats: int = option("--repeats, -B N", "How often each change is repeated.", default=5, most=MOST_PARTS)
     seed: int = options.seed()
     condensed: bool = options.condensed()
     what: str = options.show(
