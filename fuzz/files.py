@@ -206,7 +206,7 @@ def packed(rng: random.Random) -> bytes:
     """Compressed data, damaged before or after it was compressed, or cut."""
     text = mutate(rng.choice([*JSON, *CSV, b"1 Q0 d1 1 1.5 a\n" * 50]), rng, PIECES)
     suffix = rng.choice(source.SUFFIXES)
-    data = source.pack(text, f"x{suffix}") * rng.choice([1, 1, 2])
+    data = b"".join(source.packed([text], f"x{suffix}")) * rng.choice([1, 1, 2])
     if rng.random() < 0.2:
         data = gzip.compress(data)
     return (

@@ -15,7 +15,7 @@ def tau_b_of_two(first: Levels, second: Levels) -> Array:
     the number of steps grows with n log n, where `coefficients.tau_b` compares all pairs. NaN where all systems tie.
 
     >>> tau_b_of_two(np.array([[0, 1, 2, 3]]), np.array([[0, 2, 1, 1]])).round(4).tolist()
-    [0.5477]
+    [0.1826]
     """
     rows, systems = first.shape
     pairs = systems * (systems - 1) // 2
