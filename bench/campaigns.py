@@ -110,7 +110,8 @@ class Site:
         headers = {"cookie": self.cookie} | ({"content-type": kind} if kind else {})
         self.connection.request(method, path, body or None, headers)
         answer = self.connection.getresponse()
-        return answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read().decode()
+        first = {name.lower(): value for name, value in reversed(answer.getheaders())}  # the cookie of the session
+        return answer.status, first, answer.read().decode()
 
     def __enter__(self) -> Site:
         return self
