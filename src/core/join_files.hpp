@@ -36,6 +36,7 @@ public:
     std::vector<Fault> faults;        // the first fault, if any
     std::vector<std::size_t> lines;   // of that fault; 0: it is about the whole file
     bool failed = false;              // a source could not be read
+    std::vector<Oddity> odd;          // numbers that may not be what their author meant
 
     // Joins all files; stops at the first fault, or when a watch says so.
     void add_all(const Feeds& feeds) {
@@ -57,6 +58,8 @@ public:
             if (!reading_.watch(0)) break;  // a window may take less time than passes between two calls of the watch
         }
         reading_.watch = {};
+        if (faults.empty() && !failed)
+            for (Oddity& one : odd) one.line = line_in(*feeds[one.source], one.offset);
         if (faults.empty() || failed) return;
         const std::size_t line = at_a_line_ ? line_in(*feeds[faults[0].source], faults[0].offset) : 0;
         failed = at_a_line_ && line == 0;
@@ -91,6 +94,7 @@ private:
             for (std::uint32_t b = 0; b < chunk.blocks.size(); ++b)
                 source.add(c, b, chunk.blocks[b], chunk.entries[chunk.blocks[b].first].doc.offset(), window_, judged_.index);
         }
+        add_oddities(lines_.chunks, odd);
         std::vector<Fault> found = collect_faults(lines_.chunks, 1);
         for (const SourceLists& source : sources_) found.insert(found.end(), source.too_many_runs.begin(), source.too_many_runs.end());
         if (!found.empty()) {  // report the first fault in file order: a file before this one may have a duplicate

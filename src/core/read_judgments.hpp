@@ -74,6 +74,7 @@ public:
         if (scattered_) group();
         const std::vector<Repeated> repeated = settle();
         if (!repeated.empty()) return report(feed, repeated);
+        for (Oddity& one : builder_.table.odd) one.line = line_in(feed, one.offset);
         if (!faults.empty()) line = line_in(feed, faults[0].offset);
         return faults.empty() || line > 0;
     }
@@ -113,6 +114,7 @@ private:
             read_window(lines, options_, header_wanted, [&] { failed = !last && !feed.next(window_, next); });
             if (failed || lines.stopped) return false;
             if (piece.offset == 0 && !last) expect(lines.chunks, share);
+            add_oddities(lines.chunks, builder_.table.odd);
             add(lines.chunks, piece.base());
             feed.done(piece);
         }

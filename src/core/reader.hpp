@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,6 +26,17 @@ struct Fault {
     std::size_t offset = 0;  // of the line in the source
     std::string what;
 };
+
+// Numbers that are read but that may not be what their author meant, of one kind in one source: the first, and how many.
+struct Oddity {
+    std::size_t source = 0;
+    int kind = 0;
+    std::size_t offset = 0;  // of the first line in the source
+    std::size_t count = 0;
+    std::string what{};
+    std::size_t line = 0;  // of the first; 0 if it is not known
+};
+constexpr int kInfinite = 0, kHexadecimal = 1, kOddRank = 2, kOddities = 3;
 
 // One line: its number (score, grade or minus the rank) and its document.
 struct Entry {
@@ -52,11 +64,13 @@ struct Chunk {
     std::vector<std::string_view> labels;  // in order of first appearance
     std::vector<Block> blocks;
     std::vector<Fault> faults;
+    std::array<Oddity, kOddities> odd{};
 
     // Makes this another part, in the same memory.
     void reuse(std::size_t of_source, std::size_t of_piece, std::size_t from, std::size_t to) {
         source = of_source, piece = of_piece, begin = from, end = to, header = kNoHeader;
         entries.clear(), ranks.clear(), label.clear(), labels.clear(), blocks.clear(), faults.clear();
+        odd = {};
     }
 };
 
@@ -194,6 +208,25 @@ private:
         return true;
     }
 
+    void odd(int kind, std::size_t at, const char* name, std::string_view text, const char* why) {
+        Oddity& found = chunk_.odd[static_cast<std::size_t>(kind)];
+        if (found.count++ > 0) return;
+        found.source = chunk_.source, found.kind = kind, found.offset = offset_ + at;
+        found.what = std::string(name) + " is " + quoted(text) + why;
+    }
+    void look_at_value(std::string_view text, double value, std::size_t at) {
+        if (std::isinf(value)) odd(kInfinite, at, value_name(), text, ", infinite as a 64-bit number");
+        const std::size_t sign = text.front() == '-' || text.front() == '+' ? 1 : 0;
+        if (text.size() > sign + 1 && (text[sign + 1] == 'x' || text[sign + 1] == 'X'))
+            odd(kHexadecimal, at, value_name(), text, ", which is read as a number in base 16");
+    }
+    void look_at_unused_rank(std::string_view text, std::size_t at) {
+        const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+        if (!text.empty() && digit(text.front()) && digit(text.back())) return;  // nearly all, without parsing
+        const auto parsed = parse_number(text);
+        if (!parsed || std::isnan(*parsed)) odd(kOddRank, at, "the rank", text, ", not a number; ranks are not used here");
+    }
+
     static std::string_view text(const Columns& column, int number) { return column[static_cast<std::size_t>(number)]; }
 
     void take(const Columns& column, std::size_t count, std::size_t at) {
@@ -217,6 +250,8 @@ private:
         const bool needs_rank = layout_.rank >= 0 && (options_.order == Order::rank || layout_.value < 0);
         if (layout_.value >= 0 && !number(text(column, layout_.value), at, value_name(), value)) return;
         if (needs_rank && !number(text(column, layout_.rank), at, "the rank", rank)) return;
+        if (layout_.value >= 0) look_at_value(text(column, layout_.value), value, at);
+        if (layout_.rank >= 0 && !needs_rank) look_at_unused_rank(text(column, layout_.rank), at);
         if (options_.keep_columns) {
             if (layout_.rank >= 0 && !needs_rank) rank = parse_number(text(column, layout_.rank)).value_or(std::nan(""));
             if (layout_.rank >= 0) chunk_.ranks.push_back(rank);
@@ -415,6 +450,21 @@ private:
     const std::vector<Source>& sources_;
     std::vector<std::unique_ptr<LineIndex>> made_;
 };
+
+// Adds the oddities of chunks, which follow one another in their files, to those of earlier chunks.
+inline void add_oddities(const std::vector<Chunk>& chunks, std::vector<Oddity>& all) {
+    for (const Chunk& chunk : chunks)
+        for (const Oddity& odd : chunk.odd) {
+            if (odd.count == 0) continue;
+            const auto known = std::find_if(all.begin(), all.end(), [&](const Oddity& other) {
+                return other.source == odd.source && other.kind == odd.kind;
+            });
+            if (known == all.end())
+                all.push_back(odd);
+            else
+                known->count += odd.count;
+        }
+}
 
 // Faults of all chunks in file order.
 inline std::vector<Fault> collect_faults(const std::vector<Chunk>& chunks, std::size_t most) {

@@ -37,6 +37,7 @@ struct Table {
     LongColumn<std::int64_t> line;    // the line of each entry in its file; empty unless it is kept
     std::size_t dropped = 0;           // duplicates
     std::vector<Fault> faults;
+    std::vector<Oddity> odd;           // numbers that may not be what their author meant
 
     std::size_t size() const { return doc.size(); }
     std::size_t lists() const { return list_name.size(); }
@@ -379,6 +380,11 @@ inline Table read_table(const std::vector<Source>& sources, const ReadOptions& o
         builder.end_list(where.run, where.topic, lists[l].kept);
     }
     if (table.dropped > 0) close_gaps(table, lists);
+    add_oddities(lines.chunks, table.odd);
+    if (!table.odd.empty()) {
+        LineIndexes at(sources);
+        for (Oddity& one : table.odd) one.line = at.line(one.source, one.offset);
+    }
     table.faults = collect_faults(lines.chunks, options.most_faults);
     table.faults.insert(table.faults.end(), grouped.faults.begin(), grouped.faults.end());
     const auto unsplit_tags = split_tags ? std::vector<std::vector<std::string>>{} : grouped.tags;

@@ -95,6 +95,12 @@ class Table:
         """The number of duplicate rows that were dropped."""
 
     @property
+    def odd(self) -> list[tuple[int, int, str]]:
+        """
+        Numbers that may not be what their author meant: (source, line, message) each.
+        """
+
+    @property
     def list_name(self) -> NDArray[numpy.int32]:
         """For each list, the index of its name."""
 
@@ -280,7 +286,7 @@ def join_files(
 ) -> tuple[Joined | None, list[tuple[int, int, str]]]:
     """
     Join run files with judgments. A file is a buffer, or an object with `read()`, which returns the next block,
-    `rewind()`, `position` and `length`. Return the hits (None if there is a fault) and the faults; a fault on line 0
+    `rewind()`, `position` and `length`. Return hits and notes on odd numbers, or None and faults; a fault on line 0
     is about the whole file. In bytes: `chunk` is what a thread reads at a time, `window` what is in memory at a time,
     `scattered` the memory for lists whose lines are not together, `most` the memory for all that is kept.
     0: the default; for `most`, no limit.

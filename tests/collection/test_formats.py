@@ -305,6 +305,7 @@ def there_and_back(thing: Any, format: str) -> Any:
 few = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
+@pytest.mark.filterwarnings("ignore:.*infinite as a 64-bit number")
 @pytest.mark.parametrize("format", ["trec", "msmarco", "beir", "json", "jsonl", "csv", "tsv", "parquet"])
 @few
 @given(data=st.data())
@@ -313,6 +314,7 @@ def test_qrels_round_trip(format: str, data: st.DataObject) -> None:
     assert there_and_back(qrels, format) == qrels
 
 
+@pytest.mark.filterwarnings("ignore:.*infinite as a 64-bit number")
 @pytest.mark.parametrize("format", ["trec", "msmarco-scored", "beir", "json", "jsonl", "csv", "tsv", "parquet"])
 @few
 @given(data=st.data())
@@ -382,6 +384,7 @@ def test_several_files_and_several_runs_in_one(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.filterwarnings("ignore:.*infinite as a 64-bit number")
 @pytest.mark.parametrize("value", [math.inf, -math.inf, 5e-324, 1.7976931348623157e308, 0.1, -0.0])
 def test_every_number_keeps_its_bits(value: float) -> None:
     run = Run.of({"q": {"d": value}})

@@ -130,7 +130,7 @@ BAD: dict[str, tuple[Any, str]] = {
     ),
     "score": ({"hits": {"hits": [{"_id": "a", "_score": "high"}]}}, "the score is 'high', expected a number"),
     "a document twice": ({"hits": {"hits": [{"_id": "a", "_score": 2}, {"_id": "a", "_score": 1}]}}, "appears twice"),
-    "a hit": ({"hits": {"hits": ["a"]}}, "hit 1 is 'a', expected _id"),
+    "a hit": ({"hits": {"hits": ["a"]}}, "hit 1 is 'a', expected an object"),
     "a response": ({"responses": [3]}, "response 1 is 3, expected an object with hits"),
     "a topic twice": ([{"query_id": "q", **A}, {"query_id": "q", **B}], "topic 'q' has two responses, expected one"),
     "nothing": ({"responses": []}, "is empty, expected responses of a search engine"),

@@ -12,10 +12,16 @@ import pytest
 
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Ranked, Run
-from cranfield.errors import DataError, UsageError
+from cranfield.errors import CranfieldWarning, DataError, UsageError
 
 DIVERSITY = b"1 a d1 1\n1 b d1 0\n1 a d2 2\n2 a d1 1\n"
 TIED = b"1 Q0 a 1 2.0 x\n1 Q0 b 2 2.0 x\n1 Q0 c 3 3.0 x\n2 Q0 a 1 1.0 x\n"
+
+
+def without_ranks() -> Run:
+    with pytest.warns(CranfieldWarning, match="the rank is '-', not a number"):
+        return Run.of(b"1 Q0 a - 2.0 x\n")
+
 
 VALUES: dict[str, Any] = {
     "qrels": Qrels.of({"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}}),
@@ -26,7 +32,7 @@ VALUES: dict[str, Any] = {
     "no topics": Qrels.of({}),
     "run": Run.of(TIED),
     "run of ranks": Run.of(b"1 d1 2\n1 d2 1\n"),
-    "ranks that are not numbers": Run.of(b"1 Q0 a - 2.0 x\n"),
+    "ranks that are not numbers": without_ranks(),
 }
 
 

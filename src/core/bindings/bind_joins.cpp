@@ -108,7 +108,7 @@ std::tuple<std::optional<JoinedDict>, Faults> join_files(const Judged& judged, c
         files.add_all(opened.feeds);
     }
     if (PyErr_Occurred()) throw nb::python_error();
-    if (files.faults.empty()) return {to_python(std::move(files.joined)), Faults()};
+    if (files.faults.empty()) return {to_python(std::move(files.joined)), oddity_list(files.odd)};
     Faults faults;
     faults.append(nb::make_tuple(files.faults[0].source, files.lines[0], to_str(files.faults[0].what)));
     return {std::nullopt, faults};
@@ -387,7 +387,7 @@ void bind_joins(nb::module_& m) {
           "single_precision"_a, "on_duplicate"_a, "depth"_a, "threads"_a, "progress"_a.none(), "numbers"_a = nb::none(),
           "scores"_a = false, "split_tags"_a = false, "chunk"_a = 0, "window"_a = 0, "scattered"_a = 0, "most"_a = 0, "ties"_a = "z-a",
           "Join run files with judgments. A file is a buffer, or an object with `read()`, which returns the next block,\n"
-          "`rewind()`, `position` and `length`. Return the hits (None if there is a fault) and the faults; a fault on line 0\n"
+          "`rewind()`, `position` and `length`. Return hits and notes on odd numbers, or None and faults; a fault on line 0\n"
           "is about the whole file. In bytes: `chunk` is what a thread reads at a time, `window` what is in memory at a time,\n"
           "`scattered` the memory for lists whose lines are not together, `most` the memory for all that is kept.\n"
           "0: the default; for `most`, no limit.");

@@ -237,6 +237,8 @@ void bind_tables(nb::module_& m) {
         .def_prop_ro("topics", [](const Table& t) { return to_strs(t.topics); }, "The topics, in order of first appearance.")
         .def_prop_ro("labels", [](const Table& t) { return to_strs(t.labels); }, "The different texts of column 2: Q0, iteration or intent.")
         .def_prop_ro("dropped", [](const Table& t) { return t.dropped; }, "The number of duplicate rows that were dropped.")
+        .def_prop_ro("odd", [](const Table& t) { return oddity_list(t.odd); },
+                     "Numbers that may not be what their author meant: (source, line, message) each.")
         .def_prop_ro("list_name", [](const Table& t) { return view_of(t.list_name); }, "For each list, the index of its name.")
         .def_prop_ro("list_topic", [](const Table& t) { return view_of(t.list_topic); }, "For each list, the index of its topic.")
         .def_prop_ro("list_start", [](const Table& t) { return view_of(t.list_start); }, "Where each list begins, and where the last one ends.")

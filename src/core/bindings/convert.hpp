@@ -335,6 +335,16 @@ inline Watch make_watch(const nb::object& progress = nb::none(), std::size_t pie
 
 using Faults = nb::typed<nb::list, std::tuple<std::size_t, std::size_t, nb::str>>;
 
+// (source, line of the first, message) of each kind of oddity in each source.
+inline Faults oddity_list(const std::vector<Oddity>& odd) {
+    Faults out;
+    for (const Oddity& one : odd) {
+        const std::string more = one.count > 1 ? " (" + count_of(one.count, "line") + " like this)" : "";
+        out.append(nb::make_tuple(one.source, one.line, to_str(one.what + more)));
+    }
+    return out;
+}
+
 // (source, line, message) of each fault.
 inline Faults fault_list(const std::vector<Fault>& faults, const std::vector<Source>& sources) {
     Faults out;

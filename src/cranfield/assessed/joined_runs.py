@@ -279,11 +279,15 @@ class RunJoiner:
             joined, faults = self._join(files, layout, order)
             for file in files:
                 if isinstance(file.content, Blocks):
-                    if faults:
+                    if joined is None:
                         file.content.drain()
                     file.content.close()
                 else:
                     check_complete(file.content)
+            if joined is not None:
+                for source, line, message in faults:  # numbers that may not be what their author meant
+                    _warn(f"{files[source].path}:{line}: {message}" if line else f"{files[source].path}: {message}")
+                faults = []
             for source, line, message in faults:
                 if "the memory that is allowed" in message:
                     message += "; to allow more: memory="
@@ -315,7 +319,8 @@ class RunJoiner:
                 self.qrels, self.judged, options, paths, layout, order, self.memory, self.progress
             )
             if found is not None:
-                return found, []
+                whole, odd = found
+                return whole, odd
         contents = [file.content for file in files]
         return join_contents(self.judged, contents, layout, order, options, self.memory, self.progress)
 

@@ -147,7 +147,7 @@ def join_in_parts(
     order: str,
     memory: MemoryPlan,
     progress: Progress | None,
-) -> dict[str, Any] | None:
+) -> tuple[dict[str, Any], list[tuple[int, int, str]]] | None:
     """The join of files in parts; None if they have to be joined in one go: for a fault, or topics in two places."""
     sharding = options.sharding
     assert sharding is not None
@@ -180,9 +180,20 @@ def join_in_parts(
         if progress:
             progress(done, len(parts))
     _JUDGED.pop(judged_key, None)
-    if any(faults for _, faults in results.values()):
+    if any(joined is None for joined, _ in results.values()):
         return None
-    return merged([(parts[number].ranges, results[number][0]) for number in range(len(parts))], paths, judged, options)
+    whole = merged([(parts[number].ranges, results[number][0]) for number in range(len(parts))], paths, judged, options)
+    return None if whole is None else (whole, _oddities(parts, results, paths))
+
+
+def _oddities(parts: list[Part], results: dict[int, Result], paths: Sequence[str]) -> list[tuple[int, int, str]]:
+    """What the core notes about the numbers of parts, once for each file; 0 is an unknown line."""
+    noted: dict[tuple[int, str], int] = {}
+    for number, part in enumerate(parts):
+        for source, line, message in results[number][1]:
+            path, begin, _ = part.ranges[source]
+            noted.setdefault((paths.index(path), message), 0 if begin else line)
+    return [(source, line, message) for (source, message), line in noted.items()]
 
 
 def _results(parts: list[Part], known: Any, executor: Executor | None) -> Iterator[tuple[int, Result]]:

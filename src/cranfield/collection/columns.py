@@ -15,7 +15,7 @@ import numpy as np
 
 from cranfield import _core
 from cranfield.collection.column_names import VALUE
-from cranfield.errors import DataError
+from cranfield.errors import CranfieldWarning, DataError, warn_caller
 
 
 def with_way_out(message: str) -> str:
@@ -125,6 +125,11 @@ class Columns:
         if np.isnan(numbers).any():
             row = int(np.flatnonzero(np.isnan(numbers))[0])
             raise self.fault(row, f"the {noun} is nan, not a number that can be ordered")
+        if np.isinf(numbers).any():
+            rows = np.flatnonzero(np.isinf(numbers))
+            more = f" ({len(rows)} {self.unit}s like this)" if len(rows) > 1 else ""
+            message = f"the {noun} is {shown(column[rows[0]])}, infinite as a 64-bit number{more}"
+            warn_caller(str(self.fault(int(rows[0]), message)), CranfieldWarning)
 
 
 def _wrong_type(column: list[Any], types: tuple[type, ...]) -> int | None:

@@ -140,7 +140,11 @@ def from_mapping(lists: Mapping[Any, Any], kind: str, name: str = "", origin: st
     where = origin or (f"run {name!r}" if name else kind)
     lists = plain_lists(lists, kind, where)
     try:
-        return _core.table_from_dict(lists, name, VALUE[kind])
+        table = _core.table_from_dict(lists, name, VALUE[kind])
+        if origin and (infinite := int(np.isinf(table.values).sum())):
+            rows = counted(infinite, "document has", "documents have")
+            warn_caller(f"{where}: {rows} a {VALUE[kind]} that is infinite as a 64-bit number", CranfieldWarning)
+        return table
     except UnicodeError:
         raise DataError(origin or name or kind, None, "an id contains half a surrogate pair, expected text") from None
     except (ValueError, TypeError) as error:
@@ -199,7 +203,10 @@ def _from_columns(columns: Columns, reading: Reading, origin: str = "") -> _core
 
 
 def _warned(table: _core.Table, reading: Reading, origin: str = "") -> _core.Table:
-    """The same table; a warning counts the duplicates that were dropped."""
+    """The same table; warnings count the duplicates that were dropped, and name odd numbers."""
+    for _, line, message in table.odd:
+        where = f"{origin or '<data>'}:{line}: " if line else f"{origin or '<data>'}: "
+        warn_caller(where + message, CranfieldWarning)
     if table.dropped:
         documents = counted(table.dropped, "duplicate document was", "duplicate documents were")
         message = f"{documents} dropped (on_duplicate={reading.on_duplicate!r})"

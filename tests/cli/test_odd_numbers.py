@@ -1,0 +1,92 @@
+"""Numbers that are read but may be mistakes: infinite scores, numbers in base 16 and ranks that are no numbers."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import warnings
+from pathlib import Path
+
+import pytest
+
+import cranfield as cf
+from tests.cli.conftest import Cranfield
+
+LINES = {
+    "1 Q0 b 2 inf t": "the score is 'inf', infinite as a 64-bit number",
+    "1 Q0 b 2 -Infinity t": "the score is '-Infinity', infinite as a 64-bit number",
+    "1 Q0 b 2 1e999 t": "the score is '1e999', infinite as a 64-bit number",
+    "1 Q0 b 2 -0X1p3 t": "the score is '-0X1p3', which is read as a number in base 16",
+    "1 Q0 b 2 0x10 t": "the score is '0x10', which is read as a number in base 16",
+    "1 Q0 b abc 1 t": "the rank is 'abc', not a number; ranks are not used here",
+    "1 Q0 b 1abc 1 t": "the rank is '1abc', not a number; ranks are not used here",
+    "1 Q0 b nan 1 t": "the rank is 'nan', not a number; ranks are not used here",
+}
+FINE = ("1 Q0 b 2 -1e308 t", "1 Q0 b -2 -1.5 t", "1 Q0 b 2. 1 t", "1 Q0 b +2 .5 t", "1 Q0 b 0 5e-324 t")
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("qrels").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n")
+
+
+def run_with(line: str) -> bytes:
+    return f"1 Q0 a 1 2 t\n{line}\n2 Q0 a 1 1 t\n".encode()
+
+
+@pytest.mark.parametrize("line", LINES)
+def test_an_odd_number_is_a_warning_with_its_line(line: str, cranfield: Cranfield) -> None:
+    expected = f"file:2: {LINES[line]}"
+    Path("file").write_bytes(run_with(line))
+    with pytest.warns(cf.CranfieldWarning, match="file:2: ") as caught:
+        cf.Run.read("file")
+    assert [str(one.message) for one in caught] == [expected]
+    for words in (("eval", "qrels", "file", "-m", "AP"), ("eval", "qrels", "file", "-m", "AP", "--shards", "2")):
+        done = cranfield(*words)
+        assert done.code == 0
+        assert f"warning: {expected}\n" in done.err
+    Path("file").write_bytes(gzip.compress(run_with(line)))
+    assert f"warning: {expected}\n" in cranfield("eval", "qrels", "file", "-m", "AP").err
+
+
+@pytest.mark.parametrize("line", FINE)
+def test_a_usual_number_is_no_warning(line: str, cranfield: Cranfield) -> None:
+    Path("file").write_bytes(run_with(line))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cf.Run.read("file")
+    assert "warning" not in cranfield("eval", "qrels", "file", "-m", "AP").err
+
+
+def test_the_first_of_each_kind_is_named_with_their_number(cranfield: Cranfield) -> None:
+    lines = [f"1 Q0 d{n} {'x' if n == 70_000 else n} {'inf' if n > 199_990 else -n} t\n" for n in range(200_000)]
+    Path("file").write_text("1 Q0 a 0 9 t\n" + "".join(lines))
+    done = cranfield("eval", "qrels", "file", "-m", "AP")
+    assert "file:199993: the score is 'inf', infinite as a 64-bit number (9 lines like this)" in done.err
+    assert "file:70002: the rank is 'x', not a number; ranks are not used here\n" in done.err
+
+
+def test_a_rank_that_orders_the_documents_is_an_error(cranfield: Cranfield) -> None:
+    Path("file").write_bytes(run_with("1 Q0 b abc 1 t"))
+    done = cranfield("eval", "qrels", "file", "-m", "AP", "--order", "rank")
+    assert done.code == 1
+    assert "file:2: the rank is 'abc', expected a number" in done.err
+
+
+def test_an_infinite_grade_is_a_warning_with_its_line() -> None:
+    Path("file").write_text("1 0 a 1\n1 0 b 1e999\n")
+    with pytest.warns(cf.CranfieldWarning, match="^file:2: the grade is '1e999', infinite as a 64-bit number$"):
+        cf.Qrels.read("file")
+
+
+def test_an_infinite_number_in_other_formats_is_a_warning() -> None:
+    pandas = pytest.importorskip("pandas")
+    rows = {"topic": ["1", "1"], "doc": ["a", "b"], "score": [1.0, float("inf")]}
+    frame = pandas.DataFrame(rows)
+    frame.to_csv("file.csv", index=False)
+    frame.to_parquet("file.parquet")
+    Path("file.json").write_text(json.dumps({"1": {"a": 1.0, "b": float("inf")}}))
+    for thing in (frame, "file.csv", "file.parquet", "file.json"):
+        with pytest.warns(cf.CranfieldWarning, match="infinite as a 64-bit number"):
+            cf.Run.of(thing)
