@@ -138,7 +138,7 @@ class LimitedConnection(WholeAnswers):
             if now > self.since + self.limits.rest:
                 self.transport.abort()
         elif self.in_body and self.flow.read_paused:  # it is the server that does not read
-            self.since, self.body_bytes = now, 0
+            self.since, self.bytes, self.body_bytes = now, 0, 0
         elif now > self.since + (
             self.limits.body + self.body_bytes / self.limits.rate if self.in_body else self.limits.header
         ):
