@@ -45,3 +45,13 @@ def test_no_command_installs_cranfield_from_an_index_on_which_it_is_not() -> Non
 def test_the_command_for_an_extra_names_its_packages() -> None:
     assert install_command("frames") == "pip install 'pyarrow>=14'"
     assert install_command("spark") == "pip install 'duckdb>=1.5' 'narwhals>=2.20' 'pyarrow>=14' 'pyspark>=3.5'"
+
+
+def test_every_promise_of_security_names_tests_that_are_there() -> None:
+    """Each row of the tables of attacks and failures ends with its tests."""
+    text = (ROOT / "docs" / "security.md").read_text("utf-8")
+    rows = re.findall(r"^\| [^|\n]+ \| [^|\n]+ \| ([^|\n]+) \|$", text, re.MULTILINE)
+    tests = [re.findall(r"`(tests/[\w/]+\.py)`", row) for row in rows if row not in {"test", "---"}]
+    assert len(tests) > 20
+    assert all(tests)
+    assert [name for row in tests for name in row if not (ROOT / name).is_file()] == []

@@ -14,7 +14,7 @@ GUIDES = {
     "Evaluate": ("python", "frames", "fairness", "several_collections", "plots", "report"),
     "Compare": ("compare", "organisers", "gate", "power"),
     "Measures under test": ("meta", "study"),
-    "Build a collection": ("building", "judging", "campaign", "fusion"),
+    "Build a collection": ("building", "judging", "campaign", "security", "fusion"),
     "Live traffic": ("online", "experiments", "interleaving", "clicks", "calibration"),
     "Answers and sessions": ("answers", "sessions"),
 }
