@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import http.client
 import resource
 import shutil
@@ -36,6 +37,7 @@ HALF = {
     "the rest of a body": b"POST /early HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\nname=",
 }
 """What a request that does not go on begins with."""
+MAY_READ = threading.Event()
 
 
 async def size(request: Request) -> Response:
@@ -44,6 +46,12 @@ async def size(request: Request) -> Response:
 
 async def early(request: Request) -> Response:
     return PlainTextResponse("an answer before the body")
+
+
+async def later(request: Request) -> Response:
+    """Begins to read its body when it may: until then uvicorn stops the connection."""
+    await asyncio.to_thread(MAY_READ.wait)
+    return await size(request)
 
 
 async def large(request: Request) -> Response:
@@ -61,7 +69,7 @@ def serving(limits: Limits) -> Iterator[int]:
 def running(limits: Limits, **more: Any) -> Iterator[tuple[int, set[LimitedConnection]]]:
     """A server with these limits; its port, and its connections."""
     routes = [Route("/size", size, methods=["GET", "POST"]), Route("/early", early, methods=["POST"])]
-    app: Any = Starlette(routes=[*routes, Route("/large", large)])
+    app: Any = Starlette(routes=[*routes, Route("/large", large), Route("/later", later, methods=["POST"])])
     server = LimitedServer(uvicorn.Config(app, log_level="error", lifespan="off", ws="none", **more), limits)
     listening = bound(Address(port=0))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]})
@@ -163,6 +171,27 @@ def test_a_slow_body_has_a_second_for_every_rate_of_bytes() -> None:
             assert done.wait(30)
             assert one.transport.is_closing() == closed
         assert rest(connection).startswith(b"HTTP/1.1 408")
+
+
+def test_a_body_that_the_server_paused_goes_on() -> None:
+    with running(LONG) as (port, connections), connected(port) as connection:
+        connection.sendall(b"POST /later HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n")
+        until(lambda: any(one.in_body for one in connections))
+        [one] = connections
+        while not one.flow.read_paused:
+            before = one.body_bytes
+            connection.sendall(b"x" * 4000)
+            until(lambda before=before: one.body_bytes == before + 4000)
+        sent = one.body_bytes
+        done = threading.Event()
+        one.loop.call_soon_threadsafe(lambda: (one.end_if_late(one.loop.time() + 2000), done.set()))
+        assert done.wait(30)
+        MAY_READ.set()
+        until(lambda: not one.flow.read_paused)
+        connection.sendall(b"x" * 10)
+        until(lambda: one.body_bytes == 10)
+        connection.sendall(b"x" * (99_990 - sent))
+        assert connection.recv(65536).endswith(b"100000")
 
 
 @pytest.mark.parametrize(
