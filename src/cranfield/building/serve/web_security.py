@@ -53,6 +53,7 @@ class Checks:
     ) -> None:
         """`page` makes the page that shows a status and a message, for people; scripts get JSON."""
         self.hosts = hosts
+        self.secure = secure
         self.page = page
         self.most_body = most_body
         self.uploads = uploads
@@ -78,7 +79,7 @@ class Checks:
         name = host if host.endswith("]") else host.rpartition(":")[0] or host
         if self.hosts and name not in self.hosts and host not in self.hosts:
             return self._with_headers(PlainTextResponse(f"this server is not called {host[:100]!r}", 421))
-        if method not in READS and not same_origin(headers):
+        if method not in READS and not same_origin(headers, secure=self.secure):
             return self._with_headers(self.refused(path, 403, FORGED))
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > self.most(path):
@@ -148,14 +149,25 @@ class BodyTooLarge(Exception):
     """More bytes than a request may have."""
 
 
-def same_origin(headers: Mapping[str, str]) -> bool:
-    """Does a request come from our own pages? Browsers say where a request that changes something comes from."""
-    origin = headers.get("origin")
-    try:
-        if origin is not None and urlsplit(origin).netloc.lower() != headers.get("host", "").lower():
+def same_origin(headers: Mapping[str, str], *, secure: bool = False) -> bool:
+    """Does a request come from our own pages? Browsers say where a request that changes something comes from.
+
+    `secure`: our own pages come over TLS. Otherwise they may too, from a proxy. Without an origin, the page that the
+    request comes from is looked at; without both, it comes from a program, not from another site.
+
+    >>> [same_origin({"host": "a.org", "origin": f"{scheme}://a.org"}, secure=True) for scheme in ("http", "https")]
+    [False, True]
+    """
+    origin = headers.get("origin", headers.get("referer"))
+    if origin is not None:
+        try:
+            from_ = urlsplit(origin)
+        except ValueError:  # no address at all
             return False
-    except ValueError:  # no address at all
-        return False
+        if from_.scheme not in (("https",) if secure else ("http", "https")):
+            return False
+        if from_.netloc.lower() != headers.get("host", "").lower():
+            return False
     return headers.get("sec-fetch-site", "same-origin") in ("same-origin", "none")
 
 
