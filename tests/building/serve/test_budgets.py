@@ -142,6 +142,19 @@ def test_a_search_does_not_exceed_the_budget(sqlite_store: Store) -> None:
     assert judging.find("anna", "1", "far", "tails").result(10).offers  # it may be judged again
 
 
+def test_a_spent_budget_answers_a_search_for_gold_as_for_any_document(sqlite_store: Store) -> None:
+    """Otherwise a search would tell which documents are gold."""
+    sqlite_store.set_settings(sqlite_store.settings().changed(budget=4))
+    sqlite_store.add_documents([Document("g1", "", "tails"), Document("g2", "", "tails")])
+    sqlite_store.add_gold([("1", "g1", 2), ("1", "g2", 2)])
+    judging = Judging(sqlite_store)
+    say(judging, "anna", judging.find("anna", "1", "g1", "tails").result(10).offers[0])
+    work(judging, "anna")
+    with pytest.raises(UsageError, match="the budget of topic '1' is spent"):
+        judging.find("anna", "1", "g2", "tails").result(10)
+    assert judging.find("anna", "1", "g1", "tails").result(10).offers  # as any document that was judged before
+
+
 def test_a_second_judgment_of_what_a_policy_chose_is_asked_for_after_a_restart(sqlite_store: Store) -> None:
     make = adaptive_project(sqlite_store)
     sqlite_store.set_settings(sqlite_store.settings().changed(overlap=2, budget=24))

@@ -254,6 +254,28 @@ def test_a_check_that_is_put_off_comes_back_as_the_same_check(sqlite_store: Stor
     assert len(counts(sqlite_store)) == 20  # no gold document counts
 
 
+@pytest.mark.parametrize("restarted", [False, True])
+def test_checks_come_again_after_another_topic_or_a_login_as_all_documents_do(store: Store, restarted: bool) -> None:
+    """A document that stays away after a look at another topic would be known to be a check."""
+    store.add_gold([(topic, f"g{i}", 2) for i in range(9) for topic in "12"])
+    store.set_settings(store.settings().changed(gold_rate=0.3, repeat_rate=0.4, seed=3, order="own"))
+    judging, purposes = Judging(store), set()
+    work(judging, "anna", most=8)
+    for turn in range(10):
+        before = judging.offers("anna").result(10).offers
+        purposes.update(offer.purpose for offer in before)
+        topic = before[0].topic
+        if turn % 2:
+            judging.offers("anna", topic="2" if topic == "1" else "1").result(10)
+        else:
+            judging.release("anna").result(10)
+        judging = Judging(store) if restarted else judging
+        after = judging.offers("anna", topic=topic).result(10).offers
+        assert [(one.doc, one.purpose) for one in after] == [(one.doc, one.purpose) for one in before]
+        say(judging, "anna", after[0])
+    assert purposes == {"pool", "gold", "repeat"}
+
+
 def test_the_header_ends_at_its_goal_with_and_without_checks(sqlite_store: Store) -> None:
     judging = Judging(sqlite_store)
     work(judging, "anna")

@@ -225,11 +225,15 @@ class Judging:
                 raise UsageError(f"there is no topic {shown(topic)}")
             if not connection.run("SELECT 1 FROM document WHERE id = ?", (doc,)):
                 raise UsageError(f"there is no document {shown(doc)}")
-            if (topic, doc) in offers.gold:
+            gold = (topic, doc) in offers.gold
+            judged = gold and connection.run(
+                "SELECT 1 FROM standing_judgment WHERE topic = ? AND doc = ?", (topic, doc)
+            )
+            if not judged and not offers.may_start((topic, doc), now):  # for gold too, which would be known by it
+                raise UsageError(f"the budget of topic {shown(topic)} is spent, so that no new document is judged")
+            if gold:
                 offer = offers.lease(connection, assessor, (topic, doc), "gold", now)
             else:
-                if not offers.may_start((topic, doc), now):
-                    raise UsageError(f"the budget of topic {shown(topic)} is spent, so that no new document is judged")
                 new = put_pool(connection, [PoolEntry(topic, doc, {}, "found", query)], by=assessor)
                 offer = offers.offer_found(connection, assessor, (topic, doc), now, new=bool(new))
             return self._given(offers, assessor, None, [offer])

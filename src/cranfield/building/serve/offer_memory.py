@@ -71,6 +71,9 @@ class Assessor:
     open: dict[Item, Offer] = field(default_factory=dict)
     """The offers of these documents, the oldest first."""
     offers: int = 0
+    returned: dict[str, dict[str, str]] = field(default_factory=dict)
+    """For each topic, the documents that the assessor had and gave back without a word, and why they had them, in
+    order; only with checks. They come again, so that a check does not give itself away by staying away."""
     order: dict[str, list[Item]] = field(default_factory=dict)
     """The documents of each topic in the assessor's own order."""
     start: dict[str, int] = field(default_factory=dict)
@@ -128,6 +131,7 @@ class OfferMemory:
         ):
             self._reserve(assessor, (topic, doc), expires)
             self._people[assessor].open[topic, doc] = Offer(id, topic, doc, purpose)
+            self._people[assessor].topic = topic
 
     def _read_people(self) -> None:
         put_off = set()
@@ -146,9 +150,13 @@ class OfferMemory:
                     person.later[topic, doc] = 1
                     if purpose == "repeat":
                         person.seen.add((topic, doc))
-        if self.settings.gold_rate or self.settings.repeat_rate:  # only these depend on the number of offers
+        if self.with_checks:  # only these depend on the offers of before
             for name, number in self._read("SELECT assessor, COUNT(*) FROM offer GROUP BY assessor"):
                 self._people[name].offers = number
+            for name, topic, doc, purpose in self._read(
+                "SELECT assessor, topic, doc, purpose FROM offer WHERE state = 'released' ORDER BY id"
+            ):
+                self._give_back(name, (topic, doc), purpose)
 
     # ---- memory
 
@@ -203,6 +211,17 @@ class OfferMemory:
         by.pop(assessor, None)
         if not by:
             self._leases.pop(item, None)
+
+    @property
+    def with_checks(self) -> bool:
+        """Do assessors get gold or repeated documents?"""
+        return bool(self.settings.gold_rate or self.settings.repeat_rate)
+
+    def _give_back(self, assessor: str, item: Item, purpose: str) -> None:
+        """Remember that an assessor had a document, and why; one that was given back before is now the last."""
+        given_back = self._people[assessor].returned.setdefault(item[0], {})
+        given_back.pop(item[1], None)
+        given_back[item[1]] = purpose
 
     def _open_more(self, topic: str, left: int | None) -> bool:
         """Propose further documents of a topic, of which `left` may still be judged; False if there are none.

@@ -108,6 +108,8 @@ class Offers(OfferMemory):
         self.touched = True
         self._unreserve(assessor, (offer.topic, offer.doc))
         self._reopen((offer.topic, offer.doc))
+        if self.with_checks:
+            self._give_back(assessor, (offer.topic, offer.doc), offer.purpose)
         connection.run("UPDATE offer SET state = 'released' WHERE id = ?", (offer.id,))
 
     def _lease(
@@ -131,11 +133,12 @@ class Offers(OfferMemory):
         """The next document for an assessor, and why; None if nothing is left."""
         person = self._people[assessor]
         for topic, left in self._topics_for(assessor, now):
-            chosen = self._of_topic(assessor, topic, left, now)
+            chosen = self._again(assessor, topic, left, now)
+            if chosen is None and (chosen := self._of_topic(assessor, topic, left, now)) is not None:
+                chosen = self._check_item(assessor, topic) or chosen
             if chosen is not None:
-                if person.topic != topic:
-                    person.topic = topic
-                return self._check_item(assessor, topic) or chosen
+                person.topic = topic
+                return chosen
         may_start = self._left(now)
         for item in person.later:
             purpose = self._put_off(assessor, item, may_start(item[0]), now)
@@ -168,6 +171,28 @@ class Offers(OfferMemory):
                 yield topic, left(topic)
         if self.budgets is not None:
             yield from self.budgets.further(self.started(now), self._recent)
+
+    def _again(self, assessor: str, topic: str, left: int | None, now: float) -> tuple[Item, str] | None:
+        """The next of the documents of a topic that an assessor had and gave back, for the same purpose as before."""
+        person = self._people[assessor]
+        if not person.returned.get(topic):
+            return None
+        self._know(topic)
+        for doc, purpose in person.returned[topic].items():
+            item = (topic, doc)
+            if item in person.leases or item in person.later:
+                continue
+            if purpose == "repeat":
+                first = self._read(f"SELECT 1 {_GRADED} AND topic = ? AND doc = ?", assessor, *item)
+                if first and (doc,) not in self._read(_REPEATED, assessor, topic):
+                    return item, purpose
+            elif item not in person.seen:
+                if purpose == "gold" and item in self.gold:
+                    return item, purpose
+                begun = left != 0 or self._begun(item, now)
+                if purpose in COUNTED and begun and item not in self.gold and self.has_room(item, assessor, now):
+                    return item, "pool"
+        return None
 
     def _of_topic(self, assessor: str, topic: str, left: int | None, now: float) -> tuple[Item, str] | None:
         """The next document of a topic for an assessor, proposed before or now, and why."""
@@ -230,7 +255,7 @@ class Offers(OfferMemory):
     def _check_item(self, assessor: str, topic: str) -> tuple[Item, str] | None:
         """Now and then, a document whose grade is known, or one that the assessor has judged before."""
         settings, person = self.settings, self._people[assessor]
-        if not settings.gold_rate and not settings.repeat_rate:
+        if not self.with_checks:
             return None
         rng = random.Random(f"{settings.seed}/{assessor}/{person.offers}")
         draw = rng.random()
