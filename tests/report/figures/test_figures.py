@@ -76,6 +76,7 @@ from cranfield.report.figures import (
     describe_trailtext,
     describe_worker_accuracy,
     describe_worker_confusion,
+    saving,
 )
 from cranfield.report.figures import __all__ as exported
 from cranfield.report.figures.draw.lines import MOST_POINTS, _prepared
@@ -265,6 +266,53 @@ def figures(systems: int) -> dict[str, Figure]:
         "posterior entropy": describe_posterior_entropy(merge(labelled(systems))),
         "worker accuracy": describe_worker_accuracy(rate_workers(labelled(systems), method="majority")),
     }
+
+
+# -- large figures
+
+
+@pytest.mark.parametrize("kind", ["boxes", "differences", "topics", "heat", "interaction"])
+def test_a_figure_of_thousands_of_topics_is_drawn(kind: str) -> None:
+    """An order of names that became an expression with a branch each was too deep for the engine at 2,560 topics."""
+    topics = [f"t{i}" for i in range(3000)]
+    data = Scores(["AP"], ["run0", "run1"], topics, np.random.default_rng(0).random((1, 2, 3000)))
+    draws = {
+        "boxes": lambda: describe_boxes({topic: [0.1, 0.2, 0.3] for topic in topics}, "AP"),
+        "differences": lambda: describe_differences(data, ("run0", "run1")),
+        "topics": lambda: describe_topics(topic_sheet(data, run="run0")),
+        "heat": lambda: describe_heat(data.values[0], ["run0", "run1"], topics),
+        "interaction": lambda: describe_interaction(
+            {"topic": topics, "system": topics, "mean": np.ones(3000)}, "topic", "system"
+        ),
+    }
+    assert rendered(draws[kind](), "svg").startswith(b"<svg")
+
+
+def orders(part: Any) -> list[Any]:
+    """Return the orders of names in a specification that become expressions; see `theme.name_axis`."""
+    if isinstance(part, list):
+        return [order for inner in part for order in orders(inner)]
+    if not isinstance(part, dict):
+        return []
+    own = [part["sort"]] if isinstance(part.get("sort"), list) else []
+    return own + [order for name, inner in part.items() if name != "datasets" for order in orders(inner)]
+
+
+def test_a_heat_map_of_many_cells_has_means_of_neighbours() -> None:
+    # 601 columns in threes: 0 1 2 have the mean 1, and 600 is alone.
+    figure = describe_heat(np.arange(601.0).reshape(1, 601), ["r"], [f"t{i}" for i in range(601)])
+    spec = specification(figure)
+    rows = next(rows for rows in spec["datasets"].values() if "column" in rows[0])
+    assert [(row["column"], row["value"]) for row in (rows[0], rows[-1])] == [("t0 … t2", 1.0), ("t600", 600.0)]
+    assert spec["title"]["subtitle"][-1] == "a cell is the mean of 1 × 3 neighbours"
+
+
+def test_a_figure_with_too_many_marks_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        saving, "MOST_MARKS", 5
+    )  # two systems have a box, a whisker, a median and a mean each; one topic is beyond
+    with pytest.raises(UsageError, match=r"has 9 marks, and at most 5 are drawn; choose fewer runs"):
+        rendered(describe_boxes(scores(2)), "svg")
 
 
 # -- the data
@@ -534,6 +582,7 @@ def test_every_figure_is_valid_has_labels_and_all_rows(systems: int) -> None:
             assert not axis.label or json.dumps(axis.label, ensure_ascii=False) in text, name
         assert "http" not in re.sub(r'"\$schema": "[^"]*"', "", text), name
         assert len(figure.table().rows) == len(next(iter(figure.columns().values()))), name
+        assert orders(spec) == [], name
 
 
 def test_long_lines_are_thinned() -> None:

@@ -7,7 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import compress
 
+import numpy as np
+
 from cranfield.report.figures.theme import SIZE, text_width
+from cranfield.types import Array
 
 Box = tuple[float, float, float, float]
 GAP = 6.0
@@ -63,15 +66,17 @@ def placed(
     >>> [place and place.align for place in placed([(10, 50), (90, 50)], ["a", "b"], 100, 100)]
     ['left', 'right']
     """
-    taken: list[Box] = [(x - 4, y - 4, x + 4, y + 4) for x, y in points]
+    boxes = np.empty((len(points) + len(labels), 4))  # what is taken: the points, then names
+    boxes[: len(points)] = [(x - 4, y - 4, x + 4, y + 4) for x, y in points]
+    taken = len(points)
     places: list[Place | None] = []
     for number, ((x, y), label) in enumerate(zip(points, labels, strict=True)):
-        others = [box for i, box in enumerate(taken) if i != number]
         for place in PLACES:
             box = _covered(x + place.dx, y + place.dy, text_width(label), place.align)
             inside = box[0] >= 0 and box[2] <= width and box[1] >= 0 and box[3] <= height
-            if inside and not any(_overlap(box, other) for other in others):
-                taken.append(box)
+            if inside and not _overlaps(box, boxes[:taken], number):
+                boxes[taken] = box
+                taken += 1
                 places.append(place)
                 break
         else:
@@ -84,5 +89,7 @@ def _covered(x: float, y: float, wide: float, align: str) -> Box:
     return begin, y - LINE_HEIGHT / 2, begin + wide, y + LINE_HEIGHT / 2
 
 
-def _overlap(a: Box, b: Box) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+def _overlaps(box: Box, others: Array, but: int) -> bool:
+    """Return whether a box overlaps one of the others, except the one with the number `but`."""
+    hits = (others[:, 0] < box[2]) & (others[:, 2] > box[0]) & (others[:, 1] < box[3]) & (others[:, 3] > box[1])
+    return int(np.count_nonzero(hits)) > int(hits[but])

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SUFFIXES = ("html", "svg", "pdf", "png", "json", "csv")
 PIXELS, INCH = 3, 96
 """Pixels of a PNG per pixel of the figure, of which an inch has 96; so a PNG has 288 pixels per inch, and says so."""
+MOST_MARKS = 200_000
+"""The most marks of a figure that are drawn; the engine has 1.4 GB for them."""
 STARTS_ENGINE = "import vl_convert; vl_convert.get_local_tz()"
 
 
@@ -48,12 +50,12 @@ def rendered(figure: Figure, suffix: str) -> bytes:
     if suffix == "csv":
         cells = {name: [None if x != x else x for x in column.tolist()] for name, column in figure.columns().items()}
         return to_delimited(cells, ",").encode("utf-8")
-    spec = specification(figure)
+    spec = specification(figure, validate=False)
     if suffix == "json":
         return json.dumps(spec, ensure_ascii=False, indent=1).encode("utf-8")
-    convert = converter()
     if suffix == "html":
         return page(spec, figure, bundle()).encode("utf-8")
+    convert = converter_for(spec)
     # A figure that can be zoomed clips marks on its edge, and the formats below cannot be zoomed.
     if "params" in spec:
         spec["params"] = [param for param in spec["params"] if param.get("bind") != "scales"]
@@ -78,6 +80,27 @@ def specification(figure: Figure, *, validate: bool = True) -> dict[str, Any]:
         spec: dict[str, Any] = figure.draw().to_dict(validate=validate)
     spec["datasets"] = {name: json.loads(text) for name, text in spec["datasets"].items()}
     return spec
+
+
+def converter_for(spec: dict[str, Any]) -> Any:
+    """Return vl-convert; raise an error if a figure has more data than its engine, V8, draws in its memory.
+
+    The engine would end the whole process.
+    """
+    size = marks({name: len(rows) for name, rows in spec["datasets"].items()}, spec)
+    if size > MOST_MARKS:
+        raise UsageError(
+            f"the figure {' '.join(spec['title']['text'])!r} has {size:,} marks, and at most {MOST_MARKS:,} are drawn; "
+            "choose fewer runs, topics or measures, or write it as .csv or .json, which need no engine"
+        )
+    return converter()
+
+
+def marks(sizes: dict[str, int], part: dict[str, Any], size: int = 0) -> int:
+    """Return how many marks a part of a specification has, a mark for each row of its data; a layer inherits data."""
+    size = sizes.get(part.get("data", {}).get("name"), size)
+    parts = [inner for name in ("layer", "hconcat") for inner in part.get(name, ())]
+    return size if "mark" in part else sum(marks(sizes, inner, size) for inner in parts)
 
 
 def converter() -> Any:

@@ -151,6 +151,18 @@ def quantitative(axis: Axis, *, channel: str, column: str | None = None, grid: b
     return encoding(f"{column or axis.column}:Q", title=axis.label, scale=scale, axis=ticks)
 
 
+def name_axis(column: str, order: Sequence[str], *, channel: str, title: str | None, axis: Any, **scale: Any) -> Any:
+    """Return an axis with a place for each name, in this order.
+
+    The names are the domain of the scale. As an order to sort by, Vega-Lite would turn them into one expression with a
+    branch for each name, which is too deep for the engine if there are some thousands.
+    """
+    alt = altair()
+    encoding = alt.X if channel == "x" else alt.Y
+    domain = alt.Scale(domain=list(order), **scale)
+    return encoding(f"{column}:N", sort=None, scale=domain, title=title, axis=axis)
+
+
 def _decimals(ticks: Sequence[float]) -> int:
     """Return how many decimals the ticks need, at least 2."""
     return next((n for n in range(2, 12) if all(abs(round(tick, n) - tick) < 1e-12 for tick in ticks)), 12)
@@ -218,7 +230,7 @@ def row_chart(figure: Figure, data: Columns | None = None) -> tuple[Any, float]:
         values=order[::every], labelFontSize=min(SIZE, max(6.5, step * 0.85)), labelLimit=260, labelOverlap=False,
         ticks=False, domain=False, labelPadding=6, grid=len(order) > 30, maxExtent=320,
     )  # fmt: skip
-    y = alt.Y(f"{figure.y.column}:N", sort=order, title=figure.y.label, axis=axis)
+    y = name_axis(figure.y.column, order, channel="y", title=figure.y.label, axis=axis)
     tooltip = [f"{name}:{'N' if column.dtype == object else 'Q'}" for name, column in columns.items()]
     return alt.Chart(rows(columns)).encode(y=y, tooltip=tooltip), step
 

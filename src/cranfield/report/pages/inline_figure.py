@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 from cranfield.report.figures.figure import Figure
-from cranfield.report.figures.saving import converter, specification
+from cranfield.report.figures.saving import converter_for, specification
 from cranfield.report.pages.html_page import shown_text
 
 
@@ -19,7 +19,7 @@ def inline_svg(figure: Figure, name: str) -> str:
     spec.setdefault("config", {})["aria"] = False
     spec["params"] = [param for param in spec.get("params", ()) if param.get("bind") != "scales"]
     _drop_tooltips(spec)
-    svg = str(converter().vegalite_to_svg(spec, allowed_base_urls=[]))
+    svg = str(converter_for(spec).vegalite_to_svg(spec, allowed_base_urls=[]))
     return cleaned(svg, figure.title or name, name)
 
 

@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 
 from cranfield.report.figures.figure import Figure, in_order
-from cranfield.report.figures.theme import HEIGHT, INK, SIZE, altair, finished, quantitative, references, rows
+from cranfield.report.figures.theme import (
+    HEIGHT,
+    INK,
+    SIZE,
+    altair,
+    finished,
+    name_axis,
+    quantitative,
+    references,
+    rows,
+)
 
 
 def draw(figure: Figure) -> Any:
@@ -20,7 +30,7 @@ def draw(figure: Figure) -> Any:
         labelFontSize=min(SIZE, max(6.5, step * 0.85)), labelOverlap=False,
     )  # fmt: skip
     base = alt.Chart(rows(figure.data)).encode(
-        x=alt.X("topic:N", sort=order, title=figure.x.label, axis=axis, scale=alt.Scale(paddingInner=padding)),
+        x=name_axis("topic", order, channel="x", title=figure.x.label, axis=axis, paddingInner=padding),
         tooltip=["topic:N", "first:Q", "second:Q", "difference:Q"],
     )
     y = quantitative(figure.y, channel="y", zero=True)

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.report.figures.figure import Columns, Figure, in_order
-from cranfield.report.figures.theme import SIZE, altair, finished, rows
+from cranfield.report.figures.theme import SIZE, altair, finished, name_axis, rows
 
 NUMBERED = 24
 """Cells show their numbers if there are at most this many rows and columns."""
+MOST = 300
+"""The most rows and columns; of more, neighbours are drawn together."""
 
 
 def draw(figure: Figure) -> Any:
     """Draw a grid; with a column `coefficient`, a grid for each of its values, side by side."""
     alt = altair()
     assert figure.by is not None
+    figure = _joined(figure)
     across = in_order(figure.data["column"])
     cell = _cell(figure)
     values = figure.data["value"]
@@ -33,6 +37,33 @@ def draw(figure: Figure) -> Any:
         panels.append(_grid(figure, data, ends).properties(title=head))
     chart = panels[0] if len(panels) == 1 else alt.hconcat(*panels, spacing=24)
     return finished(chart, figure, width=max(320.0, len(panels) * (cell[0] * len(across) + 90)))
+
+
+def _joined(figure: Figure) -> Figure:
+    """Return the figure with at most `MOST` rows and columns: a cell has the mean of neighbours, and their names."""
+    columns = dict(figure.data)
+    factors = {}
+    for side in ("row", "column"):
+        order = in_order(columns[side])
+        factor = factors[side] = -(-len(order) // MOST)
+        if factor > 1:
+            blocks = [order[begin : begin + factor] for begin in range(0, len(order), factor)]
+            block_of = {
+                name: block[0] + (f" … {block[-1]}" if len(block) > 1 else "") for block in blocks for name in block
+            }
+            columns[side] = np.array([block_of[name] for name in columns[side].tolist()], dtype=object)
+    if max(factors.values()) == 1:
+        return figure
+    keys = [columns[name] for name in ("coefficient", "row", "column") if name in columns]
+    cells: dict[tuple[str, ...], list[float]] = {}
+    for key, value in zip(zip(*keys, strict=True), columns["value"].tolist(), strict=True):
+        cells.setdefault(key, []).extend([] if value != value else [value])
+    parts = np.array(list(cells), dtype=object).T
+    names = [name for name in ("coefficient", "row", "column") if name in columns]
+    means = [sum(values) / len(values) if values else np.nan for values in cells.values()]
+    data = {**dict(zip(names, parts, strict=True)), "value": np.array(means)}
+    said = f"a cell is the mean of {factors['row']} × {factors['column']} neighbours"
+    return replace(figure, data=data, subtitle="\n".join(filter(None, [figure.subtitle, said])))
 
 
 def _cell(figure: Figure) -> tuple[float, float]:
@@ -56,8 +87,8 @@ def _grid(figure: Figure, data: Columns, ends: list[float]) -> Any:
     spans = "low" in data
     columns = {**data, "cell": _texts(data)} if numbered else data
     base = alt.Chart(rows(columns)).encode(
-        x=alt.X("column:N", sort=across, title=None, axis=alt.Axis(orient="top", labelAngle=-90, **axis)),
-        y=alt.Y("row:N", sort=down, title=None, axis=alt.Axis(**axis)),
+        x=name_axis("column", across, channel="x", title=None, axis=alt.Axis(orient="top", labelAngle=-90, **axis)),
+        y=name_axis("row", down, channel="y", title=None, axis=alt.Axis(**axis)),
         tooltip=[
             "row:N", "column:N",
             *(alt.Tooltip(f"{name}:Q", format=".4f") for name in ("value", "low", "high") if name in data),

@@ -19,6 +19,7 @@ from cranfield.report.figures.theme import (
     WIDTH,
     altair,
     finished,
+    name_axis,
     quantitative,
     references,
     rows,
@@ -30,6 +31,8 @@ from cranfield.text import counted
 
 MOST_POINTS = 400
 """A line is thinned to this many points, about a pixel apart."""
+ALL_POINTS = 100_000
+"""Many lines have fewer points each, so that all together have about this many; but not fewer than `MARK_ALL`."""
 MARK_ALL = 24
 """Lines with at most this many points have a mark on each point; others have about `MARKS`."""
 MARKS = 8
@@ -111,8 +114,8 @@ def _x_axis(figure: Figure, places: NDArray[Any]) -> Any:
     alt = altair()
     order = in_order(places)
     crowded = sum(map(len, order)) * SIZE * 0.6 > _width(figure, places) * 0.9
-    shown = alt.Axis(labelAngle=-40 if crowded else 0, grid=False, labelLimit=160)
-    return alt.X("x:N", sort=order, title=figure.x.label, axis=shown)
+    shown = alt.Axis(labelAngle=-40 if crowded else 0, grid=False, labelLimit=160, labelOverlap=len(order) > MARK_ALL)
+    return name_axis("x", order, channel="x", title=figure.x.label, axis=shown)
 
 
 def _width(figure: Figure, places: NDArray[Any]) -> float:
@@ -133,19 +136,23 @@ def _prepared(figure: Figure) -> tuple[dict[str, NDArray[Any]], dict[str, dict[s
     by = figure.data[figure.by.column] if figure.by is not None else np.zeros(size, dtype=object)
     order = in_order(by)
     kept, marked = [], np.zeros(size, dtype=bool)
+    most = max(MARK_ALL, min(MOST_POINTS, ALL_POINTS // max(1, len(order))))
+    rows_of: dict[str, list[int]] = {name: [] for name in order}
+    for row, name in enumerate(by.tolist()):
+        rows_of[name].append(row)
     for number, name in enumerate(order):
-        points = np.flatnonzero(by == name)
-        if len(points) > MOST_POINTS:
-            points = points[np.unique(np.linspace(0, len(points) - 1, MOST_POINTS).round().astype(int))]
+        points = np.array(rows_of[name])
+        if len(points) > most:
+            points = points[np.unique(np.linspace(0, len(points) - 1, most).round().astype(int))]
         kept.append(points)
         marked[_marks(points, _within(data["y"][points], figure.y), number, len(order))] = True
     legend, line = _legend(order, figure.by)
     data["marked"] = marked
     if figure.by is not None:
         data["name"] = by
-        entries = list(legend)
+        entries = {entry: number for number, entry in enumerate(legend)}
         data["line"] = np.array([line[name] for name in by.tolist()], dtype=object)
-        data["number"] = np.array([entries.index(entry) for entry in data["line"].tolist()])
+        data["number"] = np.array([entries[entry] for entry in data["line"].tolist()])
         if len(order) > STYLES:
             data["marked"] = marked & (data["line"] == by)
             kept = kept[MARKED:] + kept[:MARKED]  # draw the marked lines above the others

@@ -23,7 +23,7 @@ def draw(figure: Figure) -> Any:
     assert figure.by is not None
     base, step = row_chart(figure)
     kinds = in_order(figure.data[figure.by.column])
-    offset = alt.YOffset(f"{figure.by.column}:N", sort=kinds, scale=alt.Scale(paddingInner=0.3))
+    offset = alt.YOffset(f"{figure.by.column}:N", sort=None, scale=alt.Scale(domain=kinds, paddingInner=0.3))
     x = with_room(figure.x, *(figure.data[name] for name in (figure.x.column, "low", "high")))
     colours = alt.Scale(domain=kinds, range=[INK, GREY])
     fills = alt.Scale(domain=kinds, range=[INK, "#ffffff"])

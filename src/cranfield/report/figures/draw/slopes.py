@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.report.figures.figure import Figure, in_order
-from cranfield.report.figures.theme import GREY, INK, PALE, SIZE, altair, finished, row_step, rows
+from cranfield.report.figures.theme import GREY, INK, PALE, SIZE, altair, finished, name_axis, row_step, rows
 
 GAP = 150
 """The distance between two columns, in pixels."""
@@ -36,8 +36,8 @@ def draw(figure: Figure) -> Any:
         }
     scale = alt.Scale(reverse=True, domain=[0.5, max(y.tolist()) + 0.5], nice=False, zero=False)
     place = {
-        "x": alt.X("judge:N", sort=columns, title=None, scale=alt.Scale(type="point", padding=0.2),
-                   axis=alt.Axis(orient="top", labelAngle=0, labelLimit=GAP, domain=False, ticks=False)),
+        "x": name_axis("judge", columns, channel="x", title=None, type="point", padding=0.2,
+                    axis=alt.Axis(orient="top", labelAngle=0, labelLimit=GAP, domain=False, ticks=False)),
         "y": alt.Y("rank:Q", title=figure.y.label, scale=scale, axis=None),
     }  # fmt: skip
     ink = alt.condition("datum.moved", alt.value(INK), alt.value(PALE))

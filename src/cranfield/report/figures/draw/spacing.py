@@ -12,6 +12,7 @@ from cranfield.report.figures.theme import (
     WIDTH,
     altair,
     finished,
+    name_axis,
     quantitative,
     rows,
     style,
@@ -89,7 +90,7 @@ def _rug(figure: Figure, measures: list[str]) -> Any:
         .encode(
             x=quantitative(_whole_range(figure.data["score"], figure.x.label), channel="x", zero=True),
             color=alt.Color("measure:N", scale=colours, legend=None),
-            y=alt.Y("head:N", sort=list(heads.values()), title=None, axis=axis),
+            y=name_axis("head", list(heads.values()), channel="y", title=None, axis=axis),
             tooltip=["measure:N", "score:Q", "gap:Q", "ties:Q", "lists:N"],
         )
         .properties(width=WIDTH + 60, height=alt.Step(26))

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.report.figures.figure import Figure, in_order
-from cranfield.report.figures.theme import SIZE, WIDTH, altair, finished, rows
+from cranfield.report.figures.theme import SIZE, WIDTH, altair, finished, name_axis, rows
 
 FILLS = ("#0072B2", "#E69F00", "#d9d9d9", "#5B2A86", "#7CC8F2", "#00604A", "#CC79A7", "#000000")
 """Dark next to light, so that neighbours differ when printed in grey."""
@@ -28,7 +28,7 @@ def draw(figure: Figure) -> Any:
     }
     axis = alt.Axis(ticks=False, domain=False, labelLimit=260, labelPadding=6, labels=measures != [""])
     base = alt.Chart(rows(data)).encode(
-        y=alt.Y("measure:N", sort=measures, title=None, axis=axis),
+        y=name_axis("measure", measures, channel="y", title=None, axis=axis),
         tooltip=["measure:N", "component:N", "variance:Q", alt.Tooltip("share:Q", format=".1%")],
     )
     scale = alt.Scale(domain=parts, range=fills)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.report.figures.figure import Figure
-from cranfield.report.figures.theme import SIZE, WIDTH, altair, finished, rows
+from cranfield.report.figures.theme import SIZE, WIDTH, altair, finished, name_axis, rows
 
 FILLS = {"with a gain": "#0072B2", "without a gain": "#d9d9d9"}
 
@@ -20,7 +20,7 @@ def draw(figure: Figure) -> Any:
     strings = columns["string"].tolist()
     axis = alt.Axis(ticks=False, domain=False, labelLimit=260, labelPadding=6)
     base = alt.Chart(rows({**columns, "shown": shown})).encode(
-        y=alt.Y("string:N", sort=strings, title=None, axis=axis),
+        y=name_axis("string", strings, channel="y", title=None, axis=axis),
         tooltip=["string:N", "begin:Q", "end:Q", "gain:Q", "decay:Q", "adds:Q"],
     )
     # Names of gains are to the right of a bar, so the axis is longer than the text.
