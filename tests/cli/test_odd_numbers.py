@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
+from cranfield.collection import read_in_parts
 from tests.cli.conftest import Cranfield
 
 LINES = {
@@ -90,3 +91,42 @@ def test_an_infinite_number_in_other_formats_is_a_warning() -> None:
     for thing in (frame, "file.csv", "file.parquet", "file.json"):
         with pytest.warns(cf.CranfieldWarning, match="infinite as a 64-bit number"):
             cf.Run.of(thing)
+
+
+@pytest.mark.parametrize("size", ["small", "large"])
+@pytest.mark.parametrize("ending", ["csv", "jsonl"])
+def test_a_file_of_any_size_names_the_line(ending: str, size: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A large file is read in parts, whose rows are not those of the file."""
+    if size == "large":
+        monkeypatch.setattr(read_in_parts, "SMALL", 0)
+        monkeypatch.setattr(read_in_parts, "BLOCK", 1)
+        monkeypatch.setattr(read_in_parts, "ROWS", 1)
+    scores = ["3", "Infinity", "2", "1e999"]
+    file = Path(f"file.{ending}")
+    if ending == "csv":
+        file.write_text("topic,doc,score\n" + "".join(f"1,d{n},{score}\n" for n, score in enumerate(scores)))
+    else:
+        rows = (f'{{"topic": "1", "doc": "d{n}", "score": {score}}}\n' for n, score in enumerate(scores))
+        file.write_text("# a comment\n" + "".join(rows))
+    with pytest.warns(cf.CranfieldWarning) as caught:
+        cf.Run.of(file)
+    [warning] = caught
+    assert str(warning.message).startswith(f"file.{ending}:3: the score is inf, infinite as a 64-bit number (2 ")
+
+
+@pytest.mark.parametrize("small", [0, 1 << 21])
+def test_a_number_in_base_16_in_csv_is_a_warning_with_its_line(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(read_in_parts, "SMALL", small)
+    Path("file.csv").write_text("topic,doc,relevance\n1,x0,1\n1,0x1,2\n1,b,0x10\n")
+    with pytest.warns(cf.CranfieldWarning) as caught:
+        cf.Qrels.read("file.csv")
+    assert [str(one.message) for one in caught] == [
+        "file.csv:4: the grade is '0x10', which is read as a number in base 16"
+    ]
+
+
+def test_validate_lists_a_number_in_base_16(cranfield: Cranfield) -> None:
+    Path("file").write_bytes(run_with("1 Q0 b 2 0x10 t"))
+    done = cranfield("validate", "--run", "file", "--strict")
+    assert done.code == 1
+    assert "file:2: warning: the score is '0x10', which is read as a number in base 16 [base-16]" in done.out

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from numbers import Integral, Real
@@ -81,6 +81,7 @@ class Columns:
         """Check the columns and return the core's table, as one run or as a run for each tag."""
         self.check(kind)
         noun = VALUE[kind]
+        self._warn_of_infinite(noun)
         together = len(self.tags) > 1 and not split_tags
         try:
             return _core.table_from_columns(
@@ -125,11 +126,25 @@ class Columns:
         if np.isnan(numbers).any():
             row = int(np.flatnonzero(np.isnan(numbers))[0])
             raise self.fault(row, f"the {noun} is nan, not a number that can be ordered")
-        if np.isinf(numbers).any():
-            rows = np.flatnonzero(np.isinf(numbers))
-            more = f" ({len(rows)} {self.unit}s like this)" if len(rows) > 1 else ""
-            message = f"the {noun} is {shown(column[rows[0]])}, infinite as a 64-bit number{more}"
-            warn_caller(str(self.fault(int(rows[0]), message)), CranfieldWarning)
+
+    def infinite(self) -> Iterator[tuple[str, list[int]]]:
+        """The rows with an infinite number, by its role; the columns are checked."""
+        for role, column in (("value", self.values), ("rank", self.ranks)):
+            rows = np.flatnonzero(np.isinf(np.asarray(column or (), dtype=np.float64))).tolist()
+            if rows:
+                yield role, rows
+
+    def _warn_of_infinite(self, noun: str) -> None:
+        for role, rows in self.infinite():
+            column = self.ranks if role == "rank" else self.values
+            assert column is not None
+            name = "rank" if role == "rank" else noun
+            self.warn(rows, f"the {name} is {shown(column[rows[0]])}, infinite as a 64-bit number")
+
+    def warn(self, rows: list[int], message: str) -> None:
+        """Warn about the first of these rows, and say how many there are."""
+        more = f" ({len(rows)} {self.unit}s like this)" if len(rows) > 1 else ""
+        warn_caller(str(self.fault(rows[0], message + more)), CranfieldWarning)
 
 
 def _wrong_type(column: list[Any], types: tuple[type, ...]) -> int | None:

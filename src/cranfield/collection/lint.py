@@ -113,6 +113,9 @@ def _read(
     for _, line, message in faults[:MOST_SHOWN]:
         message = formats.explained(message, buffer, line)
         findings.append(Finding(path, line, "error", _code(message), message))
+    for _, line, message in table.odd:
+        if "base 16" in message:  # the entries show what else is odd
+            findings.append(Finding(path, line or None, "warning", "base-16", message))
     rest = len(faults) - MOST_SHOWN
     if rest > 0:
         more = ("at least " if len(faults) == MOST_FAULTS else "") + counted(rest, "more fault")

@@ -75,6 +75,8 @@ class Adding:
     def add(self, part: Columns) -> bool:
         """Add entries; False if they have a second tag, which must be known from the beginning."""
         part.check(self.kind)
+        if any(part.infinite()):
+            raise NotPlain  # a warning names the line
         self.tags.update(dict.fromkeys(part.tags))
         self.label_name = part.label_name
         if len(self.tags) > 1 and not self.split_tags and not self.together:
@@ -148,6 +150,8 @@ def delimited(format: str, buffer: Buffer, kind: str) -> Iterator[Columns]:
                 raise NotPlain  # words in one part, and numbers in another
             words = graded is not columns.values
             columns.values = graded
+        if structured.in_base_16(columns.values):
+            raise NotPlain  # a warning names the line
         columns.values = structured.numbers(columns, columns.values, VALUE[kind])
         if columns.ranks is not None:
             columns.ranks = structured.numbers(columns, columns.ranks, "rank")

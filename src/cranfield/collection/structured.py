@@ -328,7 +328,10 @@ def read_delimited(format: str, buffer: Buffer, kind: str, origin: str) -> Colum
     columns.line = line
     if kind == "qrels":
         columns.values = yes_and_no(columns.values)
-    columns.values = numbers(columns, columns.values, VALUE[kind] if places["value"] != places.get("rank") else "rank")
+    noun = VALUE[kind] if places["value"] != places.get("rank") else "rank"
+    if rows := in_base_16(columns.values):
+        columns.warn(rows, f"the {noun} is {shown(columns.values[rows[0]])}, which is read as a number in base 16")
+    columns.values = numbers(columns, columns.values, noun)
     if columns.ranks is not None:
         columns.ranks = numbers(columns, columns.ranks, "rank")
     return score_by_rank(columns, places)
@@ -342,6 +345,18 @@ def yes_and_no(grades: list[str]) -> list[str]:
     if not set(map(str.casefold, map(str.strip, set(grades)))) <= set(YES_AND_NO):
         return grades
     return [YES_AND_NO[grade.strip().casefold()] for grade in grades]
+
+
+def in_base_16(column: list[str]) -> list[int]:
+    """The rows whose number is written in base 16, as in C.
+
+    >>> in_base_16(["1", "0x10", " -0X1p3"])
+    [1, 2]
+    """
+    joined = "".join(column)
+    if "x" not in joined and "X" not in joined:  # nearly all, without looking at each
+        return []
+    return [row for row, text in enumerate(column) if re.match(r"\s*[+-]?0[xX]", text)]
 
 
 def numbers(columns: Columns, column: list[str], noun: str) -> list[Any]:

@@ -419,3 +419,17 @@ def test_json_values_may_be_texts_in_one_row_and_numbers_in_another(tmp_path: Pa
     assert queries == [{"query_id": "1", "user": "u", "time": noon}, {"query_id": "x", "user": "7", "time": noon}]
     assert log.engine.fetch(log.events.sort("query_id"))["position"].to_pylist() == [2, 1]
     assert log.engine.fetch(log.shown.select(nw.len()))["len"][0].as_py() == 4
+
+
+@pytest.mark.parametrize("table", ["", "::ubi_queries"])
+def test_a_damaged_sqlite_file_is_an_error_that_names_it(tmp_path: Path, table: str) -> None:
+    path = tmp_path / "log 100%?#.db"
+    with sqlite3.connect(path) as database:
+        database.execute("CREATE TABLE ubi_queries (query_id, client_id)")
+        database.executemany("INSERT INTO ubi_queries VALUES (?, 'u')", [("q" * 3000,)] * 9)
+    database.close()
+    with pytest.raises(DataError, match="no column for the time"):  # such a name is no obstacle: the table is read
+        read_log(f"{path}{table}")
+    path.write_bytes(path.read_bytes()[:5000])
+    with pytest.raises(DataError, match=r"log 100%\?#\.db: cannot be read as a SQLite database"):
+        read_log(f"{path}{table}")

@@ -344,3 +344,10 @@ def test_predictions_that_are_missing_are_an_error(column: str) -> None:
         off_policy(pa.table({**columns, column: [0.5, None]}), "new", least_ess=0)
     with pytest.raises(DataError, match=f"column '{column}' must hold numbers: predicted rewards"):
         off_policy(pa.table({**columns, column: ["a", "b"]}), "new", least_ess=0)
+
+
+def test_words_where_probabilities_should_be_are_an_error_that_names_the_column(tmp_path: Path) -> None:
+    log = tmp_path / "log.csv"
+    log.write_text("user,reward,propensity,new\nu1,1,0.5,0.4\nu2,0,0.5,none\nu3,1,0.5,0.3\n")
+    with pytest.raises(DataError, match=r"log\.csv: column 'new' holds String, must hold probabilities"):
+        off_policy(log, "new")

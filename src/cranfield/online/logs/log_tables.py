@@ -80,13 +80,10 @@ def _paths(folder: str, names: list[str]) -> str | list[str] | None:
 def database_tables(path: str) -> list[str]:
     """The tables of a DuckDB or SQLite file."""
     if content_format(path) == "sqlite":
-        import sqlite3
-        from contextlib import closing
+        from cranfield.online.engines.sqlite_copy import opened, table_names
 
-        with closing(sqlite3.connect(f"file:{os.path.abspath(path)}?mode=ro", uri=True)) as database:
-            return [
-                row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")
-            ]
+        with opened(path) as database:
+            return table_names(database)
     from cranfield.online.engines.engine import need_logs
 
     duckdb = need_logs("duckdb", f"{path}: a DuckDB database")

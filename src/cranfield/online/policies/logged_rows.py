@@ -123,6 +123,11 @@ def cluster_column(rows: LoggedRows, cluster: str | None) -> str | None:
 def target_column(rows: LoggedRows, policy: str) -> Any:
     """A check that a column holds probabilities of a new policy; returns the column as an expression."""
     nw = need("narwhals", "off_policy")
+    dtype = rows.frame.collect_schema()[policy]
+    if not (dtype.is_numeric() or dtype == nw.Boolean):
+        raise DataError(
+            rows.origin, None, f"column {policy!r} holds {dtype}, must hold probabilities of the new policy"
+        )
     target = nw.col(policy).cast(nw.Float64)
     wrong = target.is_null() | ~target.is_finite() | (target < 0) | (target > 1)
     row = rows.frame.select(_number(nw, wrong).sum().alias("wrong")).collect("pyarrow").to_native().to_pylist()[0]
