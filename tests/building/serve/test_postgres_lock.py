@@ -11,6 +11,7 @@ import pytest
 from cranfield.building.serve.database import StoreError
 from cranfield.building.serve.judging import Judging, new_request
 from cranfield.building.serve.judgment_log import Entry
+from cranfield.building.serve.serving import Watch
 from cranfield.building.serve.store import Store
 from tests.building.serve.conftest import PostgresServer, fill
 
@@ -38,6 +39,37 @@ def test_the_lock_is_taken_again_before_anything_is_written(url: str, postgres: 
             assert second.database.read("SELECT COUNT(*) FROM judgment") == [(1,)]
             with pytest.raises(StoreError, match="another server has this database open"), second.database.locked():
                 pass
+
+
+def test_a_server_on_which_nobody_judges_takes_the_lock_again(url: str, postgres: PostgresServer) -> None:
+    with Store(url) as store, store.database.locked():
+        watch = Watch(store.database)
+        postgres.stop()
+        postgres.start()
+        watch()  # as every second
+        assert watch.asked is not None
+        watch.asked.result(30)
+        with (
+            Store(url) as second,
+            pytest.raises(StoreError, match="another server has this database open"),
+            second.database.locked(),
+        ):
+            pass
+
+
+def test_a_database_that_does_not_answer_is_told_once(
+    url: str, postgres: PostgresServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    with Store(url) as store:
+        watch = Watch(store.database)
+        postgres.stop()
+        for turn in (1, 2, 3):
+            if turn == 3:
+                postgres.start()
+            watch()
+            assert watch.asked is not None
+            assert (watch.asked.exception(30) is None) == (turn == 3)
+    assert len(caplog.records) == 1
 
 
 def test_a_server_that_lost_the_database_to_another_refuses_until_it_has_it_again(

@@ -171,21 +171,32 @@ def serve(
 
 
 class Watch:
-    """Looks every second if the database is still there, and says so once if it is not."""
+    """Looks every second if the database is still there, and says so once if it is not.
+
+    A database server is asked for an empty change: after its restart, the lock is taken again before another server of
+    judgments can take it, also while nobody judges.
+    """
 
     def __init__(self, database: Database) -> None:
         self.database = database
+        self.asked: Future[None] | None = None
         self.told = False
 
     def __call__(self) -> None:
-        lost = self.database.engine.lost() is not None
-        if lost and not self.told:
-            self.database.submit(lambda connection: None).add_done_callback(self._tell)
-        self.told = lost
+        engine = self.database.engine
+        if self.asked is not None and not self.asked.done():
+            return
+        if not engine.local or engine.lost() is not None:
+            self.asked = self.database.submit(lambda connection: None)
+            self.asked.add_done_callback(self._tell)
+        else:
+            self.told = False
 
-    def _tell(self, refused: Future[None]) -> None:
-        if (error := refused.exception()) is not None:
+    def _tell(self, answered: Future[None]) -> None:
+        error = answered.exception()
+        if error is not None and not self.told:
             logging.getLogger("cranfield.serve").error("%s", error)
+        self.told = error is not None
 
 
 def url(address: Address, port: int, key: str | None = None) -> str:
