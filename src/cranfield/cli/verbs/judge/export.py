@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cranfield.cli.declare import argument, option
 from cranfield.cli.printing import Quiet, emit
-from cranfield.cli.verbs.judge.serve import DATABASE
+from cranfield.cli.verbs.judge.serve import PROJECT
 
 
 class ExportVerb(Quiet):
@@ -24,7 +24,7 @@ cranfield judge export judgments.db dimension-qrels --dimension credibility -o c
 cranfield judge export judgments.db log -o log.jsonl
 """
 
-    database: str = argument("DATABASE", DATABASE, required=True)
+    database: str = argument("DATABASE", PROJECT, required=True)
     what: str | None = argument(
         "WHAT", "What to write: {names}; default: qrels.", names="building.serve.exporting:EXPORTS"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cranfield.cli.declare import argument, option
 from cranfield.cli.printing import Quiet
-from cranfield.cli.verbs.judge.serve import DATABASE
+from cranfield.cli.verbs.judge.serve import PROJECT
 
 
 class ImportVerb(Quiet):
@@ -19,7 +19,7 @@ cranfield judge import judgments.db log.jsonl
 cranfield judge import judgments.db qrels.txt --assessor earlier
 """
 
-    database: str = argument("DATABASE", DATABASE, required=True)
+    database: str = argument("DATABASE", PROJECT, required=True)
     file: str = argument("FILE", "A log that was exported, or qrels with --assessor.", required=True, reads=True)
     assessor: str | None = option("--assessor NAME", "Whose judgments the qrels are.")
 

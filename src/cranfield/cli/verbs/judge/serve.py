@@ -10,6 +10,7 @@ from cranfield.cli.declare import MORE, READING, argument, flag, option
 from cranfield.cli.printing import Quiet
 
 DATABASE = "The database: a file, which is created if needed, or postgresql://USER@HOST/NAME."
+PROJECT = "The database of the project: a file, or postgresql://USER@HOST/NAME."
 
 
 class ServeVerb(Quiet):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cranfield.cli import options
 from cranfield.cli.declare import argument
 from cranfield.cli.printing import Printing
-from cranfield.cli.verbs.judge.serve import DATABASE
+from cranfield.cli.verbs.judge.serve import PROJECT
 
 
 class StatusVerb(Printing):
@@ -21,7 +21,7 @@ cranfield judge status judgments.db --show topics
 cranfield judge status judgments.db -f json
 """
 
-    database: str = argument("DATABASE", DATABASE, required=True)
+    database: str = argument("DATABASE", PROJECT, required=True)
     what: str = options.show("assessors", "topics", "agreement", help="{names}.")
 
     def run(self) -> None:
