@@ -98,3 +98,21 @@ for package in pkgutil.walk_packages(cranfield.__path__, "cranfield."):
 def test_no_public_function_is_hidden_by_a_module_of_its_name() -> None:
     done = subprocess.run([sys.executable, "-c", SHADOWED], capture_output=True, text=True, check=True)
     assert not done.stdout.split()
+
+
+def test_no_container_is_built_again_for_every_item() -> None:
+    """`[x for x in xs if x not in set(ys)]` builds the set for every x: the time grows with the square."""
+    loops = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp)
+    built = ("set", "list", "tuple", "dict", "sorted", "frozenset")
+    found = []
+    for path in PACKAGE.rglob("*.py"):
+        for loop in (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, loops)):
+            own = {name.id for part in loop.generators for name in ast.walk(part.target) if isinstance(name, ast.Name)}
+            for test in (node for part in loop.generators for node in part.ifs):
+                for node in (inner for inner in ast.walk(test) if isinstance(inner, ast.Compare)):
+                    right = node.comparators[-1]
+                    is_call = isinstance(right, ast.Call) and getattr(right.func, "id", "") in built
+                    names = {name.id for name in ast.walk(right) if isinstance(name, ast.Name)}
+                    if (is_call or isinstance(right, loops)) and isinstance(node.ops[-1], ast.In | ast.NotIn):
+                        found += [f"{path}:{node.lineno}"] if not names & own else []
+    assert not found

@@ -321,7 +321,8 @@ def _coded(columns: LabelColumns, scale: Sequence[Any] | None) -> tuple[Index64,
         position = {i: at for at, i in enumerate(order)}
         if numeric:  # "1" and "1.0" are one label
             values = sorted(set(keys))  # type: ignore[type-var]
-            position = {i: values.index(key) for i, key in enumerate(keys)}
+            place = {value: at for at, value in enumerate(values)}
+            position = {i: place[key] for i, key in enumerate(keys)}
             named = tuple(map(plain_number, values))  # type: ignore[arg-type]
         else:
             named = tuple(words[i] for i in order)

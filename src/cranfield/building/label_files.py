@@ -21,7 +21,7 @@ from cranfield.collection.column_names import (
     repeated_column,
 )
 from cranfield.collection.doors import header_cells, reads
-from cranfield.collection.named_tables import read_csv, read_json_lines
+from cranfield.collection.named_tables import lines_of, read_csv, read_json_lines
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, stem, text_of
@@ -144,7 +144,7 @@ def from_file(path: PathLike, chosen: Columns | None = None) -> LabelColumns:
         return from_columns(parquet_table(buffer, origin), chosen, origin)
     check_content(head, origin)
     text = text_of(buffer, origin)
-    first = next((line for line in text.splitlines() if line.strip()), "")
+    first = next((line.rstrip("\r\n") for line in lines_of(text) if line.strip()), "")
     if first.lstrip().startswith("{"):
         table = read_json_lines(text, origin, "an object with task, worker and label", complete=True)
         return _by_name(table.names, table.columns, chosen, origin, table.lines)

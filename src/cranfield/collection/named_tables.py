@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import csv
-import io
 import json
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from cranfield.errors import DataError
 from cranfield.text import counted, listed, shown
+
+LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 @dataclass(frozen=True)
@@ -26,27 +28,36 @@ def read_csv(text: str, delimiter: str, origin: str, content: str) -> NamedTable
     """A table with a header. Rows without any text are left out; `content` is what rows hold, for messages.
 
     >>> read_csv("query,count\\nmaps,3\\n\\n", ",", "log.csv", "queries").columns
-    [('maps',), ('3',)]
+    [['maps'], ['3']]
     """
-    reader = csv.reader(io.StringIO(text.lstrip("\ufeff"), newline=""), delimiter=delimiter)
-    rows: list[list[str]] = []
+    reader = csv.reader(lines_of(text.lstrip("\ufeff")), delimiter=delimiter)
+    rows = (row for row in reader if row and (len(row) > 1 or row[0].strip()))
     lines: list[int] = []
+    known: dict[str, str] = {}  # a cell that is repeated, such as the name of a topic, is in memory once
     try:
-        for row in reader:
-            if row and (len(row) > 1 or row[0].strip()):
-                rows.append(row)
-                lines.append(reader.line_num)
+        names = next(rows)
+        columns: list[list[str]] = [[] for _ in names]
+        for row in rows:
+            if len(row) != len(names):
+                what = f"{counted(len(row), 'column')}, expected {len(names)} as in the header"
+                raise DataError(origin, reader.line_num, what)
+            for column, cell in zip(columns, row, strict=True):
+                column.append(known.setdefault(cell, cell))
+            lines.append(reader.line_num)
     except csv.Error as error:
         raise DataError(origin, reader.line_num, f"not a valid table: {error}") from None
-    names, *rows = rows
-    if not rows:
+    if not lines:
         raise DataError(origin, None, f"holds no {content}, only a header")
-    if set(map(len, rows)) != {len(names)}:
-        line, width = next(
-            (line, len(row)) for line, row in zip(lines[1:], rows, strict=True) if len(row) != len(names)
-        )
-        raise DataError(origin, line, f"{counted(width, 'column')}, expected {len(names)} as in the header")
-    return NamedTable(names, list(zip(*rows, strict=True)), lines[1:])
+    return NamedTable(names, columns, lines)
+
+
+def lines_of(text: str) -> Iterator[str]:
+    """The lines of a text with their ends, one after the other, so that they are never in memory together.
+
+    >>> list(lines_of("a\\r\\nb\\rc\\n\\nd"))
+    ['a\\r\\n', 'b\\r', 'c\\n', '\\n', 'd']
+    """
+    return (match[0] for match in LINE.finditer(text))
 
 
 def read_json_lines(text: str, origin: str, expected: str, *, complete: bool = False) -> NamedTable:

@@ -121,9 +121,8 @@ def changed_topics(now: Sequence[str], before: Sequence[str]) -> str:
     >>> changed_topics(["1", "2"], ["2", "3", "4"])
     'the topics differ (new: 1; gone: 3, 4)'
     """
-    new, gone = (
-        [topic for topic in some if topic not in set(others)] for some, others in ((now, before), (before, now))
-    )
+    in_both = set(now) & set(before)
+    new, gone = ([topic for topic in topics if topic not in in_both] for topics in (now, before))
     parts = [f"{word}: {listed(topics, _SHOWN)}" for word, topics in (("new", new), ("gone", gone)) if topics]
     return f"the topics differ ({'; '.join(parts)})" if parts else ""
 

@@ -85,7 +85,8 @@ class JudgedPairs:
                     f"{self.name}: {who} give all documents that both judged the grade {grades[0]:g}: κ is undefined "
                     "or 0"
                 )
-        lost = [topic for topic in human.topics if topic not in set(self.topics)]
+        common = set(self.topics)
+        lost = [topic for topic in human.topics if topic not in common]
         if lost:
             notes.append(f"{self.name}: {counted(len(lost), 'topic')} without common documents: {listed(lost)}")
         return notes

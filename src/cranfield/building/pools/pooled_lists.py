@@ -152,7 +152,8 @@ class PooledLists:
         names = list(dict.fromkeys(str(topic) for topic in wanted))
         known = {topic for topic, docs in zip(self.topics, np.diff(self.start), strict=True) if docs}
         absent = [topic for topic in names if topic not in known]
-        kept = [number for number, topic in enumerate(self.topics) if topic in set(names) and topic in known]
+        chosen = known & set(names)
+        kept = [number for number, topic in enumerate(self.topics) if topic in chosen]
         if not kept:
             raise UsageError(f"no run has any of the topics {listed(names)}; the runs have {listed(self.topics)}")
         what = counted(len(absent), "topic is", "topics are")

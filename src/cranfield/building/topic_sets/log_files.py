@@ -171,7 +171,8 @@ def _by_name(table: NamedTable, origin: str) -> LogColumns:
     def time(value: Any) -> float:
         return np.nan if value in (None, "") else seconds_of(value)
 
-    ignored = [name for name in names if column_key(name) not in {w for words in LOG_COLUMNS.values() for w in words}]
+    known = {word for words in LOG_COLUMNS.values() for word in words}
+    ignored = [name for name in names if column_key(name) not in known]
     notes = (f"columns of the log that are not used: {listed(ignored)}",) if ignored else ()
     users = None
     if "user" in places:

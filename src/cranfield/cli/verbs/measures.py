@@ -90,7 +90,8 @@ cranfield measures --format json
                 pages = pages or pages_named(name, exactly=False)
                 if not pages:
                     raise
-            others += [page for page in pages if page.name not in {other.name for other in others}]
+            seen = {other.name for other in others}
+            others += [page for page in pages if page.name not in seen]
         return [*pages_of(ranked), *others]
 
     def _show_pages(self, pages: list[Page]) -> None:

@@ -262,8 +262,8 @@ def run_groups(
             warn_caller(f"{problem}: {listed(names)}", CranfieldWarning)
     # A run without a team does not belong to a team that has the run's name.
     group = [team.get(run) or (f"{run} (run)" if run in present else run) for run in runs]
-    names = list(dict.fromkeys(group))
-    return tuple(names), np.array([names.index(name) for name in group])
+    number = {name: at for at, name in enumerate(dict.fromkeys(group))}
+    return tuple(number), np.array([number[name] for name in group])
 
 
 def _pool_notes(pool: Pool) -> list[str]:
