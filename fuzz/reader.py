@@ -88,7 +88,9 @@ def check(run: bytes, qrels: bytes, layout: Layout, rule: str, order: str) -> No
     ):
         sizes = {"chunk": 1 + window // 3, "window": window, "scattered": scattered}
         again, found = _core.join_files(judged, [source], *fixed, order, False, rule, 0, 2, None, **sizes)
-        assert (found, again is None) == (faults, joined is None), f"other faults with a window of {window} bytes"
+        assert (found, again is None) == (faults, joined is None), (
+            f"other faults with a window of {window} bytes: {found} {faults}"
+        )
         for key, column in (joined or {}).items():
             same = column.tobytes() == again[key].tobytes() if isinstance(column, np.ndarray) else column == again[key]
             assert same, f"another {key} with a window of {window} bytes"

@@ -251,7 +251,7 @@ private:
         if (layout_.value >= 0 && !number(text(column, layout_.value), at, value_name(), value)) return;
         if (needs_rank && !number(text(column, layout_.rank), at, "the rank", rank)) return;
         if (layout_.value >= 0) look_at_value(text(column, layout_.value), value, at);
-        if (layout_.rank >= 0 && !needs_rank) look_at_unused_rank(text(column, layout_.rank), at);
+        if (layout_.rank >= 0 && !needs_rank && is_run()) look_at_unused_rank(text(column, layout_.rank), at);
         if (options_.keep_columns) {
             if (layout_.rank >= 0 && !needs_rank) rank = parse_number(text(column, layout_.rank)).value_or(std::nan(""));
             if (layout_.rank >= 0) chunk_.ranks.push_back(rank);
@@ -266,7 +266,9 @@ private:
         chunk_.entries.push_back({value, Id::at(base_, doc)});
     }
 
-    const char* value_name() const { return layout_.name >= 0 || layout_.rank >= 0 ? "the score" : "the grade"; }
+    // Judgments of a sample have their probability in the column of ranks, and strata as labels.
+    bool is_run() const { return layout_.name >= 0 || (layout_.rank >= 0 && layout_.label < 0); }
+    const char* value_name() const { return is_run() ? "the score" : "the grade"; }
 
     const ReadOptions& options_;
     const Layout& layout_;

@@ -66,6 +66,7 @@ def test_the_first_of_each_kind_is_named_with_their_number(cranfield: Cranfield)
     done = cranfield("eval", "qrels", "file", "-m", "AP")
     assert "file:199993: the score is 'inf', infinite as a 64-bit number (9 lines like this)" in done.err
     assert "file:70002: the rank is 'x', not a number; ranks are not used here\n" in done.err
+    assert done.err.index("file:70002") < done.err.index("file:199993")
 
 
 def test_a_rank_that_orders_the_documents_is_an_error(cranfield: Cranfield) -> None:

@@ -86,11 +86,11 @@ def test_a_measure_with_another_definition_under_the_same_name(tmp_path: Path, m
     module = tmp_path / "own_measure_of_a_test.py"
     code = "from cranfield.measures import AP, measure\n\n@measure\nclass OwnOfATest(AP):\n    cutoff_kind = 'none'\n"
     module.write_text(code)
-    before = scored(measures="own_measure_of_a_test:OwnOfATest()")
+    before = scored(measures=cf.parse("own_measure_of_a_test:OwnOfATest()", modules=True))
     assert before.basis is not None
     assert before.basis.facts
     module.write_text(code + "# changed\n")
-    now = scored(measures="own_measure_of_a_test:OwnOfATest()")
+    now = scored(measures=cf.parse("own_measure_of_a_test:OwnOfATest()", modules=True))
     assert list(changes(now, before)) == ["measures"]
 
 

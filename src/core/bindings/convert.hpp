@@ -10,11 +10,13 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -335,8 +337,10 @@ inline Watch make_watch(const nb::object& progress = nb::none(), std::size_t pie
 
 using Faults = nb::typed<nb::list, std::tuple<std::size_t, std::size_t, nb::str>>;
 
-// (source, line of the first, message) of each kind of oddity in each source.
-inline Faults oddity_list(const std::vector<Oddity>& odd) {
+// (source, line of the first, message) of each kind of oddity in each source, in order of lines.
+inline Faults oddity_list(std::vector<Oddity> odd) {
+    const auto place = [](const Oddity& one) { return std::tie(one.source, one.line, one.kind); };
+    std::sort(odd.begin(), odd.end(), [&](const Oddity& a, const Oddity& b) { return place(a) < place(b); });
     Faults out;
     for (const Oddity& one : odd) {
         const std::string more = one.count > 1 ? " (" + count_of(one.count, "line") + " like this)" : "";

@@ -182,7 +182,7 @@ def _pool_of(origin: str, lines: list[int], rows: list[list[str]], places: dict[
         return [row[places[name]] for row in rows] if name in places else [""] * len(rows)
 
     def numbers(name: str, empty: float) -> Array:
-        values = np.full(len(rows), empty)
+        values = np.full(len(rows), float(empty))
         for number, text in enumerate(texts(name)):
             if text:
                 try:
