@@ -25,3 +25,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("compiles"):
             item.add_marker(pytest.mark.xdist_group("compiles"))
     items.sort(key=lambda item: item.get_closest_marker("compiles") is None)
+
+
+def pytest_runtest_teardown(item: pytest.Item) -> None:
+    """Let go of what a test kept in Spark: every later query is compared with the plans of all kept frames."""
+    engine = getattr(item, "funcargs", {}).get("spark")
+    if engine is not None:
+        engine.session.catalog.clearCache()
+        engine._kept.clear()

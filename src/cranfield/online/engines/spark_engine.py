@@ -266,6 +266,10 @@ def start_session(
     if master.startswith("local"):
         settings |= {
             "spark.ui.enabled": "false",
+            # without its pages, nobody looks at the plans of earlier queries, which fill the memory of Java
+            "spark.sql.ui.retainedExecutions": "1",
+            "spark.ui.retainedJobs": "1",
+            "spark.ui.retainedStages": "1",
             "spark.driver.host": "127.0.0.1",
             "spark.driver.bindAddress": "127.0.0.1",
             "spark.sql.shuffle.partitions": "4",
