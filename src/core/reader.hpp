@@ -266,9 +266,9 @@ private:
         chunk_.entries.push_back({value, Id::at(base_, doc)});
     }
 
-    // Judgments of a sample have their probability in the column of ranks, and strata as labels.
-    bool is_run() const { return layout_.name >= 0 || (layout_.rank >= 0 && layout_.label < 0); }
-    const char* value_name() const { return is_run() ? "the score" : "the grade"; }
+    // Judgments of a sample have their probability in the column of ranks, after the grade.
+    bool is_run() const { return layout_.name >= 0 || layout_.rank < layout_.value; }
+    const char* value_name() const { return layout_.name >= 0 || layout_.rank >= 0 ? "the score" : "the grade"; }
 
     const ReadOptions& options_;
     const Layout& layout_;

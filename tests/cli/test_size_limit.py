@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield.collection.source import MOST_BYTES, pack, size_limit
+from cranfield.collection.source import MOST_BYTES, packed, size_limit
 from cranfield.errors import DataError
 from tests.cli.conftest import Cranfield
 
@@ -25,7 +25,7 @@ PACKED: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
     "bz2": bz2.compress,
     "xz": lzma.compress,
-    "zst": lambda data: pack(data, "x.zst"),
+    "zst": lambda data: b"".join(packed([data], "x.zst")),
 }
 
 
@@ -85,9 +85,9 @@ def test_the_limit_in_python() -> None:
 
 
 def test_several_streams_in_one_file_count_together() -> None:
-    for suffix, packed in PACKED.items():
+    for suffix, pack in PACKED.items():
         half = RUN.index(b"\n", len(RUN) // 2) + 1
-        Path(f"two.{suffix}").write_bytes(packed(RUN[:half]) + packed(RUN[half:]))
+        Path(f"two.{suffix}").write_bytes(pack(RUN[:half]) + pack(RUN[half:]))
         assert len(cf.Run.read(f"two.{suffix}")) == 200_000
         with size_limit(len(RUN) - 1), pytest.raises(DataError, match="more than"):
             cf.Run.read(f"two.{suffix}")
