@@ -26,7 +26,7 @@ from cranfield.building.serve.whole_answers import JoinedTransport, WholeAnswers
 
 LOG = logging.getLogger("cranfield.serve")
 TICKS = 5
-"""Connections are looked at every so many tenths of a second."""
+"""The time between two looks at all connections, in tenths of a second."""
 RESERVED = 160
 """Descriptors that are not for connections: files, and the connections to the database of 40 threads."""
 CHUNKED = 12

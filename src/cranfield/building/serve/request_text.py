@@ -64,7 +64,7 @@ async def json_body(request: Request) -> Mapping[str, Any]:
 
 
 async def form_of(request: Request, *, files: int = 0, fields: int = 100) -> FormData:
-    """The form that a request brings, with at most so many files and fields."""
+    """The form that a request brings; more files or fields than these numbers are refused."""
     form = await request.form(max_files=files, max_fields=fields)
     for name, value in form.multi_items():
         need_text(name, "the name of a field")

@@ -34,7 +34,7 @@ class TopicBudgets:
 
     @classmethod
     def of(cls, settings: Settings, sizes: Mapping[str, int]) -> TopicBudgets | None:
-        """The budgets of topics with so many documents each; None if everything is judged."""
+        """The budget of each topic, from the number of its documents; None if everything is judged."""
         if settings.budget is None and settings.per_topic is None:
             return None
         most = math.inf if settings.per_topic is None else settings.per_topic // settings.overlap
