@@ -20,7 +20,7 @@ class Assessor:
     """An assessor who speaks HTTP over one connection."""
 
     def __init__(self, port: int, name: str) -> None:
-        self.socket = _connected(port)
+        self.socket, self.port = _connected(port), port
         self.name, self.number, self.rest = name, 0, b""
         form = f"name={name}&password={PASSWORD.replace(' ', '+')}".encode()
         head, _ = self.call("POST", "/login", form, "content-type: application/x-www-form-urlencoded\r\n")
@@ -37,7 +37,9 @@ class Assessor:
 
     def call(self, method: str, path: str, body: bytes, headers: str) -> tuple[str, str]:
         """Send a request, and wait for the head and body of its answer."""
-        head = f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: {len(body)}\r\n{headers}\r\n"
+        head = (
+            f"{method} {path} HTTP/1.1\r\nhost: 127.0.0.1:{self.port}\r\ncontent-length: {len(body)}\r\n{headers}\r\n"
+        )
         self.socket.sendall(head.encode() + body)
         while (answer := self.receive()) is None:
             pass

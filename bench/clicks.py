@@ -96,12 +96,12 @@ def main(name: str, folder: str) -> None:
     import pyarrow.compute  # noqa: F401
     import scipy.special  # noqa: F401
 
-    from cranfield.online.clicks import fit_clicks, known_click_models
+    from cranfield.online.clicks import CLICK_MODELS, fit_clicks
     from cranfield.online.clicks.click_reading import read_cells
     from cranfield.online.clicks.click_rows import click_rows
 
     warnings.simplefilter("ignore")
-    known_click_models()
+    list(CLICK_MODELS)  # imports all models
     if name in LIMITS:
         path = str(clicks_log(Path(folder), MANY))
         began = time.perf_counter()

@@ -29,17 +29,17 @@ def scores() -> np.ndarray:
 
 
 def engine(name: str, resamples: int) -> Timed:
-    from cranfield.comparison.registry import Matrix, TestSettings, find_test
+    from cranfield.comparison.pair_tests import TESTS, Matrix, TestSettings
 
     matrix = Matrix.of(scores())
     first, second = (side.astype(np.int64) for side in np.triu_indices(SYSTEMS, 1))
-    test = find_test(name)
+    test = TESTS.find(name)
     return lambda: test.run(matrix, first, second, TestSettings(resamples=resamples)).p
 
 
 def anova_with_tukey() -> Timed:
     from cranfield.comparison.anova.anova import two_way
-    from cranfield.comparison.registry import Matrix
+    from cranfield.comparison.pair_tests import Matrix
 
     tukey = engine("tukey", 1)
     matrix = Matrix.of(scores())

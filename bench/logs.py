@@ -94,10 +94,10 @@ def rounded(values: dict[str, float]) -> dict[str, str]:
 def measured(path: Path) -> dict[str, str]:
     """All ranking measures and all measures of sessions, with their intervals."""
     from cranfield.online.engines import open_engine
-    from cranfield.online.log_measures import REGISTRY, measure_log
+    from cranfield.online.log_measures import ONLINE_MEASURES, measure_log
     from cranfield.online.logs import read_log
 
-    names = [name for name, measure in REGISTRY.items() if measure.level in ("ranking", "session")]
+    names = [name for name, measure in ONLINE_MEASURES.items() if measure.level in ("ranking", "session")]
     with open_engine() as opened:
         log = read_log(path, engine=opened, salt="bench")
         result = measure_log(log, [*names, "sessions-per-user"], sessions="silence")

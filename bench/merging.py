@@ -47,9 +47,9 @@ def merging(sizes: tuple[int, int, int, int], method: str, **settings: Any) -> C
         import scipy.sparse
         import scipy.special  # noqa: F401
 
-        from cranfield.building.merging import known_merging_methods, merge
+        from cranfield.building.merging import MERGING_METHODS, merge
 
-        known_merging_methods()
+        list(MERGING_METHODS)  # imports all methods
         frame = crowd(*sizes)
         return lambda: merge(frame, method, tolerance=0.0, compare_votes=False, **settings).posterior
 

@@ -31,11 +31,11 @@ def panel() -> Any:
 
 
 def power() -> Timed:
-    from cranfield.comparison.registry import find_test
+    from cranfield.comparison.pair_tests import TESTS
     from cranfield.meta.stability.discrimination import discriminative_power
 
     data = panel()
-    find_test("bootstrap")  # imports all tests
+    TESTS.find("bootstrap")  # imports all tests
     return lambda: discriminative_power(data, test="bootstrap", resamples=1_000)
 
 
@@ -74,11 +74,11 @@ def reml() -> Timed:
 
 
 def tests() -> Timed:
-    from cranfield.comparison.registry import find_test
+    from cranfield.comparison.pair_tests import TESTS
     from cranfield.meta.stability.accuracy_of_tests import accuracy_of_tests
 
     data = panel().select(measures=["measure 1"])
-    find_test("bootstrap")
+    TESTS.find("bootstrap")
     return lambda: accuracy_of_tests(data, simulations=1_000)
 
 

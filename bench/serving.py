@@ -37,6 +37,7 @@ NEXT = "judge and get the next document, adaptive pool of 100,000 (95th percenti
 FIRST = "open the page, first document shown, key accepted (median of 10)"
 STATUS = f"status of {MANY:,} judgments"
 START = f"start with {MANY:,} judgments, until an assessor has a document"
+ADAPTIVE_START = f"start with {MANY:,} judgments whose documents a policy chooses"
 ORGANISE = f"page Organise with {MANY:,} judgments"
 IMPORT = f"import of a log of {MANY:,} judgments"
 LOG = f"download of a log of {MANY:,} judgments"
@@ -185,14 +186,18 @@ def first_document() -> float:
         with Server(path) as server, sync_playwright() as driver:
             browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
             page = browser.new_page()
+            judged: list[bool] = []
+            page.on("response", lambda answer: judged.append(answer.ok) if "/api/judge" in answer.url else None)
             page.goto(server.address)
             for _ in range(10):
                 began = time.perf_counter()
                 page.goto(server.address, wait_until="commit")
                 page.wait_for_selector("#document h1")
-                with page.expect_response("**/api/judge") as answer:
+                before = len(judged)
+                while len(judged) == before:  # keys count when the document has been shown for a moment
                     page.keyboard.press("1")
-                assert answer.value.ok
+                    page.wait_for_timeout(10)
+                assert all(judged)
                 times.append(time.perf_counter() - began)
             browser.close()
         return sorted(times)[5]
@@ -265,6 +270,24 @@ def started(path: str) -> float:
         return time.perf_counter() - began
 
 
+def started_by_policy(path: str) -> float:
+    """As `started`; 20 runs retrieved the documents, and a policy chooses the next one from them."""
+    from cranfield.building.serve.store import Store
+
+    each, runs = MANY // MANY_TOPICS, 20
+    docs = [f"clueweb-{{topic:02d}}-{doc:07d}" for doc in range(each)]
+    docs += [f"open-{{topic:02d}}-{doc:07d}" for doc in range(each // 100)]
+    paths = [f"{path}.{run}.run" for run in range(runs)]
+    for run, file in enumerate(paths):
+        with open(file, "w") as out:
+            for topic in range(MANY_TOPICS):
+                for rank, doc in enumerate(docs[run::runs], 1):
+                    out.write(f"{topic} Q0 {doc.format(topic=topic)} {rank} {-rank} run{run}\n")
+    with Store(path) as store:
+        store.keep_fact("adaptive", json.dumps({"runs": paths, "method": "max-mean", "depth": 2 * each // runs}))
+    return started(path)
+
+
 def organised(path: str) -> float:
     return fetched(path, "/organise", b"</html>")
 
@@ -324,14 +347,15 @@ CONTESTANTS: dict[str, Callable[[], float]] = {
     FIRST: first_document,
     STATUS: of_many(status_of_many),
     START: of_many(started),
+    ADAPTIVE_START: of_many(started_by_policy),
     ORGANISE: of_many(organised),
     IMPORT: of_many(imported),
     LOG: of_many(log_downloaded),
 }
-LIMITS = {NEXT: 0.02, FIRST: 0.3, STATUS: 1.0, START: 3.0, ORGANISE: 1.0, IMPORT: MANY / 50_000}
-"""Time limits in seconds."""
-MEGABYTES = {START: 300, ORGANISE: 300, LOG: 300}
-"""Limits of the memory of the server."""
+LIMITS = {NEXT: 0.02, FIRST: 0.55, STATUS: 1.0, START: 3.0, ADAPTIVE_START: 3.0, ORGANISE: 1.0, IMPORT: MANY / 50_000}
+"""Time limits in seconds; in the first quarter of a second after a document is shown, no key counts."""
+MEGABYTES = {START: 300, ADAPTIVE_START: 350, ORGANISE: 300, LOG: 300}
+"""Limits of the memory of the server, in megabytes; a policy also holds the lists of the runs."""
 
 
 def main(name: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from functools import cache
 from pathlib import Path
 
 from files import json_file
@@ -13,6 +14,8 @@ from mutation import PIECES, mutate, mutated, mutated_json, mutated_toml
 from cranfield import Run
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.merging import merge
+from cranfield.online.engines.engine import Engine
+from cranfield.online.engines.engine_names import open_engine
 from cranfield.online.log_measures import measure_log
 from cranfield.online.logs import read_log
 from cranfield.online.logs.check_log import check_log
@@ -83,6 +86,12 @@ def log_bytes(rng: random.Random) -> bytes:
     return queries + MARK + events
 
 
+@cache
+def engine() -> Engine:
+    """An engine for all inputs: opening one takes longer than reading a log."""
+    return open_engine("duckdb", threads=1)
+
+
 def log_file(path: Path) -> None:
     queries, mark, events = path.read_bytes().partition(MARK)
     folder = path.parent / "log"
@@ -93,9 +102,9 @@ def log_file(path: Path) -> None:
     if mark:
         (folder / "ubi_events.jsonl").write_bytes(events)
     source = folder if mark else folder / "ubi_queries.jsonl"
-    attempt(check_log, source, salt="s")
+    attempt(check_log, source, salt="s", engine=engine())
     for skip in (False, True):
-        log = attempt(read_log, source, salt="s", skip=skip)
+        log = attempt(read_log, source, salt="s", skip=skip, engine=engine())
         if log is not None and not skip:
             attempt(measure_log, log, ["CTR", "abandonment", "clicks-per-query"])
 

@@ -5,6 +5,7 @@ The exit code is 1 if a limit is missed, if a verb fails, or if a verb has no en
 
 import argparse
 import json
+import math
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
@@ -40,9 +41,8 @@ def line(growth: Growth) -> str:
         return f"{lead} FAIL {growth.fault}"
     last = growth.uses[-1]
     text = f"{lead} {last.size:>9,} {last.bytes / 1e6:>6.1f} {growth.uses[0].seconds:>7.2f} {growth.net:>6.2f} "
-    text += (
-        f"{growth.exponent:>6.2f} {case.time:>5.2g} {last.peak / 1e6:>7.0f} {growth.memory:>7.1f} {case.memory:>5.2g}"
-    )
+    text += f"{growth.exponent:>6.2f} {case.time:>5.2g} {last.peak / 1e6:>7.0f} "
+    text += f"{growth.memory:>7.1f} {case.memory:>5.2g}" if math.isfinite(case.memory) else f"{'-':>7} {'-':>5}"
     return "  ".join([text, *(f"FAIL {words}" for words in growth.missed)])
 
 

@@ -70,8 +70,11 @@ class Growth:
 
     @property
     def exponent(self) -> float:
-        start = self.uses[0].seconds
-        return slope([use.size for use in self.fitted], [use.seconds - start for use in self.fitted])
+        """The power of the growth beyond the first size, without the time of that size."""
+        start = self.uses[0]
+        return slope(
+            [use.size - start.size for use in self.fitted], [use.seconds - start.seconds for use in self.fitted]
+        )
 
     @property
     def memory(self) -> float:
@@ -90,7 +93,7 @@ class Growth:
         if self.fault:
             return [self.fault]
         words = []
-        if self.net > ENOUGH / 4 and self.exponent > self.case.time:
+        if self.net > ENOUGH / 2 and self.exponent > self.case.time:
             words.append(f"time grows with the power {self.exponent:.2f}, must be at most {self.case.time:g}")
         if self.memory > self.case.memory:
             words.append(f"memory is {self.memory:.1f} times the input, must be at most {self.case.memory:g}")

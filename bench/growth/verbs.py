@@ -11,9 +11,9 @@ from bench.growth.measuring import QUADRATIC, Case
 from cranfield.cli import GROUPS, STAND_INS, VERBS
 
 ALL = ("topics", "documents", "runs")
-PAIRS = {"time": QUADRATIC, "memory": 40, "why": "compares all pairs of runs"}
-WITHOUT_EACH = {"time": QUADRATIC, "memory": 4, "why": "scores and ranks all runs anew without each of them"}
-WITHOUT_TOPICS = {"time": 3.3, "memory": 15, "why": "correlates all pairs of topics anew without each of them"}
+PAIRS = {"time": QUADRATIC, "memory": 3.2, "why": "compares all pairs of runs"}
+WITHOUT_EACH = {"time": QUADRATIC, "memory": 4.2, "why": "scores and ranks all runs anew without each of them"}
+PAIRS_OF_TOPICS = {"time": QUADRATIC, "memory": 11, "why": "compares all pairs of topics, in blocks of a fixed size"}
 SUBSEQUENCES = {"time": QUADRATIC, "why": "the longest common subsequence of two texts looks at all pairs of words"}
 NUMBER = {"memory": float("inf"), "why": "the input is a number, and the output grows with it"}
 JUDGED = "qrels.txt runs/*.run"
@@ -112,7 +112,15 @@ ENTRIES: dict[str, list[Case] | str] = {
     ],
     "agree": [
         grows("labels", "labels.csv", people.labels),
-        grows("assessors", "labels.csv", people.many_assessors, (9, 1 << 20)),
+        grows(
+            "assessors",
+            "labels.csv",
+            people.many_assessors,
+            (9, 1 << 20),
+            time=1.7,
+            memory=78,
+            why="resamples sum numbers of each pair of assessors with common items, in blocks of a fixed size",
+        ),
     ],
     "merge": [
         grows("labels", "labels.csv -o out.qrels", people.labels),
@@ -168,7 +176,7 @@ ENTRIES: dict[str, list[Case] | str] = {
             "big.json out.run --kind run",
             one_run_in("json"),
             BYTES,
-            memory=8,
+            memory=9.7,
             why="the text, and rows longer than in it",
         ),
     ],
@@ -192,10 +200,10 @@ ENTRIES: dict[str, list[Case] | str] = {
         "topics",
         "documents",
         extra=predictors,
-        topics=WITHOUT_TOPICS,
+        topics=PAIRS_OF_TOPICS,
     ),
     "meta users": [grows("users", f"ratings.csv {JUDGED} -m AP -B 100", people.ratings, (20, 1 << 20))],
-    "meta tests": collections(f"{JUDGED} -m AP --simulations 20", *ALL, runs=PAIRS),
+    "meta tests": collections(f"{JUDGED} -m AP --simulations 60", *ALL, runs=PAIRS),
     "meta reproduce": collections(TWO, "topics", "documents"),
     "meta study": collections("study.toml", *ALL, extra=study, runs=PAIRS),
     "meta online": collections(f"{JUDGED} -m AP --outcomes outcomes.tsv", *ALL, extra=traffic.outcomes),
@@ -207,7 +215,7 @@ ENTRIES: dict[str, list[Case] | str] = {
     "pool join": [grows("topics", "sample.tsv drawn.qrels -o out.qrels", sampled, (20, 1 << 20))],
     "pool holes": collections(JUDGED, *ALL),
     "pool contributions": collections(JUDGED, *ALL),
-    "pool simulate": collections(f"{JUDGED} --methods depth,max-mean,hedge", *ALL),
+    "pool simulate": collections(f"{JUDGED} --methods depth,max-mean,hedge", *ALL, runs=PAIRS),
     "judge demo": "it is a server of the sample",
     "judge serve": "it is a server, which `bench.run serve` loads",
     "judge account": "it reads only the list of people",
@@ -229,7 +237,9 @@ ENTRIES: dict[str, list[Case] | str] = {
     "log satisfaction": [grows("users", "log --labels labels.csv", traffic.labelled_log)],
     "log demo": [grows("users", "demo --users {n} --days 3", nothing, **NUMBER)],
     "ab assign": [grows("users", "ids.txt --experiment x", table("ids.txt", "", lambda n: f"u{n}"))],
-    "ab analyse": [grows("users", "users.csv --metric revenue --metric clicks/impressions", traffic.users)],
+    "ab analyse": [
+        grows("users", "users.csv --metric revenue --metric clicks/impressions", traffic.users, (51_200, 1 << 22))
+    ],
     "ab power": [grows("users", "users.csv --metric revenue --effect 0.02", traffic.users)],
     "ab aa": [grows("users", "users.csv --unit user --metric revenue", traffic.users)],
     "interleave make": collections("runs/r00000.run runs/r00001.run -o lists.jsonl", "topics", "documents"),
@@ -253,7 +263,16 @@ ENTRIES: dict[str, list[Case] | str] = {
         )
     ],
     "clicks fit": [grows("sessions", "log.csv --model PBM", traffic.impressions)],
-    "clicks evaluate": [grows("sessions", "log.csv --fit PBM,DCM", traffic.impressions)],
+    "clicks evaluate": [
+        grows(
+            "sessions",
+            "log.csv --fit PBM,DCM",
+            traffic.impressions,
+            (1_600, 1 << 20),
+            time=2.0,
+            why="EM takes more steps on more data",
+        )
+    ],
     "clicks simulate": [
         grows("sessions", "model.json bm25.run --sessions {n} -o out.csv", traffic.a_model, (1000, 1 << 22), **NUMBER)
     ],
@@ -268,29 +287,41 @@ ENTRIES: dict[str, list[Case] | str] = {
 TEXTS = "entries of small tables are Python texts, each of which is longer than its cell"
 ENGINE = "the database engine keeps buffers of its own"
 MEMORY = {
-    "sample-topics": (130, "the words and near-duplicates of every query are Python objects"),
-    **dict.fromkeys(("agree", "merge", "workers"), (90, TEXTS)),
-    **dict.fromkeys(("aware", "merge-effect"), (12, TEXTS)),
-    **dict.fromkeys(("nuggets", "citations", "one-click", "passages", "verticals", "sessions"), (30, TEXTS)),
-    **dict.fromkeys(("gate history", "label", "rouge"), (8, TEXTS)),
-    "meta users": (60, TEXTS),
-    "ab assign": (45, TEXTS),
-    "pool build": (10, "the documents of a pool are Python texts before they are written"),
-    "pool join": (4, TEXTS),
-    **dict.fromkeys(("log check", "log sessions", "log measures", "log documents", "log preferences"), (5, ENGINE)),
-    **dict.fromkeys(("log satisfaction", "calibrate", "ab analyse", "ab power", "ab aa", "offpolicy"), (25, ENGINE)),
-    **dict.fromkeys(("clicks fit", "clicks evaluate", "clicks judgments"), (25, ENGINE)),
-    **dict.fromkeys(("interleave make", "interleave analyse", "interleave power", "interleave reuse"), (25, TEXTS)),
-    "simulate-time": (6, "the lengths of documents, and the gains of simulated users"),
-    "fairness": (25, "the groups of every document, as Python texts"),
-    "audit": (6, "two sets of judgments are compared document by document"),
+    "sample-topics": (62, "the words and the near-duplicates of every query are Python objects"),
+    "agree": (22, "statistics of each item and of each pair of its labels, in several arrays"),
+    "merge": (10, TEXTS),
+    "workers": (11, TEXTS),
+    "aware": (3.8, TEXTS),
+    "merge-effect": (3, TEXTS),
+    "nuggets": (18, TEXTS),
+    "citations": (36, TEXTS),
+    "one-click": (5, TEXTS),
+    "passages": (17, TEXTS),
+    "verticals": (10.5, TEXTS),
+    "sessions": (27, TEXTS),
+    "gate history": (6.4, TEXTS),
+    "label": (4.4, TEXTS),
+    "rouge": (3.5, TEXTS),
+    "meta users": (45, TEXTS),
+    "ab assign": (22, TEXTS),
+    "pool build": (8.4, "the documents of a pool are Python texts before they are written"),
+    "pool join": (3.3, TEXTS),
+    "fuse": (3.2, "the lists of all runs, and the fused list"),
+    "calibrate": (3.4, ENGINE),
+    "log preferences": (6.3, ENGINE),
+    **dict.fromkeys(("log check", "log sessions", "log measures", "log satisfaction"), (4, ENGINE)),
+    **dict.fromkeys(("log documents", "ab aa"), (6, ENGINE)),
+    "ab analyse": (4.5, ENGINE),
+    "ndeval": (2.8, TEXTS),
+    **dict.fromkeys(("clicks fit", "clicks evaluate", "clicks judgments"), (20, ENGINE)),
+    "simulate-time": (6.3, "the lengths of documents, and the gains of simulated users"),
+    "fairness": (4.8, "the groups of every document, as Python texts"),
+    "audit": (6.3, "two sets of judgments are compared document by document"),
     **dict.fromkeys(
-        ("pool-bias", "pool simulate", "meta robust", "meta tests"), (5, "the lists are copied under other judgments")
+        ("pool-bias", "pool simulate", "meta robust", "meta tests"), (4.6, "the lists are copied under other judgments")
     ),
-    **dict.fromkeys(("split", "shard"), (4, "all files are held until the parts are known")),
     **dict.fromkeys(
-        ("judge status", "judge export", "judge import", "judge backup"),
-        (8, "the judgments of a project are Python objects"),
+        ("split", "shard", "meta loo", "meta inform"), (2.5, "all files are held at once, with their ranks")
     ),
 }
 """Verbs that need more than twice their input, how much more at most, and why."""
