@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from cranfield.building.campaign import campaign_pool
 from cranfield.building.campaign.campaign_export import export_campaign
 from cranfield.building.campaign.campaign_import import import_campaign
 from cranfield.building.campaign.campaign_pool import build_pool
@@ -15,6 +17,7 @@ from cranfield.building.campaign.campaign_results import Scoreboard
 from cranfield.building.campaign.campaign_site import campaign_app
 from cranfield.building.campaign.campaign_store import Campaign, ClosedError, WrongCodeError
 from cranfield.building.campaign.submitting import mark, submit
+from cranfield.building.serve import accounts
 from cranfield.building.serve.accounts import add_account
 from cranfield.errors import DataError, UsageError
 from tests.building.campaign.players import PASSWORD, judge_all, make_campaign, ranking, run_text
@@ -225,6 +228,53 @@ def test_a_pool_is_replaced_until_something_is_offered_and_then_only_grows(campa
     campaign.open_phase("pooling", "olga")
     build_pool(campaign, "olga")
     assert set(campaign.store.database.read("SELECT topic, doc FROM pool")) == first | second
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "message"),
+    [
+        (lambda campaign: campaign.open_phase("submission", "otto"), "now is the phase submission"),
+        (lambda campaign: campaign.switch_team("red", False, "otto"), "other runs count since the pool was begun"),
+    ],
+)
+def test_a_pool_is_kept_only_if_nothing_changed_while_it_was_made(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[Campaign], None], message: str
+) -> None:
+    """Two organisers: one makes the pool, which takes a while, the other opens a phase or switches a team off."""
+    give(campaign, "red", 0)
+    give(campaign, "blue", 0)
+    campaign.open_phase("pooling", "olga")
+    make = campaign_pool.make_pool
+
+    def slow(*more: Any, **options: Any) -> Any:
+        meanwhile(campaign)
+        return make(*more, **options)
+
+    monkeypatch.setattr(campaign_pool, "make_pool", slow)
+    with pytest.raises(UsageError, match=message):
+        build_pool(campaign, "olga")
+    assert campaign.store.database.read("SELECT 1 FROM pool") == []
+    assert "pool" not in [event.what for event in campaign.events()]
+
+
+@pytest.mark.parametrize(
+    ("meanwhile", "error"),
+    [
+        (lambda campaign: campaign.open_phase("pooling", "olga"), ClosedError),
+        (lambda campaign: campaign.new_join_code("olga"), WrongCodeError),
+    ],
+)
+def test_nobody_registers_after_the_end_because_the_password_took_a_while(
+    campaign: Campaign, monkeypatch: pytest.MonkeyPatch, meanwhile: Callable[[Campaign], Any], error: type[Exception]
+) -> None:
+    def slow(password: str) -> str:
+        meanwhile(campaign)
+        return accounts.NOBODY
+
+    monkeypatch.setattr(accounts, "hashed", slow)
+    with pytest.raises(error):
+        join(campaign, "pink")
+    assert [team.name for team in campaign.teams()] == ["red", "blue"]
 
 
 def test_an_adaptive_method_chooses_while_people_judge(tmp_path: Path) -> None:

@@ -78,6 +78,22 @@ def test_no_route_changes_anything_for_a_page_of_another_site(app: Any) -> None:
     assert _content(store) == before
 
 
+def test_no_route_believes_one_of_two_headers(app: Any) -> None:
+    """A proxy in between may believe the other one."""
+    olga = Person(app, "olga")
+    for name, values in {
+        "host": ("localhost", "evil.example"),
+        "origin": ("http://localhost", "http://evil.example"),
+        "sec-fetch-site": ("same-origin", "cross-site"),
+        "x-csrf-token": (olga.csrf, "another"),
+    }.items():
+        for method, path in changing(app):
+            for pair in (values, values[::-1]):
+                answer = olga.http.request(method, path, headers=[(name, value) for value in pair])
+                assert answer.status_code in (400, 403, 421), (name, pair, path, answer.status_code)
+                assert "set-cookie" not in answer.headers
+
+
 def test_every_route_answers_a_page_of_its_own(app: Any) -> None:
     """So that the test above does not hold because everything is refused."""
     olga = Person(app, "olga")

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from cranfield.building.serve import accounts
-from cranfield.building.serve.accounts import add_account, is_right, set_active, set_password, set_role
+from cranfield.building.serve.accounts import add_account, matching_hash, set_active, set_password, set_role
+from cranfield.building.serve.importing import import_log, import_qrels
 from cranfield.building.serve.store import Store
-from cranfield.errors import UsageError
+from cranfield.errors import DataError, UsageError
+from tests.building.serve.test_log_file import ROW
 from tests.building.serve.web import PASSWORD, Client, app_of
 
 NEW = "another password"
@@ -38,7 +41,7 @@ def test_the_last_organiser_stays_one(app: Any, sqlite_store: Store, change: Cal
     with pytest.raises(UsageError, match="'olga' is the last organiser; make somebody else an organiser first"):
         change(sqlite_store)
     assert roles(sqlite_store)["olga"] == "organiser"
-    assert is_right(sqlite_store, "olga", PASSWORD)
+    assert matching_hash(sqlite_store, "olga", PASSWORD)
     add_account(sqlite_store, "local", "organiser")  # who cannot log in, for want of a password
     with pytest.raises(UsageError, match="is the last organiser"):
         change(sqlite_store)
@@ -62,7 +65,7 @@ def test_the_form_for_new_people_changes_nobody_who_is_there(app: Any, sqlite_st
     for name in ("olga", "anna"):
         answer = olga.form("/organise/accounts", name=name, role="assessor")
         assert (answer.status_code, "has an account" in answer.text) == (400, True)
-        assert is_right(sqlite_store, name, PASSWORD)
+        assert matching_hash(sqlite_store, name, PASSWORD)
     assert accounts.accounts(sqlite_store) == before
 
 
@@ -88,10 +91,10 @@ def test_everybody_changes_their_own_password(app: Any, sqlite_store: Store, nam
     assert (wrong.status_code, "Your password now is another one" in wrong.text) == (401, True)
     assert here.form("/password", now=PASSWORD, new=NEW, again="x" + NEW).status_code == 400
     assert here.form("/password", now=PASSWORD, new="short", again="short").status_code == 400
-    assert is_right(sqlite_store, name, PASSWORD)
+    assert matching_hash(sqlite_store, name, PASSWORD)
     role = roles(sqlite_store)[name]
     assert here.form("/password", now=PASSWORD, new=NEW, again=NEW).status_code == 303
-    assert (is_right(sqlite_store, name, NEW), roles(sqlite_store)[name]) == (True, role)
+    assert (matching_hash(sqlite_store, name, NEW) is not None, roles(sqlite_store)[name]) == (True, role)
     assert here.http.get("/judge").status_code == 200
     assert there.http.get("/judge").status_code == 303  # other sessions have ended
 
@@ -112,5 +115,71 @@ def test_the_rules_hold_in_both_databases(store: Store) -> None:
     with pytest.raises(UsageError, match="'olga' is the last organiser"):
         set_active(store, "olga", False)
     set_password(store, "olga", NEW)
-    assert (is_right(store, "olga", NEW), roles(store)["olga"]) == (True, "organiser")
+    assert (matching_hash(store, "olga", NEW) is not None, roles(store)["olga"]) == (True, "organiser")
     assert accounts.known_browser(store, "olga", accounts.browser_token(store, "olga"))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("olga", "OLGA"), ("Andr\u00e9", "Andre\u0301"), ("stra\u00dfe", "STRASSE"), ("anna2", "anna\uff12")],
+)
+def test_two_names_that_look_alike_are_refused_wherever_people_are_added(
+    sqlite_store: Store, first: str, second: str, tmp_path: Any
+) -> None:
+    """Case, accents written in two ways, wide letters; the same name is still that person."""
+    add_account(sqlite_store, first, "organiser", PASSWORD)
+    message = "differ in more than case or the form of their letters"
+    with pytest.raises(UsageError, match=message):
+        add_account(sqlite_store, second)
+    log = tmp_path / "log.jsonl"
+    log.write_text(json.dumps({**ROW, "assessor": second}) + "\n")
+    with pytest.raises(DataError, match=rf"log\.jsonl:1: assessor: .*{message}"):
+        import_log(sqlite_store, str(log))
+    qrels = tmp_path / "old.qrels"
+    qrels.write_text("1 0 d1 1\n")
+    with pytest.raises(UsageError, match=message):
+        import_qrels(sqlite_store, str(qrels), second)
+    add_account(sqlite_store, first, password=NEW)
+    assert matching_hash(sqlite_store, first, NEW)
+
+
+def test_an_account_is_made_once_although_two_organisers_make_it(app: Any, sqlite_store: Store) -> None:
+    olga = Client(app, "olga")
+    assert "dora" in olga.form("/organise/accounts", name="dora", role="assessor").text
+    answer = olga.form("/organise/accounts", name="DORA", role="organiser")
+    assert (answer.status_code, "is too much like" in answer.text) == (400, True)
+    answer = olga.form("/organise/accounts", name="paul", role="team")
+    assert (answer.status_code, "paul" in roles(sqlite_store)) == (400, False)
+    assert roles(sqlite_store)["dora"] == "assessor"
+
+
+@pytest.mark.parametrize(
+    "change", [lambda store: set_password(store, "anna", NEW), lambda store: set_active(store, "anna", False)]
+)
+def test_a_password_that_is_changed_while_it_is_checked_lets_nobody_in(
+    app: Any, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch, change: Callable[[Store], Any]
+) -> None:
+    """The hash takes a while, and a guesser can make it wait: the session would outlive the password."""
+    kept = accounts.matching_hash(sqlite_store, "anna", PASSWORD)
+    anna = Client(app, "anna")
+    change(sqlite_store)
+    monkeypatch.setattr(accounts, "matching_hash", lambda *more: kept)  # the answer of a moment ago
+    answer = anna.http.post("/login", data={"name": "anna", "password": PASSWORD})
+    assert (answer.status_code, "your password was changed in the meantime" in answer.text) == (400, True)
+    assert sqlite_store.database.read("SELECT 1 FROM session WHERE assessor = 'anna'") == []
+
+
+def test_who_changes_an_old_password_does_not_undo_a_newer_one(
+    app: Any, sqlite_store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    anna, kept = Client(app, "anna"), accounts.matching_hash(sqlite_store, "anna", PASSWORD)
+
+    def checked(*more: Any) -> str | None:
+        set_password(sqlite_store, "anna", NEW)  # by an organiser, in the meantime
+        return kept
+
+    monkeypatch.setattr(accounts, "matching_hash", checked)
+    answer = anna.form("/password", now=PASSWORD, new="of the thief", again="of the thief")
+    assert (answer.status_code, "your password was changed in the meantime" in answer.text) == (400, True)
+    monkeypatch.undo()
+    assert matching_hash(sqlite_store, "anna", NEW)

@@ -287,3 +287,20 @@ def test_settings_that_cannot_be_read_are_a_damaged_database(tmp_path: Path) -> 
             store.keep_fact("settings", wrong)
         with Store(path) as store, pytest.raises(StoreError, match=r"damaged \(its settings cannot be read\)"):
             store.settings()
+
+
+def test_a_connection_counts_the_rows_that_it_changed(store: Store) -> None:
+    def change(connection: Connection) -> list[int]:
+        counts = [connection.changes()]
+        for statement in (
+            "INSERT INTO setting (name, value) VALUES ('a', '1'), ('b', '2')",
+            "SELECT value FROM setting",
+            "UPDATE setting SET value = '3' WHERE name = 'a'",
+        ):
+            connection.run(statement)
+            counts.append(connection.changes())
+        connection.run_many("DELETE FROM setting WHERE name = ?", [("a",), ("b",), ("c",)])
+        counts.append(connection.changes())
+        return [count - counts[0] for count in counts]
+
+    assert store.database.write(change) == [0, 2, 2, 3, 5]

@@ -243,10 +243,13 @@ def test_a_wrong_log_changes_nothing(
 def test_work_goes_on_after_an_import_and_a_row_that_comes_twice_is_added_once(
     store: Store, judging: Judging, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cranfield.building.serve.importing.BATCH", 2)
+    monkeypatch.setattr("cranfield.building.serve.log_file.BLOCK", 800)
     say(judging, "anna", "d1", 1)
     row = json.loads(export_text(store, "log"))
-    lines = [json.dumps({**row, "id": id, "request": f"request-{id}", "assessor": "dora"}) for id in (7, 8, 7, 9)]
+    lines = [
+        json.dumps({**row, "id": id, "request": f"request-{id}", "assessor": "dora", "doc": f"d{id}"})
+        for id in (7, 8, 7, 9)
+    ]
     (tmp_path / "log.jsonl").write_text("\n".join(lines))
     done = import_log(store, str(tmp_path / "log.jsonl"))
     assert (done.rows, done.known, done.assessors) == (3, 1, 1)

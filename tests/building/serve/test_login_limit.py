@@ -49,8 +49,8 @@ def code(app: Any, name: str, password: str, host: str = "192.0.2.1", **cookies:
 
 def test_of_guesses_at_the_same_time_only_the_free_ones_are_checked(app: Any, monkeypatch: Any) -> None:
     checked = []
-    right = accounts.is_right
-    monkeypatch.setattr(accounts, "is_right", lambda *more: checked.append(more[1]) or right(*more))
+    right = accounts.matching_hash
+    monkeypatch.setattr(accounts, "matching_hash", lambda *more: checked.append(more[1]) or right(*more))
 
     async def attack() -> list[int]:
         answers = await asyncio.gather(*(guess(app, "anna", f"wrong {i}") for i in range(200)))

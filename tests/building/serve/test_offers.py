@@ -444,3 +444,14 @@ def test_a_start_reads_sums_and_documents_that_need_judgments_whatever_was_judge
     store.database.glance = count  # type: ignore[method-assign]
     assert fresh.offers("ben").result(10).done == 300
     assert 10 <= len(read) < 50
+
+
+def test_a_clock_that_goes_back_does_not_reserve_documents_for_days(sqlite_store: Store, clock: Clock) -> None:
+    clock.now = 1_000_000.0
+    judging = Judging(sqlite_store, clock=clock)
+    mine = {(one.topic, one.doc) for one in judging.offers("anna").result(10).offers}
+    clock.now = 1_000.0
+    for again in (judging, Judging(sqlite_store, clock=clock)):  # in a running server, and after a start
+        assert not mine & {(one.topic, one.doc) for one in again.offers("ben").result(10).offers}
+    clock.now += sqlite_store.settings().lease + 1
+    assert mine <= set(work(judging, "ben"))

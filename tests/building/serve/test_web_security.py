@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cranfield.building.serve import accounts
-from cranfield.building.serve.accounts import add_account, has_passwords, is_right
+from cranfield.building.serve.accounts import add_account, has_passwords, matching_hash
 from cranfield.building.serve.judging import Judging, new_request
 from cranfield.building.serve.project_parts import Document, PoolEntry
 from cranfield.building.serve.serving import Address, bound, local_name, url
@@ -148,7 +148,7 @@ def test_a_new_password_ends_old_sessions(app: Any, sqlite_store: Store) -> None
     anna = Client(app, "anna")
     add_account(sqlite_store, "anna", password="another password")
     assert anna.http.get("/judge").status_code == 303
-    assert not is_right(sqlite_store, "anna", PASSWORD)
+    assert not matching_hash(sqlite_store, "anna", PASSWORD)
 
 
 # ---- passwords

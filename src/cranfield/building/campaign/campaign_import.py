@@ -18,7 +18,7 @@ from cranfield.building.campaign.campaign_pool import FACT
 from cranfield.building.campaign.campaign_setup import new_folder
 from cranfield.building.campaign.campaign_store import TEAM_NAME, Campaign, add_event
 from cranfield.building.campaign.submitting import copy_hashed
-from cranfield.building.serve.accounts import JUDGES
+from cranfield.building.serve.accounts import JUDGES, need_free_name
 from cranfield.building.serve.database import Connection
 from cranfield.building.serve.importing import import_log
 from cranfield.building.serve.judging_project import pairs_of_lists
@@ -27,7 +27,7 @@ from cranfield.building.serve.store import Store, put_pool
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.topics import Topics
-from cranfield.errors import DataError
+from cranfield.errors import DataError, UsageError
 from cranfield.text import shown, unguarded
 
 NOT_AUDIT = ("topic", "doc", "source", "query", "added_by")
@@ -95,6 +95,10 @@ def _read(campaign: Campaign, source: str) -> None:
         for line, row in people:
             if row["role"] not in JUDGES:
                 raise DataError(path("assessors.csv"), line, f"the role is {shown(row['role'])}")
+            try:
+                need_free_name(connection.run, row["name"])
+            except UsageError as error:
+                raise DataError(path("assessors.csv"), line, str(error)) from None
             connection.run(
                 "INSERT INTO assessor (name, role, password, active, created_at) VALUES (?, ?, NULL, ?, ?)",
                 (row["name"], row["role"], int(row["state"] == "active"), _seconds(row["created"])),

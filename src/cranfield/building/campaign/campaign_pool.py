@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import random
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from cranfield.building.campaign.campaign_judgments import SAMPLE
-from cranfield.building.campaign.campaign_store import Campaign, add_event
+from cranfield.building.campaign.campaign_store import Campaign, Submission, add_event
 from cranfield.building.pools.pool_building import make_pool
 from cranfield.building.pools.pool_file import Pool
 from cranfield.building.pools.pooled_lists import PooledLists
@@ -26,9 +27,20 @@ from cranfield.text import counted
 FACT = "campaign pool"
 
 
-def counting_runs(campaign: Campaign) -> list[Run]:
-    """The runs that count, in the order of submission, each named by its tag."""
-    return [Run.read(campaign.path_of(one.digest), one.tag) for one in campaign.submissions(counting=True)]
+def counting_runs(campaign: Campaign, submissions: Sequence[Submission] | None = None) -> list[Run]:
+    """The runs that count, or those given, in the order of submission, each named by its tag."""
+    chosen = campaign.submissions(counting=True) if submissions is None else submissions
+    return [Run.read(campaign.path_of(one.digest), one.tag) for one in chosen]
+
+
+def _need_same(connection: Connection, submissions: Sequence[Submission]) -> None:
+    """Raise an error, within a transaction, if other runs count now: a team was switched off, or submitted again."""
+    rows = connection.run(
+        """SELECT digest FROM submission JOIN assessor ON assessor.name = submission.team
+        WHERE counts = 1 AND active = 1"""
+    )
+    if {digest for (digest,) in rows} != {one.digest for one in submissions}:
+        raise UsageError("other runs count since the pool was begun, so that it was not kept; make it again")
 
 
 def build_pool(campaign: Campaign, who: str) -> list[str]:
@@ -37,7 +49,8 @@ def build_pool(campaign: Campaign, who: str) -> list[str]:
     As long as nothing is judged or offered, a new pool replaces the one before; after that, documents are only added.
     """
     campaign.need("pooling")
-    runs = counting_runs(campaign)
+    submissions = campaign.submissions(counting=True)
+    runs = counting_runs(campaign, submissions)
     if not runs:
         raise UsageError("no run counts, so that there is nothing to make a pool from")
     plan = campaign.config.pool
@@ -58,6 +71,8 @@ def build_pool(campaign: Campaign, who: str) -> list[str]:
     kept = {"method": plan.method, "depth": plan.depth, "seed": plan.seed, "runs": [one.name for one in runs]}
 
     def change(connection: Connection) -> int:
+        campaign.need("pooling", connection)  # making the pool takes a while
+        _need_same(connection, submissions)
         used = connection.run("SELECT 1 FROM judgment LIMIT 1") or connection.run("SELECT 1 FROM offer LIMIT 1")
         if used and sample is not None:
             raise UsageError("documents of the sample are judged or offered already, so that no other can be drawn")

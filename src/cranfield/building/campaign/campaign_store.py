@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import hmac
 import json
 import os
 import re
 import secrets
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from cranfield.building.campaign.campaign_config import FILE, PHASES, Config, read_config
@@ -185,11 +187,8 @@ class Campaign:
 
     def register(self, name: str, title: str, contact: str, password: str, code: str) -> None:
         """A new team, with an account. The code must be that of the campaign."""
-        import hmac
-
         self.need("submission")
-        if not hmac.compare_digest(code.strip().encode(), self.join_code.encode()):
-            raise WrongCodeError("the join code is wrong; ask the organisers for it")
+        _check_code(code, self.join_code)
         if not TEAM_NAME.fullmatch(name):
             raise UsageError(
                 f"name == {shown(name)}, must be 1 to 40 letters, digits, '-' and '_', and begin with a letter or digit"
@@ -203,16 +202,30 @@ class Campaign:
         shortest, longest = accounts.SHORTEST_PASSWORD, accounts.LONGEST_PASSWORD
         if not shortest <= len(password) <= longest:
             raise UsageError(f"the password has {len(password)} characters, must have {shortest} to {longest:,}")
-        self.add_team(name, title, contact, accounts.hashed(password), time.time(), log=True)
+
+        def still_open(connection: Connection) -> None:  # the hash takes a while
+            self.need("submission", connection)
+            _check_code(code, Store._get(connection, "join code") or "")
+
+        self.add_team(name, title, contact, accounts.hashed(password), time.time(), log=True, check=still_open)
 
     def add_team(
-        self, name: str, title: str, contact: str, password: str | None, at: float, *, active: bool = True, log: bool
+        self,
+        name: str,
+        title: str,
+        contact: str,
+        password: str | None,
+        at: float,
+        *,
+        active: bool = True,
+        log: bool,
+        check: Callable[[Connection], None] = lambda connection: None,
     ) -> None:
-        """Add a team whose name nobody has, whatever the case of its letters."""
+        """Add a team whose name nobody has, whatever the case of its letters. `check` is in the same transaction."""
 
         def change(connection: Connection) -> None:
-            if connection.run("SELECT 1 FROM assessor WHERE lower(name) = ?", (name.lower(),)):
-                raise UsageError(f"name == {shown(name)} is taken; choose another one")
+            check(connection)
+            accounts.need_free_name(connection.run, name)
             connection.run(
                 "INSERT INTO assessor (name, role, password, active, created_at) VALUES (?, 'team', ?, ?, ?)",
                 (name, password, int(active), at),
@@ -240,15 +253,14 @@ class Campaign:
         if not self.store.database.read("SELECT 1 FROM team WHERE name = ?", team):
             raise UsageError(f"there is no team {shown(team)}")
         password = secrets.token_urlsafe(9)
-        accounts.set_password(self.store, team, password)
-        self.store.database.write(lambda connection: add_event(connection, who, "new password", {"team": team}))
+        event = partial(add_event, who=who, what="new password", data={"team": team})
+        accounts.set_password(self.store, team, password, event)
         return password
 
     def switch_team(self, team: str, active: bool, who: str) -> None:
         """Keep a team out, or let it in again. The runs of a team that is off do not count."""
-        accounts.set_active(self.store, team, active)
-        data = {"team": team, "active": active}
-        self.store.database.write(lambda connection: add_event(connection, who, "switch", data))
+        event = partial(add_event, who=who, what="switch", data={"team": team, "active": active})
+        accounts.set_active(self.store, team, active, event)
 
     # ---- submissions
 
@@ -309,6 +321,11 @@ def is_text(id: str) -> bool:
 
 class WrongCodeError(UsageError):
     """A wrong join code."""
+
+
+def _check_code(code: str, right: str) -> None:
+    if not hmac.compare_digest(code.strip().encode(), right.encode()):
+        raise WrongCodeError("the join code is wrong; ask the organisers for it")
 
 
 def submission_of(row: tuple[Any, ...]) -> Submission:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hmac
 import math
+from functools import partial
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -55,22 +56,23 @@ async def login(request: Request) -> Response:
     keys = login_keys(name, request.client.host if request.client else "", browser)
     if wait := site.limit.take(*keys):
         return _too_often(site, "login.html", None, wait, name=name)
-    if not await _right(site, name, password, keys):
+    kept = await _matching(site, name, password, keys)
+    if kept is None:
         return site.render("login.html", None, 401, message="The name or the password is wrong.", name=name)
-    response = await site.entered(request, name)
+    response = await site.entered(request, name, kept=kept)
     if browser is None:
         sent = await run_in_threadpool(accounts.browser_token, site.store, name)
     set_cookie(response, request.headers, sent, "known", secure=site.secure, seconds=BROWSER_SECONDS)
     return response
 
 
-async def _right(site: Site, name: str, password: str, keys: tuple[Key, ...]) -> bool:
-    """Is this the password? The try has been counted before, and counts no longer if it is."""
+async def _matching(site: Site, name: str, password: str, keys: tuple[Key, ...]) -> str | None:
+    """The hash of the password, if it is right. The try has been counted before, and counts no longer if it is."""
     async with site.hashing:
-        right = await run_in_threadpool(accounts.is_right, site.store, name, password)
-    if right:
+        kept = await run_in_threadpool(accounts.matching_hash, site.store, name, password)
+    if kept is not None:
         site.limit.right(*keys)
-    return right
+    return kept
 
 
 def _too_often(site: Site, template: str, session: Session | None, wait: float, **values: Any) -> Response:
@@ -107,14 +109,16 @@ async def change_password(request: Request, session: Session) -> Response:
     key = ("own password", session.assessor)
     if wait := site.limit.take(key):
         return _too_often(site, "password.html", session, wait, shortest=shortest)
-    if not await _right(site, session.assessor, now, (key,)):
+    kept = await _matching(site, session.assessor, now, (key,))
+    if kept is None:
         message, status = "Your password now is another one.", 401
     elif new != again:
         message, status = "You wrote two different new passwords.", 400
     else:
         async with site.hashing:
-            await run_in_threadpool(accounts.set_password, site.store, session.assessor, new)
-        return await site.entered(request, session.assessor)
+            changed = partial(accounts.set_password, site.store, session.assessor, new, before=kept)
+            kept = await run_in_threadpool(changed)
+        return await site.entered(request, session.assessor, kept=kept)
     return site.render("password.html", session, status, message=message, shortest=shortest)
 
 

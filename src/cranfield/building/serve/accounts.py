@@ -11,12 +11,13 @@ import hmac
 import re
 import secrets
 import time
+import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from cranfield import check
-from cranfield.building.serve.database import Connection
+from cranfield.building.serve.database import Connection, Row
 from cranfield.building.serve.store import Store
 from cranfield.errors import UsageError
 from cranfield.text import shown
@@ -28,6 +29,8 @@ SHORTEST_PASSWORD = 8
 LONGEST_PASSWORD = 1_000
 SESSION_SECONDS = 30 * 24 * 3600.0
 _NAME = re.compile(r"[^\s\x00-\x1f\x7f/\\<>\"'&]{1,60}")
+Also = Callable[[Connection], None]
+"""What else is done in a transaction."""
 _COST, _BLOCK, _PARALLEL = 2**14, 8, 1
 
 
@@ -73,10 +76,12 @@ NOBODY = f"scrypt${_COST}${_BLOCK}${_PARALLEL}${'00' * 16}${'00' * 64}"
 """A hash that no password has, so that an unknown name takes as long as a known one."""
 
 
-def add_account(store: Store, name: str, role: str | None = None, password: str | None = None) -> None:
+def add_account(
+    store: Store, name: str, role: str | None = None, password: str | None = None, *, new: bool = False
+) -> None:
     """Add a person, or change role and password of one who is there; None leaves each as it is.
 
-    A new person is an assessor unless the role is given.
+    A new person is an assessor unless the role is given. With `new`, a person who is there is an error.
     """
     if role is not None:
         check.one_of("", ROLES, role=role)
@@ -85,6 +90,8 @@ def add_account(store: Store, name: str, role: str | None = None, password: str 
 
     def change(connection: Connection) -> None:
         before = connection.run("SELECT role FROM assessor WHERE name = ?", (name,))
+        if new or not before:
+            need_free_name(connection.run, name)
         now = role or (before[0][0] if before else "assessor")
         if before and (before[0][0] == "team") != (now == "team"):
             raise UsageError(
@@ -109,22 +116,50 @@ def _check_name(name: str) -> None:
         )
 
 
-def put_assessor(run: Callable[..., object], name: str) -> None:
+def need_free_name(run: Callable[..., list[Row]], name: str) -> None:
+    """Raise an error, within a transaction, if somebody has this name, or one that people would take for it."""
+    for (other,) in run("SELECT name FROM assessor"):
+        if _folded(other) == _folded(name):
+            same = "has an account already" if other == name else f"is too much like {shown(other)}, who has an account"
+            how = "" if other == name else "; names must differ in more than case or the form of their letters"
+            raise UsageError(f"name == {shown(name)} {same}{how}")
+
+
+def _folded(name: str) -> str:
+    """What two names have in common that look alike: case, and the forms in which Unicode writes a letter.
+
+    >>> _folded("OLGA") == _folded("olga"), _folded("Andr\u00e9") == _folded("Andre\u0301")
+    (True, True)
+    """
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", name).casefold())
+
+
+def put_assessor(run: Callable[..., list[Row]], name: str) -> None:
     """Add an assessor without a password, within a transaction."""
     _check_name(name)
+    need_free_name(run, name)
     statement = "INSERT INTO assessor (name, role, active, created_at) VALUES (?, 'assessor', 1, ?)"
     run(statement, (name, time.time()))
 
 
-def set_password(store: Store, name: str, password: str) -> None:
-    """Change the password of a person, and nothing else; all sessions of the person end."""
+def set_password(
+    store: Store, name: str, password: str, also: Also = lambda connection: None, *, before: str | None = None
+) -> str:
+    """Change the password of a person; all sessions of the person end. Returns the hash that is kept.
+
+    `also` is done in the same transaction; `before` is the hash that the password now must have.
+    """
     kept = _checked_hash(password)
 
     def change(connection: Connection) -> None:
+        if before is not None:
+            _need_password(connection, name, before)
         _update(connection, name, "password", kept)
         connection.run("DELETE FROM session WHERE assessor = ?", (name,))
+        also(connection)
 
     _change(store, change)
+    return kept
 
 
 def set_role(store: Store, name: str, role: str) -> None:
@@ -139,13 +174,20 @@ def set_role(store: Store, name: str, role: str) -> None:
     _change(store, change)
 
 
-def set_active(store: Store, name: str, active: bool) -> None:
-    """Let a person in, or keep a person out; the judgments stay."""
+def set_active(store: Store, name: str, active: bool, also: Also | None = None) -> None:
+    """Let a person in, or keep a person out; the judgments stay. `also` is done in the same transaction.
+
+    The runs of a team that is off do not count, so that a campaign has to note it: only with `also`.
+    """
 
     def change(connection: Connection) -> None:
+        if also is None and connection.run("SELECT 1 FROM assessor WHERE name = ? AND role = 'team'", (name,)):
+            raise UsageError(f"{shown(name)} is a team; switch it on or off on the page Campaign")
         _update(connection, name, "active", int(active))
         if not active:
             connection.run("DELETE FROM session WHERE assessor = ?", (name,))
+        if also is not None:
+            also(connection)
 
     _change(store, change)
 
@@ -230,19 +272,35 @@ def _signed(store: Store, number: str, name: str) -> str:
 # ---- sessions
 
 
-def is_right(store: Store, name: str, password: str) -> bool:
-    """Is this the password of an active person? The answer takes as long for a name that nobody has."""
+def matching_hash(store: Store, name: str, password: str) -> str | None:
+    """The hash of the password of an active person, if this is the password; else None.
+
+    The answer takes as long for a name that nobody has. Who goes on with it passes it on, because the password may be
+    changed in the meantime.
+    """
     rows = store.database.read("SELECT password FROM assessor WHERE name = ? AND active = 1", name)
     kept = rows[0][0] if rows and rows[0][0] else None
     right = matches(password[: LONGEST_PASSWORD + 1], kept or NOBODY)
-    return right and kept is not None
+    return kept if right else None
 
 
-def start_session(store: Store, name: str) -> str:
-    """The token of a new session. Sessions that have ended are removed."""
+def _need_password(connection: Connection, name: str, kept: str) -> None:
+    """Raise an error, within a transaction, if the password that was right is not the password any longer."""
+    statement = "SELECT 1 FROM assessor WHERE name = ? AND active = 1 AND password = ?"
+    if not connection.run(statement, (name, kept)):
+        raise UsageError("your password was changed in the meantime; log in again")
+
+
+def start_session(store: Store, name: str, kept: str | None = None) -> str:
+    """The token of a new session. Sessions that have ended are removed.
+
+    `kept` is the hash with which a password was compared, if it was.
+    """
     token, now = secrets.token_urlsafe(32), time.time()
 
     def change(connection: Connection) -> None:
+        if kept is not None:
+            _need_password(connection, name, kept)
         connection.run("DELETE FROM session WHERE expires_at < ?", (now,))
         connection.run(
             "INSERT INTO session (token, assessor, csrf, created_at, expires_at) VALUES (?, ?, ?, ?, ?)",

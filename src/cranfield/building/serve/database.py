@@ -70,7 +70,7 @@ class Connection(Protocol):
         """Is the connection open, as far as one can tell without using it?"""
 
     def changes(self) -> int:
-        """How many rows this connection has changed; only for a database that is `local`."""
+        """How many rows this connection has changed."""
 
     def close(self) -> None:
         """Close the connection."""

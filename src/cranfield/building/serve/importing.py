@@ -4,38 +4,34 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from datetime import datetime
-from operator import itemgetter
-from typing import Any
+from itertools import compress, repeat
 
 from cranfield.building.serve.accounts import add_account, put_assessor
 from cranfield.building.serve.database import Connection
-from cranfield.building.serve.judgment_log import COUNTED, FIELDS, Entry, add_first, record
+from cranfield.building.serve.judgment_log import COUNTED, Entry, add_first, record
+from cranfield.building.serve.log_file import Columns, log_blocks
 from cranfield.building.serve.project_parts import PoolEntry
+from cranfield.building.serve.schema import judgment_indexes
 from cranfield.building.serve.store import Store, put_pool
 from cranfield.collection.doors import reads
-from cranfield.collection.lint_bytes import blocks_of_lines
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import Buffer, load, shown_path
 from cranfield.errors import DataError, UsageError
 from cranfield.text import shown
 
-NUMBERS = ("id", "position", "counted", "supersedes", "restores", "guideline", "offer", "milliseconds")
-TEXTS = ("request", "topic", "doc", "assessor", "action", "state", "reason", "purpose")
-LARGEST = sys.float_info.max
-BATCH = 10_000
-"""Rows of a log that are added together."""
+ROW = 300
+"""About the bytes of a row of a log."""
 CHUNK = 500
 """Requests in a query."""
-_FIELDS = frozenset(FIELDS)
-_values = itemgetter(*FIELDS)
-_INSERT = f"INSERT INTO judgment ({', '.join(FIELDS)}) VALUES ({', '.join('?' * len(FIELDS))})"
 _POOL = """INSERT INTO pool (topic, doc, position, source, added_at, audit) VALUES (?, ?, ?, ?, ?, '{}')
     ON CONFLICT (topic, doc) DO NOTHING"""
+_TWICE = """SELECT MAX(id) FROM judgment WHERE supersedes IS NULL AND purpose <> 'repeat'
+    GROUP BY topic, doc, assessor HAVING COUNT(*) > 1 LIMIT 1"""
+"""A judgment of a document that the same assessor has judged before, and that does not say so."""
 
 
 @dataclass(frozen=True)
@@ -80,55 +76,116 @@ class _Import:
 
     def add(self, data: Buffer) -> Imported:
         """Add all lines."""
-        batch: list[tuple[int, dict[str, Any]]] = []
-        lines = (line for block in blocks_of_lines(data) for line in block.removesuffix(b"\n").split(b"\n"))
-        for number, line in enumerate(lines, 1):
-            if line.strip():
-                batch.append((number, _row(line, self._origin, number)))
-                if len(batch) == BATCH:
-                    self._add(batch)
-                    batch = []
-        self._add(batch)
-        if self._added and self._engine.words["counter"]:
-            self._run(self._engine.words["counter"])
+        with self._without_indexes(self._last < len(data) // ROW):
+            for lines, columns in log_blocks(data, self._origin):
+                self._add(lines, columns)
+        if self._added:
+            if self._engine.words["counter"]:
+                self._run(self._engine.words["counter"])
+            if twice := self._run(_TWICE):
+                self._refuse(data, twice[0][0])
         return Imported(self._added, self._known, self._new)
 
-    def _add(self, batch: Sequence[tuple[int, dict[str, Any]]]) -> None:
-        old = self._requests([row["request"] for _, row in batch])
-        rows, pool = [], []
-        for number, row in batch:
-            if row["topic"] not in self._topics:
-                what = f"topic {shown(row['topic'])} is not in the project; add its topics first"
-                raise DataError(self._origin, number, what)
-            request, assessor = row["request"], row["assessor"]
-            if request in old:
-                self._numbers[row["id"]] = old[request]
-                self._known += 1
+    @contextmanager
+    def _without_indexes(self, many: bool) -> Iterator[None]:
+        """Make the indexes of judgments again after many rows, which takes less time than to keep them up to date."""
+        indexes = judgment_indexes() if many else {}
+        for name in indexes:
+            self._run(f"DROP INDEX {name}")
+        yield
+        for statement in indexes.values():
+            self._run(statement)
+
+    def _add(self, lines: Sequence[int], columns: Columns) -> None:
+        """Add rows; those that the project has, or that come twice, are left out."""
+        if unknown := set(columns["topic"]) - self._topics:
+            line, topic = next(pair for pair in zip(lines, columns["topic"], strict=True) if pair[1] in unknown)
+            what = f"topic {shown(topic)} is not in the project; add its topics first"
+            raise DataError(self._origin, line, what)
+        self._add_people(lines, columns["assessor"])
+        if self._insert(lines, columns):
+            return
+        requests, ids = columns["request"], columns["id"]
+        known, first = self._requests(requests), {request: at for at, request in reversed(list(enumerate(requests)))}
+        new = [request not in known and first[request] == at for at, request in enumerate(requests)]
+        pairs = list(zip(ids, requests, strict=True))
+        self._numbers.update((id, known[request]) for id, request in pairs if request in known)
+        if any(new):
+            rows: Columns = {name: list(compress(column, new)) for name, column in columns.items()}
+            self._insert(list(compress(lines, new)), rows)
+        twice = list(compress(pairs, (not is_new for is_new in new)))
+        known = self._requests([request for _, request in twice])
+        self._numbers.update((id, known[request]) for id, request in twice)
+        self._known += len(twice)
+
+    def _add_people(self, lines: Sequence[int], assessors: Sequence[str]) -> None:
+        for name in dict.fromkeys(assessors):
+            if name in self._positions:
                 continue
-            for name in ("supersedes", "restores"):
-                if row[name] is not None:
-                    if row[name] not in self._numbers:
-                        what = f"{name} is {row[name]}, which is not the id of an earlier row"
-                        raise DataError(self._origin, number, what)
-                    given, row[name] = row[name], self._numbers[row[name]]
-                    if name == "supersedes" and row[name] in self._superseded:
+            if name not in self._names:
+                try:
+                    put_assessor(self._run, name)
+                except UsageError as error:
+                    raise DataError(self._origin, lines[assessors.index(name)], f"assessor: {error}") from None
+                self._names.add(name)
+                self._new += 1
+            ((last,),) = self._run("SELECT COALESCE(MAX(position), 0) FROM judgment WHERE assessor = ?", (name,))
+            self._positions[name] = last  # the order of an assessor's rows goes on after those that are there
+
+    def _insert(self, lines: Sequence[int], columns: Columns) -> bool:
+        """Add rows that are new. False if the project has one of them: then nothing was changed."""
+        count, begin = len(lines), self._last + 1
+        numbers, superseded, linked = self._linked(lines, columns)
+        positions, places = dict(self._positions), []
+        for assessor in columns["assessor"]:
+            positions[assessor] += 1
+            places.append(positions[assessor])
+        values = {**columns, **linked, "id": range(begin, begin + count), "position": places}
+        if any(columns["payload"]):
+            values["payload"] = [_text(payload) for payload in columns["payload"]]
+        del values["offer"]  # the offers of before are not in a log
+        for name in ("payload", "supersedes", "restores", "guideline"):
+            if values[name].count(None) == count:  # to leave NULL out takes less time than to write it
+                del values[name]
+        marks = ", ".join("?" * len(values))
+        statement = f"INSERT INTO judgment ({', '.join(values)}) VALUES ({marks}) ON CONFLICT (request) DO NOTHING"
+        self._run("SAVEPOINT rows")
+        self._run_many(statement, list(zip(*values.values(), strict=True)))
+        all_new = self._run("SELECT COUNT(*) FROM judgment WHERE id >= ?", (begin,)) == [(count,)]
+        if not all_new:
+            self._run("ROLLBACK TO SAVEPOINT rows")
+        self._run("RELEASE SAVEPOINT rows")
+        if all_new:
+            purposes, order = columns["purpose"], range(self._pool + 1, self._pool + count + 1)
+            pool = zip(columns["topic"], columns["doc"], order, purposes, repeat(self._now, count), strict=True)
+            self._run_many(_POOL, list(compress(pool, map(COUNTED.__contains__, purposes))))
+            self._pool += count
+            self._last += count
+            self._added += count
+            self._positions = positions
+            self._numbers.update(numbers)
+            self._superseded |= superseded
+        return all_new
+
+    def _linked(self, lines: Sequence[int], columns: Columns) -> tuple[dict[int, int], set[int], Columns]:
+        """{id in the log: new id} of these rows, the rows that they replace, and the columns that name other rows."""
+        ids, links = columns["id"], {name: list(columns[name]) for name in ("supersedes", "restores")}
+        if all(column.count(None) == len(lines) for column in links.values()):
+            return dict(zip(ids, range(self._last + 1, self._last + 1 + len(lines)), strict=True)), set(), {}
+        numbers, superseded = dict[int, int](), set[int]()
+        for at, id in enumerate(ids):
+            for name, column in links.items():
+                if (given := column[at]) is not None:
+                    column[at] = earlier = numbers.get(given) or self._numbers.get(given)
+                    if earlier is None:
+                        what = f"{name} is {given}, which is not the id of an earlier row"
+                        raise DataError(self._origin, lines[at], what)
+                    if name == "supersedes" and (earlier in superseded or earlier in self._superseded):
                         what = f"supersedes is {given}, which another row supersedes already"
-                        raise DataError(self._origin, number, what)
-            self._superseded.add(row["supersedes"])
-            self._last += 1
-            old[request] = self._numbers[row["id"]] = row["id"] = self._last
-            row["position"] = self._position(assessor)
-            row["offer"] = None
-            if row["payload"] is not None:
-                row["payload"] = json.dumps(row["payload"], ensure_ascii=False, sort_keys=True)
-            if row["purpose"] in COUNTED:
-                self._pool += 1
-                pool.append((row["topic"], row["doc"], self._pool, row["purpose"], self._now))
-            rows.append(_values(row))
-        if rows:
-            self._run_many(_POOL, pool)
-            self._run_many(_INSERT, rows)
-        self._added += len(rows)
+                        raise DataError(self._origin, lines[at], what)
+            superseded.add(links["supersedes"][at])
+            numbers[id] = self._last + 1 + at
+        return numbers, superseded - {None}, dict(links)
 
     def _requests(self, requests: Sequence[str]) -> dict[str, int]:
         """{request: id} of those that the project has."""
@@ -139,45 +196,21 @@ class _Import:
             known.update(self._run(f"SELECT request, id FROM judgment WHERE request IN ({marks})", chunk))
         return known
 
-    def _position(self, assessor: str) -> int:
-        """The order of an assessor's rows goes on after those that are there."""
-        if assessor not in self._positions:
-            if assessor not in self._names:
-                put_assessor(self._run, assessor)
-                self._names.add(assessor)
-                self._new += 1
-            ((last,),) = self._run("SELECT COALESCE(MAX(position), 0) FROM judgment WHERE assessor = ?", (assessor,))
-            self._positions[assessor] = last
-        self._positions[assessor] += 1
-        return self._positions[assessor]
+    def _refuse(self, data: Buffer, id: int) -> None:
+        """Raise the error for a judgment of a document that the assessor has judged before."""
+        ((request, topic, doc, assessor),) = self._run(
+            "SELECT request, topic, doc, assessor FROM judgment WHERE id = ?", (id,)
+        )
+        what = f"{shown(assessor)} has judged document {shown(doc)} of topic {shown(topic)} before, in another row"
+        for lines, columns in log_blocks(data, self._origin):
+            if request in columns["request"]:
+                line = lines[list(columns["request"]).index(request)]
+                raise DataError(self._origin, line, f"{what}, which this row does not supersede")
+        raise DataError(self._origin, None, what)
 
 
-def _row(line: bytes, origin: str, number: int) -> dict[str, Any]:
-    try:
-        row: dict[str, Any] = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        hint = "; expected the log of a project; qrels need the name of their assessor" if number == 1 else ""
-        raise DataError(origin, number, f"not valid JSON: {error}{hint}") from None
-    if not isinstance(row, dict) or not row.keys() >= _FIELDS:
-        absent = next(name for name in FIELDS if not isinstance(row, dict) or name not in row)
-        raise DataError(origin, number, f"no {absent}, expected a row of the log of a project")
-    for name in NUMBERS:
-        value = row[name]
-        if type(value) is int:
-            if not -(2**62) < value < 2**62:
-                raise DataError(origin, number, f"{name} is {shown(value)}, which is too large")
-        elif value is not None or name in ("id", "counted"):
-            raise DataError(origin, number, f"{name} is {shown(value)}, expected a whole number")
-    for name in TEXTS:
-        if type(row[name]) is not str:
-            raise DataError(origin, number, f"{name} is {shown(row[name])}, expected text")
-    if row["grade"] is not None and not (type(row["grade"]) in (int, float) and abs(row["grade"]) <= LARGEST):
-        raise DataError(origin, number, f"grade is {shown(row['grade'])}, expected a number")
-    try:
-        row["judged_at"] = datetime.fromisoformat(row["judged_at"].replace("Z", "+00:00")).timestamp()
-    except (ValueError, AttributeError, TypeError, OverflowError):
-        raise DataError(origin, number, f"judged_at is {shown(row['judged_at'])}, expected a date") from None
-    return row
+def _text(payload: object) -> str | None:
+    return None if payload is None else json.dumps(payload, ensure_ascii=False, sort_keys=True)
 
 
 def import_qrels(store: Store, path: str, assessor: str) -> Imported:

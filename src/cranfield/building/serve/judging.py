@@ -67,6 +67,8 @@ class Judging:
         self.clock = clock
         self._make_proposals = make_proposals
         self._offers: Offers | None = None
+        self._last = 0.0
+        """The time of the last change."""
         self._in_loop = LoopCommits(store.database)
         store.database.reconnected.append(self.reload)
 
@@ -84,6 +86,7 @@ class Judging:
         """The change, after which the memory of offers is read again if it fails half-way."""
 
         def work(connection: Connection) -> T:
+            self._bound_leases(connection)
             offers = self._current()
             offers.touched = False
             try:
@@ -94,6 +97,17 @@ class Judging:
                 raise
 
         return work
+
+    def _bound_leases(self, connection: Connection) -> None:
+        """After a start, and if the clock of the machine went back: no lease ends later than one that begins now."""
+        now = self.clock()
+        if self._offers is None or now < self._last:
+            latest = now + self.store.settings().lease
+            late = "state = 'open' AND expires_at > ?"
+            if connection.run(f"SELECT 1 FROM offer WHERE {late} LIMIT 1", (latest,)):
+                connection.run(f"UPDATE offer SET expires_at = ? WHERE {late}", (latest, latest))
+                self.reload()
+        self._last = now
 
     def _failed(self, error: BaseException) -> None:
         """What a change did to the memory of offers is not on disk, unless it was refused before it did anything."""

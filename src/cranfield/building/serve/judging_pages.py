@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Iterable, Mapping
+from itertools import takewhile
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -19,7 +20,7 @@ from cranfield.building.serve.judging_modes import left_is_first, read_answer
 from cranfield.building.serve.judging_settings import Settings
 from cranfield.building.serve.judgment_log import Entry
 from cranfield.building.serve.offer_memory import Offer
-from cranfield.building.serve.offers import Offers
+from cranfield.building.serve.offers import REPEAT_AFTER, Offers
 from cranfield.building.serve.page_data import Pages
 from cranfield.building.serve.project_parts import Document, Facet
 from cranfield.building.serve.request_text import json_body
@@ -161,28 +162,32 @@ async def offers(request: Request, session: Session) -> Response:
 async def history(request: Request, session: Session) -> Response:
     """The last judgments of this assessor that stand, the newest first, and how many an undo back to each takes back.
 
-    The first judgment of a document that is in view again, to be judged a second time, is left out until then.
+    If documents are judged a second time, only judgments that are too new for that are shown: a judgment that is there
+    now and not later, or a document that is in view and in the list, would tell which documents these are.
     """
     site = site_of(request)
+    settings, read = site.store.settings(), site.store.database.read
     rows = await run_in_threadpool(
-        site.store.database.read,
-        f"""SELECT topic, doc, state, grade, reason, offer FROM standing_judgment
-        WHERE assessor = ? AND offer IS NOT NULL ORDER BY position DESC LIMIT {MOST_HISTORY}""",
+        read,
+        """SELECT topic, doc, state, grade, reason, offer FROM standing_judgment
+        WHERE assessor = ? AND offer IS NOT NULL ORDER BY position DESC LIMIT ?""",
         session.assessor,
+        REPEAT_AFTER if settings.repeat_rate else MOST_HISTORY,
     )
     again = await run_in_threadpool(
-        site.store.database.read,
+        read,
         "SELECT topic, doc FROM offer WHERE assessor = ? AND state = 'open' AND purpose = 'repeat'",
         session.assessor,
     )
-    blind = site.store.settings().mode == "preferences"
+    blind = settings.mode == "preferences"
     entries = [
         {
             "topic": topic, "doc": "" if blind else doc, "state": state, "grade": grade, "reason": reason, "offer": id,
             "times": times,
         }
-        for times, (topic, doc, state, grade, reason, id) in enumerate(rows, 1)
-        if (topic, doc) not in again
+        for times, (topic, doc, state, grade, reason, id) in enumerate(
+            takewhile(lambda row: (row[0], row[1]) not in again, rows), 1  # after an undo, one may be new again
+        )
     ]  # fmt: skip
     return JSONResponse({"judgments": entries})
 

@@ -44,7 +44,7 @@ class JudgmentCall:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
-        refusal = self.checks.refusal(scope["method"], headers, JUDGE)
+        refusal = self.checks.refusal(scope, headers)
         if refusal is not None:
             await refusal(scope, receive, send)
             return

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -17,7 +17,7 @@ from cranfield.building.serve.database import Row
 from cranfield.building.serve.judging_settings import Settings
 from cranfield.building.serve.judgment_log import COUNTED, LogRow, standing_sums
 from cranfield.building.serve.proposals import InOrder, Item, Proposals
-from cranfield.building.serve.topic_budgets import TopicBudgets
+from cranfield.building.serve.topic_budgets import RECENT, TopicBudgets
 
 Read = Callable[..., list[Row]]
 """Runs a query with values, as of now: also on what a change has written that is not finished yet."""
@@ -41,6 +41,8 @@ _GOLD = """SELECT gold.doc, assessor, state FROM gold CROSS JOIN standing_judgme
     WHERE gold.topic = ? AND j.topic = gold.topic AND j.doc = gold.doc AND purpose <> 'repeat'"""
 _OF_DOCUMENT = """SELECT assessor, state FROM standing_judgment
     WHERE topic = ? AND doc = ? AND purpose <> 'repeat'"""
+_GRADES = """SELECT doc, grade FROM standing_judgment WHERE topic = ? AND counted = 1 AND grade IS NOT NULL
+    ORDER BY id"""
 _LATER = """SELECT topic, doc, purpose FROM standing_judgment WHERE assessor = ? AND state = 'later'
     ORDER BY position"""
 
@@ -104,8 +106,8 @@ class OfferMemory:
         """For each topic, the documents with a judgment that counts; only for a budget."""
         if self.budgets is not None:
             self._started.update(read("SELECT topic, COUNT(DISTINCT doc) FROM current_qrels GROUP BY topic"))
-        self._recent: dict[str, dict[str, bool]] = defaultdict(dict)
-        """For each topic, which judged documents are relevant, in the order of judging; only for an adaptive share."""
+        self._recent: dict[str, list[bool]] = {}
+        """Which of the last judged documents of a topic are relevant, if that was asked; for an adaptive share."""
         self._gold_of: dict[str, list[str]] = defaultdict(list)
         for topic, doc in self.gold:
             self._gold_of[topic].append(doc)
@@ -121,11 +123,6 @@ class OfferMemory:
         self.touched = False
         """Set by every change, so that a change that fails half-way is noticed."""
         self._read_people()
-        if proposals is not None or settings.share == "adaptive":
-            for topic, doc, grade in read(
-                "SELECT topic, doc, grade FROM standing_judgment WHERE counted = 1 AND grade IS NOT NULL ORDER BY id"
-            ):
-                self._tell((topic, doc), grade)
         for id, topic, doc, purpose, assessor, expires in read(
             "SELECT id, topic, doc, purpose, assessor, expires_at FROM offer WHERE state = 'open' ORDER BY id"
         ):
@@ -168,6 +165,8 @@ class OfferMemory:
         rows = self._read(_OPEN, topic, topic, overlap)
         judged = self._read(_JUDGED, topic, topic, overlap) if rows else []
         judged += self._read(_GOLD, topic) if topic in self._gold_of else []
+        if not self.proposals.remembers:
+            self.proposals.begin(topic, self._read(_GRADES, topic))
         leased = [item for item in self._leases if item[0] == topic and self._in_pool(item)]
         for doc, assessor, state in judged:
             if state in SEEN:
@@ -276,14 +275,23 @@ class OfferMemory:
         return max(batch, 1), hashlib.blake2b(name, digest_size=8).digest()
 
     def _tell(self, item: Item, grade: float) -> None:
+        """The first judgment of a document counts; of other topics, it is read when somebody works on them."""
         topic, doc = item
-        self.proposals.tell(topic, doc, grade)
-        if self.settings.share == "adaptive":
-            self._recent[topic].setdefault(doc, grade >= RELEVANT)
+        if topic in self._known:
+            self.proposals.tell(topic, doc, grade)
 
     def _forget(self, item: Item) -> None:
-        self.proposals.forget(*item)
-        self._recent[item[0]].pop(item[1], None)
+        if item[0] in self._known:
+            self.proposals.forget(*item)
+
+    def _recently(self, topic: str) -> Sequence[bool]:
+        """Which of the last judged documents of a topic are relevant, in the order of their first judgments."""
+        if topic not in self._recent:
+            first: dict[str, float] = {}
+            for doc, grade in self._read(_GRADES, topic):
+                first.setdefault(doc, grade)
+            self._recent[topic] = [grade >= RELEVANT for grade in list(first.values())[-RECENT:]]
+        return self._recent[topic]
 
     def _add_count(self, item: Item, number: int) -> int:
         """Count judgments of a document, which are in the database already; returns how many it has now."""
@@ -326,6 +334,10 @@ class OfferMemory:
             self._forget(item)
         if row.counted and row.grade is not None:
             self._tell(item, row.grade)
+        if lost:
+            self._recent.pop(item[0], None)
+        elif row.counted and row.grade is not None and not by_others and item[0] in self._recent:
+            self._recent[item[0]] = [*self._recent[item[0]], row.grade >= RELEVANT][-RECENT:]
         for one, sign in ((row, 1), (before, -1)):
             if one is not None:
                 self.checked += sign * _is_check(one.state, one.purpose)
@@ -379,7 +391,7 @@ class OfferMemory:
         budgets, started = TopicBudgets.of(self.settings, sizes), self.started(now)
         assert budgets is not None
         return budgets.left(item[0], started) > 0 or any(
-            t == item[0] for t, _ in budgets.further(started, self._recent)
+            t == item[0] for t, _ in budgets.further(started, self._recently)
         )
 
     def _put_off(self, assessor: str, item: Item, left: int | None, now: float) -> str | None:

@@ -170,7 +170,7 @@ class Offers(OfferMemory):
             if topic != current:
                 yield topic, left(topic)
         if self.budgets is not None:
-            yield from self.budgets.further(self.started(now), self._recent)
+            yield from self.budgets.further(self.started(now), self._recently)
 
     def _again(self, assessor: str, topic: str, left: int | None, now: float) -> tuple[Item, str] | None:
         """The next of the documents of a topic that an assessor had and gave back, for the same purpose as before."""

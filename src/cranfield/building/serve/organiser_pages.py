@@ -6,6 +6,7 @@ import math
 import secrets
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import IO, Any
 
 from starlette.concurrency import run_in_threadpool
@@ -13,6 +14,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from cranfield import check
 from cranfield.building.serve import accounts
 from cranfield.building.serve.accounts import Session
 from cranfield.building.serve.downloads import download_of
@@ -142,10 +144,9 @@ async def add_account(request: Request, session: Session) -> Response:
         raise UsageError("this project has no passwords; stop the server and add accounts in the terminal first")
     form = await form_of(request)
     name, role = str(form.get("name", "")).strip(), str(form.get("role", "assessor"))
-    if any(one.name == name for one in accounts.accounts(site.store)):
-        raise UsageError(f"{shown(name)} has an account; make a new password, or change the role, in its row")
+    check.one_of("", accounts.JUDGES, role=role)
     password = secrets.token_urlsafe(9)
-    await run_in_threadpool(accounts.add_account, site.store, name, role, password)
+    await run_in_threadpool(partial(accounts.add_account, new=True), site.store, name, role, password)
     return await _with_password(site, session, name, password)
 
 
@@ -155,6 +156,8 @@ async def new_password(request: Request, session: Session) -> Response:
     name = str((await form_of(request)).get("name", ""))
     if name == session.assessor:
         raise UsageError("change your own password at /password")
+    if any(one.name == name and one.role == "team" for one in accounts.accounts(site.store)):
+        raise UsageError(f"{shown(name)} is a team; make its password on the page Campaign")
     password = secrets.token_urlsafe(9)
     await run_in_threadpool(accounts.set_password, site.store, name, password)
     return await _with_password(site, session, name, password)

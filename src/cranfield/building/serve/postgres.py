@@ -24,6 +24,7 @@ class PostgresConnection:
         psycopg = need("psycopg", "PostgreSQL")
         self._raw = psycopg.connect(url, autocommit=True, connect_timeout=10)
         self._idle = psycopg.pq.TransactionStatus.IDLE
+        self._changes = 0
         self._raw.execute("SET synchronous_commit = on")
         self._raw.execute("SET lock_timeout = '5s'")
         if not writes:
@@ -36,6 +37,7 @@ class PostgresConnection:
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
         cursor = self._raw.execute(_marked(statement) if values else statement, values or None)
+        self._count(cursor)
         return list(cursor.fetchall()) if cursor.description else []
 
     def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Row]:
@@ -46,6 +48,12 @@ class PostgresConnection:
     def run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
         with self._raw.cursor() as cursor:
             cursor.executemany(_marked(statement), rows)
+            self._count(cursor)
+
+    def _count(self, cursor: Any) -> None:
+        """Count the rows that a statement changed."""
+        if (cursor.statusmessage or "").startswith(("INSERT", "UPDATE", "DELETE")):
+            self._changes += max(0, cursor.rowcount)
 
     def begin(self, *, wait: bool = True) -> None:
         self._raw.execute("BEGIN")
@@ -58,7 +66,7 @@ class PostgresConnection:
         return not self._raw.closed
 
     def changes(self) -> int:
-        raise NotImplementedError("PostgreSQL does not count them")
+        return self._changes
 
     def close(self) -> None:
         self._raw.close()

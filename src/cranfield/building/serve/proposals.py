@@ -25,6 +25,9 @@ class Proposals(Protocol):
     remembers: bool
     """Are judged documents proposed again after a start?"""
 
+    def begin(self, topic: str, judgments: Iterable[tuple[str, float]]) -> None:
+        """Somebody works on a topic for the first time since the start; (document, grade) of what is judged in it."""
+
     def next(self, topic: str) -> tuple[Item, float | None] | None:
         """The next document of a topic with its estimate, or None if the topic has no more."""
 
@@ -57,6 +60,9 @@ class InOrder:
         """Propose these documents of a topic."""
         self._left[topic] = deque(docs)
 
+    def begin(self, topic: str, judgments: Iterable[tuple[str, float]]) -> None:
+        """The order of a file does not depend on judgments."""
+
     def next(self, topic: str) -> tuple[Item, float | None] | None:
         docs = self._left.get(topic)
         return ((topic, docs.popleft()), None) if docs else None
@@ -83,15 +89,24 @@ class Adaptive:
     def __init__(self, make: Callable[[], Pooling]) -> None:
         self._make = make
         self._pooling: Pooling | None = None
-        self._told: dict[Item, float] = {}
+        self._told: dict[str, dict[str, float]] = defaultdict(dict)
         self._proposed: dict[str, set[str]] = defaultdict(set)
+
+    def begin(self, topic: str, judgments: Iterable[tuple[str, float]]) -> None:
+        """Topics do not affect each other, so that each can be told when it is needed."""
+        told = self._told[topic]
+        for doc, grade in judgments:
+            told.setdefault(doc, grade)
+        if self._pooling is not None:
+            self._pooling.replay((topic, doc, grade) for doc, grade in told.items())
 
     def next(self, topic: str) -> tuple[Item, float | None] | None:
         if self._pooling is None:
-            self._pooling = self._make().replay((*item, grade) for item, grade in self._told.items())
+            told = ((topic, doc, grade) for topic, docs in self._told.items() for doc, grade in docs.items())
+            self._pooling = self._make().replay(told)
         if topic not in self._pooling.lists.topic_number:
             return None
-        out = [(topic, doc) for doc in self._proposed[topic] if (topic, doc) not in self._told]
+        out = [(topic, doc) for doc in self._proposed[topic] if doc not in self._told[topic]]
         offer = self._pooling.next(topic, out)
         if offer is None:
             return None
@@ -99,11 +114,11 @@ class Adaptive:
         return (topic, offer.doc), offer.estimate
 
     def tell(self, topic: str, doc: str, grade: float) -> None:
-        if (topic, doc) not in self._told:
-            self._told[topic, doc] = grade
+        if doc not in self._told[topic]:
+            self._told[topic][doc] = grade
             if self._pooling is not None:
                 self._pooling.tell(topic, doc, grade)
 
     def forget(self, topic: str, doc: str) -> None:
-        if self._told.pop((topic, doc), None) is not None:
+        if self._told[topic].pop(doc, None) is not None:
             self._pooling = None

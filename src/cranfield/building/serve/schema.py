@@ -7,6 +7,7 @@ now is a view.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 VERSION = 1
@@ -87,3 +88,13 @@ def statements(words: Mapping[str, str]) -> list[str]:
     for view, query in VIEWS.items():
         made.append(f"CREATE VIEW {view} AS {query.strip()}")
     return made
+
+
+def judgment_indexes() -> dict[str, str]:
+    """{name: statement} of the indexes of judgments; constraints are not among them.
+
+    >>> list(judgment_indexes())
+    ['superseded_once', 'judgment_of_document', 'repeated_judgment', 'judgment_counts']
+    """
+    made = re.findall(r"(CREATE (?:UNIQUE )?INDEX IF NOT EXISTS (\w+) ON judgment [^;]*);", TABLES)
+    return {name: statement for statement, name in made}

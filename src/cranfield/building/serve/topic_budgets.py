@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,24 +60,21 @@ class TopicBudgets:
         topics = self.sure.keys() | started.keys()
         return self.total - sum(max(started.get(topic, 0), self.sure.get(topic, 0)) for topic in topics)
 
-    def further(
-        self, started: Mapping[str, int], recent: Mapping[str, Mapping[str, bool]]
-    ) -> Iterator[tuple[str, int]]:
+    def further(self, started: Mapping[str, int], recent: Callable[[str], Sequence[bool]]) -> Iterator[tuple[str, int]]:
         """The topics that may get a further step, and its size; first those with most relevant documents of late."""
         unshared = self.unshared(started)
         if unshared > 0:
-            share = {topic: relevant_share(recent.get(topic, {})) for topic in self.sure}
+            share = {topic: relevant_share(recent(topic)) for topic in self.sure}
             for topic in sorted(self.sure, key=lambda topic: (-share[topic], started.get(topic, 0))):
                 size = min(STEP, unshared, self.most - started.get(topic, 0))
                 if size > 0:
                     yield topic, int(size)
 
 
-def relevant_share(relevant: Mapping[str, bool]) -> float:
+def relevant_share(relevant: Sequence[bool]) -> float:
     """The share of the last judged documents that are relevant; (r + 1) / (n + 2), so that few say little.
 
-    >>> relevant_share({"d1": True, "d2": False, "d3": True, "d4": True})
+    >>> relevant_share([True, False, True, True])
     0.6666666666666666
     """
-    last = list(relevant.values())[-RECENT:]
-    return (sum(last) + 1) / (len(last) + 2)
+    return (sum(relevant) + 1) / (len(relevant) + 2)

@@ -117,9 +117,9 @@ class Site:
         token = cookie(headers, secure=self.secure)
         return accounts.session(self.store, token) if token else None
 
-    async def entered(self, request: Request, name: str, page: str = "/") -> Response:
-        """Log a person in, and lead to a page."""
-        token = await run_in_threadpool(accounts.start_session, self.store, name)
+    async def entered(self, request: Request, name: str, page: str = "/", *, kept: str | None = None) -> Response:
+        """Log a person in, and lead to a page. `kept` is the hash of the password that was right, if it was asked."""
+        token = await run_in_threadpool(accounts.start_session, self.store, name, kept)
         response = RedirectResponse(page, 303)
         seconds = accounts.SESSION_SECONDS
         set_cookie(response, request.headers, token, secure=self.secure, seconds=seconds)

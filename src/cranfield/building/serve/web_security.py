@@ -38,6 +38,10 @@ def page_policy(frames: str = "") -> str:
     )
 
 
+SINGLE = frozenset({b"host", b"origin", b"referer", b"sec-fetch-site", b"x-csrf-token", b"content-type"})
+"""Headers that say where a request goes, and from where it comes."""
+
+
 class Checks:
     """What every request must be like, and the headers of every answer."""
 
@@ -73,8 +77,12 @@ class Checks:
         """The most bytes of a request to a page."""
         return self.uploads.get(path, self.most_body)
 
-    def refusal(self, method: str, headers: Mapping[str, str], path: str) -> Response | None:
+    def refusal(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
         """The answer to a request that names another server, comes from another site, or is too long; else None."""
+        method, path = scope["method"], scope["path"]
+        single = [name for name, _ in scope["headers"] if name in SINGLE]
+        if len(single) != len(set(single)):  # which of them is true?
+            return self.bad_request(path, "a header that may come once comes twice")
         host = headers.get("host", "").lower()
         name = host if host.endswith("]") else host.rpartition(":")[0] or host
         if self.hosts and name not in self.hosts and host not in self.hosts:
@@ -114,7 +122,7 @@ class Guard:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
-        refusal = self.checks.refusal(scope["method"], Headers(scope=scope), scope["path"])
+        refusal = self.checks.refusal(scope, Headers(scope=scope))
         if refusal is not None:
             await refusal(scope, receive, send)
             return
