@@ -1,22 +1,30 @@
-"""Names with parameters behave alike in all registries: pools, fusion, interleaving and online measures."""
+"""Names are read alike in all registries, with and without parameters."""
 
+import re
 from collections.abc import Callable
-from dataclasses import fields
 from typing import Any, NamedTuple
 
 import pytest
 
 from cranfield.building.fusion import fuse
-from cranfield.building.fusion.fusion_methods import METHODS as FUSIONS
-from cranfield.building.fusion.fusion_methods import Fusion
+from cranfield.building.fusion.fusion_methods import FUSION_METHODS, Fusion
+from cranfield.building.fusion.normalisation import NORMALISATIONS
+from cranfield.building.merging import MERGING_METHODS
 from cranfield.building.pools.pool_methods import POLICIES, Method
+from cranfield.comparison.apply_test import SAMPLE_TESTS
+from cranfield.comparison.corrections import CORRECTIONS
+from cranfield.comparison.pair_tests import TESTS
+from cranfield.comparison.power.designs import DESIGNS
+from cranfield.declared.registry import Registry, folded, parameters_of
 from cranfield.errors import UsageError
-from cranfield.named_values import folded
-from cranfield.online.interleaving.mixing_methods import METHODS as MIXING
-from cranfield.online.interleaving.mixing_methods import MixingMethod
-from cranfield.online.log_measures import known_online, parse_online
-from cranfield.online.log_measures.online_measure import REGISTRY
+from cranfield.online.clicks import CLICK_MODELS
+from cranfield.online.interleaving.mixing_methods import MIXING_METHODS, MixingMethod
+from cranfield.online.log_measures import ONLINE_MEASURES, parse_online
 
+REGISTRIES: list[Registry[Any]] = [
+    POLICIES, FUSION_METHODS, NORMALISATIONS, MIXING_METHODS, ONLINE_MEASURES, TESTS, SAMPLE_TESTS, CORRECTIONS,
+    DESIGNS, MERGING_METHODS, CLICK_MODELS,
+]  # fmt: skip
 FINE = 0.12345678901234567
 """A number that 6 digits do not tell from others."""
 
@@ -30,19 +38,15 @@ class Entry(NamedTuple):
 
 
 def entries() -> dict[str, Entry]:
-    found = {}
-    for name, policy in POLICIES.items():
-        found[f"pool {name}"] = Entry(Method.of, name, {key: one.default for key, one in policy.parameters.items()})
-    for name, fusion in FUSIONS.items():
-        parameters = {fusion.parameter: fusion.default} if fusion.parameter else {}
-        found[f"fusion {name}"] = Entry(Fusion.of, name, parameters)
-    for name, family in MIXING.items():
-        defaults = {key: setting.default for key, setting in family.settings.items()}
-        found[f"interleaving {name}"] = Entry(MixingMethod.of, name, defaults)
-    for name in known_online():
-        defaults = {each.name: each.default for each in fields(REGISTRY[name]) if each.name != "k"}
-        found[f"online {name}"] = Entry(parse_online, name, defaults)
-    return found
+    every: dict[str, Entry] = {}
+    for kind in (Method, Fusion, MixingMethod):
+        for name, entry in kind.registry.items():
+            defaults = {key: setting.default for key, setting in parameters_of(entry).items()}
+            every[f"{kind.__name__} {name}"] = Entry(kind.of, name, defaults)
+    for name, measure in ONLINE_MEASURES.items():
+        defaults = {key: setting.default for key, setting in measure.declared().items() if key != "k"}
+        every[f"online {name}"] = Entry(parse_online, name, defaults)
+    return every
 
 
 EVERY = entries()
@@ -60,7 +64,7 @@ def written(value: Any) -> str:
 
 
 def test_every_registry_has_names_with_parameters() -> None:
-    assert {name.split()[0] for name in WITH_PARAMETERS} == {"pool", "fusion", "interleaving", "online"}
+    assert {name.split()[0] for name in WITH_PARAMETERS} == {"Method", "Fusion", "MixingMethod", "online"}
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -117,9 +121,25 @@ def test_a_name_keeps_its_parameters_exactly(read: Callable[[str], Any], text: s
     assert read(str(read(text))) == read(text)
 
 
-def test_names_of_a_registry_differ_when_folded() -> None:
-    for names in (POLICIES, FUSIONS, MIXING, REGISTRY):
-        assert len({folded(name) for name in names}) == len(names)
+@pytest.mark.parametrize("registry", REGISTRIES, ids=lambda registry: registry.kind)
+def test_every_registry_finds_its_names_and_aliases_in_any_spelling(registry: Registry[Any]) -> None:
+    assert len({folded(name) for name in registry}) == len(registry) > 1
+    for entry in registry.values():
+        for name in (entry.name, *getattr(entry, "aliases", ())):
+            for spelling in (name, name.upper(), name.replace("-", "_"), name.replace("-", " ").title()):
+                assert registry.find(spelling) is entry
+
+
+@pytest.mark.parametrize("registry", REGISTRIES, ids=lambda registry: registry.kind)
+def test_an_unknown_name_is_an_error_that_suggests_only_what_is_close(registry: Registry[Any]) -> None:
+    with pytest.raises(UsageError, match=f"no {registry.kind} 'xyzzyxyzzy'; there are"):
+        registry.find("xyzzyxyzzy")
+    with pytest.raises(UsageError, match=f"a {registry.kind} is given by its name, not by 7"):
+        registry.find(7)  # type: ignore[arg-type]
+    long = max(registry, key=len)
+    if len(long) > 5:
+        with pytest.raises(UsageError, match=f"did you mean '{re.escape(long)}'"):
+            registry.find(f"{long[:-2]}{long[-1]}")
 
 
 def test_the_order_of_parameters_does_not_matter() -> None:

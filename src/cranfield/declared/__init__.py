@@ -1,0 +1,1 @@
+"""What is declared once: names with parameters, settings, registries."""

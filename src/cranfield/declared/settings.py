@@ -1,0 +1,122 @@
+"""A setting: its default, the values that are allowed, and a sentence about it, all declared in one place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cranfield import check
+from cranfield.errors import UsageError
+from cranfield.text import plain_number
+
+WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+"""How true and false are written."""
+Value = bool | int | float | str
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A parameter of a method: a truth value, a whole number, a number or a word, as its default is.
+
+    >>> Setting(0.8, "the persistence of the reader", least=0, below=1).checked("rbp", "p", "0.95")
+    0.95
+    >>> Setting(0.8, "the persistence of the reader", least=0, below=1).checked("rbp", "p", 1)
+    Traceback (most recent call last):
+    cranfield.errors.UsageError: rbp: p == 1, must be 0 or above, and below 1
+    """
+
+    default: Value
+    summary: str = ""
+    least: float = -math.inf
+    most: float = math.inf
+    above: float = -math.inf
+    """The value is larger than this."""
+    below: float = math.inf
+    """The value is smaller than this."""
+    choices: tuple[str, ...] = ()
+
+    def checked(self, owner: str, name: str, given: Any) -> Value:
+        """The value of text or of a Python value; an error if it is not allowed."""
+        if isinstance(self.default, bool):
+            if str(given).lower() not in WORDS:
+                raise check.wrong(owner, name, given, "true or false")
+            return WORDS[str(given).lower()]
+        if isinstance(self.default, str):
+            return self._word(owner, name, given)
+        number = _number(owner, name, given)
+        if isinstance(self.default, int) and number != int(number):
+            raise check.wrong(owner, name, given, "a whole number")
+        if not (self.least <= number <= self.most and self.above < number < self.below):
+            raise check.wrong(owner, name, given, self.range)
+        return int(number) if isinstance(self.default, int) else number
+
+    @property
+    def range(self) -> str:
+        """The numbers that are allowed, in words."""
+        if self.least > -math.inf and self.most < math.inf:
+            return f"between {self.least:g} and {self.most:g}"
+        bounds = [f"{self.least:g} or above"] if self.least > -math.inf else []
+        bounds += [f"above {self.above:g}"] if self.above > -math.inf else []
+        bounds += [f"at most {self.most:g}"] if self.most < math.inf else []
+        bounds += [f"below {self.below:g}"] if self.below < math.inf else []
+        return ", and ".join(bounds) or "a number"
+
+    def _word(self, owner: str, name: str, given: Any) -> str:
+        given = "none" if given is None else given  # which names with parameters read as a constant
+        if not isinstance(given, str):
+            raise check.wrong(owner, name, given, f"a word such as {self.default!r}")
+        if self.choices:
+            check.one_of(owner, self.choices, **{name: given})
+        return given
+
+
+def _number(owner: str, name: str, given: Any) -> float:
+    try:
+        number = float(given)
+    except (TypeError, ValueError, OverflowError):
+        raise check.wrong(owner, name, given, "a number") from None
+    if isinstance(given, bool) or not math.isfinite(number):
+        raise check.wrong(owner, name, given, "a number")
+    return number
+
+
+def checked_values(owner: str, given: Mapping[str, Any], declared: Mapping[str, Setting]) -> dict[str, Value]:
+    """The values that were given, checked; a setting that the owner does not have is an error.
+
+    >>> checked_values("rbp", {"q": 1}, {"p": Setting(0.8)})
+    Traceback (most recent call last):
+    cranfield.errors.UsageError: rbp: no parameter 'q'; there are 'p'
+    """
+    known = list(declared)
+    for name in given:
+        if name not in known:
+            has_none = f"no parameter {name!r}; it has no parameters"
+            raise UsageError(f"{owner}: {check.nearest(name, known, 'parameter') if known else has_none}")
+    return {name: declared[name].checked(owner, name, value) for name, value in given.items()}
+
+
+def changed(values: Mapping[str, Any], declared: Mapping[str, Setting]) -> tuple[tuple[str, Any], ...]:
+    """The values that differ from their defaults, in the order of their declaration.
+
+    >>> changed({"d": 2.0, "c": 1.0}, {"c": Setting(1.0), "d": Setting(0.5)})
+    (('d', 2.0),)
+    """
+    return tuple((name, values[name]) for name in declared if name in values and values[name] != declared[name].default)
+
+
+def full_name(name: str, values: Iterable[tuple[str, Any]]) -> str:
+    """The name with its parameters, which reads back as the same value.
+
+    >>> full_name("rbp", [("p", 0.123456789)]), full_name("team-draft", [("skip_shared", True)]), full_name("depth", [])
+    ('rbp(p=0.123456789)', 'team-draft(skip_shared=true)', 'depth')
+    """
+    written = ",".join(f"{parameter}={_spelled(value)}" for parameter, value in values)
+    return f"{name}({written})" if written else name
+
+
+def _spelled(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return value if isinstance(value, str) else plain_number(value)
