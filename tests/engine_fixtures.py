@@ -28,6 +28,8 @@ def spark() -> Iterator[Engine]:
     """Spark on this machine; the tests that use it run on one worker: `pytest.mark.xdist_group("spark")`."""
     from cranfield.online.engines import open_engine
 
+    if "libasan" in os.environ.get("LD_PRELOAD", ""):
+        pytest.skip("Java does not start beside the address sanitizer")
     options = os.environ.get("SPARK_SUBMIT_OPTS", "")
     os.environ["SPARK_SUBMIT_OPTS"] = f"{options} {QUICK_START}"  # read when Java starts
     with open_engine("local[2]", memory="1GB") as engine:

@@ -11,7 +11,8 @@ import pytest
 import cranfield
 
 ROOMS = [
-    "_start", "_fork", "errors", "types", "text", "check", "named_values", "frames", "table", "record", "_core",
+    "_start", "_fork", "errors", "types", "text", "_address_space", "check", "declared", "frames", "table", "record",
+    "_core",
     "collection",
     "assessed",
     "views",
@@ -29,7 +30,7 @@ ROOMS = [
     "report",
     "compat",
     "cli",
-    "__main__", "_moved",
+    "__main__",
 ]  # fmt: skip
 """Every folder and loose module of the package, in the order of the flow of data."""
 

@@ -20,7 +20,7 @@ import cranfield as cf
 from cranfield import cli
 from cranfield.cli.measure_page import Page, meaning
 from cranfield.collection import formats
-from cranfield.comparison.registry import TESTS, known_tests
+from cranfield.comparison.pair_tests import TESTS
 from cranfield.measures import recall
 from cranfield.measures.base import REGISTRY
 from cranfield.samples import sample
@@ -50,14 +50,14 @@ def test_the_map_has_nothing_that_does_not_exist() -> None:
 
 
 @contextmanager
-def restored(registry: dict[str, Any]) -> Iterator[None]:
+def restored(entries: dict[str, Any]) -> Iterator[None]:
     """Remove what an example adds to a registry."""
-    before = dict(registry)
+    before = dict(entries)
     try:
         yield
     finally:
-        registry.clear()
-        registry.update(before)
+        entries.clear()
+        entries.update(before)
 
 
 def test_the_example_of_a_measure_scores_lists() -> None:
@@ -70,8 +70,8 @@ def test_the_example_of_a_measure_scores_lists() -> None:
 
 
 def test_the_example_of_a_significance_test_compares_systems() -> None:
-    known_tests()  # all files of tests are loaded before, so that only the example is removed
-    with restored(TESTS):
+    assert len(TESTS) > 10  # all files of tests are loaded before, so that only the example is removed
+    with restored(TESTS._entries), restored(TESTS._by_spelling):
         exec(example('"""The z test'), {})
         # differences 1, 2, 3: mean 2, standard error 1 / √3, z = 2√3; p by scipy.stats.norm.sf
         row = next(cf.compare({"a": [1.0, 3.0, 5.0], "b": [0.0, 1.0, 2.0]}, test="z").rows())

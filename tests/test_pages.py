@@ -13,6 +13,8 @@ Commands in other blocks show only how a command is written. They are parsed, bu
 from __future__ import annotations
 
 import doctest
+import glob
+import io
 import os
 import re
 import shlex
@@ -20,14 +22,17 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from pathlib import Path
 from typing import Any, NamedTuple
+from unittest import mock
 
 import pytest
 
 import cranfield
-from cranfield.cli import GROUPS, STAND_INS, find
+from cranfield.cli import GROUPS, STAND_INS, find, main
 from cranfield.cli.parser import parsed
+from cranfield.measures.base import ALIASES, REGISTRY
 from tests.test_doctests import OPTIONS
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -37,6 +42,8 @@ WRITTEN_ONCE = (
     "calibration.md", "coming_from/beir.md", "coming_from/ir_measures.md", "coming_from/pyterrier.md", "compare.md",
 )  # fmt: skip
 """Pages with Python that does not run here: it needs other packages, or names that the page leaves out."""
+ALONE = re.compile(r"cranfield ([^|<>;&$`]*)(?:\| ([^<>;&`]*))?")
+"""A line of the shell with one command of ours, and perhaps programs that read what it prints."""
 
 
 class Block(NamedTuple):
@@ -65,6 +72,20 @@ def test_all_folders_have_pages() -> None:
     assert {page.parent for page in DOCS.rglob("*.md")} == {DOCS / Path(page).parent for page in PAGES}
 
 
+@pytest.fixture
+def nothing_left(tmp_path: Path) -> Iterator[None]:
+    """After a page, the measures and modules that it defines are gone: other tests try all measures."""
+    before = {**REGISTRY}, {**ALIASES}
+    yield
+    for names, known in zip((REGISTRY, ALIASES), before, strict=True):
+        names.clear()
+        names.update(known)
+    for name, module in [*sys.modules.items()]:
+        if str(getattr(module, "__file__", None)).startswith(str(tmp_path)):
+            del sys.modules[name]
+
+
+@pytest.mark.usefixtures("nothing_left")
 @pytest.mark.parametrize("page", PAGES)
 def test_the_examples_of_a_page_print_what_it_shows(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(Path(cranfield.__file__).parent / "samples", tmp_path / "sample")
@@ -90,13 +111,34 @@ def test_the_examples_of_a_page_print_what_it_shows(page: str, tmp_path: Path, m
 def printed(block: str, folder: Path) -> Iterator[str]:
     """The commands of a block, and the lines that they print."""
     for command in re.findall(r"^\$ (.*(?:\\\n> .*)*)", block, re.MULTILINE):
-        program = f'cranfield() {{ {sys.executable} -m cranfield "$@"; }}; ' + command.replace("\\\n> ", "\\\n")
-        done = subprocess.run(
-            ["bash", "-c", program], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env={**os.environ, "PYTHONIOENCODING": "utf-8"}, timeout=120,
-        )  # fmt: skip
+        line = command.replace("\\\n> ", "\\\n")
+        alone = ALONE.fullmatch(line.replace("\\\n", ""))
+        text = in_this_process(alone[1], alone[2] or "cat", folder) if alone else in_a_shell(line, folder)
         yield from f"$ {command}".split("\n")
-        yield from done.stdout.splitlines()
+        yield from text.splitlines()
+
+
+def in_a_shell(line: str, folder: Path, given: bytes = b"") -> str:
+    """What a line of the shell prints, with its errors where they come."""
+    done = subprocess.run(
+        ["bash", "-c", f'cranfield() {{ {sys.executable} -m cranfield "$@"; }}; {line}'], cwd=folder, input=given,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "PYTHONIOENCODING": "utf-8"}, timeout=120,
+    )  # fmt: skip
+    return done.stdout.decode("utf-8")
+
+
+def in_this_process(command: str, then: str, folder: Path) -> str:
+    """What one command of ours prints if the shell passes its output to others, without the start of a process."""
+    words = [path for word in shlex.split(command) for path in sorted(glob.glob(word)) or [word]]
+    both, given = io.BytesIO(), io.TextIOWrapper(io.BytesIO())
+    out = io.TextIOWrapper(both if then == "cat" else io.BytesIO(), encoding="utf-8", write_through=True)
+    err = out if then == "cat" else io.TextIOWrapper(both, encoding="utf-8", write_through=True)
+    with redirect_stdout(out), redirect_stderr(err), mock.patch.object(sys, "stdin", given):
+        main(words)
+    if then != "cat":
+        out.buffer.seek(0)
+        both.write(in_a_shell(then, folder, out.buffer.read()).encode())
+    return both.getvalue().decode("utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -21,14 +21,14 @@ from typing import Any
 
 import pytest
 
-from cranfield.building.merging import known_merging_methods
+from cranfield.building.merging import MERGING_METHODS
 from cranfield.cli import GROUPS, STAND_INS, every_verb
 from cranfield.cli.verb_measures import verb_pages
-from cranfield.comparison.registry import known_tests
+from cranfield.comparison.pair_tests import TESTS
 from cranfield.measures.base import Measure
 from cranfield.measures.families import by_family
-from cranfield.online.clicks.click_kinds import known_click_models
-from cranfield.online.log_measures import known_online
+from cranfield.online.clicks.click_kinds import CLICK_MODELS
+from cranfield.online.log_measures import ONLINE_MEASURES
 from cranfield.report import figures
 
 ROOT = Path(__file__).parent.parent
@@ -84,10 +84,10 @@ def test_every_entry_of_the_registries_has_a_page(site: Path) -> None:
     reference = site / "reference"
     measures = [kind.name for kind in our_measures()]
     assert titles(reference / "measures") == sorted([*measures, *(page.name for page in verb_pages())])
-    assert titles(reference / "tests") == sorted(known_tests())
-    assert titles(reference / "merging") == sorted(known_merging_methods())
-    assert titles(reference / "online") == sorted(known_online())
-    assert titles(reference / "clicks") == sorted(known_click_models())
+    assert titles(reference / "tests") == sorted(TESTS)
+    assert titles(reference / "merging") == sorted(MERGING_METHODS)
+    assert titles(reference / "online") == sorted(ONLINE_MEASURES)
+    assert titles(reference / "clicks") == sorted(CLICK_MODELS)
     verbs = [*every_verb(), *GROUPS, *STAND_INS]
     assert titles(reference / "commands") == sorted(f"cranfield {verb}" for verb in verbs)
 

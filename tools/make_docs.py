@@ -11,14 +11,13 @@ from pathlib import Path
 from coverage_page import coverage_page
 
 from cranfield import comparison
-from cranfield.building.merging import MergingMethod, known_merging_methods
+from cranfield.building.merging import MERGING_METHODS, MergingMethod
 from cranfield.comparison.corrections import CORRECTIONS
-from cranfield.comparison.registry import PairTest, known_tests
+from cranfield.comparison.pair_tests import TESTS, PairTest
 from cranfield.measures.base import Measure, show
 from cranfield.measures.families import by_family, title_and_summary
 from cranfield.measures.property_tables import MEANINGS
-from cranfield.online.log_measures import REGISTRY as ONLINE
-from cranfield.online.log_measures import SETS, OnlineMeasure, known_online
+from cranfield.online.log_measures import ONLINE_MEASURES, SETS, OnlineMeasure
 
 DOCS = Path(__file__).parent.parent / "docs"
 # ruff: noqa: E501
@@ -108,7 +107,7 @@ FUNCTIONS = {
 
 
 def tests_page() -> str:
-    rows = [test_row(test) for test in known_tests().values()]
+    rows = [test_row(test) for test in TESTS.values()]
     corrections = [
         f"| {known.name} | {', '.join(known.aliases)} | {known.controls} | {known.assumes} | {known.source} |"
         for known in CORRECTIONS.values()
@@ -119,7 +118,7 @@ def tests_page() -> str:
         parts.append(f"## {title}\n")
         parts.extend(function_entry(name) for name in names)
     functions = {name for name in comparison.__all__ if inspect.isfunction(getattr(comparison, name))}
-    unplaced = functions - {name for names in FUNCTIONS.values() for name in names} - {"known_tests"}
+    unplaced = functions - {name for names in FUNCTIONS.values() for name in names} - {"TESTS"}
     if unplaced:
         raise SystemExit(f"add these to FUNCTIONS: {sorted(unplaced)}")
     return "\n".join(parts)
@@ -166,7 +165,7 @@ scale, and K is their number. All methods have the settings `ties` and `seed`.
 
 
 def merging_page() -> str:
-    methods = known_merging_methods().values()
+    methods = MERGING_METHODS.values()
     rows = "\n".join(merging_row(method) for method in methods)
     parts = [MERGING_INTRODUCTION.replace("{methods}", rows)]
     for method in methods:
@@ -239,7 +238,7 @@ Every measure is a ratio of two sums over users, and its interval comes from the
 
 
 def online_page() -> str:
-    measures = [ONLINE[name] for name in known_online()]
+    measures = [ONLINE_MEASURES[name] for name in ONLINE_MEASURES]
     sets = [
         f"| {chosen.name} | {part.name} | {', '.join(part.measures) or part.missing} |"
         for chosen in SETS.values()

@@ -214,17 +214,20 @@ private:
         found.source = chunk_.source, found.kind = kind, found.offset = offset_ + at;
         found.what = std::string(name) + " is " + quoted(text) + why;
     }
-    void look_at_value(std::string_view text, double value, std::size_t at) {
-        if (std::isinf(value)) odd(kInfinite, at, value_name(), text, ", infinite as a 64-bit number");
+    void look_at(const char* name, std::string_view text, double value, std::size_t at) {
+        if (std::isinf(value)) odd(kInfinite, at, name, text, ", infinite as a 64-bit number");
         const std::size_t sign = text.front() == '-' || text.front() == '+' ? 1 : 0;
         if (text.size() > sign + 1 && (text[sign + 1] == 'x' || text[sign + 1] == 'X'))
-            odd(kHexadecimal, at, value_name(), text, ", which is read as a number in base 16");
+            odd(kHexadecimal, at, name, text, ", which is read as a number in base 16");
     }
     void look_at_unused_rank(std::string_view text, std::size_t at) {
         const auto digit = [](char c) { return c >= '0' && c <= '9'; };
-        if (!text.empty() && digit(text.front()) && digit(text.back())) return;  // nearly all, without parsing
+        if (!text.empty() && std::all_of(text.begin(), text.end(), digit)) return;  // nearly all, without parsing
         const auto parsed = parse_number(text);
-        if (!parsed || std::isnan(*parsed)) odd(kOddRank, at, "the rank", text, ", not a number; ranks are not used here");
+        if (!parsed || std::isnan(*parsed))
+            odd(kOddRank, at, "the rank", text, ", not a number; ranks are not used here");
+        else
+            look_at("the rank", text, *parsed, at);
     }
 
     static std::string_view text(const Columns& column, int number) { return column[static_cast<std::size_t>(number)]; }
@@ -250,7 +253,8 @@ private:
         const bool needs_rank = layout_.rank >= 0 && (options_.order == Order::rank || layout_.value < 0);
         if (layout_.value >= 0 && !number(text(column, layout_.value), at, value_name(), value)) return;
         if (needs_rank && !number(text(column, layout_.rank), at, "the rank", rank)) return;
-        if (layout_.value >= 0) look_at_value(text(column, layout_.value), value, at);
+        if (layout_.value >= 0) look_at(value_name(), text(column, layout_.value), value, at);
+        if (needs_rank) look_at("the rank", text(column, layout_.rank), rank, at);
         if (layout_.rank >= 0 && !needs_rank && is_run()) look_at_unused_rank(text(column, layout_.rank), at);
         if (options_.keep_columns) {
             if (layout_.rank >= 0 && !needs_rank) rank = parse_number(text(column, layout_.rank)).value_or(std::nan(""));

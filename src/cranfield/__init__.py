@@ -14,11 +14,10 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from cranfield import _fork, _moved
+from cranfield import _fork
 
 __version__ = "0.1.0"
 _fork.install()
-_moved.install()
 
 if TYPE_CHECKING:
     from cranfield.assessed.join import assess_arrays as assess_arrays

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from numbers import Real
 from typing import Any
 
@@ -95,15 +95,56 @@ def one_of(caller: str, choices: tuple[str, ...], **values: str) -> None:
 
 
 def nearest(name: str, choices: Sequence[str], kind: str) -> UsageError:
-    """Return the error for an unknown name; it suggests the most similar one.
+    """Return the error for an unknown name; it suggests a similar one, or lists what there is.
 
     >>> str(nearest("ndcg@10", ["nDCG@10", "AP"], "measure"))
     "no measure 'ndcg@10'; did you mean 'nDCG@10'?"
     """
-    import difflib
-
-    folded = {choice.casefold(): choice for choice in choices}
-    close = difflib.get_close_matches(str(name).casefold(), list(folded), n=1, cutoff=0.5)
-    if close:
-        return UsageError(f"no {kind} {shown(name)}; did you mean {folded[close[0]]!r}?")
+    if close := similar(str(name), choices):
+        return UsageError(f"no {kind} {shown(name)}; did you mean {' or '.join(map(repr, close))}?")
     return UsageError(f"no {kind} {shown(name)}; there are {listed(map(repr, choices), most=8) or 'none'}")
+
+
+LONGEST = 60
+"""The most letters of a name that are compared: the time grows with their square."""
+
+
+def similar(name: str, choices: Iterable[str]) -> list[str]:
+    """The names that may be meant: at most two, equally close; none if nothing is close, or if too many are.
+
+    One mistake is allowed in a name of 3 or 4 letters, 2 in one of 5 to 9, 3 in a longer one; else a name that begins
+    or ends with this one is meant.
+
+    >>> similar("wilcoxen", ["wilcoxon", "sign"]), similar("queries", ["quiet", "quality"])
+    (['wilcoxon'], [])
+    >>> similar("team", ["team-draft", "balanced"]), similar("tua", ["tau", "top"])
+    (['team-draft'], ['tau'])
+    """
+    letters = name[:LONGEST].casefold()
+    most = 0 if len(letters) < 3 else 1 if len(letters) < 5 else 2 if len(letters) < 10 else 3
+    near = {
+        choice: mistakes(letters, choice.casefold()) for choice in choices if abs(len(choice) - len(letters)) <= most
+    }
+    best = min(near.values(), default=most + 1)
+    close = [choice for choice, distance in near.items() if distance == best <= most]
+    if not close and len(letters) > 2:
+        close = [
+            choice for choice in choices if choice.casefold().startswith(letters) or choice.endswith(f"-{letters}")
+        ]
+    return close if len(close) <= 2 else []
+
+
+def mistakes(a: str, b: str) -> int:
+    """How many letters are missing, added, wrong or in the wrong order (Damerau 1964, each letter touched once).
+
+    >>> mistakes("nDGC", "nDCG"), mistakes("wilcoxen", "wilcoxon"), mistakes("dept", "depth")
+    (1, 1, 1)
+    """
+    before, row = [0] * (len(b) + 1), list(range(len(b) + 1))
+    for i, letter in enumerate(a, 1):
+        older, before, row = before, row, [i] * (len(b) + 1)
+        for j, other in enumerate(b, 1):
+            row[j] = min(before[j] + 1, row[j - 1] + 1, before[j - 1] + (letter != other))
+            if i > 1 and j > 1 and letter == b[j - 2] and other == a[i - 2]:
+                row[j] = min(row[j], older[j - 2] + 1)
+    return row[-1]

@@ -23,15 +23,15 @@ from cranfield.table import Column, Table
 class Shown(Tidy):
     """A result with columns that a notebook shows as a table, and that may have a figure."""
 
+    figure: ClassVar[str] = ""
+    """The function of `report/figures/` that describes its figure: `plot`, `--plot` and reports draw the same one."""
+
     def table(self) -> Table:
         """A row per entry of `columns`."""
         return table_of(self.columns(), notes=tuple(getattr(self, "notes", ())))
 
     def plot(self, **options: Any) -> Any:
-        """The figure of this result, which a notebook shows; `options` are those of its `describe_` function.
-
-        An error names the results that have a figure.
-        """
+        """The figure of this result, which a notebook shows; `options` are those of its `describe_` function."""
         # report/ comes after all results, which is why it is imported by its name.
         return import_module("cranfield.report.figures.result_figures").figure_of(self, **options)
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 Index = NDArray[np.integer[Any]]
+Index32 = NDArray[np.int32]
 Index64 = NDArray[np.int64]
 """Positions, in the type that the C++ core takes."""
 Progress = Callable[[int, int], None]

@@ -117,7 +117,7 @@ def test_words_and_characters_side_by_side(tmp_path: Path) -> None:
 def test_a_length_in_another_unit_is_not_used() -> None:
     with pytest.raises(cf.UsageError, match="document lengths has only words; add a column called characters"):
         cf.U().of([1], lengths={"words": [5]})
-    with pytest.raises(cf.UsageError, match="lengths: column 'pages' is not known; there are length, words"):
+    with pytest.raises(cf.UsageError, match="lengths: column 'pages' is not known; there are length, snippet, words"):
         Lengths.one({"pages": [5]}, 1)
 
 
@@ -136,13 +136,13 @@ def test_a_note_names_the_unit_of_lengths() -> None:
         ("\na 1\nb x\n", ":3: document 'b': the length is 'x', expected a number, 0 or above"),
         ("a 1\nb -1\n", ":2: document 'b': the length is '-1', expected"),
         ("a 1\nb nan\n", ":2: document 'b': the length is 'nan', expected"),
-        ("a 1\nb 2\na 1\n", ":3: document 'a' appears twice, first in row 1"),
+        ("a 1\nb 2\na 1\n", ":3: document 'a' appears twice, first on line 1"),
         ("a abc\nb 2\n", ":1: document 'a': the length is 'abc', expected a number, 0 or above"),
         ("a\nb\n", ":1: 1 column, expected doc length"),
         ("a 1 2 3\n", ":1: 4 columns, expected doc length"),
         ("doc pages\na 1\n", ":1: no column for the length among doc, pages; expected one called length, words"),
         ("name length\na 1\n", ":1: no column for the document among name, length; expected one called doc_id"),
-        ("doc length\n", "is empty, expected lines of doc length"),
+        ("doc length\n", ":1: holds only a header, expected lines of doc length"),
         ("doc length\na 1\na 2\n", ":3: document 'a' appears twice"),
     ],
 )
@@ -154,10 +154,12 @@ def test_errors_in_files_name_the_line(text: str, message: str, tmp_path: Path) 
 
 
 def test_errors_in_mappings_name_the_row() -> None:
-    for value in ("x", None, float("nan"), -1, 10**400, [1, 2]):
+    for value in ("x", None, float("nan"), -1, 10**400):
         with pytest.raises(cf.DataError, match=r"lengths: row 2: document 'b': the length is .*, expected a number"):
             LengthTable.of({"a": 1, "b": value})
-    with pytest.raises(cf.UsageError, match="int cannot be read as lengths of documents"):
+    with pytest.raises(cf.DataError, match="lengths: row 1: 2 values, others have 3"):
+        LengthTable.of({"a": 1, "b": [1, 2]})
+    with pytest.raises(cf.UsageError, match="int cannot be read as lengths"):
         LengthTable.of(3)
     with pytest.raises(cf.DataError, match="lengths: is empty"):
         lengths({})

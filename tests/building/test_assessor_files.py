@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cranfield.building.assessor_files import Assessor, read_assessors
+from cranfield.building.assessor_files import Assessor, assessors_of
 from cranfield.building.assessor_labels import Labels
 from cranfield.errors import DataError
 
@@ -23,7 +23,7 @@ def written(folder: Path, text: str) -> Path:
 )
 def test_a_file_with_or_without_a_header_is_read(tmp_path: Path, text: str) -> None:
     path = written(tmp_path, text)
-    assert read_assessors(path) == {"anna": Assessor("experts", 2.0), "ben": Assessor("crowd", 0.1)}
+    assert assessors_of(path) == {"anna": Assessor("experts", 2.0), "ben": Assessor("crowd", 0.1)}
     labels = Labels.of(ROWS).with_assessors(path)
     assert labels.group == ("experts", "crowd")
     assert labels.cost is not None
@@ -49,9 +49,9 @@ def test_an_unknown_cost_of_some_assessors_is_nan() -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("anna experts cheap\n", ":1: cost 'cheap' of a label by anna, expected a number, 0 or more"),
-        ("anna experts -2\n", ":1: cost '-2' of a label by anna"),
-        ("anna experts\nanna crowd\n", ":2: anna appears twice, in group experts and crowd"),
+        ("anna experts cheap\n", ":1: assessor 'anna': the cost of a label is 'cheap', expected a number, 0 or above"),
+        ("anna experts -2\n", ":1: assessor 'anna': the cost of a label is '-2'"),
+        ("anna experts\nanna crowd\n", ":2: assessor 'anna' appears twice, first on line 1"),
         ("worker,group\n", ":1: holds only a header"),
         ("anna\n", ":1: 1 column, expected worker group"),
         ("", "is empty"),
@@ -59,4 +59,4 @@ def test_an_unknown_cost_of_some_assessors_is_nan() -> None:
 )
 def test_a_wrong_file_is_an_error_with_its_line(tmp_path: Path, text: str, says: str) -> None:
     with pytest.raises(DataError, match=says):
-        read_assessors(written(tmp_path, text))
+        assessors_of(written(tmp_path, text))

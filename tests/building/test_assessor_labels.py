@@ -1,6 +1,7 @@
 """Reading the labels of several assessors."""
 
 import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -196,3 +197,17 @@ def test_advice_about_repeated_labels_is_an_argument_that_exists() -> None:
     with pytest.raises(CranfieldError, match=r"keep all of them by Labels\.of\(\.\.\., on_duplicate='keep'\)"):
         merge(rows)
     assert merge(Labels.of(rows, on_duplicate="keep")).probability.tolist() == [2 / 3]
+
+
+def test_a_table_of_labels_is_read_in_a_few_bytes_per_row(tmp_path: Path) -> None:
+    """Columns are numbers, and each distinct text is kept once; lists of texts took 194 bytes per row, this 128."""
+    path = tmp_path / "labels.csv"
+    lines = (f"t{doc // 100},d{doc},w{doc % 7 * 3 + vote},{doc % 3}\n" for doc in range(10_000) for vote in range(3))
+    path.write_text("topic,doc,worker,label\n" + "".join(lines))
+    Labels.of(path)
+    tracemalloc.start()
+    labels = Labels.of(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert len(labels) == 30_000
+    assert peak < 160 * len(labels)

@@ -15,7 +15,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.cli.by_class import joined
-from cranfield.cli.guard import guarded
+from cranfield.cli.guard import NO_MEMORY, guarded
 from cranfield.table import Column, Table
 from tests.cli.conftest import Cranfield
 
@@ -28,7 +28,7 @@ posix = pytest.mark.skipif(sys.platform == "win32", reason="signals and forks of
 @pytest.mark.parametrize(
     ("error", "code", "message"),
     [
-        (MemoryError(), 1, "error: not enough memory\n"),
+        (MemoryError(), 1, f"error: {NO_MEMORY}\n"),
         (KeyboardInterrupt(), 130, "interrupted\n"),
         (RecursionError(), 1, "error: the data is nested too deep\n"),
         (cf.DataError("a.run", 3, "too long"), 1, "error: a.run:3: too long\n"),
@@ -71,7 +71,7 @@ def test_an_import_that_fails_for_lack_of_memory_is_no_bug(capsys: pytest.Captur
             raise ImportError("the C extensions of some library could not be imported") from error
 
     assert guarded(work) == 1
-    assert capsys.readouterr().err == "error: not enough memory\n"
+    assert capsys.readouterr().err == f"error: {NO_MEMORY}\n"
 
 
 # -- writing files
@@ -238,15 +238,15 @@ def test_eval_guards_names_of_runs_and_topics_on_request(
 
 LIMITED = """
     import resource, sys
-    resource.setrlimit(resource.RLIMIT_AS, (6_000_000 << 10, 6_000_000 << 10))
+    resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]) << 10,) * 2)
     from cranfield.cli import main
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(sys.argv[2:]))
 """
 
 
-def limited(*words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command as after `ulimit -v 6000000`."""
-    command = [sys.executable, "-c", textwrap.dedent(LIMITED), *words]
+def limited(*words: str, kilobytes: int = 6_000_000) -> subprocess.CompletedProcess[str]:
+    """Run a command as after `ulimit -v KILOBYTES`."""
+    command = [sys.executable, "-c", textwrap.dedent(LIMITED), str(kilobytes), *words]
     return subprocess.run(command, capture_output=True, text=True)
 
 
@@ -282,6 +282,33 @@ def test_what_needs_no_drawing_works_under_a_limit_of_addresses(words: list[str]
     assert (tmp_path / words[-1]).exists()
 
 
+@posix
+@pytest.mark.parametrize(
+    ("kilobytes", "message"),
+    [
+        (
+            300_000,
+            "error: not enough memory: the address space is limited to 0.31 GB, and 0.5 GB ",
+        ),
+        (1_200_000, "error: not enough memory: DuckDB, which reads logs, needs 1.5 GB of addresses, and 0."),
+        (3_000_000, ""),
+    ],
+)
+def test_a_log_under_a_limit_of_addresses_is_read_or_a_clear_error(
+    kilobytes: int, message: str, tmp_path: Path
+) -> None:
+    """DuckDB hangs at the second limit, and crashes at lower ones, if it is started there."""
+    path = tmp_path / "log.csv"
+    path.write_text(
+        "user,reward,propensity,new\n" + "".join(f"u{n},{n % 2},0.5,{0.25 + n % 2 / 2}\n" for n in range(30))
+    )
+    done = limited("offpolicy", str(path), "--policy", "new", "--least-ess", "0", kilobytes=kilobytes)
+    assert done.returncode == (2 if message else 0), done.stderr
+    if message:
+        assert done.stderr.startswith(message)
+        assert "raise the limit (ulimit -v)" in done.stderr
+
+
 def test_a_package_that_does_not_fit_into_memory_is_not_called_missing(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -297,4 +324,4 @@ def test_a_package_that_does_not_fit_into_memory_is_not_called_missing(
         return 0
 
     assert guarded(work) == 1
-    assert capsys.readouterr().err == "error: not enough memory\n"
+    assert capsys.readouterr().err == f"error: {NO_MEMORY}\n"

@@ -233,3 +233,20 @@ def test_converted_files_give_the_same_scores(cranfield: Cranfield, collection: 
     cranfield("convert", collection.runs[0], run)
     words = ("-m", "AP,nDCG@10", "--quiet", "-f", "json")
     assert cranfield("eval", qrels, run, *words) == cranfield("eval", collection.qrels, collection.runs[0], *words)
+
+
+@pytest.mark.parametrize(
+    "text", [b'topic,doc,score\n1,a,"x\n', b"topic,doc,score\n1,a\n", b'{"topic": 1}\n', b"1 Q0 a\n"]
+)
+@pytest.mark.parametrize(
+    "words", ["eval qrels.txt - -m AP", "eval - mine.run -m AP", "convert - out.run --kind run", "validate --run -"]
+)
+def test_a_fault_on_standard_input_names_it(cranfield: Cranfield, tiny: Path, words: str, text: bytes) -> None:
+    done = cranfield(*words.split(), stdin=text)
+    assert done.code == 1
+    assert (done.out if words.startswith("validate") else done.err.removeprefix("error: ")).startswith("standard input")
+
+
+def test_utf_16_with_two_marks_is_called_utf_16(cranfield: Cranfield, tiny: Path) -> None:
+    Path("a.jsonl").write_bytes(b"\xff\xfe\xff\xfe" + '{"topic": "1", "doc": "a", "score": 1}\n'.encode("utf-16-le"))
+    assert "a.jsonl: is UTF-16 text, expected UTF-8; to convert it" in cranfield("eval", "qrels.txt", "a.jsonl").err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from cranfield.cli import every_verb, find
 from cranfield.cli.declare import declared
 from cranfield.comparison.corrections import CORRECTIONS
-from cranfield.comparison.registry import TESTS, known_tests
+from cranfield.comparison.pair_tests import TESTS
 from cranfield.meta.judgments.robustness import METHODS
 from tests.cli.conftest import Cranfield
 from tests.cli.verbs.test_eval import in_terminal
@@ -79,9 +80,9 @@ def test_colour_in_a_terminal_only(cranfield: Cranfield) -> None:
 
 
 def test_names_come_from_the_registries(cranfield: Cranfield, monkeypatch: pytest.MonkeyPatch) -> None:
-    known_tests()
-    monkeypatch.setitem(TESTS, "brand-new-test", TESTS["t"])
-    monkeypatch.setitem(CORRECTIONS, "brand-new-correction", CORRECTIONS["holm"])
+    for registry, like, name in ((TESTS, "t", "brand-new-test"), (CORRECTIONS, "holm", "brand-new-correction")):
+        entries = {**registry, name: dataclasses.replace(registry[like], name=name)}
+        monkeypatch.setattr(registry, "_entries", entries)
     monkeypatch.setitem(METHODS, "brand-new-method", METHODS["random"])
     page = cranfield("compare", "--help").out
     assert "brand-new-test" in page

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield.collection import read_in_parts
+from cranfield.collection import named_tables, read_in_parts
 from tests.cli.conftest import Cranfield
 
 LINES = {
@@ -100,7 +100,7 @@ def test_a_file_of_any_size_names_the_line(ending: str, size: str, monkeypatch: 
     """A large file is read in parts, whose rows are not those of the file."""
     if size == "large":
         monkeypatch.setattr(read_in_parts, "SMALL", 0)
-        monkeypatch.setattr(read_in_parts, "BLOCK", 1)
+        monkeypatch.setattr(named_tables, "BLOCK", 1)
         monkeypatch.setattr(read_in_parts, "ROWS", 1)
     scores = ["3", "Infinity", "2", "1e999"]
     file = Path(f"file.{ending}")
@@ -131,3 +131,63 @@ def test_validate_lists_a_number_in_base_16(cranfield: Cranfield) -> None:
     done = cranfield("validate", "--run", "file", "--strict")
     assert done.code == 1
     assert "file:2: warning: the score is '0x10', which is read as a number in base 16 [base-16]" in done.out
+
+
+RUNS = {
+    "trec": ("file", "1 Q0 a 1 9 t\n1 Q0 b {} 5 t\n"),
+    "msmarco": ("file", "1\ta\t1\n1\tb\t{}\n"),
+    "csv": ("file.csv", 'topic,doc,rank,score\n1,a,1,9\n1,b,"{}",5\n'),
+    "tsv": ("file.tsv", "topic\tdoc\trank\tscore\n1\ta\t1\t9\n1\tb\t{}\t5\n"),
+    "ranks": ("file.csv", 'topic,doc,rank\n1,a,1\n1,b,"{}"\n'),
+    "jsonl": (
+        "file.jsonl",
+        '{{"topic": "1", "doc": "a", "rank": 1, "score": 9}}\n{{"topic": "1", "doc": "b", "rank": "{}", "score": 5}}\n',
+    ),
+}
+
+
+@pytest.mark.parametrize("rank", ["0x2", "1_000", "１２", "1e999", "1,5", "abc", "nan"])
+@pytest.mark.parametrize("format", RUNS)
+def test_every_reader_says_that_a_rank_is_odd(format: str, rank: str, cranfield: Cranfield) -> None:
+    """A number is decimal, in ASCII digits, with a point; all else is an error or a warning with its line."""
+    name, text = RUNS[format]
+    Path(name).write_text(text.format(rank))
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", cf.CranfieldWarning)
+        try:
+            cf.Run.read(name)
+            said = str(caught[0].message)
+        except cf.DataError as error:
+            said = str(error)
+    line = 3 if text.startswith("topic") else 2
+    assert said.startswith(f"{name}:{line}: the rank is ")
+    if rank == "0x2":
+        assert cranfield("validate", "--run", name, "--strict").code == 1
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "words"),
+    [
+        ("lengths.tsv", "a\t{}\nb\t1\n", "simulate-time qrels run --lengths lengths.tsv"),
+        ("groups.tsv", "a\tg\t{}\nb\tg\t1\n", "fairness qrels run --groups groups.tsv"),
+        ("times.tsv", "run\ttopic\tseconds\nt\t1\t{}\nt\t2\t1\n", "efficiency qrels run -m AP --times times.tsv"),
+        ("scores.csv", "measure,run,topic,value\nAP,t,1,{}\nAP,t,2,0.5\n", "stats scores.csv"),
+        ("pool.tsv", "topic\tdoc\torder\n1\ta\t{}\n", "pool holes pool.tsv"),
+    ],
+)
+@pytest.mark.parametrize("number", ["1_0", "１０", "0x1"])
+def test_a_side_file_holds_decimal_numbers(file: str, text: str, words: str, number: str, cranfield: Cranfield) -> None:
+    Path("run").write_bytes(run_with("1 Q0 b 2 1 t"))
+    Path(file).write_text(text.format(number))
+    if file == "scores.csv":
+        with pytest.raises(cf.DataError, match=r"scores\.csv:2: "):
+            cf.Scores.read(file)
+    elif file == "pool.tsv":
+        from cranfield.building.pools.pool_file import Pool
+
+        with pytest.raises(cf.DataError, match=r"pool\.tsv:2: "):
+            Pool.read(file)
+    else:
+        done = cranfield(*words.split())
+        assert done.code == 1
+        assert f"{file}:{2 if text.startswith('run') else 1}: " in done.err

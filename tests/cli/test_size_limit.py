@@ -8,11 +8,13 @@ import lzma
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 import cranfield as cf
+from cranfield.collection.formats import detect
 from cranfield.collection.source import MOST_BYTES, packed, size_limit
 from cranfield.errors import DataError
 from tests.cli.conftest import Cranfield
@@ -22,9 +24,9 @@ LINE = b"1 Q0 d%d %d %d a\n"
 RUN = b"".join(LINE % (n, n, -n) for n in range(1, 200_001))
 """A valid run of about 5 MB."""
 PACKED: dict[str, Callable[[bytes], bytes]] = {
-    "gz": gzip.compress,
-    "bz2": bz2.compress,
-    "xz": lzma.compress,
+    "gz": partial(gzip.compress, compresslevel=1),
+    "bz2": partial(bz2.compress, compresslevel=1),
+    "xz": partial(lzma.compress, preset=0),
     "zst": lambda data: b"".join(packed([data], "x.zst")),
 }
 
@@ -181,3 +183,11 @@ def test_long_packed_files_of_each_kind_pass_the_check_of_their_first_block() ->
     for name, text in topics.items():
         Path(name).write_bytes(gzip.compress(text.encode()))
         assert len(cf.Topics.read(name)) == 9_000, name
+
+
+def test_a_line_without_end_is_named_as_what_it_is() -> None:
+    """Its first columns alone look like another format."""
+    line = b"1 Q0 " + b"d" * (1 << 25) + b" 1 2.0 x\n"
+    with pytest.raises(DataError, match=r"long.run:1: the line is longer than 33,554,432 bytes, expected run"):
+        detect(line, "run", "long.run")
+    assert detect(b"1 Q0 " + b"d" * 100_000 + b" 1 2.0 x", "run").name == "trec"

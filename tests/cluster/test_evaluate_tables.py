@@ -197,3 +197,8 @@ def test_missing_and_unjudged_topics_are_reported(duck: Engine) -> None:
     messages = " ".join(str(warning.message) for warning in caught)
     assert "1 judged topic missing from runs: b (3)" in messages
     assert "1 topic without judgments ignored: b (x)" in messages
+
+
+def test_a_missing_file_of_judgments_is_found_before_a_cluster_is_asked() -> None:
+    with pytest.raises(DataError, match=r"absent\.txt: no such file"):
+        evaluate_tables("absent.txt", "runs.parquet", ["AP"], engine="spark://127.0.0.1:1")

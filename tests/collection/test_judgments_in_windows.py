@@ -315,14 +315,18 @@ print(int(peak) * 1024 - before, float(values[0].sum()))
 """
 
 
+@pytest.fixture(scope="module")
+def many_lines() -> list[bytes]:
+    """Judgments of 125 MB: 500 topics with 10,000 documents each."""
+    return [b"%d 0 document-%d-%d %d\n" % (topic, topic, doc, doc % 3) for topic in range(500) for doc in range(10_000)]
+
+
 @needs_peak_memory
 @pytest.mark.parametrize("form", ["plain", "apart", "gz", "pipe"])
-def test_judgments_take_at_most_twice_the_memory_of_their_text(tmp_path: Path, form: str) -> None:
-    """Judgments of 125 MB."""
-    topics, documents = (range(500), range(10_000))
-    lines = [b"%d 0 document-%d-%d %d\n" % (topic, topic, doc, doc % 3) for topic in topics for doc in documents]
-    if form == "apart":
-        lines = [lines[topic * 10_000 + doc] for doc in documents for topic in topics]
+def test_judgments_take_at_most_twice_the_memory_of_their_text(
+    tmp_path: Path, form: str, many_lines: list[bytes]
+) -> None:
+    lines = (line for doc in range(10_000) for line in many_lines[doc::10_000]) if form == "apart" else many_lines
     data, path = b"".join(lines), tmp_path / "large.qrels"
     path.write_bytes(gzip.compress(data, 1) if form == "gz" else data)
     with open(path, "rb") as file:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from cranfield.collection import read_in_parts
+from cranfield.collection import named_tables, read_in_parts
 from cranfield.collection.convert import convert
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
@@ -68,7 +69,7 @@ def test_parts_of_any_size_give_the_judgments_or_the_message(
     format = "json" if name.startswith(("nested", "records")) else None
     whole = told(lambda: Qrels.of(data, format=format))
     monkeypatch.setattr(read_in_parts, "SMALL", 0)
-    monkeypatch.setattr(read_in_parts, "BLOCK", size)
+    monkeypatch.setattr(named_tables, "BLOCK", size)
     monkeypatch.setattr(read_in_parts, "ROWS", 2)
     assert told(lambda: Qrels.of(data, format=format)) == whole
 
@@ -84,7 +85,7 @@ def test_a_second_tag_may_come_late(split: bool, monkeypatch: pytest.MonkeyPatch
     with pytest.warns(CranfieldWarning, match="2 tags") if not split else _nothing():
         whole = read()
     monkeypatch.setattr(read_in_parts, "SMALL", 0)
-    monkeypatch.setattr(read_in_parts, "BLOCK", 50)
+    monkeypatch.setattr(named_tables, "BLOCK", 50)
     with pytest.warns(CranfieldWarning, match="2 tags") if not split else _nothing():
         assert read() == whole
     assert len(whole) == 1 + split
@@ -96,11 +97,16 @@ def _nothing() -> Any:
     return nullcontext()
 
 
+@cache
+def long_lists() -> dict[str, dict[str, float]]:
+    rng = np.random.default_rng(1)
+    return {f"q{q}": {f"doc{d:07}": float(d) for d in rng.permutation(500)} for q in range(300)}
+
+
 @pytest.mark.parametrize("format", ["jsonl", "csv", "json", "trec"])
 def test_a_large_file_is_converted_in_little_memory(format: str, tmp_path: Path) -> None:
     """Python's own objects: a part of the entries at a time, and at most the text of a file."""
-    rng = np.random.default_rng(1)
-    lists = {f"q{q}": {f"doc{d:07}": float(d) for d in rng.permutation(500)} for q in range(300)}
+    lists = long_lists()
     source, target = tmp_path / f"a.{format}", tmp_path / "b.jsonl"
     Run.of(lists).write(source, format)
     entries = 300 * 500

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from cranfield.comparison.data import Matrix, all_pairs
-from cranfield.comparison.registry import TESTS, TestSettings
+from cranfield.comparison.pair_tests import TESTS, TestSettings
 
 X = [0.5, 0.7, 0.3, 0.6, 0.4, 0.9, 0.2, 0.8]
 Y = [0.4, 0.5, 0.3, 0.3, 0.3, 0.4, 0.4, 0.7]

@@ -98,7 +98,7 @@ def test_every_test_prints_and_becomes_json(test: str) -> None:
     [
         ({"test": "tost"}, "tost needs the largest difference that does not matter: margin="),
         ({"test": "one-sample-t"}, "one-sample-t compares means with a number; give it: value="),
-        ({"test": "unpaired-t", "margin": 0.1}, "margin == 0.1 is a setting of tost and unpaired-tost"),
+        ({"test": "unpaired-t", "margin": 0.1}, "margin == 0.1 is a setting of tost, unpaired-tost"),
         ({"test": "tost", "margin": 0.1, "alternative": "less"}, "alternative == 'less' is not a setting of tost"),
         ({"test": "bayesian-t", "correction": "holm"}, "has no p-values"),
         ({"test": "one-sample-t", "value": 0.1, "baseline": "a"}, "compares runs with a number"),

@@ -10,7 +10,7 @@ from scipy import stats
 from statsmodels.stats.multitest import multipletests
 
 import cranfield as cf
-from cranfield.comparison.registry import find_test, known_tests
+from cranfield.comparison.pair_tests import TESTS
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.scores.scores import Scores
 
@@ -33,7 +33,7 @@ def test_t_with_holms_correction_agrees_with_scipy_and_statsmodels() -> None:
     np.testing.assert_allclose([row["p adjusted"] for row in rows], holm, rtol=1e-9)
 
 
-RESAMPLING = [name for name in known_tests() if find_test(name).resampling]
+RESAMPLING = [name for name in TESTS if TESTS.find(name).resampling]
 
 
 @pytest.mark.parametrize("test", RESAMPLING)
@@ -258,7 +258,7 @@ def test_runs_of_one_system_are_averaged_topic_by_topic() -> None:
 
 def test_identical_systems_have_p_1_and_effect_0_with_a_note() -> None:
     x = VALUES[:, 0].tolist()
-    for test in known_tests():
+    for test in TESTS:
         row = next((result := cf.compare({"a": x, "b": x}, test=test, resamples=200)).rows())
         assert row["p"] == 1, test
         assert row["d_z"] == 0, test
@@ -266,7 +266,7 @@ def test_identical_systems_have_p_1_and_effect_0_with_a_note() -> None:
 
 
 def test_every_registered_test_finds_a_large_difference_and_not_a_null_one() -> None:
-    for test in known_tests():
+    for test in TESTS:
         rows = {(r["system"], r["other"]): r for r in cf.compare(SCORES, test=test, resamples=2000).rows()}
         assert rows["fusion", "coord"]["significant"], test
         assert not rows["bm25", "coord"]["significant"] or rows["bm25", "coord"]["p adjusted"] > 1e-4, test
@@ -350,7 +350,7 @@ def test_frames_have_a_row_per_pair() -> None:
         (SCORES, {"seed": -1}, "compare: seed == -1, must be a whole number, 0 or more"),
         (SCORES, {"threads": 0}, "compare: threads == 0, must be a whole number, 1 or more"),
         (SCORES, {"resamples": 10.5}, "resamples == 10.5, must be a whole number, 1 or more"),
-        (SCORES, {"test": None}, "no test None"),
+        (SCORES, {"test": None}, "a test is given by its name, not by None"),
         (SCORES, {"baseline": 7}, "no system 7"),
         (SCORES, {"systems": {"bm25": "lexical"}, "baseline": "bm25"}, "a run of system 'lexical'; name the system"),
         ({"a": [0.1], "b": [0.2]}, {}, "1 topic"),
@@ -407,7 +407,7 @@ def test_an_interrupted_comparison_uses_the_finished_resamples() -> None:
 
 
 def test_constant_scores_do_not_crash() -> None:
-    for test in known_tests():
+    for test in TESTS:
         row = next(cf.compare({"a": [0.5] * 5, "b": [0.4] * 5}, test=test, resamples=200).rows())
         assert 0 <= row["p"] <= 1, test
 

@@ -19,7 +19,7 @@ from cranfield.building.pools.kept_pairs import SignificantPairs
 from cranfield.comparison.across_collections import compare_collections
 from cranfield.comparison.gate.gate import Conditions, gate_scores
 from cranfield.comparison.leaderboard import leaderboard_of
-from cranfield.comparison.registry import TestSettings, find_test, known_tests
+from cranfield.comparison.pair_tests import TESTS, TestSettings
 from cranfield.comparison.time_tests import compare_times
 from cranfield.report.figures import describe_intervals
 from cranfield.scores.scores import Scores
@@ -81,7 +81,7 @@ def test_a_figure_does_not_show_a_contradicted_system_as_one_that_simply_differs
 def test_a_test_of_means_never_contradicts_them() -> None:
     rng = np.random.default_rng(5)
     scores = Scores.from_matrix(rng.beta(1, 4, (12, 5)) + np.linspace(0, 0.5, 5), measure="P@5")
-    for test in known_tests().values():
+    for test in TESTS.values():
         if test.name not in OF_RANKS:
             result = cf.compare(scores, test=test.name, correction=None if test.simultaneous else "none", resamples=200)
             assert result.significant, test.name
@@ -117,7 +117,7 @@ def test_marks_of_a_measure_where_lower_is_better_follow_the_test() -> None:
 def test_pairs_kept_by_fewer_judgments_and_by_merging_have_the_direction_of_the_test(test: str) -> None:
     pairs = SignificantPairs.of(SCORES, test, "none", 0.05)
     assert pairs.sign.tolist() == [[-1]]
-    how = Significance(find_test(test), "none", TestSettings())
+    how = Significance(TESTS.find(test), "none", TestSettings())
     signs, reason = how.signs(SCORES.values[0], ["A", "B"], SCORES.topics, "AP")
     assert (signs.tolist(), reason) == ([-1], None)
 

@@ -67,7 +67,7 @@ def test_documents_without_a_group_are_an_error_or_put_in_a_group() -> None:
         ("d1 a\nd2\n", ":2: 1 column, expected 2 as on line 1: doc group"),
         ("d1 a 1\nd2 b x\n", ":2: document 'd2': the weight is 'x', expected a number, 0 or above"),
         ("d1 a 1\nd2 b -1\n", ":2: document 'd2': the weight is '-1'"),
-        ("d1 a\n\nd1 a\n", ":3: document 'd1' is in group 'a' twice"),
+        ("d1 a\n\nd1 a\n", ":3: document 'd1' with group 'a' appears twice, first on line 1"),
         ("d1 a 0\n", "document 'd1': all its weights are 0"),
     ],
 )
@@ -85,10 +85,10 @@ def test_errors_in_objects() -> None:
         Groups.of(pd.DataFrame({"doc": ["d1"], "colour": ["red"]}))
     with pytest.raises(UsageError, match="group == 'c', must be one of 'a'"):
         Groups.of({"d1": "a"}).column("c")
-    with pytest.raises(UsageError, match=r"groups: \('d1',\), must be \(document, group\)"):
+    with pytest.raises(UsageError, match=r"groups: \('d1',\), must be \(doc, group\[, weight\]\)"):
         Groups.of([("d1",)])
     for nothing in (None, float("nan")):
-        with pytest.raises(DataError, match="document 'd1' has no group"):
+        with pytest.raises(DataError, match="document 'd1': the group is"):
             Groups.of({"d1": nothing})
 
 

@@ -144,9 +144,9 @@ def test_transitions_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1 2 x\n", ":1: weight 'x', must be a number, 0 or more"),
-        ("1 2 1\n0 1 1\n", ":2: rank '0', must be a whole number from 1 to 5,000"),
-        ("1 2 -1\n", "weight '-1', must be a number"),
+        ("1 2 x\n", ":1: the weight is 'x', expected a number, 0 or above"),
+        ("1 2 1\n0 1 1\n", ":2: the rank is '0', expected a whole number, between 1 and 5000"),
+        ("1 2 -1\n", "the weight is '-1', expected a number"),
         ("1 2 0\n", "no move has a weight above 0"),
         ("1 2 1\n", "no move leaves rank 2, so that readers end there"),
         ("1 1 1\n2 2 1\n", "readers cannot come to rank 2 and back to rank 1"),

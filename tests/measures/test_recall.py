@@ -212,10 +212,10 @@ def test_N_can_differ_by_topic(tmp_path: Path) -> None:
     ("text", "message"),
     [
         ("a 10\n", "table: LastRel: no N for 1 topic: b; add a line b N"),
-        ("a 10\nb none\n", "table:2: N is 'none', must be a number, 1 or more"),
-        ("a 10\nb 0\n", "table:2: N is '0', must be a number, 1 or more"),
+        ("a 10\nb none\n", "table:2: topic 'b': the N is 'none', expected a number, 1 or above"),
+        ("a 10\nb 0\n", "table:2: topic 'b': the N is '0', expected a number, 1 or above"),
         ("a 10\na 11\nb 2\n", "table:2: topic 'a' appears twice"),
-        ("topic,size\na,1\nb,2\n", "table:1: the columns are size; expected a column N or alpha"),
+        ("topic,size\na,1\nb,2\n", "table:1: no column for the N among topic, size; expected one called N, alpha"),
         ("", "table: is empty"),
     ],
 )
@@ -229,7 +229,7 @@ def test_a_wrong_mapping_of_topics_is_refused() -> None:
     for wrong in ({"n": {"a": 1}}, {"N": 3}):
         with pytest.raises(UsageError, match="with the names N and alpha"):
             cf.evaluate(REVIEWS, {"r": RANKED}, ["LastRel"], topic_numbers=wrong)
-    with pytest.raises(UsageError, match="topic_numbers from list"):
+    with pytest.raises(UsageError, match="topic_numbers: 1, must be"):
         cf.evaluate(REVIEWS, {"r": RANKED}, ["LastRel"], topic_numbers=[1])
 
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import duckdb
 import numpy as np
 import pandas as pd
+import pyarrow
 import pytest
 
 from cranfield.errors import UsageError
+from cranfield.online import moments as moments_module
 from cranfield.online.moments import moments, moments_of_sets
 
 
@@ -122,3 +126,14 @@ def test_a_group_of_zeros_has_mean_and_variance_0_beside_groups_that_shift_the_s
     assert zero.sum() > 50
     assert not found.mean[zero, 0].any()
     assert not found.cov[zero].any()
+
+
+def test_a_column_with_one_value_needs_no_second_scan(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its variance is 0 whatever the shift, although its mean is infinitely many standard deviations away from it."""
+    scans: list[Any] = []
+    fetched = moments_module.fetched
+    monkeypatch.setattr(moments_module, "fetched", lambda frame: scans.append(frame) or fetched(frame))
+    found = moments(pyarrow.table({"one": [3, 3, 3], "x": [1, 2, 6]}), ["one", "x"])
+    assert len(scans) == 1
+    assert found.mean.tolist() == [[3, 3]]
+    assert found.cov.tolist() == [[[0, 0], [0, 7]]]  # (4 + 1 + 9) / 2

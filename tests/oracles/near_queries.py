@@ -25,6 +25,7 @@ def damerau(first: str, second: str) -> int:
     return distance(len(first), len(second))
 
 
+@cache
 def one_edit(first: str, second: str) -> bool:
     same_digits = [c for c in first if c.isdigit()] == [c for c in second if c.isdigit()]
     return min(len(first), len(second)) >= 8 and same_digits and damerau(first, second) == 1

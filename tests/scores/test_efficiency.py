@@ -79,10 +79,10 @@ def test_files_of_times(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a 1 0.5\na 2 fast\n", r"t\.txt:2: 'fast' for run 'a' and topic '2', expected seconds"),
-        ("a 1 0.5\na 2 -1\n", r"t\.txt:2: '-1' for run 'a' and topic '2', expected seconds"),
+        ("a 1 0.5\na 2 fast\n", r"t\.txt:2: the time in seconds is 'fast', expected a number, 0 or above"),
+        ("a 1 0.5\na 2 -1\n", r"t\.txt:2: the time in seconds is '-1', expected a number"),
         ("a 1 0.5\na 2\n", r"t\.txt:2: 2 columns, expected 3: run topic seconds"),
-        ("run topic seconds\n", r"t\.txt:1: a header and no times"),
+        ("run topic seconds\n", r"t\.txt:1: holds only a header"),
         ("", r"t\.txt: is empty"),
     ],
 )

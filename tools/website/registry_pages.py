@@ -10,11 +10,10 @@ from functools import partial
 from pathlib import Path
 
 from cranfield import comparison
-from cranfield.building.merging import MergingMethod, known_merging_methods
-from cranfield.comparison.registry import PairTest, known_tests
-from cranfield.online.clicks.click_kinds import ClickKind, known_click_models
-from cranfield.online.log_measures import REGISTRY as ONLINE
-from cranfield.online.log_measures import OnlineMeasure, known_online, measure_log
+from cranfield.building.merging import MERGING_METHODS, MergingMethod
+from cranfield.comparison.pair_tests import TESTS, PairTest
+from cranfield.online.clicks.click_kinds import CLICK_MODELS, ClickKind
+from cranfield.online.log_measures import ONLINE_MEASURES, OnlineMeasure, measure_log
 from cranfield.online.logs import read_log
 from website import text
 from website.python_pages import signature
@@ -25,9 +24,9 @@ LOG = "cranfield log demo log --users 300 --days 7 --seed 1"
 
 def write_pages(folder: Path) -> dict[str, dict[str, str]]:
     """Write a page for each entry, and a page that lists them; return {folder: {name: path}}."""
-    tests, merging = known_tests(), known_merging_methods()
-    online = {name: ONLINE[name] for name in known_online()}
-    clicks = known_click_models()
+    tests, merging = TESTS, MERGING_METHODS
+    online = {name: ONLINE_MEASURES[name] for name in ONLINE_MEASURES}
+    clicks = CLICK_MODELS
     values = simulated_values()
     written = {}
     for place, entries, about, index in (
@@ -142,9 +141,9 @@ def simulated_values() -> dict[str, tuple[float, float, float]]:
         status, printed = text.run(LOG.split(), Path(folder))
         if status != 0:
             raise SystemExit(f"{LOG} fails: {printed}")
-        columns = measure_log(read_log(Path(folder) / "log"), known_online()).columns()
+        columns = measure_log(read_log(Path(folder) / "log"), ONLINE_MEASURES).columns()
     ends = zip(columns["value"].tolist(), columns["low"].tolist(), columns["high"].tolist(), strict=True)
-    return dict(zip(known_online(), ends, strict=True))
+    return dict(zip(ONLINE_MEASURES, ends, strict=True))
 
 
 def online_text(values: dict[str, tuple[float, float, float]], measure: type[OnlineMeasure]) -> str:

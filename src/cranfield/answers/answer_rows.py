@@ -9,6 +9,7 @@ from typing import Any
 
 from cranfield.collection.column_names import COLUMNS, column_key, find_columns, repeated_column
 from cranfield.collection.doors import csv_rows, reads
+from cranfield.collection.side_files import number_in
 from cranfield.collection.source import PathLike, check_content, head_of, load, shown_path, text_of
 from cranfield.collection.structured import parsed_json
 from cranfield.errors import DataError
@@ -78,7 +79,7 @@ class Row:
         """A value that must be a number."""
         value = self.values.get(role)
         try:
-            number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
+            number = number_in(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else None
         except ValueError:
             number = None
         if number is None or not abs(number) < float("inf") or (least is not None and number < least):

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from cranfield import check
 from cranfield.answers.answer_rows import Row, read_rows
 from cranfield.answers.answer_texts import Answer
+from cranfield.collection.side_files import number_in
 from cranfield.collection.source import PathLike
 from cranfield.errors import UsageError, warn_caller
 from cranfield.text import counted, listed, shown
@@ -304,7 +305,7 @@ def _number(value: object) -> float | None:
     if not isinstance(value, str | int | float):
         return None
     try:
-        return float(value)
+        return number_in(value)
     except ValueError:
         return None
 

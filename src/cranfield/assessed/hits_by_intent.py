@@ -160,11 +160,12 @@ def with_intents(
     probability = np.array(
         [probabilities.get(label, 0.0) for label in labels] if probabilities else [1.0] * len(labels)
     )
+    with_one_answer = set(navigational)
     intents = Intents(
         start=np.array([0, len(labels)]),
         names=tuple(labels),
         probability=probability / max(probability.sum(), 1e-300),
-        navigational=np.array([label in set(navigational) for label in labels], dtype=bool),
+        navigational=np.array([label in with_one_answer for label in labels], dtype=bool),
         document_start=segment_starts(document.astype(np.int64), len(judged)),
         intent=intent.astype(np.int64),
         grade=grade.astype(np.float64),

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.assessed.segments import position_in_segment
-from cranfield.collection.side_files import read_side_file
+from cranfield.collection.side_files import number_in, read_side_file
 from cranfield.errors import DataError, UsageError, warn_caller
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index
@@ -124,7 +124,7 @@ def descriptions(probabilities: Any, types: Any) -> tuple[Any, Any]:
 
 
 def _probability(text: str) -> float:
-    value = float(text)
+    value = number_in(text)
     if not 0 <= value <= 1:
         raise ValueError(text)
     return value

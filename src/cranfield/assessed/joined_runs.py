@@ -33,7 +33,9 @@ from cranfield.collection.run import TIES, Run, runs_of, several_tags
 from cranfield.collection.source import (
     DATA_LINE,
     HEAD,
+    STDIN,
     Buffer,
+    FromStdin,
     check_complete,
     check_content,
     named_paths,
@@ -223,7 +225,7 @@ class RunJoiner:
             self._join_dict(name or "run", run)
             return
         if isinstance(run, str) and run == "-":
-            run, name = bytes(buffer), name or "standard input"
+            run, name = FromStdin(buffer), name or STDIN
         options = self.options
         rules: dict[str, Any] = {"on_duplicate": options.on_duplicate, "split_tags": options.split_tags}
         self.tables = runs_of(run, name, format=options.format, **rules)

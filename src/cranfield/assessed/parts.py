@@ -324,15 +324,15 @@ COUNTS = ("dropped", "documents")
 
 def _merged_ranges(parts: list[dict[str, Any]], topics: int, options: JoinOptions) -> dict[str, Any] | None:
     """The join of a whole file; None if a list is in two of its ranges, or if it has too many runs."""
-    names: list[str] = []
+    number_of: dict[str, int] = {}
     run_of: list[list[int]] = []  # for each part, the number of its runs in the whole file
     for part in parts:
         if options.split_tags:
-            names += [name for name in part["names"] if name not in names]
-            run_of.append([names.index(name) for name in part["names"]])
+            run_of.append([number_of.setdefault(name, len(number_of)) for name in part["names"]])
         else:
-            names += part["names"][: not names]
+            number_of = number_of or dict.fromkeys(part["names"][:1], 0)
             run_of.append([0] * len(part["names"]))
+    names = list(number_of)
     if len(names) > 10_000:
         return None
     rows = len(names) * topics

@@ -17,10 +17,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import _core
 from cranfield.assessed.attachment import Attachment
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.side_files import read_side_file
+from cranfield.collection.side_files import number_in, read_side_file
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index
@@ -224,8 +223,11 @@ class _Inclusion:
         return probability
 
     def _probability(self, line: int | None, topic: str, doc: str, text: str) -> float:
-        value = _core.parse_number(text.encode("utf-8", "surrogateescape"))
-        if value is None or not 0 <= value <= 1:
+        try:
+            value = number_in(text)
+        except ValueError:
+            value = -1.0
+        if not 0 <= value <= 1:
             expected = "must be a number above 0, at most 1"
             raise DataError(self.origin, line, f"topic {topic!r}, document {doc!r}: probability {text!r}, {expected}")
         if value == 0:

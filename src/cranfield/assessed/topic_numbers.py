@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.assessed.attachment import Attachment
-from cranfield.collection.side_files import read_side_file
+from cranfield.collection.table_schema import TOPIC, Numbers, Rows, Schema
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index
@@ -19,8 +18,15 @@ from cranfield.types import Array, Index
 if TYPE_CHECKING:
     from cranfield.assessed.lists import Assessed
 
-LIMITS = {"N": ("1 or more", 1.0, math.inf), "alpha": ("between 0 and 1", 0.0, 1.0)}
-"""The numbers that a topic can have: what is allowed, in words, the lowest and the highest."""
+NUMBERS = Schema(
+    "topic N [alpha]",
+    key=("topic",),
+    plain=3,
+    any_of=("N", "alpha"),
+    topic=TOPIC,
+    N=Numbers(("n",), least=1, blank=math.nan, optional=True),
+    alpha=Numbers(least=0, most=1, blank=math.nan, optional=True),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,12 +45,13 @@ def topic_numbers_of(source: Any, lists: Assessed) -> TopicNumbers:
 
     Names are `N` and `alpha`; further columns of a file are ignored.
     """
-    origin, table = _from_mapping(source) if isinstance(source, Mapping) else _from_file(source)
+    rows = _table(source)
     columns = {}
-    for name, values in table.items():
+    for name in (name for name in NUMBERS.any_of if name in rows):
+        values = dict(zip(rows["topic"], rows[name].tolist(), strict=True))
         of_topic = np.array([values.get(topic, math.nan) for topic in lists.topics])
         columns[name] = of_topic[lists.topic]
-    return TopicNumbers(origin, columns)
+    return TopicNumbers(rows.origin, columns)
 
 
 def numbers_of_topics(lists: Assessed, name: str, caller: str) -> Array | None:
@@ -60,45 +67,15 @@ def numbers_of_topics(lists: Assessed, name: str, caller: str) -> Array | None:
     return values
 
 
-def _from_mapping(source: Mapping[Any, Any]) -> tuple[str, dict[str, dict[str, float]]]:
-    table: dict[str, dict[str, float]] = {}
+def _table(source: Any) -> Rows:
+    if not isinstance(source, Mapping):
+        return NUMBERS.read(source, "topic_numbers")
     for name, values in source.items():
-        if name not in LIMITS or not isinstance(values, Mapping):
+        if name not in NUMBERS.any_of or not isinstance(values, Mapping):
             raise UsageError(
                 f"topic_numbers == {{{name!r}: ...}}, must be {{name: {{topic: number}}}} with the names "
-                f"{' and '.join(LIMITS)}"
+                f"{' and '.join(NUMBERS.any_of)}"
             )
-        table[name] = {str(topic): _number("topic_numbers", None, name, value) for topic, value in values.items()}
-    return "topic_numbers", table
-
-
-def _from_file(source: Any) -> tuple[str, dict[str, dict[str, float]]]:
-    if not isinstance(source, str | os.PathLike):
-        raise UsageError(f"topic_numbers from {type(source).__name__}, must be a file or {{name: {{topic: number}}}}")
-    file = read_side_file(
-        source, "topic N, or of the columns named in a header line", range(2, 100), filled=1,
-        header=lambda cells: cells[0].lower() in ("topic", "query", "qid"),
-    )  # fmt: skip
-    names = file.header[1:] if file.header else ["N"]
-    known = {column: name for column, name in enumerate(names, 1) if name in LIMITS}
-    if not known:
-        expected = f"expected a column {' or '.join(LIMITS)}"
-        raise DataError(file.origin, file.header_line, f"the columns are {listed(names)}; {expected}")
-    table: dict[str, dict[str, float]] = {name: {} for name in known.values()}
-    for line, cells in file:
-        for column, name in known.items():
-            if cells[0] in table[name]:
-                raise DataError(file.origin, line, f"topic {cells[0]!r} appears twice")
-            table[name][cells[0]] = _number(file.origin, line, name, cells[column])
-    return file.origin, table
-
-
-def _number(origin: str, line: int | None, name: str, value: Any) -> float:
-    allowed, low, high = LIMITS[name]
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        number = math.nan
-    if not low <= number <= high or math.isinf(number):
-        raise DataError(origin, line, f"{name} is {value!r}, must be a number, {allowed}")
-    return number
+    topics = dict.fromkeys(topic for values in source.values() for topic in values)
+    columns = {name: [values.get(topic) for topic in topics] for name, values in source.items()}
+    return NUMBERS.read_columns({"topic": list(topics), **columns}, "topic_numbers")

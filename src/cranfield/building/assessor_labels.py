@@ -14,12 +14,13 @@ from numpy.typing import NDArray
 from cranfield.building.assessor_files import Assessors, assessors_of
 from cranfield.building.label_files import LabelColumns, from_columns, from_file, from_judgments, from_rows
 from cranfield.collection.qrels import Qrels
+from cranfield.collection.side_files import number_in
 from cranfield.collection.source import PathLike
 from cranfield.collection.structured import is_frame
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import Tidy
 from cranfield.text import counted, listed, plain_number
-from cranfield.types import Array, Index64
+from cranfield.types import Array, Index32, Index64
 
 LabelsLike = Any
 """Anything that `Labels.of` takes."""
@@ -116,15 +117,16 @@ class Labels(Tidy):
         if not len(columns.labels):
             raise DataError(columns.origin, None, "holds no labels")
         labels, words, ordered = _coded(columns, scale)
-        worker, workers = factorised(columns.workers)
+        worker, workers = columns.workers.number.astype(np.int64), tuple(columns.workers.texts)
         if columns.topics is None:
-            item, items = factorised(columns.tasks)
+            item, items = columns.tasks.number.astype(np.int64), tuple(columns.tasks.texts)
             topics: tuple[str, ...] = ()
             docs: tuple[str, ...] = ()
         else:
-            item, pairs = factorised(list(zip(columns.topics, columns.tasks, strict=True)))
-            topics, docs = tuple(topic for topic, _ in pairs), tuple(doc for _, doc in pairs)
-            items = tuple(f"{topic} {doc}" for topic, doc in pairs)
+            item, topic, doc = pairs_of(columns.topics.number, columns.tasks.number)
+            topics = tuple(map(columns.topics.texts.__getitem__, topic.tolist()))
+            docs = tuple(map(columns.tasks.texts.__getitem__, doc.tolist()))
+            items = tuple(f"{topic} {doc}" for topic, doc in zip(topics, docs, strict=True))
         group = _group_of(columns, worker, workers)
         notes = list(columns.notes)
         if missing:
@@ -294,6 +296,26 @@ def factorised(names: Sequence[Any]) -> tuple[Index64, tuple[Any, ...]]:
     return np.fromiter(map(number.__getitem__, names), dtype=np.int64, count=len(names)), distinct
 
 
+def pairs_of(first: Index32, second: Index32) -> tuple[Index64, Index32, Index32]:
+    """The number of each pair, in order of appearance, and the two sides of each distinct pair.
+
+    Both sides are numbers from 0 on, in order of appearance.
+
+    >>> pairs_of(np.array([0, 1, 0, 0], np.int32), np.array([0, 0, 1, 0], np.int32))
+    (array([0, 1, 2, 0]), array([0, 1, 0], dtype=int32), array([0, 0, 1], dtype=int32))
+    """
+    size = int(second.max()) + 1
+    owner = np.empty(size, dtype=np.int32)
+    owner[second[::-1]] = first[::-1]
+    if (owner[second] == first).all():  # a document is in one topic: its number is that of the pair
+        return second.astype(np.int64), owner, np.arange(size, dtype=np.int32)
+    _, row, pair = np.unique(first * np.int64(size) + second, return_index=True, return_inverse=True)
+    order = np.argsort(row)
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = np.arange(len(order))
+    return number[pair], first[row[order]], second[row[order]]
+
+
 def _columns(thing: LabelsLike, on_duplicate: str, columns: Mapping[str, str] | None) -> LabelColumns:
     if isinstance(thing, str | os.PathLike):
         return from_file(thing, columns)
@@ -313,7 +335,7 @@ def _columns(thing: LabelsLike, on_duplicate: str, columns: Mapping[str, str] | 
 
 def _coded(columns: LabelColumns, scale: Sequence[Any] | None) -> tuple[Index64, tuple[str, ...], bool]:
     """The position of each label on the scale, the scale, and whether it has an order."""
-    code, words = factorised(columns.labels)
+    code, words = columns.labels.number, columns.labels.texts
     keys = [_number(word) for word in words]
     numeric = None not in keys
     if scale is None:
@@ -347,7 +369,7 @@ def _coded(columns: LabelColumns, scale: Sequence[Any] | None) -> tuple[Index64,
 
 def _number(word: str) -> float | None:
     try:
-        number = float(word)
+        number = number_in(word)
     except ValueError:
         return None
     return number if np.isfinite(number) else None
@@ -357,10 +379,15 @@ def _group_of(columns: LabelColumns, worker: Index64, workers: tuple[str, ...]) 
     """The group of each assessor; an assessor in two groups is an error."""
     if columns.groups is None:
         return ()
-    group: dict[int, str] = {}
-    for at, (one, name) in enumerate(zip(worker.tolist(), columns.groups, strict=True)):
-        if group.setdefault(one, name) != name:
-            raise DataError(
-                columns.origin, columns.line(at), f"{workers[one]} is in two groups, {group[one]!r} and {name!r}"
-            )
-    return tuple(group[one] for one in range(len(workers)))
+    group = np.empty(len(workers), dtype=np.int32)
+    group[worker[::-1]] = columns.groups.number[::-1]  # the first of each
+    other = group[worker] != columns.groups.number
+    if other.any():
+        at = int(np.argmax(other))
+        first = columns.groups.texts[group[worker[at]]]
+        raise DataError(
+            columns.origin,
+            columns.line(at),
+            f"{workers[worker[at]]} is in two groups, {first!r} and {columns.groups[at]!r}",
+        )
+    return tuple(columns.groups.texts[number] for number in group.tolist())

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -21,9 +20,9 @@ from cranfield.collection.column_names import (
     repeated_column,
 )
 from cranfield.collection.doors import header_cells, reads
-from cranfield.collection.named_tables import lines_of, read_csv, read_json_lines
+from cranfield.collection.named_tables import Coded, lines_of, read_csv, read_json_lines, text_blocks
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.side_files import read_side_file
+from cranfield.collection.side_files import number_in, read_side_file
 from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, stem, text_of
 from cranfield.collection.structured import frame_columns, parquet_table
 from cranfield.errors import DataError, UsageError
@@ -86,51 +85,53 @@ NAMING = "Labels.of(..., columns={...})"
 class LabelColumns:
     """The columns of a table of labels."""
 
-    tasks: Sequence[str]
+    tasks: Coded
     """The name of the task, or the document if there are topics."""
-    workers: Sequence[str]
-    labels: Sequence[str]
-    topics: Sequence[str] | None = None
+    workers: Coded
+    labels: Coded
+    topics: Coded | None = None
     time: Array | None = None
     seconds: Array | None = None
     cost: Array | None = None
-    groups: Sequence[str] | None = None
+    groups: Coded | None = None
     origin: str = "labels"
     lines: Sequence[int] | None = None
     notes: tuple[str, ...] = ()
 
     def line(self, at: int) -> int | None:
         """The line of an entry, if the data is from a file."""
-        return None if self.lines is None else self.lines[at]
+        return None if self.lines is None else int(self.lines[at])
 
     def without_missing(self) -> tuple[LabelColumns, int]:
         """The entries that have a label, and how many have none."""
-        present = [label.strip().lower() not in MISSING for label in self.labels]
-        missing = len(present) - sum(present)
-        if not missing:
+        has_label = np.array([label.strip().lower() not in MISSING for label in self.labels.texts], dtype=bool)
+        if has_label.all():
             return self, 0
+        present = has_label[self.labels.number]
         kept: dict[str, Any] = {
-            name: list(compress(column, present))
-            for name in ("tasks", "workers", "labels", "topics", "groups", "lines")
+            name: column.kept(present)
+            for name in ("tasks", "workers", "labels", "topics", "groups")
             if (column := getattr(self, name)) is not None
         }
         numbers: dict[str, Any] = {
-            name: column[np.array(present)]
-            for name in ("time", "seconds", "cost")
+            name: np.asarray(column)[present]
+            for name in ("time", "seconds", "cost", "lines")
             if (column := getattr(self, name)) is not None
         }
-        return replace(self, **kept, **numbers), missing
+        return replace(self, **kept, **numbers), len(present) - int(present.sum())
 
     def split_tasks(self, separator: str) -> LabelColumns:
         """Split the name of every task into topic and document."""
         if self.topics is not None:
             raise DataError(self.origin, None, f"topic and document have columns of their own; {separator!r} is unused")
-        parts = [task.partition(separator) for task in self.tasks]
-        for at, (topic, mark, doc) in enumerate(parts):
+        parts = [task.partition(separator) for task in self.tasks.texts]
+        for number, (topic, mark, doc) in enumerate(parts):
             if not (topic and mark and doc):
-                name = shown(self.tasks[at])
-                raise DataError(self.origin, self.line(at), f"task {name} is not a topic, {separator!r} and a document")
-        return replace(self, topics=[topic for topic, _, _ in parts], tasks=[doc for _, _, doc in parts])
+                name = shown(self.tasks.texts[number])
+                line = self.line(self.tasks.first(number))
+                raise DataError(self.origin, line, f"task {name} is not a topic, {separator!r} and a document")
+        topics, docs = Coded.of(topic for topic, _, _ in parts), Coded.of(doc for _, _, doc in parts)
+        return replace(self, topics=topics.at(self.tasks.number), tasks=docs.at(self.tasks.number))
 
 
 @reads
@@ -143,28 +144,32 @@ def from_file(path: PathLike, chosen: Columns | None = None) -> LabelColumns:
     if head.startswith(b"PAR1"):
         return from_columns(parquet_table(buffer, origin), chosen, origin)
     check_content(head, origin)
-    text = text_of(buffer, origin)
-    first = next((line.rstrip("\r\n") for line in lines_of(text) if line.strip()), "")
+    first = next((line.rstrip("\r\n") for line in lines_of(text_blocks(buffer, origin)) if line.strip()), "")
     if first.lstrip().startswith("{"):
-        table = read_json_lines(text, origin, "an object with task, worker and label", complete=True)
+        expected = "an object with task, worker and label"
+        table = read_json_lines(text_blocks(buffer, origin), origin, expected, complete=True)
         return _by_name(table.names, table.columns, chosen, origin, table.lines)
     for delimiter in "\t,;":
         names = header_cells(first, delimiter, origin)
         places = find_columns(_plain(names), words)
         is_header = any(role in places for role in chosen) if chosen else len(places) >= 3 and "label" in places
         if len(names) >= 3 and is_header:
-            table = read_csv(text, delimiter, origin, "labels")
-            stripped = [[cell.strip() for cell in column] for column in table.columns]
+            table = read_csv(text_blocks(buffer, origin), delimiter, origin, "labels")
+            stripped = [column.mapped(str.strip) for column in table.columns if isinstance(column, Coded)]
             return _by_name(table.names, stripped, chosen, origin, table.lines)
     if chosen:
-        at = next(number for number, line in enumerate(text.splitlines() or [""], 1) if line.strip() or not first)
+        at = next(
+            number
+            for number, line in enumerate(text_of(buffer, origin).splitlines() or [""], 1)
+            if line.strip() or not first
+        )
         raise DataError(origin, at, f"is not a header with the columns {listed(map(repr, chosen.values()))}")
     lines = "lines of task worker label, or of topic assessor doc grade"
     expected = f"{EXPECTED}, or {lines}; to name the columns: {NAMING}"
     side_file = read_side_file(path, expected, (3, 4), data=buffer)
     if not side_file.rows:
         raise DataError(origin, None, "holds no labels")
-    columns = [list(column) for column in zip(*side_file.rows, strict=True)]
+    columns = [Coded.of(column) for column in zip(*side_file.rows, strict=True)]
     _check_first_line(columns[-1], origin, side_file.lines[0], first)
     if len(columns) == 3:
         tasks, workers, labels = columns
@@ -174,9 +179,10 @@ def from_file(path: PathLike, chosen: Columns | None = None) -> LabelColumns:
     return LabelColumns(docs, workers, labels, topics, origin=origin, lines=side_file.lines, notes=(note,))
 
 
-def _check_first_line(labels: Sequence[str], origin: str, line: int, text: str) -> None:
+def _check_first_line(labels: Coded, origin: str, line: int, text: str) -> None:
     """Raise an error if only the label of the first line is not a number, as in a header with unusual names."""
-    if len(labels) > 1 and not _is_number(labels[0]) and all(map(_is_number, labels[1:])):
+    once = len(labels) > 1 and bool((labels.number[1:] != labels.number[0]).all())
+    if once and not _is_number(labels[0]) and all(map(_is_number, labels.texts[1:])):
         raise DataError(
             origin, line,
             f"label {shown(labels[0])} is not a number, as those of all other lines are. If {shown(text)} is a header, "
@@ -186,7 +192,7 @@ def _check_first_line(labels: Sequence[str], origin: str, line: int, text: str) 
 
 def _is_number(word: str) -> bool:
     try:
-        float(word)
+        number_in(word)
     except ValueError:
         return False
     return True
@@ -223,7 +229,7 @@ def _by_name(
     columns: Sequence[Sequence[Any]],
     chosen: Columns | None,
     origin: str,
-    lines: list[int] | None,
+    lines: Sequence[int] | None,
 ) -> LabelColumns:
     """Find the columns by their names."""
     words = _words(chosen)
@@ -241,7 +247,7 @@ def _by_name(
         if role not in places:
             raise DataError(origin, None, f"{no_column(role, names, words[role])}; to name it: {NAMING}")
 
-    def text(role: str) -> list[str]:
+    def text(role: str) -> Coded:
         return _texts(columns[places[role]])
 
     def numbers(role: str, read: Any) -> Array | None:
@@ -253,20 +259,20 @@ def _by_name(
         text("label"),
         _filled(text("topic"), "topic", origin, lines) if pair else None,
         numbers("time", seconds_of),
-        numbers("seconds", float),
-        numbers("cost", float),
+        numbers("seconds", number_in),
+        numbers("cost", number_in),
         text("group") if "group" in places else None,
         origin,
         lines,
     )
 
 
-def _texts(values: Sequence[Any]) -> list[str]:
+def _texts(values: Sequence[Any]) -> Coded:
     """Cells as text; a column of text, or of whole numbers, needs no look at each cell."""
+    if isinstance(values, Coded):
+        return values
     kinds = set(map(type, values))
-    if kinds == {str}:
-        return list(values)
-    return list(map(str if kinds == {int} else _text, values))
+    return Coded.of(values if kinds == {str} else map(str if kinds == {int} else _text, values))
 
 
 def _text(value: Any) -> str:
@@ -282,14 +288,14 @@ def _text(value: Any) -> str:
     return plain_number(value) if isinstance(value, float | np.floating) else str(value)
 
 
-def _filled(names: list[str], role: str, origin: str, lines: list[int] | None) -> list[str]:
-    if "" in names:
-        at = names.index("")
+def _filled(names: Coded, role: str, origin: str, lines: Sequence[int] | None) -> Coded:
+    if "" in names.texts:
+        at = names.first(names.texts.index(""))
         raise DataError(origin, lines[at] if lines else None, f"row {at + 1} has no {role}")
     return names
 
 
-def _numbers(values: Sequence[Any], role: str, read: Any, origin: str, lines: list[int] | None) -> Array:
+def _numbers(values: Sequence[Any], role: str, read: Any, origin: str, lines: Sequence[int] | None) -> Array:
     numbers = np.empty(len(values))
     for at, value in enumerate(values):
         try:
@@ -309,7 +315,7 @@ def seconds_of(value: Any) -> float:
     """
     if isinstance(value, str):
         try:
-            return float(value)
+            return number_in(value)
         except ValueError:
             value = datetime.fromisoformat(value)
     if isinstance(value, datetime):
@@ -357,7 +363,7 @@ def from_judgments(judgments: Mapping[str, Any] | Sequence[PathLike], on_duplica
             docs.append(doc)
             workers.append(str(name))
             labels.append(plain_number(grade))
-    return LabelColumns(docs, workers, labels, topics)
+    return LabelColumns(Coded.of(docs), Coded.of(workers), Coded.of(labels), Coded.of(topics))
 
 
 def _judged_once(thing: Any) -> Iterator[tuple[str, str, float]]:

@@ -123,17 +123,21 @@ VERBS = tuple(word for words in SECTIONS.values() for word in words if word not 
 OTHER_WORDS = {"evaluate": "eval", "score": "eval", "list": "measures", "lint": "validate", "check": "validate"}
 
 
+LEAST_ADDRESSES = 500_000_000
+"""Bytes of addresses without which numpy and scipy may fail, where the address space is limited."""
+
+
 def script() -> NoReturn:
     """The program `cranfield`."""
     import gc
     import os
 
-    from cranfield import _start
+    from cranfield import _address_space, _start
 
     _start.install()
     gc.set_threshold(50_000)  # imports make many objects and little garbage
-    if sys.argv[1:2] == ["eval"]:
-        # Measures multiply no matrices, and the threads that numpy starts for that wait busily
+    if sys.argv[1:2] == ["eval"] or _address_space.limit() is not None:
+        # Measures multiply no matrices, and the threads that numpy starts for that wait busily, and reserve addresses
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     code = main()
     from cranfield.cli.guard import leave
@@ -154,6 +158,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def run(words: list[str]) -> int:
     """Run a command line."""
+    from cranfield import _address_space
+
+    _address_space.check_limit(LEAST_ADDRESSES)
     verb, *rest = words or ["help"]
     if verb in STAND_INS:
         return int(import_module(f"cranfield.compat.{verb}").main(rest))
@@ -195,9 +202,11 @@ def run_verb(words: list[str], verbs: Sequence[str], group: str = "") -> int:
 
 def execute(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
     """Run a verb with the words after its name; return the exit code."""
+    from cranfield.cli.declare import InputLost
+
     try:
         return _executed(verb, prog, words)
-    except BrokenPipeError:
+    except (BrokenPipeError, InputLost):
         raise
     except Exception as error:
         verb.failed(words, error)
@@ -218,6 +227,7 @@ def _executed(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
         return OK
     if not command.given():
         return print_usage(verb, prog)
+    command.check_written()
     if getattr(command, "quiet", False):
         warnings.simplefilter("ignore")
     elif getattr(command, "repeats_warnings", False) and getattr(command, "shows_notes", False):
@@ -367,7 +377,7 @@ def unknown(verb: str, verbs: Sequence[str], group: str = "") -> Exception:
 
 
 def _closest(word: str, known: Sequence[str]) -> list[str]:
-    """The known word that is most similar, if any is."""
-    import difflib
+    """The known words that may be meant."""
+    from cranfield.check import similar
 
-    return difflib.get_close_matches(word[:20], known, n=1, cutoff=0.5)
+    return similar(word, known)

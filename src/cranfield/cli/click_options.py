@@ -8,7 +8,7 @@ from cranfield.cli.declare import MORE, READING, Verb, flag, option
 from cranfield.cli.engine_options import OnEngine
 from cranfield.cli.merge_options import number_list
 
-MODELS = "online.clicks.click_kinds:known_click_models"
+MODELS = "online.clicks.click_kinds:CLICK_MODELS"
 LOG = (
     "The log: a table with a row per impression and the columns session, query, position, doc and clicked (Parquet, "
     "CSV or JSON lines), or a log that cranfield log check reads."

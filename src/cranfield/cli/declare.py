@@ -21,6 +21,10 @@ HELP = {"-h": False, "--help": False, "--help-all": True}
 """The words that ask for help, and whether they ask for all of it."""
 
 
+class InputLost(UsageError):
+    """A result would replace a file that is read. Nothing may be written, not even that there is no result."""
+
+
 @dataclass(frozen=True)
 class Parameter:
     """An argument or an option of a verb."""
@@ -39,6 +43,8 @@ class Parameter:
     required: bool = False
     reads: bool = False
     """The value is a file to read, where `-` is standard input."""
+    writes: bool = False
+    """The value is a file to write. Each `FILE` of the group `RESULT` that is not read is one."""
     solves: str = ""
     """A pattern: an error of the library whose message matches it is solved by this option."""
     bare: tuple[str, str] | None = None
@@ -49,6 +55,12 @@ class Parameter:
     kind: str = "str"
     """`bool`, `int`, `float`, `str` or `list`."""
     default: Any = None
+
+    @property
+    def is_input(self) -> bool:
+        """Is the value the path of something that is read, such as a file or a database?"""
+        path = "FILE" in self.metavar if self.spellings else not self.choices and "NAME" not in self.metavar
+        return self.reads or (path and not self.writes)
 
     @property
     def label(self) -> str:
@@ -130,6 +142,14 @@ class Verb:
         if isinstance(seed, int) and not 0 <= seed < 2**64:
             raise UsageError(f"--seed == {seed}, must be a whole number, 0 or more and below 2**64")
 
+    def check_written(self) -> None:
+        """Raise an `InputLost` if a file to write is also an input, which the result would replace."""
+        paths = {parameter: _paths(getattr(self, parameter.name)) for parameter in declared(type(self))}
+        inputs = [path for one, named in paths.items() if one.is_input for path in named]
+        for one, named in paths.items():
+            if one.writes and any(_same_file(path, other) for path in named for other in inputs):
+                raise InputLost(f"{one.label} {named[0]} is an input, which would be lost; name another file")
+
     def perform(self) -> int | None:
         """Do all the work; return the exit code, where None is 0."""
         return self.run()
@@ -141,6 +161,41 @@ class Verb:
     def run(self) -> int | None:
         """Do the work; return the exit code, where None is 0."""
         raise NotImplementedError
+
+
+def _is_result(parameter: Parameter) -> bool:
+    return parameter.group == RESULT and parameter.metavar == "FILE" and not parameter.reads
+
+
+def _paths(value: Any) -> list[str]:
+    """The files that a value names, patterns filled in; `credibility=FILE` names one too."""
+    words = [word for word in (value if isinstance(value, list) else [value]) if isinstance(word, str) and word]
+    paths = [part for word in words for part in dict.fromkeys((word, word.rpartition("=")[2]))]
+    patterns = [path for path in paths if any(sign in path for sign in "*?[")]
+    if not patterns:
+        return paths
+    from glob import glob
+
+    return [*paths, *(path for pattern in patterns for path in glob(pattern, recursive=True))]
+
+
+def _same_file(path: str, other: str) -> bool:
+    """Whether two paths lead to one regular file, or the first is a file of a log in the folder `other`.
+
+    Devices and pipes may be read and written; and so may a folder that is not a log, such as that of a campaign.
+    """
+    import os
+
+    if not os.path.isfile(path) or not os.path.exists(other):
+        return False
+    inside = os.path.dirname(os.path.realpath(path))
+    return os.path.samefile(path, other) or (_is_log(other) and inside == os.path.realpath(other))
+
+
+def _is_log(folder: str) -> bool:
+    import os
+
+    return os.path.isdir(folder) and not os.path.exists(os.path.join(folder, "campaign.toml"))
 
 
 _DECLARED: dict[type[Verb], tuple[Parameter, ...]] = {}
@@ -162,6 +217,7 @@ def declared(verb: type[Verb]) -> tuple[Parameter, ...]:
             kind=str(one.type).partition(" ")[0].partition("[")[0],
             default=None if one.default is MISSING else one.default,
             **({"reads": True, "solves": f"{one.name}="} if one.metadata["parameter"].group == SIDE else {}),
+            **({"writes": True} if _is_result(one.metadata["parameter"]) else {}),
         )
         for one in fields(verb)
     ]

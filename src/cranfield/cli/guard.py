@@ -18,9 +18,17 @@ from cranfield.text import printable
 OK, DATA, USAGE = 0, 1, 2
 BROKEN_PIPE = 141
 """The exit code of a program whose reader closed the pipe: 128 + SIGPIPE."""
-OUT_OF_MEMORY = b"error: not enough memory\n"
-NO_MEMORY = ("cannot allocate memory", "failed to map segment")
-"""How the system says that a library does not fit into memory."""
+NO_MEMORY = "not enough memory; raise the limit (such as ulimit -v), or use smaller files"
+OUT_OF_MEMORY = f"error: {NO_MEMORY}\n".encode()
+MEMORY_REFUSED = (
+    "cannot allocate memory",
+    "can't start new thread",
+    "failed to map segment",
+    "std::bad_alloc",
+    "unable to allocate",
+    "out of memory",
+)
+"""How the system and libraries say that something does not fit into memory."""
 OPEN_ENDED = ("duckdb", "pyspark", "sqlite3", "psycopg", "uvicorn", "multiprocessing")
 """Modules with connections, servers or processes, which Python has to end in its own way."""
 OWN_ERRORS = ("builtins", "cranfield", "numpy", "scipy")
@@ -112,7 +120,7 @@ def message_of(error: BaseException) -> str:
     if isinstance(error, CranfieldError):
         return "; ".join([str(error), *getattr(error, "__notes__", ())])
     if _no_memory(error):
-        return "not enough memory"
+        return NO_MEMORY
     if isinstance(error, RecursionError):
         return "the data is nested too deep"
     if isinstance(error, OSError):
@@ -128,10 +136,14 @@ def _no_memory(error: BaseException | None) -> bool:
     while error is not None:
         if isinstance(error, MemoryError):
             return True
-        if isinstance(error, ImportError) and any(words in str(error).lower() for words in NO_MEMORY):
+        if isinstance(error, ImportError | RuntimeError | OSError) and _refused(error):
             return True
         error = error.__cause__ or error.__context__
     return False
+
+
+def _refused(error: BaseException) -> bool:
+    return any(words in str(error).lower() for words in MEMORY_REFUSED)
 
 
 def _outside(error: BaseException) -> str:

@@ -60,11 +60,12 @@ def parsed(verb: type[Verb], prog: str, words: Sequence[str]) -> Verb | None:
         return None
     for word in rest:
         if word.startswith("-") and word != "-":
-            import difflib
+            from cranfield.check import similar
 
             name = word.partition("=")[0]
-            close = difflib.get_close_matches(name, [*spelled, *HELP], n=1)
-            raise misuse(prog, f"no option {name!r}" + (f" (did you mean {close[0]!r}?)" if close else ""))
+            known = {spelling.lstrip("-"): spelling for spelling in (*spelled, *HELP)}
+            close = [known[plain] for plain in similar(name.lstrip("-"), known)]
+            raise misuse(prog, f"no option {name!r}" + (f" (did you mean {close[0]!r}?)" if len(close) == 1 else ""))
     values |= _arguments([one for one in parameters if not one.spellings], [*rest, *words[cut + 1 :]], prog)
     for parameter in parameters:
         if parameter.required and parameter.name not in values:

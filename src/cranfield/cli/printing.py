@@ -216,6 +216,18 @@ def emit(text: str, output: str | None = None, *, format: str = "table") -> None
         write_bytes(output or "-", data)
 
 
+def emit_lines(lines: Iterable[str], output: str | None = None) -> None:
+    """As `emit`, for lines that need not be in memory at once."""
+    from itertools import islice
+
+    from cranfield.collection.source import write_bytes
+
+    rest = iter(lines)
+    parts = (encoded(text, "tsv") for text in iter(lambda: "".join(islice(rest, 100)), ""))
+    with interrupts.printing(""):
+        write_bytes(output or "-", parts)
+
+
 def encoded(text: str, format: str) -> bytes:
     """Text as UTF-8. Bytes that are not UTF-8 come out unchanged, and as `\\udc..` in JSON.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from cranfield.cli.declare import MORE, MOST_RESAMPLES, OPTIONS, RANKING, READING, RESULT, SIDE, flag, option
 
-TESTS = "comparison.registry:known_tests"
+TESTS = "comparison.pair_tests:TESTS"
 
 
 def measures() -> Any:

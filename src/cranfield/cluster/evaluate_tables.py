@@ -77,9 +77,10 @@ def evaluate_tables(
             f"measures that need {' and '.join(sorted(needs))} cannot be computed from tables; use evaluate"
         )
     options = JoinOptions(order=order, ties=ties, precision=precision, depth=depth)
+    judgments = None if _in_engine(qrels) else Qrels.of(qrels)  # a wrong file is found before a cluster starts
     opened = open_engine(engine, memory=memory, threads=threads, wait=wait)
     try:
-        prepared = prepare(read_judgments(opened, qrels), options)
+        prepared = prepare(Qrels.of(opened.fetch(opened.read(qrels))) if judgments is None else judgments, options)
         lists = assess_tables(opened, prepared, runs, how, columns)
         return score(lists, chosen, missing=missing, basis=basis_of(prepared, chosen, missing))
     finally:
@@ -87,16 +88,13 @@ def evaluate_tables(
             opened.close()
 
 
-def read_judgments(engine: Engine, qrels: Any) -> Qrels:
-    """Judgments that Python can read, or those of a table of the engine, which are fetched."""
-    if isinstance(qrels, Qrels):
-        return qrels
-    module = type(qrels).__module__
-    in_engine = module.startswith("pyspark.") or module.partition(".")[0] in ("duckdb", "_duckdb")
+def _in_engine(qrels: Any) -> bool:
+    """Are the judgments a table of the engine, or can Python read them?"""
     if isinstance(qrels, str | os.PathLike):
         name = os.fspath(qrels)
-        in_engine = "://" in name or name.startswith("::") or os.path.isdir(name)
-    return Qrels.of(engine.fetch(engine.read(qrels)) if in_engine else qrels)
+        return "://" in name or name.startswith("::") or os.path.isdir(name)
+    module = type(qrels).__module__
+    return module.startswith("pyspark.") or module.partition(".")[0] in ("duckdb", "_duckdb")
 
 
 def assess_tables(
@@ -155,9 +153,10 @@ def joined_from(names: list[str], topics: list[str], lists: Any, hits: Any, dept
     retrieved[row[judged]] = lengths if depth is None else np.minimum(lengths, depth)
     missing[row[judged]] = 0
     unjudged: list[list[str]] = [[] for _ in names]
+    place = {name: at for at, name in enumerate(names)}
     others = lists.take(np.flatnonzero(row < 0))
     for run, topic in sorted(zip(others["run"].to_pylist(), others["topic"].to_pylist(), strict=True)):
-        unjudged[names.index(run)].append(topic)
+        unjudged[place[run]].append(topic)
     hit_rows = row_of(hits)
     names_of_columns = ("rank", "tie_first", "tie_last", "document")
     rank, tie_first, tie_last, document = (np.asarray(hits[name].to_numpy(), np.int32) for name in names_of_columns)

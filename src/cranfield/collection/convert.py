@@ -18,8 +18,10 @@ from cranfield.collection.run import runs_of
 from cranfield.collection.source import (
     HEAD,
     STDIN,
+    FromStdin,
     PathLike,
     beginning,
+    bytes_origin,
     first_line,
     read_bytes,
     without_compression,
@@ -61,7 +63,9 @@ def convert(
     if kind is not None:
         check.one_of("convert", KINDS, kind=kind)
     source, target = os.fspath(src), os.fspath(dst)
-    thing: Any = read_bytes(source, partial(_check_block, kind=kind, format=from_)) if source == "-" else source
+    thing: Any = source
+    if source == "-":
+        thing = FromStdin(read_bytes(source, partial(_check_block, kind=kind, format=from_)))
     kind = kind or kind_of(thing, from_)
     if kind == "topics":
         topics = Topics.read(thing, from_)
@@ -104,7 +108,7 @@ def kind_of(thing: Any, format: str | None = None) -> str:
     """
     if kind := only_kind(format):
         return kind
-    path = "<bytes>" if isinstance(thing, bytes) else os.fspath(thing)
+    path = bytes_origin(thing) if isinstance(thing, bytes) else os.fspath(thing)
     buffer = thing if isinstance(thing, bytes) else beginning(thing)
     first = first_line(buffer)
     if first.lstrip().startswith(b"<") or is_header(first.decode("utf-8", "replace").split("\t")):

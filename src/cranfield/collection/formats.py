@@ -255,6 +255,9 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>", *, check_kind: bool
         other = _by_header(first, head, layouts)
         if other is not None:
             return other
+    if match.end() == len(head) > HEAD and data_start(buffer) + len(head) < len(buffer):  # columns may follow
+        message = f"the line is longer than {len(head):,} bytes, expected {kind} (lines of {layouts['trec'].expected})"
+        raise DataError(path, line_of(match.start()), message)
     if check_kind:
         _check_kind(head, kind, path, line_of(match.start()))
     layout = layout or layouts["trec"]  # whose reader reports the wrong number of columns
@@ -338,12 +341,11 @@ def _by_header(first: str, head: bytes, layouts: dict[str, Layout]) -> Layout | 
 def _check_rank(words: list[str], layout: Layout, path: str, line: int) -> None:
     """Refuse a third column that is not a rank: scores read as ranks would reverse every list."""
     message = f"{len(words)} columns, the third is {words[2]!r}, expected a rank ({layout.expected})"
-    try:
-        whole = float(words[2]).is_integer()
-    except ValueError:
+    rank = _core.parse_number(words[2].encode("utf-8", "surrogateescape"))
+    if rank is None:
         if len(words) == 3:
             return  # the reader reports it
         raise DataError(path, line, f"{message}; is this a run? judgments come first, then runs") from None
-    if not whole and "value" not in layout.columns:
+    if not rank.is_integer() and "value" not in layout.columns:
         what = f"{message}; a file of scores needs a first line query-id corpus-id score, with tabs"
         raise DataError(path, line, what)

@@ -8,6 +8,7 @@ that two runs share.
 from __future__ import annotations
 
 import os
+import re
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from cranfield.collection.lint_entries import entry_findings, ids_alike, plain_i
 from cranfield.collection.lint_findings import SEVERITIES, Finding
 from cranfield.collection.records import Reading, from_content
 from cranfield.collection.source import Buffer, PathLike, load, shown_path
+from cranfield.collection.structured import BASE_16
 from cranfield.collection.topics import Topics
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError
 from cranfield.text import counted, listed
@@ -76,7 +78,10 @@ def check_file(path: str, kind: str, findings: list[Finding], *, split_tags: boo
         if isinstance(format, formats.Layout):
             table = _read(path, buffer, format, kind, findings, split_tags=split_tags)
         else:
-            table = from_content(buffer, Reading(kind, split_tags=split_tags), path)
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", CranfieldWarning)
+                table = from_content(buffer, Reading(kind, split_tags=split_tags), path)
+            findings.extend(_warnings(path, caught))
     except CranfieldError as error:
         findings.append(_fault(path, error))
         return None
@@ -84,6 +89,15 @@ def check_file(path: str, kind: str, findings: list[Finding], *, split_tags: boo
         return None
     findings.extend(entry_findings(path, kind, table))
     return File(path, tuple(table.topics), table)
+
+
+def _warnings(path: str, caught: list[warnings.WarningMessage]) -> Iterator[Finding]:
+    """Findings about numbers in base 16; the entries show what else is odd."""
+    for message in (str(warning.message) for warning in caught):
+        if BASE_16 in message:
+            place = re.match(r":(\d+): ", message.removeprefix(shown_path(path)))
+            what = message[message.index("the ") :]
+            yield Finding(path, int(place[1]) if place else None, "warning", "base-16", what)
 
 
 def _fault(path: str, error: CranfieldError) -> Finding:

@@ -39,9 +39,9 @@ def byte_findings(path: str, buffer: Buffer) -> Iterator[Finding]:
         yield Finding(path, line, "info", "not-utf-8", message)
 
 
-def blocks_of_lines(buffer: Buffer) -> Iterator[bytes]:
-    """The bytes in parts that end with a line, of one or a few blocks unless a line is longer."""
-    begin, size = 0, BLOCK
+def blocks_of_lines(buffer: Buffer, usual: int = BLOCK) -> Iterator[bytes]:
+    """The bytes in parts that end with a line, of about the usual size unless a line is longer."""
+    begin, size = 0, usual
     while begin < len(buffer):
         block = bytes(buffer[begin : begin + size])
         end = block.rfind(b"\n") + 1
@@ -50,7 +50,7 @@ def blocks_of_lines(buffer: Buffer) -> Iterator[bytes]:
             continue
         block = block[:end] if end else block
         yield block
-        begin, size = begin + len(block), BLOCK
+        begin, size = begin + len(block), usual
 
 
 @dataclass

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from cranfield.collection.source import shown_path
+
 SEVERITIES = ("error", "warning", "info")
 
 
@@ -19,5 +21,6 @@ class Finding:
     message: str
 
     def __str__(self) -> str:
-        place = f"{self.path}:{self.line}" if self.line else self.path
+        path = shown_path(self.path)
+        place = f"{path}:{self.line}" if self.line else path
         return f"{place}: {self.severity}: {self.message} [{self.code}]"

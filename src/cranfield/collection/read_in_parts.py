@@ -21,12 +21,12 @@ from cranfield import _core
 from cranfield.collection import structured
 from cranfield.collection.column_names import DELIMITER, VALUE, header_delimiter, required_columns
 from cranfield.collection.columns import Columns
-from cranfield.collection.source import Buffer, check_complete, release, unmarked
+from cranfield.collection.named_tables import text_blocks
+from cranfield.collection.source import Buffer, check_complete
 from cranfield.errors import DataError
 
 SMALL = 1 << 21
 """Files up to this number of bytes are read at once."""
-BLOCK = 1 << 20
 ROWS = 1 << 14
 
 
@@ -87,26 +87,10 @@ class Adding:
         return True
 
 
-def texts(buffer: Buffer) -> Iterator[str]:
-    """The text of a file in blocks of whole lines."""
-    begin, size, first = 0, len(buffer), True
-    while begin < size:
-        end = begin + BLOCK
-        while end < size and (more := bytes(buffer[end : end + BLOCK]).find(b"\n")) < 0:
-            end += BLOCK
-        end = end + more + 1 if end < size else size
-        data = bytes(buffer[begin:end])
-        if b"\0" in data:
-            raise NotPlain
-        yield (unmarked(data) if first else data).decode("utf-8", "surrogateescape")
-        begin, first = end, False
-        release(buffer, begin)
-
-
 def json_lines(buffer: Buffer, kind: str) -> Iterator[Columns]:
     """Records, each on a line."""
     first = None
-    for text in texts(buffer):
+    for text in text_blocks(buffer, ""):
         lines = [line for line in text.split("\n") if line.strip() and line.lstrip()[0] != "#"]
         records = json.loads(f"[{','.join(lines)}]", object_pairs_hook=structured.without_repeats)
         if len(records) != len(lines) or not all(isinstance(record, dict) for record in records):
@@ -130,7 +114,7 @@ def without_first_row(columns: Columns) -> Columns:
 
 def delimited(format: str, buffer: Buffer, kind: str) -> Iterator[Columns]:
     """Rows of CSV or TSV with a header."""
-    blocks = texts(buffer)
+    blocks = text_blocks(buffer, "")
     _, start = structured.without_comments(next(blocks))
     if not start:
         raise NotPlain  # a block of comments
@@ -150,7 +134,7 @@ def delimited(format: str, buffer: Buffer, kind: str) -> Iterator[Columns]:
                 raise NotPlain  # words in one part, and numbers in another
             words = graded is not columns.values
             columns.values = graded
-        if structured.in_base_16(columns.values):
+        if any(map(structured.in_base_16, filter(None, (columns.values, columns.ranks)))):
             raise NotPlain  # a warning names the line
         columns.values = structured.numbers(columns, columns.values, VALUE[kind])
         if columns.ranks is not None:
@@ -167,7 +151,7 @@ _BLANK = re.compile(r"[ \t\n\r]*")
 
 def nested_json(buffer: Buffer, kind: str) -> Iterator[Columns]:
     """{topic: {doc: value}}, topic by topic."""
-    text = "".join(texts(buffer))
+    text = "".join(text_blocks(buffer, ""))
     decoder = json.JSONDecoder(object_pairs_hook=structured.without_repeats)
     seen: set[str] = set()
     topics: list[str] = []

@@ -69,7 +69,8 @@ def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table,
         content = load(path, lambda head: formats.check_block(head, reading.kind, reading.format, shown))
         return from_content(content, reading, shown), "" if path == "-" else path
     if isinstance(thing, bytes | bytearray | memoryview):
-        return from_content(source.unpacked(bytes(thing), "<bytes>"), reading, "<bytes>"), ""
+        origin = source.bytes_origin(thing)
+        return from_content(source.unpacked(bytes(thing), origin), reading, origin), ""
     if structured.is_frame(thing):
         return _from_columns(structured.from_frame(thing, reading.kind), reading), ""
     if isinstance(thing, Mapping):

@@ -141,3 +141,17 @@ def _quoted_rows(lines: list[str], numbers: Sequence[int], separator: str) -> tu
     except csv.Error:
         return [[cell.strip() for cell in line.split(separator)] for line in lines], numbers
     return rows, first_lines
+
+
+def number_in(value: str | float) -> float:
+    """The number that a cell holds: decimal, with a point. Python's own rule would read 1_000 and １２ too.
+
+    >>> number_in(" 1e3"), number_in("+.5"), number_in(2)
+    (1000.0, 0.5, 2.0)
+    >>> number_in("1_000")
+    Traceback (most recent call last):
+    ValueError: '1_000' is not a number
+    """
+    if isinstance(value, str) and (not value.isascii() or "_" in value):
+        raise ValueError(f"{value!r} is not a number")
+    return float(value)

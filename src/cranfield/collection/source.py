@@ -44,6 +44,15 @@ _OPEN_ERRORS: dict[type, str] = {
 }
 
 
+class FromStdin(bytes):
+    """Bytes that were read from standard input, which messages name."""
+
+
+def bytes_origin(data: object) -> str:
+    """What messages call data in memory."""
+    return STDIN if isinstance(data, FromStdin) else "<bytes>"
+
+
 @runtime_checkable
 class Readable(Protocol):
     """An open file or anything like it."""
@@ -480,7 +489,7 @@ DATA_LINE = re.compile(rb"^[ \t\r\v\f]*[^\s#][^\n]*", re.MULTILINE)
 
 
 _NOT_TEXT = {
-    rb"\xff\xfe[^\0]\0|\xfe\xff\0[^\0]|([ -~\t\r\n]\0){4}|(\0[ -~\t\r\n]){4}":
+    rb"(\xff\xfe)+[^\0]\0|(\xfe\xff)+\0[^\0]|([ -~\t\r\n]\0){4}|(\0[ -~\t\r\n]){4}":
         "is UTF-16 text, expected UTF-8; to convert it: iconv -f UTF-16 -t UTF-8",
     rb"version https://git-lfs": "is a pointer of git-lfs, not the file itself; to fetch that: git lfs pull",
     rb"\s*(<!doctype html|<html)": "is an HTML page, perhaps an error page of a web server; download the file again",

@@ -328,15 +328,14 @@ def read_delimited(format: str, buffer: Buffer, kind: str, origin: str) -> Colum
     columns.line = line
     if kind == "qrels":
         columns.values = yes_and_no(columns.values)
-    noun = VALUE[kind] if places["value"] != places.get("rank") else "rank"
-    if rows := in_base_16(columns.values):
-        columns.warn(rows, f"the {noun} is {shown(columns.values[rows[0]])}, which is read as a number in base 16")
-    columns.values = numbers(columns, columns.values, noun)
+    only_ranks = places["value"] == places.get("rank")
+    columns.values = numbers(columns, columns.values, "rank" if only_ranks else VALUE[kind])
     if columns.ranks is not None:
-        columns.ranks = numbers(columns, columns.ranks, "rank")
+        columns.ranks = list(columns.values) if only_ranks else numbers(columns, columns.ranks, "rank")
     return score_by_rank(columns, places)
 
 
+BASE_16 = "which is read as a number in base 16"
 YES_AND_NO = {"true": "1", "false": "0", "yes": "1", "no": "0"}
 
 
@@ -365,6 +364,8 @@ def numbers(columns: Columns, column: list[str], noun: str) -> list[Any]:
     if None in numbers:
         row = numbers.index(None)
         raise columns.fault(row, f"the {noun} is {shown(column[row])}, expected a number")
+    if rows := in_base_16(column):
+        columns.warn(rows, f"the {noun} is {shown(column[rows[0]])}, {BASE_16}")
     return numbers
 
 

@@ -23,7 +23,15 @@ from cranfield.collection import topic_markup, topic_tables
 from cranfield.collection.accepted_inputs import TopicsLike
 from cranfield.collection.doors import reads
 from cranfield.collection.first_block import check_json
-from cranfield.collection.source import HEAD, read_bytes, shown_path, unpacked, without_compression, write_bytes
+from cranfield.collection.source import (
+    HEAD,
+    bytes_origin,
+    read_bytes,
+    shown_path,
+    unpacked,
+    without_compression,
+    write_bytes,
+)
 from cranfield.collection.topic_record import SPELLINGS, TEXTS, Found, Record, shortened
 from cranfield.errors import DataError, UsageError
 from cranfield.text import listed, one_line
@@ -187,7 +195,7 @@ class Topics(Mapping[str, Topic]):
         >>> Topics.read(b"1\tobama family tree\n2\tfrench lick resort and casino\n").queries()
         {'1': 'obama family tree', '2': 'french lick resort and casino'}
         """
-        path = "<bytes>" if isinstance(source, bytes) else os.fspath(source)
+        path = bytes_origin(source) if isinstance(source, bytes) else os.fspath(source)
         check_head = partial(check_block, path=shown_path(path), format=format, encoding=encoding)
         data = unpacked(source, path, check_head) if isinstance(source, bytes) else read_bytes(source, check_head)
         text = _decoded(data, path, encoding)

@@ -33,23 +33,68 @@ if TYPE_CHECKING:
     from cranfield.comparison.methods.tukey import scheffe, tukey
     from cranfield.comparison.methods.unpaired_resampling import permutation, unpaired_bootstrap
     from cranfield.comparison.methods.wilcoxon_and_sign import rank_sum, sign_test, wilcoxon
+    from cranfield.comparison.pair_tests import TESTS
     from cranfield.comparison.power.simulated_power import simulated_power
     from cranfield.comparison.power.topic_set_size import achieved_power, detectable_difference, topic_set_size
     from cranfield.comparison.power.variance import estimated_variance, pooled_variance
-    from cranfield.comparison.registry import known_tests
     from cranfield.comparison.result import Comparison
     from cranfield.comparison.test_result import Assumption, Effect, Interval, TestResult
     from cranfield.comparison.time_tests import compare_times
 
 __all__ = [
-    "Assumption", "Comparison", "Effect", "Interval", "Matrix", "TestResult", "achieved_power", "adjust", "anova",
-    "apply_test", "bayesian_signed_rank", "bayesian_t", "benjamini_hochberg", "bonferroni", "bootstrap_anova",
-    "bootstrap_shift", "compare", "compare_times", "detectable_difference", "difference_interval",
-    "document_bootstrap", "estimated_variance", "family_wise_error", "friedman", "holm", "known_tests",
-    "kruskal_wallis", "mean_interval", "mixed", "omega_squared", "one_sample_t", "one_way", "paired_bootstrap",
-    "paired_effect", "paired_t", "permutation", "pooled_t", "pooled_variance", "randomisation", "randomised_tukey",
-    "rank_sum", "repeated_measures", "scheffe", "sign_test", "simulated_power", "topic_set_size", "tost", "tukey",
-    "two_way", "unpaired_bootstrap", "unpaired_effect", "unpaired_t", "wilcoxon",
+    "TESTS",
+    "Assumption",
+    "Comparison",
+    "Effect",
+    "Interval",
+    "Matrix",
+    "TestResult",
+    "achieved_power",
+    "adjust",
+    "anova",
+    "apply_test",
+    "bayesian_signed_rank",
+    "bayesian_t",
+    "benjamini_hochberg",
+    "bonferroni",
+    "bootstrap_anova",
+    "bootstrap_shift",
+    "compare",
+    "compare_times",
+    "detectable_difference",
+    "difference_interval",
+    "document_bootstrap",
+    "estimated_variance",
+    "family_wise_error",
+    "friedman",
+    "holm",
+    "kruskal_wallis",
+    "mean_interval",
+    "mixed",
+    "omega_squared",
+    "one_sample_t",
+    "one_way",
+    "paired_bootstrap",
+    "paired_effect",
+    "paired_t",
+    "permutation",
+    "pooled_t",
+    "pooled_variance",
+    "randomisation",
+    "randomised_tukey",
+    "rank_sum",
+    "repeated_measures",
+    "scheffe",
+    "sign_test",
+    "simulated_power",
+    "topic_set_size",
+    "tost",
+    "tukey",
+    "two_way",
+    "unpaired_bootstrap",
+    "unpaired_effect",
+    "unpaired_t",
+    "wilcoxon",
 ]  # fmt: skip
 
 _HOME = {
@@ -125,7 +170,7 @@ _HOME = {
         "estimated_variance",
         "pooled_variance",
     ),
-    "registry": ("known_tests",),
+    "pair_tests": ("TESTS",),
     "result": ("Comparison",),
     "test_result": (
         "Assumption",

@@ -13,7 +13,7 @@ from cranfield.check import nearest
 from cranfield.comparison.compare import compare, default_correction
 from cranfield.comparison.corrections import adjust
 from cranfield.comparison.data import all_pairs
-from cranfield.comparison.registry import find_test
+from cranfield.comparison.pair_tests import TESTS
 from cranfield.comparison.result import Comparison
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import CranfieldError, UsageError
@@ -148,7 +148,7 @@ def compare_collections(
         raise UsageError(
             f"there is one collection, {every.collections[0]}; a comparison over collections needs 2 or more"
         )
-    chosen = find_test(test)
+    chosen = TESTS.find(test)
     method = "holm" if chosen.simultaneous else default_correction(correction, chosen)
     if baseline is not None:
         _need_everywhere(every, baseline)

@@ -17,16 +17,16 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.comparison.assumptions import geometric_cautions
-from cranfield.comparison.corrections import adjust, find_correction
+from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.comparison.data import Matrix, all_pairs, check_topics
 from cranfield.comparison.methods.bayesian import Posterior, bayesian_signed_rank, bayesian_t
 from cranfield.comparison.methods.equivalence import tost
 from cranfield.comparison.methods.t import one_sample_t, unpaired_t
 from cranfield.comparison.methods.unpaired_resampling import SUMMARIES, permutation, unpaired_bootstrap
 from cranfield.comparison.methods.wilcoxon_and_sign import rank_sum
-from cranfield.comparison.registry import plain_name
 from cranfield.comparison.resampling import check_resampling
 from cranfield.comparison.test_result import TestResult, check_alpha, check_alternative
+from cranfield.declared.registry import Registry
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
@@ -64,9 +64,9 @@ class SampleTest:
         return "rope" in self.settings
 
 
-SAMPLE_TESTS: dict[str, SampleTest] = {
-    test.name: test
-    for test in (
+SAMPLE_TESTS: Registry[SampleTest] = Registry(
+    "test",
+    (
         SampleTest("one-sample-t", one_sample_t, True, ("value",)),
         SampleTest("unpaired-t", unpaired_t, False),
         SampleTest("rank-sum", rank_sum, False),
@@ -76,8 +76,8 @@ SAMPLE_TESTS: dict[str, SampleTest] = {
         SampleTest("unpaired-tost", tost, False, ("margin",), one_sided=False, fixed=(("matched", False),)),
         SampleTest("bayesian-t", bayesian_t, True, ("rope",), one_sided=False),
         SampleTest("bayesian-signed-rank", bayesian_signed_rank, True, ("rope",), one_sided=False, resampling=True),
-    )
-}
+    ),
+)
 """The tests that `apply_test` knows, by name."""
 DOCUMENTS = "documents"
 """The test over samples of documents, which needs judgments and runs: `document_bootstrap`."""
@@ -245,11 +245,11 @@ def apply_test(
     check_alpha("apply_test", alpha)
     check_alternative("apply_test", alternative)
     check_resampling("apply_test", resamples, seed, None)
-    chosen = find_sample_test(test)
+    chosen = SAMPLE_TESTS.find(test)
     own = _own_settings(chosen, {"value": value, "margin": margin, "rope": rope, "statistic": statistic})
     if alternative != "two-sided" and not chosen.one_sided:
         raise UsageError(f"alternative == {alternative!r} is not a setting of {chosen.name}; leave it out")
-    if chosen.bayesian and correction is not None and find_correction(correction).name != "none":
+    if chosen.bayesian and correction is not None and CORRECTIONS.find(correction).name != "none":
         raise UsageError(f"correction == {correction!r}: {chosen.name} has no p-values; leave it out")
     options: dict[str, Any] = {"level": 1 - alpha, **dict(chosen.fixed)}
     options |= {OWN[name]: setting for name, setting in own.items()}
@@ -274,7 +274,7 @@ def apply_test(
         chosen.name,
         alpha,
         alternative,
-        "none" if chosen.bayesian or len(results) == 1 else find_correction(correction or "holm").name,
+        "none" if chosen.bayesian or len(results) == 1 else CORRECTIONS.find(correction or "holm").name,
         tuple(results),
         tuple(
             f"{name} {setting}" if isinstance(setting, str) else f"{name} {setting:g}"
@@ -288,26 +288,14 @@ def apply_test(
     )
 
 
-def find_sample_test(name: str) -> SampleTest:
-    """A test of `apply_test` by its name."""
-    by_spelling = {plain_name(known): test for known, test in SAMPLE_TESTS.items()}
-    test = by_spelling.get(plain_name(name))
-    if test is None:
-        raise check.nearest(str(name), list(SAMPLE_TESTS), "test")
-    return test
-
-
 def _own_settings(test: SampleTest, given: dict[str, float | str | None]) -> dict[str, float | str]:
     """The settings that this test has."""
     own: dict[str, float | str] = {}
-    for name, setting in given.items():
-        if setting is not None and name not in test.settings:
-            others = [other.name for other in SAMPLE_TESTS.values() if name in other.settings]
-            raise UsageError(f"{name} == {setting!r} is a setting of {' and '.join(others)}, not of {test.name}")
+    for name, setting in SAMPLE_TESTS.own_settings(test, **given).items():
         if isinstance(setting, str):
             check.one_of("apply_test", SUMMARIES, **{name: setting})
             own[name] = setting
-        elif setting is not None:
+        else:
             check.finite("apply_test", **{name: setting})
             own[name] = float(setting)
     if "value" in test.settings and "value" not in own:

@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield import _core
 from cranfield.comparison.data import Matrix
-from cranfield.comparison.registry import TestSettings, find_test
+from cranfield.comparison.pair_tests import TESTS, TestSettings
 from cranfield.comparison.resampling import BootstrapGroup, check_resampling, groups_of, moments_of, p_of, threads_of
 from cranfield.types import Array, Index64
 
@@ -57,4 +57,4 @@ def bootstrap_borderline(matrix: Matrix, first: Index64, second: Index64, settin
     if used == settings.resamples:
         return Borderline(p_of(hits, used), difference, notes)
     notes = (*notes, f"the difference needed is based on the first {used:,} resamples")
-    return Borderline(find_test("bootstrap").run(matrix, first, second, settings).p, difference, notes)
+    return Borderline(TESTS.find("bootstrap").run(matrix, first, second, settings).p, difference, notes)

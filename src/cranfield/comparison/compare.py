@@ -11,12 +11,12 @@ import numpy as np
 from cranfield import check
 from cranfield.check import nearest
 from cranfield.comparison.assumptions import check_matrices
-from cranfield.comparison.corrections import adjust, find_correction, interval_alpha
+from cranfield.comparison.corrections import CORRECTIONS, adjust, interval_alpha
 from cranfield.comparison.data import NAN_RULES, Matrix, ScoresLike, all_pairs
 from cranfield.comparison.differences import difference_blocks, zeros_for_nan
 from cranfield.comparison.effects import PAIRED_EFFECTS
 from cranfield.comparison.methods.wilcoxon_and_sign import widened
-from cranfield.comparison.registry import PairTest, TestSettings, find_test, own_settings
+from cranfield.comparison.pair_tests import TESTS, PairTest, TestSettings
 from cranfield.comparison.resampling import check_asl, check_resampling
 from cranfield.comparison.result import Comparison, Family
 from cranfield.comparison.test_result import Assumption, check_alpha, check_alternative
@@ -62,7 +62,7 @@ def compare(
     {collection: Scores} for several collections. `measure` names one or several measures; the default is all measures.
     One correction covers all comparisons of a call: over pairs, measures and collections.
 
-    `test` is a name from `cranfield.comparison.known_tests()`. Tests of all pairs at once, such as max-t and tukey,
+    `test` is a name from `cranfield.comparison.TESTS`. Tests of all pairs at once, such as max-t and tukey,
     need no correction; for others the default is Holm's, or Benjamini and Hochberg's for pooled-t and
     bootstrap-anova, which keeps the share of false discoveries below α; `correction` names another or "none".
     With a `baseline`, every other system is compared with it (system − baseline), and `alternative` may be "greater" or
@@ -86,9 +86,9 @@ def compare(
     check.one_of("compare", DIRECTIONS, direction=direction)
     check.one_of("compare", PAIRED_EFFECTS, effect=effect)
     check_resampling("compare", resamples, seed, threads)  # for all tests, so that no error goes unnoticed
-    chosen = find_test(test)
+    chosen = TESTS.find(test)
     check_asl("compare", asl, chosen.name, chosen.resampling)
-    own = own_settings(chosen, margin=margin, zeros=zeros, method=method, continuity=continuity)
+    own = TESTS.own_settings(chosen, margin=margin, zeros=zeros, method=method, continuity=continuity)
     correction = default_correction(correction, chosen)
     if nan == "pairwise" and chosen.complete:
         raise UsageError(f"{chosen.name} needs a score of every system on every topic; use nan='listwise'")
@@ -136,10 +136,10 @@ def compare(
 def default_correction(correction: str | None, test: PairTest) -> str:
     """The name of the correction: that of the test unless another is given; none for a test of all pairs together."""
     if test.simultaneous:
-        if correction is not None and find_correction(correction).name != "none":
+        if correction is not None and CORRECTIONS.find(correction).name != "none":
             raise UsageError(f"{test.name} tests all pairs together; leave out correction={correction!r}")
         return "none"
-    return find_correction(test.correction if correction is None else correction).name
+    return CORRECTIONS.find(test.correction if correction is None else correction).name
 
 
 def _matrices(data: Any, measure: Any) -> Iterable[tuple[str, Matrix]]:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 
 from cranfield import check
-from cranfield.check import nearest
 from cranfield.comparison.data import numbers
 from cranfield.comparison.test_result import check_alpha
+from cranfield.declared.registry import Registry
 from cranfield.errors import UsageError
 from cranfield.types import Array
 
@@ -82,7 +82,7 @@ def adjust(p: Any, method: str = "holm") -> Array:
     outside = (values < 0) | (values > 1)
     if outside.any():
         raise UsageError(f"p == {values[outside].flat[0]:g}, must be between 0 and 1")
-    correction = find_correction(method)
+    correction = CORRECTIONS.find(method)
     flat = values.ravel()
     defined = np.flatnonzero(~np.isnan(flat))
     order = defined[np.argsort(flat[defined], kind="stable")]
@@ -116,7 +116,7 @@ def interval_alpha(method: str, alpha: float, comparisons: int) -> float | None:
     (0.005, 0.005116)
     >>> interval_alpha("bh", 0.05, 10)
     """
-    correction = find_correction(method)
+    correction = CORRECTIONS.find(method)
     if comparisons < 2 or correction.name == "none":
         return alpha
     if correction.controls != _ANY:
@@ -138,19 +138,6 @@ def out_of_reach(resamples: int, comparisons: int, correction: str, alpha: float
             f"caution: with {resamples:,} resamples no p is below {least:.2g}, and after the correction for "
             f"{comparisons:,} comparisons none is below α; use more resamples, or a test of all pairs together"
         )
-
-
-def find_correction(name: str) -> Correction:
-    """A correction by its name or an alias; the error message suggests the nearest name.
-
-    >>> find_correction("FDR").name
-    'benjamini-hochberg'
-    """
-    plain = str(name).casefold().replace("_", "-").replace(" ", "-").replace("š", "s")
-    for correction in CORRECTIONS.values():
-        if plain in (correction.name, *correction.aliases):
-            return correction
-    raise nearest(str(name), list(CORRECTIONS), "correction")
 
 
 # -- the corrections of p-values in ascending order
@@ -222,9 +209,9 @@ def _slope(a: tuple[int, float], b: tuple[int, float]) -> float:
 _ANY = "family-wise error"
 _SHARE = "false discovery rate"
 
-CORRECTIONS: dict[str, Correction] = {
-    correction.name: correction
-    for correction in (
+CORRECTIONS: Registry[Correction] = Registry(
+    "correction",
+    (
         Correction("none", ("no",), lambda p: p, "nothing", "", ""),
         Correction("bonferroni", ("dunn",), lambda p: p * len(p), _ANY, "nothing", "Dunn, JASA 1961"),
         Correction(
@@ -252,6 +239,6 @@ CORRECTIONS: dict[str, Correction] = {
             lambda p: float((1 / np.arange(1, len(p) + 1)).sum()) * _false_discovery(p), _SHARE,
             "nothing", "Benjamini & Yekutieli, Annals of Statistics 2001",
         ),
-    )
-}  # fmt: skip
+    ),
+)  # fmt: skip
 """All corrections by name. max-t, Tukey's, Scheffé's and the randomised Tukey test need none: they test all pairs."""

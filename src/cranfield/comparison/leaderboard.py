@@ -19,7 +19,7 @@ from cranfield.collection.source import stem
 from cranfield.comparison.compare import compare, default_correction
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.methods.max_t import max_t_of_pairs
-from cranfield.comparison.registry import TestSettings, find_test
+from cranfield.comparison.pair_tests import TESTS, TestSettings
 from cranfield.comparison.result import AGAINST_MARK, Comparison
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import CranfieldError, SameRunWarning, UsageError
@@ -268,7 +268,7 @@ def leaderboard_of(
     """
     if not 0 < level < 1:
         raise UsageError(f"leaderboard: level == {level!r}, must be above 0 and below 1, such as 0.95")
-    default_correction(correction, find_test(test))
+    default_correction(correction, TESTS.find(test))
     check_alpha("leaderboard", alpha)
     name = scores.measures[0] if measure is None else scores[label(measure)].measures[0]
     of_run, notes = (None, []) if teams is None else teams_of_runs(teams, scores.runs, files)

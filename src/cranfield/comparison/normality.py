@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -40,6 +41,7 @@ def shapiro_wilk(rows: Array) -> tuple[Array, Array]:
     return w, p
 
 
+@lru_cache(maxsize=64)  # they cost more than the rest of a test
 def _weights(n: int) -> Array:
     """The weight of each order statistic; antisymmetric, with norm 1."""
     if n == 3:
@@ -57,6 +59,7 @@ def _weights(n: int) -> Array:
         a[2:-2] = m[2:-2] / math.sqrt(left)
         a[-2], a[1] = next_last, -next_last
     a[-1], a[0] = last, -last
+    a.flags.writeable = False  # it is kept
     return a
 
 

@@ -17,7 +17,7 @@ from cranfield.comparison.data import Matrix
 from cranfield.comparison.differences import difference_blocks
 from cranfield.comparison.effects import paired_effects
 from cranfield.comparison.letters import letters
-from cranfield.comparison.registry import PairTests
+from cranfield.comparison.pair_tests import PairTests
 from cranfield.comparison.test_result import Assumption, pairs_differ
 from cranfield.errors import UsageError
 from cranfield.record import Record, plain, rows_of, table_of
@@ -150,6 +150,7 @@ class Comparison(Record):
     `rows`, `to_pandas` and the like return the pairs; `ranking` and `pairs` return tables; `topics` shows one pair.
     """
 
+    figure = "describe_intervals"
     facts = (
         "test", "correction", "alpha", "alternative", "baseline", "resamples", "seed", "asl", "comparisons",
         "interval_level", "notes",

@@ -167,7 +167,8 @@ def pairs_differ(different: int, compared: int, factor: str = "") -> str:
     """How many of the pairs differ.
 
     >>> pairs_differ(3, 6), pairs_differ(1, 1, "stemmer")
-    ('3 of 6 pairs differ', '1 of 1 pair of stemmer differs')
+    ('3 of 6 pairs differ', '1 of 1 pair of levels of stemmer differs')
     """
     noun, verb = ("pair", "differs") if compared == 1 else ("pairs", "differ")
-    return " ".join([f"{different:,} of {compared:,} {noun}", *([f"of {factor}"] if factor else []), verb])
+    kind = "" if not factor else " of systems" if factor == "system" else f" of levels of {factor}"
+    return f"{different:,} of {compared:,} {noun}{kind} {verb}"

@@ -162,7 +162,8 @@ def pool_bias_of(
     names = tuple(dict.fromkeys(group_of.values()))
     if len(names) < 2:
         raise UsageError("all pooled runs are from one group, must be from 2 or more")
-    group = np.array([names.index(group_of[name]) for name in runs])
+    place = {name: at for at, name in enumerate(names)}
+    group = np.array([place[group_of[name]] for name in runs])
     documents = JudgedDocuments.of(qrels, runs, with_scores(JoinOptions(), chosen))
     full = score(documents.lists, chosen)
     pool = documents.pool(group, names, depth)

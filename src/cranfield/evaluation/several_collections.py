@@ -148,7 +148,7 @@ class CollectionScores(Record):
         runs = [run for run in self.runs if run not in lacking]
         if not runs:
             raise UsageError(f"no run has all {len(self.parts)} collections: {listed(_lacking_words(lacking))}")
-        rows = [self.runs.index(run) for run in runs]
+        rows = [row for row, run in enumerate(self.runs) if run not in lacking]
         return Scores(self.measures, runs, self.collections, self.by_collection()[:, rows])
 
     def select(self, measures: Iterable[MeasureLike] | MeasureLike | None = None) -> CollectionScores:

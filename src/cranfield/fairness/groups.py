@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,21 +10,19 @@ from typing import Any
 import numpy as np
 
 from cranfield import check
-from cranfield.collection.column_names import COLUMNS, column_key, find_columns, no_column
-from cranfield.collection.doors import reads
-from cranfield.collection.first_block import check_lines
-from cranfield.collection.side_files import SideTable, read_side_file
-from cranfield.collection.source import Buffer, load, shown_path
-from cranfield.collection.structured import frame_columns, is_frame, parquet_table
-from cranfield.errors import DataError, UsageError
+from cranfield.collection.table_schema import DOC, Numbers, Schema, Words
+from cranfield.errors import DataError
 from cranfield.text import counted, listed
 from cranfield.types import Array
 
-NAMES = {"doc": COLUMNS["doc"], "group": ("group", "label", "category"), "weight": ("weight", "share", "probability")}
-"""Accepted names of the columns of a table."""
-
 UNKNOWN = "unknown"
-EXPECTED = "doc group [weight]"
+GROUPS = Schema(
+    "doc group [weight]",
+    key=("doc", "group"),
+    doc=DOC,
+    group=Words(("group", "label", "category")),
+    weight=Numbers(("weight", "share", "probability"), least=0, default=1.0),
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,18 +53,17 @@ class Groups:
         if isinstance(thing, Groups):
             return thing
         if isinstance(thing, Mapping):
-            return _from_triples(
-                ((doc, group, weight) for doc, label in thing.items() for group, weight in _shares(label)), "groups"
-            )
-        if is_frame(thing):
-            return _from_frame(thing, "frame")
-        if isinstance(thing, str | os.PathLike):
-            return _from_file(os.fspath(thing))
-        if isinstance(thing, Iterable):
-            return _from_triples(map(_triple, thing), "groups")
-        raise UsageError(
-            f"{type(thing).__name__} cannot be read as groups of documents: give {{doc: group}}, a frame or a file"
-        )
+            thing = [(doc, group, weight) for doc, label in thing.items() for group, weight in _shares(label)]
+        rows = GROUPS.read(thing, "groups")
+        documents = {doc: i for i, doc in enumerate(dict.fromkeys(rows["doc"]))}
+        names = {group: i for i, group in enumerate(dict.fromkeys(rows["group"]))}
+        membership = np.zeros((len(documents), len(names)))
+        membership[[documents[doc] for doc in rows["doc"]], [names[group] for group in rows["group"]]] = rows["weight"]
+        total = membership.sum(axis=1)
+        if (total == 0).any():
+            doc = list(documents)[int(np.flatnonzero(total == 0)[0])]
+            raise DataError(rows.origin, None, f"document {doc!r}: all its weights are 0, expected one above 0")
+        return Groups(tuple(names), tuple(documents), membership / total[:, None], rows.origin)
 
     def __len__(self) -> int:
         return len(self.documents)
@@ -113,69 +109,3 @@ def _shares(label: Any) -> list[tuple[Any, Any]]:
     if isinstance(label, set | frozenset):
         label = sorted(label)
     return [(group, 1.0) for group in (label if isinstance(label, list | tuple) else [label])]
-
-
-def _triple(record: Any) -> tuple[Any, Any, Any]:
-    if not isinstance(record, list | tuple) or len(record) not in (2, 3):
-        raise UsageError(f"groups: {record!r}, must be (document, group) or (document, group, weight)")
-    return (*record, 1.0)[:3]
-
-
-def _from_frame(frame: Any, origin: str) -> Groups:
-    names, get = frame_columns(frame)
-    places = find_columns(names, NAMES)
-    for role in ("doc", "group"):
-        if role not in places:
-            raise DataError(origin, None, no_column(role, names, NAMES[role]))
-    documents = get(places["doc"])
-    weights = get(places["weight"]) if "weight" in places else [1.0] * len(documents)
-    return _from_triples(zip(documents, get(places["group"]), weights, strict=True), origin)
-
-
-@reads
-def _from_file(path: str) -> Groups:
-    def read(data: Buffer) -> SideTable:
-        return read_side_file(
-            path, EXPECTED, [2, 3], data=data, separators="\t, ;", comments=False,
-            header=lambda cells: column_key(cells[0]) in NAMES["doc"] and column_key(cells[1]) in NAMES["group"],
-        )  # fmt: skip
-
-    def check(head: bytes) -> None:
-        if not head.startswith(b"PAR1"):
-            check_lines(head, shown_path(path), EXPECTED, read)
-
-    buffer = load(path, check)
-    if bytes(buffer[:4]) == b"PAR1":
-        return _from_frame(parquet_table(buffer, path), path)
-    file = read(buffer)
-    return _from_triples(map(_triple, file.rows), file.origin, file.lines)
-
-
-def _from_triples(triples: Iterable[tuple[Any, Any, Any]], origin: str, lines: Sequence[int] | None = None) -> Groups:
-    entries: dict[tuple[str, str], float] = {}
-    for number, (doc, group, weight) in enumerate(triples):
-        line = lines[number] if lines else None
-        if group is None or group != group:  # NaN in a frame
-            raise DataError(origin, line, f"document {doc!r} has no group")
-        try:
-            share = float(weight)
-        except (TypeError, ValueError):
-            share = np.nan
-        if not (np.isfinite(share) and share >= 0):
-            raise DataError(origin, line, f"document {doc!r}: the weight is {weight!r}, expected a number, 0 or above")
-        key = (str(doc), str(group))
-        if key in entries:
-            raise DataError(origin, line, f"document {doc!r} is in group {group!r} twice")
-        entries[key] = share
-    if not entries:
-        raise DataError(origin, None, f"is empty, expected {EXPECTED}")
-    documents = {doc: i for i, doc in enumerate(dict.fromkeys(doc for doc, _ in entries))}
-    names = {group: i for i, group in enumerate(dict.fromkeys(group for _, group in entries))}
-    membership = np.zeros((len(documents), len(names)))
-    for (doc, group), share in entries.items():
-        membership[documents[doc], names[group]] = share
-    total = membership.sum(axis=1)
-    if (total == 0).any():
-        doc = list(documents)[int(np.flatnonzero(total == 0)[0])]
-        raise DataError(origin, None, f"document {doc!r}: all its weights are 0, expected one above 0")
-    return Groups(tuple(names), tuple(documents), membership / total[:, None], origin)

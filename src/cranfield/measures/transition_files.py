@@ -7,13 +7,23 @@ from functools import lru_cache
 
 import numpy as np
 
-from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import PathLike
+from cranfield.collection.table_schema import Numbers, Schema
 from cranfield.errors import DataError, UsageError
 from cranfield.types import Array
 
 MOST_RANKS = 5_000
 """The deepest rank of a file of transitions: a matrix of 5,000 × 5,000 numbers takes 200 MB."""
+
+
+MOVES = Schema(
+    "from to weight",
+    mixed=True,
+    comments=True,
+    left=Numbers(("from", "left"), "rank", least=1, most=MOST_RANKS, whole=True),
+    reached=Numbers(("to", "reached"), "rank", least=1, most=MOST_RANKS, whole=True),
+    weight=Numbers(("weight", "count", "clicks", "probability"), least=0),
+)
 
 
 def read_transitions(path: PathLike) -> Array:
@@ -22,27 +32,14 @@ def read_transitions(path: PathLike) -> Array:
     The file has lines `from to weight`; a weight is a count or a probability, and a pair of ranks that appears several
     times counts with the sum of its weights.
     """
-    table = read_side_file(
-        path, "from to weight", [3], mixed=True, filled=3, header=lambda cells: not cells[0].isdecimal()
-    )
-    moves: list[tuple[int, int, float]] = []
-    for line, cells in table:
-        try:
-            weight = float(cells[2])
-        except ValueError:
-            weight = -1.0
-        for cell in cells[:2]:
-            if not (cell.isdecimal() and 1 <= int(cell) <= MOST_RANKS):
-                raise DataError(table.origin, line, f"rank {cell!r}, must be a whole number from 1 to {MOST_RANKS:,}")
-        if not 0 <= weight < np.inf:
-            raise DataError(table.origin, line, f"weight {cells[2]!r}, must be a number, 0 or more")
-        moves.append((int(cells[0]), int(cells[1]), weight))
-    if not any(weight > 0 for *_, weight in moves):
-        raise DataError(table.origin, None, "no move has a weight above 0")
-    deepest = max(max(first, second) for first, second, _ in moves)
+    moves = MOVES.read(path)
+    weight = moves["weight"]
+    if not (weight > 0).any():
+        raise DataError(moves.origin, None, "no move has a weight above 0")
+    first, second = moves["left"].astype(np.int64), moves["reached"].astype(np.int64)
+    deepest = int(max(first.max(), second.max()))
     weights = np.zeros((deepest, deepest))
-    for first, second, weight in moves:
-        weights[first - 1, second - 1] += weight
+    np.add.at(weights, (first - 1, second - 1), weight)
     return weights
 
 

@@ -181,13 +181,16 @@ def moments_of_sets(frame: Any, sets: Mapping[str, Sequence[str]], by: Iterable[
     result = scan.run(shifts)
     if not scan.complete:
         result = scan.run(shifts)
-    lost = {label: shift_distance(one, shifts) for label, one in result.items()}
+    lost = {label: shift_distance(one, shifts, scan.constant[label]) for label, one in result.items()}
     for _ in range(SCANS):
         if not any((one > FAR).any() for one in lost.values()):
             break
-        shifts = _better_shifts(result, lost, shifts)
+        moved = _better_shifts(result, lost, shifts)
+        if moved == shifts:
+            break  # the same scan would find the same
+        shifts = moved
         for label, again in scan.run(shifts).items():
-            now = shift_distance(again, shifts)
+            now = shift_distance(again, shifts, scan.constant[label])
             better = now < lost[label]
             result[label], lost[label] = _chosen(again, result[label], better), np.minimum(now, lost[label])
     return result
@@ -212,6 +215,8 @@ class _Scan:
         self.labels = [f"k{i}" for i in range(len(keys))]
         self.complete = True
         """Is every value of every column a finite number, as far as is known?"""
+        self.constant: dict[str, NDArray[np.bool_]] = {}
+        """groups × columns of each set: are all values the same? They lose no digits, wherever the shift is."""
         self._shared = True
         labelled = [nw.col(name).alias(label) for name, label in zip(keys, self.labels, strict=True)]
         floats = {name: nw.col(name).cast(nw.Float64) for name in types}
@@ -260,14 +265,15 @@ class _Scan:
         if self.complete:
             whole = all(row[key] == row["rows"] for row in table for key in counts)
             self.complete = whole and all(np.isfinite(row[key] or 0.0) for row in table for key in sums)
-        return {label: self._read(table, s, names, shifts) for s, (label, names) in enumerate(self.sets.items())}
+        return {label: self._read(table, s, label, shifts) for s, label in enumerate(self.sets)}
 
-    def _read(self, table: list[dict[str, Any]], s: int, names: Sequence[str], shifts: Mapping[str, float]) -> Moments:
+    def _read(self, table: list[dict[str, Any]], s: int, label: str, shifts: Mapping[str, float]) -> Moments:
+        names = self.sets[label]
         groups = tuple(tuple(row[label] for label in self.labels) for row in table)
         rows = np.array([row["rows"] for row in table], dtype=np.int64)
         n = rows if self._shared else np.array([row[f"n{s}"] or 0 for row in table], dtype=np.int64)
         first, second = np.empty((len(table), len(names))), np.empty((len(table), len(names), len(names)))
-        largest = np.empty((len(table), len(names)))
+        most, least = np.empty((len(table), len(names))), np.empty((len(table), len(names)))
         for key, pair in self._keys(s, names):
             i, *j = (names.index(name) for name in pair)
             column = [row[key] or 0.0 for row in table]
@@ -275,9 +281,14 @@ class _Scan:
                 second[:, i, j[0]] = second[:, j[0], i] = column
             else:
                 first[:, i] = column
-                largest[:, i] = [max(abs(row[f"{end}_{key}"] or 0.0) for end in ("most", "least")) for row in table]
+                most[:, i], least[:, i] = ([row[f"{end}_{key}"] or 0.0 for row in table] for end in ("most", "least"))
         shift = np.array([shifts[name] for name in names])
-        return moments_from_sums(tuple(names), self.keys, groups, n, rows, first, second, shift, largest)
+        largest = np.maximum(np.abs(most), np.abs(least))
+        found = moments_from_sums(tuple(names), self.keys, groups, n, rows, first, second, shift, largest)
+        self.constant[label] = same = (most == least) & (n > 0)[:, None] & np.isfinite(first)
+        found.mean[same] = (most + shift)[same]
+        found.cov[(same[:, :, None] | same[:, None, :]) & (n > 1)[:, None, None]] = 0.0
+        return found
 
     def _keys(self, s: int, names: Sequence[str]) -> Iterable[tuple[str, tuple[str, ...]]]:
         """The name of each sum that a set needs, and the columns that it multiplies; complete sets share their sums."""
@@ -291,11 +302,16 @@ class _Scan:
         return first * second[0] if second else first
 
 
-def shift_distance(moments: Moments, shifts: Mapping[str, float]) -> Array:
-    """How far the shifts are from the means of each group: the largest squared distance in variances of the column."""
+def shift_distance(moments: Moments, shifts: Mapping[str, float], constant: NDArray[np.bool_] | None = None) -> Array:
+    """How far the shifts are from the means of each group: the largest squared distance in variances of the column.
+
+    Columns with one value only are left out if `constant` (groups × columns) says which ones they are.
+    """
     with np.errstate(invalid="ignore"):
         distance = np.abs(moments.mean - np.array([shifts[name] for name in moments.names]))
     distance = np.where(distance > ROUNDING * np.abs(moments.mean), distance, 0.0)
+    if constant is not None:
+        distance = np.where(constant, 0.0, distance)
     variance = np.einsum("gii->gi", moments.cov)
     with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
         return np.asarray(np.nan_to_num(np.where(distance > 0, distance**2 / variance, 0.0), nan=0.0).max(axis=1))

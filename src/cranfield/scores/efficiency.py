@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.collection.side_files import read_side_file
+from cranfield.collection.column_names import COLUMNS
 from cranfield.collection.source import PathLike
-from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
+from cranfield.collection.table_schema import TOPIC, Numbers, Schema, Words
+from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table
@@ -31,6 +32,7 @@ Times = Mapping[str, Mapping[str, float]] | PathLike
 class Efficiency(Record):
     """The mean score and the seconds per query of every run, and which runs are on the Pareto front."""
 
+    figure = "describe_efficiency"
     facts = ("time",)
 
     measures: tuple[str, ...]
@@ -155,22 +157,24 @@ def pareto_front(gain: Array, cost: Array) -> NDArray[np.bool_]:
     return front
 
 
+TIMES_TABLE = Schema(
+    "run topic seconds",
+    mixed=True,
+    comments=True,
+    run=Words(COLUMNS["name"]),
+    topic=TOPIC,
+    seconds=Numbers(("seconds", "time", "latency", "duration"), "time in seconds", least=0),
+)
+
+
 def read_times(path: PathLike) -> dict[str, dict[str, float]]:
     """Read lines of run, topic and seconds between tabs, commas, semicolons or blanks; a header and `#` are skipped.
 
     If a topic appears several times for a run, such as in repeated measurements, the median counts, with a warning.
     """
-    table = read_side_file(
-        path, "run topic seconds", [3], mixed=True, filled=3, header=lambda cells: _seconds(cells[2]) is None
-    )
     measured: dict[str, dict[str, list[float]]] = {}
-    for line, (run, topic, cell) in table:
-        value = _seconds(cell)
-        if value is None:
-            raise DataError(table.origin, line, f"{cell!r} for run {run!r} and topic {topic!r}, expected seconds")
-        measured.setdefault(run, {}).setdefault(topic, []).append(value)
-    if not measured:
-        raise DataError(table.origin, table.header_line, "a header and no times, expected lines of run topic seconds")
+    for run, topic, seconds in TIMES_TABLE.read(path):
+        measured.setdefault(run, {}).setdefault(topic, []).append(float(seconds))
     repeated = sum(len(values) > 1 for topics in measured.values() for values in topics.values())
     if repeated:
         cases = counted(repeated, "topic of a run", "topics of runs")
@@ -179,12 +183,3 @@ def read_times(path: PathLike) -> dict[str, dict[str, float]]:
     return {
         run: {topic: float(np.median(values)) for topic, values in topics.items()} for run, topics in measured.items()
     }
-
-
-def _seconds(cell: str) -> float | None:
-    """The number in a cell; None if it is not one, or below 0."""
-    try:
-        value = float(cell)
-    except ValueError:
-        return None
-    return value if 0 <= value < np.inf else None

@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cranfield import _core, check
+from cranfield import check
 from cranfield.collection.column_names import COLUMNS, find_columns, repeated_column
+from cranfield.collection.side_files import number_in
 from cranfield.collection.structured import parsed_json
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.frames import need
@@ -194,8 +195,12 @@ _FLAGS = {"true": True, "1": True, "false": False, "0": False, "": False, "none"
 
 def parsed_number(text: str) -> float | None:
     """The number in a text; NaN for an empty text, "n/a" and the like; None if it is not a number."""
-    text = text.strip()
-    return np.nan if text.casefold() in _UNDEFINED else _core.parse_number(text.encode())
+    if text.strip().casefold() in _UNDEFINED:
+        return np.nan
+    try:
+        return number_in(text)
+    except ValueError:
+        return None
 
 
 def number(x: Any, fault: Callable[[str], DataError]) -> float:

@@ -54,6 +54,8 @@ class Scores(Shown):
     {'a': {'301': {'AP': 0.2}, '302': {'AP': 0.6}}, 'b': {'301': {'AP': 0.4}, '302': {'AP': 0.4}}}
     """
 
+    figure = "describe_boxes"
+
     measures: tuple[str, ...]
     runs: tuple[str, ...]
     topics: tuple[str, ...]

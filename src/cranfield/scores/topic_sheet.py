@@ -30,6 +30,7 @@ SORTS = ("hardest", "difference", "spread", "topic")
 class TopicSheet(Record):
     """A row per measure and topic: best, median and worst score of all runs, and one run against the median."""
 
+    figure = "describe_topics"
     facts = ("measures", "runs", "run", "sort")
 
     measures: tuple[str, ...]
@@ -62,6 +63,7 @@ class TopicSheet(Record):
 class DecidingTopics(Record):
     """A row per measure and topic: the scores of two runs and their difference, largest first."""
 
+    figure = "deciding_topics_figure"
     facts = ("measures", "first", "second")
 
     measures: tuple[str, ...]

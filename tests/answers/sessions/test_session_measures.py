@@ -308,7 +308,7 @@ def test_names_parse_back() -> None:
     ("name", "message"),
     [
         ("sdgc", "no measure of sessions 'sdgc'; did you mean 'sDCG'"),
-        ("sDCG(bp=2)", "no parameter of sDCG 'bp'; did you mean 'b'"),
+        ("sDCG(bp=2)", "no parameter of sDCG 'bp'; there are 'bq', 'b'"),
         ("sDCG(bq=1)", "sDCG: bq == 1, must be above 1"),
         ("sU@10", "sU: cutoff == 10, must be left out"),
         ("sMP(reformulate=1)", "sMP: reformulate == 1, must be above 0 and below 1"),

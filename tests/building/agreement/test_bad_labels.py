@@ -62,7 +62,10 @@ def test_labels_that_cannot_agree(function: Callable[[Any], Any], rows: list[Any
         (lambda: Labels.of(PAIR, scale=[0, 2]), "label '1' is not on the scale 0, 2; in all, 3 labels outside it"),
         (lambda: Labels.of([*PAIR, ("i1", "x", 0)]), "x gives i1 two labels, 1 and 0"),
         (lambda: Labels.of(PAIR).with_assessors({"z": "experts"}), "none of z gave a label; the labels are by x, y"),
-        (lambda: Labels.of(PAIR).with_assessors({"x": ("experts", -1.0)}), "x costs -1.0 a label, must be"),
+        (
+            lambda: Labels.of(PAIR).with_assessors({"x": ("experts", -1.0)}),
+            "the cost of a label is -1.0, expected a number",
+        ),
     ],
 )
 def test_a_wrong_request_says_what_is_wrong(call: Callable[[], Any], message: str) -> None:

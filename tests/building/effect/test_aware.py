@@ -241,7 +241,7 @@ def test_weights_are_read_from_a_file(tmp_path: Path) -> None:
     given = {"w0": 1, "w1": 0, "w2": 0, "w3": 3}
     assert as_dict(aware(labels, runs, "AP", weights=path)) == as_dict(aware(labels, runs, "AP", weights=given))
     path.write_text("w0,many\n")
-    with pytest.raises(CranfieldError, match=r"weights.csv:1: the weight of w0 is 'many', expected a number"):
+    with pytest.raises(CranfieldError, match=r"weights.csv:1: assessor 'w0': the weight is 'many', expected a number"):
         aware(labels, runs, "AP", weights=path)
 
 

@@ -14,7 +14,8 @@ from cranfield.building.assessor_labels import Labels
 from cranfield.building.effect import aware, collapse, merge_effect
 from cranfield.building.effect.merge_effect import with_assessors
 from cranfield.building.merging import merge
-from cranfield.comparison.registry import find_test
+from cranfield.comparison.pair_tests import TESTS
+from cranfield.declared.registry import Registry
 from tests.building.effect.simulated_labels import simulated
 
 pytestmark = pytest.mark.filterwarnings("ignore::cranfield.errors.NotedWarning")
@@ -276,9 +277,9 @@ def test_the_reason_of_a_test_that_raises_is_told(monkeypatch: pytest.MonkeyPatc
     def fail(*_: Any) -> None:
         raise CranfieldError("too few topics for this test")
 
-    test = find_test("t")
+    test = TESTS.find("t")
     module = sys.modules["cranfield.building.effect.merge_effect"]  # the package has a function of this name
-    monkeypatch.setattr(module, "find_test", lambda _: replace(test, engine=fail))
+    monkeypatch.setattr(module, "TESTS", Registry("test", [replace(test, engine=fail)]))
     effect = merge_effect(labels, runs, "AP", methods=["majority", "aware"], resamples=0)
     (note,) = (note for note in effect.notes if "test failed" in note)
     assert "failed 2 of 2 times" in note

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.building.fusion import NORMALISATIONS, fuse, known_fusion_methods
+from cranfield.building.fusion import FUSION_METHODS, NORMALISATIONS, fuse
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 
 Lists = dict[str, dict[str, float]]
@@ -47,7 +47,7 @@ BY_HAND: dict[str, tuple[dict[str, Any], dict[str, float]]] = {
 }
 
 
-@pytest.mark.parametrize("method", known_fusion_methods())
+@pytest.mark.parametrize("method", FUSION_METHODS)
 def test_a_method_by_hand(method: str) -> None:
     parameter, expected = BY_HAND[method]
     fused = fuse({"bm25": BM25, "dense": DENSE}, method, **parameter)
@@ -85,7 +85,7 @@ def test_weights_by_position_and_by_name() -> None:
     assert by_name == by_position
 
 
-@pytest.mark.parametrize("method", known_fusion_methods())
+@pytest.mark.parametrize("method", FUSION_METHODS)
 def test_a_run_of_weight_0_adds_nothing(method: str) -> None:
     noise = {"q": {doc: 1.0 - i / 4 for i, doc in enumerate("dcba")}}
     fused = fuse([BM25, DENSE, noise], method, weights=[1, 1, 0])
@@ -164,9 +164,9 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "method": ({"method": "rff"}, "no fusion method 'rff'; did you mean 'rrf'"),
     "norm": ({"method": "combsum", "norm": "minimax"}, "no normalisation 'minimax'; did you mean 'min-max'"),
     "norm of ranks": ({"norm": "z"}, "norm == 'z', but rrf uses ranks, not scores; leave it out"),
-    "parameter": ({"phi": 0.5}, "rrf has no parameter 'phi'; phi belongs to rbc"),
+    "parameter": ({"phi": 0.5}, "rrf: no parameter 'phi'; there are 'k'"),
     "k": ({"k": -1}, "rrf: k == -1, must be 0 or above"),
-    "phi": ({"method": "rbc", "phi": 1}, "rbc: phi == 1, must be below 1"),
+    "phi": ({"method": "rbc", "phi": 1}, "rbc: phi == 1, must be above 0, and below 1"),
     "depth": ({"depth": 0}, "depth == 0, must be a whole number"),
     "too few weights": ({"weights": [1]}, r"1 weight for 2 runs \(bm25, dense\); give one for each"),
     "weight": ({"weights": [1, -2]}, "weight of dense == -2, must be 0 or above"),

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.building.assessor_labels import Labels
-from cranfield.building.merging import Merged, known_merging_methods, merge, plan_labels, rate_workers
+from cranfield.building.merging import MERGING_METHODS, Merged, merge, plan_labels, rate_workers
 
-METHODS = known_merging_methods()
+METHODS = MERGING_METHODS
 
 
 @st.composite

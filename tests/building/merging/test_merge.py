@@ -9,7 +9,7 @@ import pytest
 
 from cranfield import CranfieldError
 from cranfield.building.assessor_labels import Labels
-from cranfield.building.merging import find_merging_method, known_merging_methods, merge, merge_labels
+from cranfield.building.merging import MERGING_METHODS, merge, merge_labels
 from cranfield.building.merging.label_problem import Fit, problem_of
 from cranfield.building.merging.vote_comparison import worse_than_votes
 from cranfield.collection.qrels import Qrels
@@ -94,7 +94,7 @@ def test_majorities_that_are_not_significant_can_stay_undecided() -> None:
     assert merge(rows, "bmv", alpha=0.05, gold={"five": 1}).label.tolist() == [1, 1, None]
 
 
-@pytest.mark.parametrize("method", known_merging_methods())
+@pytest.mark.parametrize("method", MERGING_METHODS)
 def test_gold_is_kept_by_every_method(method: str) -> None:
     """The gold label is one that nobody gave."""
     rows = [(f"t{i}", w, i % 2) for i in range(12) for w in "abc"] + [("t99", "a", 2)]
@@ -104,7 +104,7 @@ def test_gold_is_kept_by_every_method(method: str) -> None:
     assert "2 gold labels, kept as they are" in merged.notes
 
 
-@pytest.mark.parametrize("method", known_merging_methods())
+@pytest.mark.parametrize("method", MERGING_METHODS)
 def test_every_method_agrees_with_unanimous_assessors(method: str) -> None:
     rows = [(f"t{i}", w, i % 3) for i in range(30) for w in "abcd"]
     merged = merge(rows, method)
@@ -202,7 +202,7 @@ class TestWorseThanVoting:
         assert (merged.label[rest] == truth[rest]).mean() < (merge(rows).label[rest] == truth[rest]).mean()
         assert any("worse than the majority vote" in note for note in merged.notes)
 
-    @pytest.mark.parametrize("method", [name for name in known_merging_methods() if name != "majority"])
+    @pytest.mark.parametrize("method", [name for name in MERGING_METHODS if name != "majority"])
     def test_every_method_is_compared(self, method: str, monkeypatch: pytest.MonkeyPatch) -> None:
         compared = []
         monkeypatch.setattr(merge_labels, "worse_than_votes", lambda *found: compared.append(found[0].name))
@@ -257,7 +257,7 @@ class TestWorseThanVoting:
 
     def test_nothing_is_compared_if_it_is_not_wanted_or_labels_are_those_of_the_votes(self) -> None:
         fits = []
-        method = find_merging_method("one-coin")
+        method = MERGING_METHODS.find("one-coin")
         counted = replace(method, fit=lambda problem: fits.append(problem) or method.fit(problem))  # type: ignore[func-returns-value]
         problem, _ = problem_of(simulated(items=100, workers=6, each=4, classes=2, seed=1).labels)
         assert worse_than_votes(counted, problem, Fit(problem.shares)) is None
@@ -372,7 +372,7 @@ def test_wrong_gold_files_are_explained(tmp_path: Path, text: str, message: str)
 
 
 @pytest.mark.filterwarnings("ignore:no item has two labels")
-@pytest.mark.parametrize("method", known_merging_methods())
+@pytest.mark.parametrize("method", MERGING_METHODS)
 @pytest.mark.parametrize("workers", ["aaa", "abc"])
 def test_labels_that_nobody_checks_are_taken_as_they_are(method: str, workers: str) -> None:
     """One assessor, or several who never label the same item."""
@@ -380,7 +380,7 @@ def test_labels_that_nobody_checks_are_taken_as_they_are(method: str, workers: s
     assert merged.label.tolist() == [0, 1, 1]
     assert "3 items have a single label, which no other label checks" in merged.notes
     assert ("there is one assessor, whom nobody checks" in merged.notes) == (workers == "aaa")
-    if known_merging_methods()[method].iterative:
+    if MERGING_METHODS[method].iterative:
         blind = f"no item has two labels or a gold label, so {method} cannot learn anything about assessors"
         assert any(note.startswith(blind) for note in merged.notes)
 
@@ -390,7 +390,7 @@ def test_a_model_that_cannot_learn_anything_warns() -> None:
         merge([("t1", "a", 0), ("t2", "b", 1)], "dawid-skene")
 
 
-@pytest.mark.parametrize("method", known_merging_methods())
+@pytest.mark.parametrize("method", MERGING_METHODS)
 def test_small_data_has_probabilities(method: str) -> None:
     merged = merge([*VOTES, ("t3", "a", 1)], method)
     assert np.isfinite(merged.posterior).all()

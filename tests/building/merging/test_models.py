@@ -3,14 +3,14 @@
 import numpy as np
 import pytest
 
-from cranfield.building.merging import known_merging_methods, merge
+from cranfield.building.merging import MERGING_METHODS, merge
 from cranfield.building.merging.merged import Merged
 from cranfield.building.merging.models import glad, ordinal_labels
 from tests.building.merging.simulated import patients, simulated
 from tests.oracles import merging as slow
 
 STEPS = {"steps": 12, "tolerance": 0.0}
-ITERATIVE = [name for name, method in known_merging_methods().items() if method.iterative]
+ITERATIVE = [name for name, method in MERGING_METHODS.items() if method.iterative]
 pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge", "ignore:.*worse than the majority vote")
 
 
@@ -166,7 +166,7 @@ def test_the_bound_of_mace_never_decreases(inference: str, prior: tuple[float, f
     assert (np.diff(trace) > -1e-8).all()
 
 
-@pytest.mark.parametrize("method", known_merging_methods())
+@pytest.mark.parametrize("method", MERGING_METHODS)
 def test_names_and_order_of_labels_items_and_assessors_change_nothing(method: str) -> None:
     """gp uses the order of an assessor's labels, so it keeps that order; ordinal and bmv use that of the scale."""
     data = simulated()
@@ -178,18 +178,18 @@ def test_names_and_order_of_labels_items_and_assessors_change_nothing(method: st
         labels.items, labels.workers, labels.scale, items[labels.item][order], workers[labels.worker][order],
         labels.label[order],
     )  # fmt: skip
-    settings = {"steps": 15, "tolerance": 0.0} if known_merging_methods()[method].iterative else {}
+    settings = {"steps": 15, "tolerance": 0.0} if MERGING_METHODS[method].iterative else {}
     first, second = merge(labels, method, **settings), merge(other, method, **settings)
     assert np.allclose(second.posterior[items], first.posterior, atol=1e-7)
     assert np.allclose(second.accuracy[workers], first.accuracy, atol=1e-7)
 
 
-@pytest.mark.parametrize("method", [name for name, m in known_merging_methods().items() if not m.ordered])
+@pytest.mark.parametrize("method", [name for name, m in MERGING_METHODS.items() if not m.ordered])
 def test_renaming_labels_permutes_probabilities(method: str) -> None:
     labels = simulated().labels
     new = np.array([2, 0, 1])
     other = type(labels)(labels.items, labels.workers, labels.scale, labels.item, labels.worker, new[labels.label])
-    settings = {"steps": 15, "tolerance": 0.0} if known_merging_methods()[method].iterative else {}
+    settings = {"steps": 15, "tolerance": 0.0} if MERGING_METHODS[method].iterative else {}
     first, second = merge(labels, method, **settings), merge(other, method, **settings)
     assert np.allclose(second.posterior[:, new], first.posterior, atol=1e-7)
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from cranfield.building.pools.pool_methods import POLICIES, Method, known_methods
+from cranfield.building.pools.pool_methods import POLICIES, Method
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.building.pools.pooling import Pooling
 from cranfield.building.pools.simulated_judging import judging_order
@@ -16,8 +16,8 @@ from cranfield.errors import UsageError
 from tests.building.pools.small_pools import as_runs, random_lists, random_relevance
 from tests.oracles import pool_policies as slow
 
-ADAPTIVE = [name for name in known_methods() if POLICIES[name].adaptive]
-ORDERED = [name for name in known_methods() if not POLICIES[name].samples]
+ADAPTIVE = [name for name in POLICIES if POLICIES[name].adaptive]
+ORDERED = [name for name in POLICIES if not POLICIES[name].samples]
 SEED = 5
 
 
@@ -57,7 +57,7 @@ def test_a_policy_chooses_as_its_literal_version(name: str, seed: int) -> None:
         assert sorted(order) == list(range(1, len(docs) + 1))
 
 
-@pytest.mark.parametrize("name", known_methods())
+@pytest.mark.parametrize("name", POLICIES)
 def test_one_judgment_at_a_time_gives_the_order_of_the_simulator(name: str) -> None:
     by_topic = random_lists(9)
     relevant = random_relevance(by_topic, 9)
@@ -226,7 +226,7 @@ def test_bandits_find_more_than_chance_if_some_runs_are_better() -> None:
 
 
 def test_a_method_parses_and_prints() -> None:
-    for name in known_methods():
+    for name in POLICIES:
         assert str(Method.of(name)) == name
     assert str(Method.of("mm-ns(rate=0.25)")) == "mm-ns(rate=0.25)"
     assert Method.of("MM").name == "max-mean"

@@ -10,7 +10,7 @@ import cranfield as cf
 from cranfield.building.pools.kept_pairs import SignificantPairs
 from cranfield.building.pools.pool_contributions import pool_contributions
 from cranfield.building.pools.pool_holes import pool_holes
-from cranfield.building.pools.pool_methods import Method, known_methods
+from cranfield.building.pools.pool_methods import POLICIES, Method
 from cranfield.building.pools.pool_simulation import simulate_pools
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.building.pools.simulated_judging import judging_order
@@ -49,7 +49,7 @@ def mean_ap(qrels: Grades, runs: dict[str, dict[str, dict[str, float]]], topics:
     return {run: row["AP"] for run, row in scores.mean().items()}
 
 
-@pytest.mark.parametrize("method", known_methods())
+@pytest.mark.parametrize("method", POLICIES)
 def test_numbers_are_those_of_a_pool_made_separately(method: str) -> None:
     qrels, runs = collection(3)
     result = simulate_pools(qrels, runs, [method], [2, 5], "AP")

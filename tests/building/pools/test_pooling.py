@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 
 from cranfield.building.pools.pool_building import make_pool
-from cranfield.building.pools.pool_methods import POLICIES, known_methods
+from cranfield.building.pools.pool_methods import POLICIES
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.building.pools.pooling import Pooling
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import UsageError
 from tests.building.pools.small_pools import as_runs, random_lists, random_relevance
 
-ADAPTIVE = [name for name in known_methods() if POLICIES[name].adaptive]
-ORDERED = [name for name in known_methods() if not POLICIES[name].samples]
+ADAPTIVE = [name for name in POLICIES if POLICIES[name].adaptive]
+ORDERED = [name for name in POLICIES if not POLICIES[name].samples]
 
 
 def lists_of(seed: int = 1, **options: int) -> PooledLists:
@@ -60,7 +60,7 @@ def test_a_topic_ends_if_the_estimate_is_low() -> None:
         Pooling(PooledLists.of(runs), "hedge", least=0.3)
 
 
-@pytest.mark.parametrize("name", known_methods())
+@pytest.mark.parametrize("name", POLICIES)
 def test_documents_with_other_assessors_are_not_offered_again(name: str) -> None:
     lists = lists_of(2)
     pooling = Pooling(lists, name, per_topic=5)

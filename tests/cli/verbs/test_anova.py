@@ -85,11 +85,11 @@ def test_components_with_interactions(cranfield: Cranfield, folder: Path, values
 
 def test_tukey_s_counts_for_every_factor_or_those_named(cranfield: Cranfield, folder: Path) -> None:
     usual = cranfield("anova", "-s", "plain.csv", "--factors", "parts.csv").out
-    assert "pair of stemmer differs" in usual
-    assert "pair of model differs" in usual
+    assert "pair of levels of stemmer differs" in usual
+    assert "pair of levels of model differs" in usual
     named = cranfield("anova", "-s", "plain.csv", "--factors", "parts.csv", "--tukey", "stemmer:model").out
-    assert "of 6 pairs of stemmer:model differ" in named
-    assert "pair of stemmer differs" not in named
+    assert "of 6 pairs of levels of stemmer:model differ" in named
+    assert "pair of levels of stemmer differs" not in named
 
 
 def test_pairs(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
@@ -316,7 +316,7 @@ def test_random_topics_with_pairs_means_and_json(cranfield: Cranfield, folder: P
     assert [comparison["factor"] for comparison in analysis["comparisons"]] == ["system"]
     text = cranfield(*words).out
     assert "system + random topic, REML" in text
-    assert "of 6 pairs of system differ at α = 0.05" in text
+    assert "of 6 pairs of systems differ at α = 0.05" in text
 
 
 def test_random_topics_do_not_go_with_type_iii(cranfield: Cranfield, folder: Path) -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.building.campaign.submitting import submit
-from cranfield.building.serve.accounts import is_right
+from cranfield.building.serve.accounts import matching_hash
 from cranfield.cli import main
 
 
@@ -34,7 +34,7 @@ def folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> str:
     assert password
     assert code
     with Campaign(where) as campaign:
-        assert is_right(campaign.store, "olga", password[1])
+        assert matching_hash(campaign.store, "olga", password[1])
         campaign.register("red", "Red", "r@example.org", "a long password", code[1])
         assert submit(campaign, "red", "r", b"1 Q0 d1 1 2 one\n2 Q0 d2 1 2 one\n").submission
         assert submit(campaign, "red", "r", b"1 Q0 d3 1 2 two\n2 Q0 d2 1 2 two\n").submission is None

@@ -150,7 +150,7 @@ def test_a_margin_and_the_rules_of_wilcoxon_are_options(cranfield: Cranfield, tm
 def test_a_setting_of_another_test_is_refused_with_the_name_of_its_test(cranfield: Cranfield) -> None:
     done = cranfield("compare", "--sample", "--margin", "0.1")
     assert done.code == 2
-    assert "--margin == 0.1 is a setting of the sign test, not of t" in done.err
+    assert "--margin == 0.1 is a setting of sign, not of t" in done.err
     done = cranfield("compare", "--sample", "-t", "wilcoxon", "--zeros", "all")
     assert done.code == 2
     assert "--zeros == 'all', must be one of 'wilcox', 'pratt', 'zsplit'" in done.err

@@ -43,7 +43,7 @@ def test_the_fused_run_is_written_in_the_format_of_the_file(
     [
         (("--method", "rff"), "no fusion method 'rff'; did you mean 'rrf'?"),
         (("--method", "rrf(k=x)"), "rrf: k == 'x', must be a number"),
-        (("--method", "rrf("), "fusion method 'rrf(' is not written as NAME or NAME(parameter=value)"),
+        (("--method", "rrf("), "fusion method 'rrf(': expected a parameter's name or )"),
         (("--norm", "z"), "--norm == 'z', but rrf uses ranks, not scores; leave it out"),
         (("--weights", "1"), "1 weight for 2 runs (x, y); give one for each"),
         (("--weights", "1,b"), "--weights 1,b: expected numbers separated by commas"),

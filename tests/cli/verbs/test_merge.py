@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cranfield.building.assessor_labels import Labels
-from cranfield.building.merging import known_merging_methods, merge, plan_labels, rate_workers
+from cranfield.building.merging import MERGING_METHODS, merge, plan_labels, rate_workers
 from cranfield.collection.qrels import Qrels
 from tests.cli.conftest import Cranfield
 
@@ -38,7 +38,7 @@ def gold(tmp_path: Path) -> str:
 
 
 @pytest.mark.filterwarnings("ignore:bmv looks worse")  # wrong labels are not near to the true ones here
-@pytest.mark.parametrize("method", known_merging_methods())
+@pytest.mark.parametrize("method", MERGING_METHODS)
 def test_the_result_is_the_qrels_of_python(cranfield: Cranfield, table: str, tmp_path: Path, method: str) -> None:
     path = tmp_path / "merged.qrels"
     result = cranfield("merge", table, "--method", method, "-o", str(path))
@@ -179,7 +179,7 @@ def test_figures_are_drawn(cranfield: Cranfield, table: str, tmp_path: Path, fig
 
 def test_the_help_lists_all_methods(cranfield: Cranfield) -> None:
     page = " ".join(cranfield("merge", "--help").out.split())
-    for name in known_merging_methods():
+    for name in MERGING_METHODS:
         assert name in page
 
 

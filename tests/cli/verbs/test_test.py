@@ -124,9 +124,7 @@ def test_unmatched_samples_are_compared_by_any_summary(cranfield: Cranfield, mat
 def test_a_statistic_belongs_to_unmatched_resampling(cranfield: Cranfield, matrix: Path) -> None:
     done = cranfield("test", "-s", str(matrix), "--test", "tost", "--margin", "0.1", "--statistic", "median")
     assert done.code == 2
-    assert (
-        "--statistic == 'median' is a setting of unpaired-bootstrap and unpaired-permutation, not of tost" in done.err
-    )
+    assert "--statistic == 'median' is a setting of unpaired-bootstrap, unpaired-permutation, not of tost" in done.err
     done = cranfield("test", "-s", str(matrix), "--test", "unpaired-bootstrap", "--statistic", "mode")
     assert done.code == 2
     assert "--statistic == 'mode', must be one of 't', 'mean', 'gmean', 'median', 'area'" in done.err

@@ -14,7 +14,7 @@ from cranfield.comparison.anova.anova import anova, two_way
 from cranfield.comparison.compare import compare
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.methods.anova_bootstrap import bootstrap_anova
-from cranfield.comparison.registry import TestSettings, find_test
+from cranfield.comparison.pair_tests import TESTS, TestSettings
 from cranfield.errors import UsageError
 
 
@@ -81,7 +81,7 @@ def test_a_true_null_hypothesis_is_rejected_at_alpha() -> None:
 
 def test_the_engine_agrees_with_the_function(scores: np.ndarray) -> None:
     first, second = np.triu_indices(scores.shape[1], 1)
-    test = find_test("banova")
+    test = TESTS.find("banova")
     assert test.resampling
     result = test.run(Matrix.of(scores), first, second, TestSettings(resamples=200, seed=5))
     expected = bootstrap_anova(scores, resamples=200, seed=5)

@@ -12,7 +12,7 @@ from scipy import stats
 
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.methods.friedman_and_kruskal import friedman, kruskal_wallis
-from cranfield.comparison.registry import TestSettings, find_test
+from cranfield.comparison.pair_tests import TESTS, TestSettings
 from cranfield.errors import UsageError
 
 TIMES = """
@@ -111,7 +111,7 @@ def test_a_true_null_hypothesis_is_rejected_at_alpha(test: Any) -> None:
 
 @pytest.mark.parametrize(("name", "function"), [("friedman", friedman), ("kruskal-wallis", kruskal_wallis)])
 def test_the_engines_agree_with_the_functions(scores: np.ndarray, name: str, function: Any) -> None:
-    test = find_test(name)
+    test = TESTS.find(name)
     assert test.simultaneous
     assert not test.interval_scale
     first, second = np.triu_indices(5, 1)
@@ -125,7 +125,7 @@ def test_kruskal_wallis_uses_all_scores_of_each_system(scores: np.ndarray) -> No
     scores[0, 0] = scores[3, 2] = np.nan
     theirs = stats.kruskal(*scores.T, nan_policy="omit")
     assert kruskal_wallis(scores).p_value == pytest.approx(theirs.pvalue)
-    result = find_test("kw").run(Matrix.of(scores), np.array([0, 1]), np.array([1, 3]), TestSettings())
+    result = TESTS.find("kw").run(Matrix.of(scores), np.array([0, 1]), np.array([1, 3]), TestSettings())
     assert result.n.tolist() == [len(scores) - 1, len(scores)]
 
 

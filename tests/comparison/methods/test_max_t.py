@@ -7,7 +7,7 @@ from scipy import stats
 
 from cranfield.comparison.data import Matrix, all_pairs
 from cranfield.comparison.methods.max_t import max_t_of_pairs
-from cranfield.comparison.registry import TestSettings
+from cranfield.comparison.pair_tests import TestSettings
 
 
 def scores(seed: int, topics: int, systems: int) -> np.ndarray:

@@ -6,7 +6,7 @@ import pytest
 from statsmodels.formula.api import ols
 
 from cranfield.comparison import anova, compare, pooled_t, tukey, two_way
-from cranfield.comparison.registry import known_tests
+from cranfield.comparison.pair_tests import TESTS
 from cranfield.errors import UsageError
 
 
@@ -105,7 +105,7 @@ def test_every_test_has_one_default_correction():
     """`compare` and the function of the test must agree: bootstrap ANOVA had Holm's here and Benjamini's there."""
     import inspect
 
-    for test in known_tests().values():
+    for test in TESTS.values():
         parameters = inspect.signature(test.function).parameters if test.function else {}
         if "correction" in parameters:
             assert parameters["correction"].default == test.correction, test.name

@@ -12,7 +12,7 @@ from scipy import stats
 from cranfield import Scores, UsageError
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.methods.t import one_sample_t, paired_t, t_of_pairs, unpaired_t, welch_of_pairs
-from cranfield.comparison.registry import TestSettings, find_test
+from cranfield.comparison.pair_tests import TESTS, TestSettings
 from cranfield.comparison.test_result import ALTERNATIVES
 
 # Student's sleep data, as R ships it: extra hours of sleep of ten patients with two drugs
@@ -91,8 +91,8 @@ def test_testing_all_pairs_at_once_equals_testing_each(alternative: str) -> None
 
 
 def test_names_and_aliases_of_the_tests() -> None:
-    assert {find_test(name).name for name in ("t", "paired-t", "Student", "t-test", "paired_t")} == {"t"}
-    assert find_test("unpaired-t").name == "welch"
+    assert {TESTS.find(name).name for name in ("t", "paired-t", "Student", "t-test", "paired_t")} == {"t"}
+    assert TESTS.find("unpaired-t").name == "welch"
 
 
 def test_every_input_format_gives_the_same_result() -> None:

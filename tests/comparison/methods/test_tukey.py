@@ -14,7 +14,7 @@ from cranfield.comparison.anova.anova import anova, one_way, two_way
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.distributions.studentized_range import range_quantile, range_sf
 from cranfield.comparison.methods.tukey import scheffe, tukey
-from cranfield.comparison.registry import TestSettings, find_test
+from cranfield.comparison.pair_tests import TESTS, TestSettings
 from cranfield.errors import UsageError
 
 BREAKS = """
@@ -180,7 +180,7 @@ def test_systems_are_tested_against_seeds() -> None:
 
 @pytest.mark.parametrize("name", ["tukey", "HSD", "tukey_hsd"])
 def test_the_engine_agrees_with_the_function(scores: np.ndarray, name: str) -> None:
-    test = find_test(name)
+    test = TESTS.find(name)
     assert test.simultaneous
     assert test.complete
     first, second = np.triu_indices(scores.shape[1], 1)
@@ -195,7 +195,7 @@ def test_the_engine_agrees_with_the_function(scores: np.ndarray, name: str) -> N
 
 def test_a_baseline_is_still_one_of_all_systems(scores: np.ndarray) -> None:
     against = np.arange(1, 6), np.zeros(5, dtype=np.int64)
-    result = find_test("scheffe").run(Matrix.of(scores), *against, TestSettings())
+    result = TESTS.find("scheffe").run(Matrix.of(scores), *against, TestSettings())
     assert result.p == pytest.approx(scheffe(scores).p[:5])
 
 
@@ -236,7 +236,7 @@ def test_differences_without_error_variance(call: Any) -> None:
         (lambda: range_sf(np.array([1.0]), 1, 5), "k == 1"),
         (lambda: range_quantile(0.05, 3, 0), "df == 0"),
         (
-            lambda: find_test("tukey").run(
+            lambda: TESTS.find("tukey").run(
                 Matrix.of(np.eye(3)), np.array([0]), np.array([1]), TestSettings(alternative="less")
             ),
             "is two-sided",

@@ -21,7 +21,7 @@ from cranfield.comparison.methods.wilcoxon_and_sign import (
     wilcoxon,
     wilcoxon_of_pairs,
 )
-from cranfield.comparison.registry import TestSettings, find_test
+from cranfield.comparison.pair_tests import TESTS, TestSettings
 from cranfield.comparison.test_result import ALTERNATIVES
 
 # Hollander & Wolfe's depression scores, in R's example(wilcox.test)
@@ -217,8 +217,8 @@ def test_mean_ranks_agree_with_scipy() -> None:
 
 
 def test_which_tests_need_an_interval_scale() -> None:
-    assert find_test("wilcoxon").interval_scale
-    assert not find_test("sign").interval_scale
+    assert TESTS.find("wilcoxon").interval_scale
+    assert not TESTS.find("sign").interval_scale
     assert [assumption.name for assumption in wilcoxon(BEFORE, AFTER, measure="AP").assumptions][-1] == "scale"
     assert "scale" not in [assumption.name for assumption in sign_test(BEFORE, AFTER, measure="AP").assumptions]
 
@@ -298,4 +298,4 @@ def test_a_margin_makes_small_differences_ties_in_every_pair() -> None:
 @pytest.mark.parametrize("wrong", [{"margin": -1.0}, {"margin": math.nan}])
 def test_a_margin_that_is_no_distance_is_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(UsageError, match="sign: margin"):
-        find_test("sign").run(Matrix.of(MATRIX), FIRST, SECOND, TestSettings(**wrong))  # type: ignore[arg-type]
+        TESTS.find("sign").run(Matrix.of(MATRIX), FIRST, SECOND, TestSettings(**wrong))  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from scipy import stats
 from statsmodels.stats.power import FTestAnovaPower, TTestIndPower, TTestPower
 
 from cranfield.comparison.methods.t import unpaired_t
-from cranfield.comparison.power.designs import DESIGNS, Experiment, find_design
+from cranfield.comparison.power.designs import DESIGNS, Experiment
 from cranfield.comparison.power.topic_set_size import achieved_power, detectable_difference, topic_set_size
 from cranfield.comparison.power.variance import Variance, estimated_variance
 from cranfield.errors import UsageError
@@ -35,7 +35,7 @@ def matrix(topics: int = 30, systems: int = 5, seed: int = 0) -> np.ndarray[Any,
 @pytest.mark.parametrize(("alternative", "theirs"), [("two-sided", "two-sided"), ("greater", "larger")])
 @pytest.mark.parametrize("alpha", [0.05, 0.001])
 def test_paired_t_agrees_with_statsmodels(alternative: str, theirs: str, alpha: float) -> None:
-    mine = Experiment(find_design("t"), 4.0, alpha, alternative=alternative)
+    mine = Experiment(DESIGNS.find("t"), 4.0, alpha, alternative=alternative)
     for n in SIZES:
         for d in EFFECTS:
             expected = TTestPower().power(d, n, alpha, alternative=theirs)
@@ -46,7 +46,7 @@ def test_paired_t_agrees_with_statsmodels(alternative: str, theirs: str, alpha: 
 
 
 def test_unpaired_t_agrees_with_statsmodels() -> None:
-    mine = Experiment(find_design("unpaired"), 4.0, 0.05)
+    mine = Experiment(DESIGNS.find("unpaired"), 4.0, 0.05)
     for n in SIZES:
         for d in EFFECTS:
             assert mine.power(n, 2 * d) == pytest.approx(TTestIndPower().power(d, n, 0.05), abs=1e-9)
@@ -54,7 +54,7 @@ def test_unpaired_t_agrees_with_statsmodels() -> None:
 
 @pytest.mark.parametrize("systems", [2, 4, 20])
 def test_anova_agrees_with_statsmodels(systems: int) -> None:
-    mine = Experiment(find_design("anova"), 4.0, 0.05, systems)
+    mine = Experiment(DESIGNS.find("anova"), 4.0, 0.05, systems)
     for n in SIZES:
         for d in EFFECTS:
             # Best and worst 2d apart, all others half-way: Σ a² = 2 d², and Cohen's f² is that over m σ².
@@ -66,7 +66,7 @@ def test_anova_agrees_with_statsmodels(systems: int) -> None:
 
 def test_values_that_r_prints() -> None:
     """The examples in R's help pages of power.t.test and power.anova.test, and pwr.t.test(d=0.5, power=0.8, paired)."""
-    two = Experiment(find_design("unpaired"), 1.0, 0.05)
+    two = Experiment(DESIGNS.find("unpaired"), 1.0, 0.05)
     assert two.power(20, 1.0) == pytest.approx(0.8689528, abs=1e-6)  # R leaves out the far tail
     assert topic_set_size(difference=1, power=0.9, variance=1.0, test="unpaired").topics == 23  # n = 22.02110
     one_sided = topic_set_size(difference=1, power=0.9, variance=1.0, test="unpaired", alternative="greater")
@@ -91,7 +91,7 @@ def test_within_a_topic_of_nagatas_approximation(beta: float, effect: float) -> 
 
 def test_tukeys_critical_value_agrees_with_scipy() -> None:
     df, q = 9 * 19, stats.studentized_range.ppf(0.95, 10, 9 * 19)
-    mine = Experiment(find_design("tukey"), 0.02, 0.05, 10)
+    mine = Experiment(DESIGNS.find("tukey"), 0.02, 0.05, 10)
     expected = stats.ncf.sf(q**2 / 2, 1, df, 20 * 0.1**2 / (2 * 0.02))
     assert mine.power(20, 0.1) == pytest.approx(expected, abs=1e-6)
 
@@ -102,7 +102,7 @@ def test_tukeys_critical_value_agrees_with_scipy() -> None:
 @pytest.mark.parametrize("test", TESTS)
 @pytest.mark.parametrize(("difference", "power", "alpha"), [(0.3, 0.5, 0.05), (0.2, 0.9, 0.01), (2.0, 0.8, 0.05)])
 def test_the_number_of_topics_is_the_smallest(test: str, difference: float, power: float, alpha: float) -> None:
-    systems = 6 if find_design(test).all_systems else None
+    systems = 6 if DESIGNS.find(test).all_systems else None
     answer = topic_set_size(difference=difference, power=power, alpha=alpha, variance=0.1, test=test, systems=systems)
     experiment = answer.experiment
     assert experiment.power(answer.topics, difference) >= power
@@ -127,7 +127,7 @@ def test_the_interval_by_the_formula() -> None:
 
 @pytest.mark.parametrize("test", TESTS)
 def test_difference_topics_and_power_are_one_relation(test: str) -> None:
-    systems = 6 if find_design(test).all_systems else None
+    systems = 6 if DESIGNS.find(test).all_systems else None
     common: dict[str, Any] = {"variance": 0.05, "test": test, "systems": systems}
     for n in (2, 3, 17, 250):
         result = detectable_difference(topics=n, **common).difference
@@ -139,10 +139,10 @@ def test_similar_designs_agree_for_two_systems() -> None:
     """Sakai's designs for two samples and for an ANOVA of two systems differ by approximation; exactly they agree."""
     for n in SIZES:
         power = {
-            test: float(Experiment(find_design(test), 0.04, 0.05).power(n, 0.1))
+            test: float(Experiment(DESIGNS.find(test), 0.04, 0.05).power(n, 0.1))
             for test in ("unpaired", "anova", "two-way", "tukey")
         }
-        power["t"] = float(Experiment(find_design("t"), 2 * 0.04, 0.05).power(n, 0.1))
+        power["t"] = float(Experiment(DESIGNS.find("t"), 2 * 0.04, 0.05).power(n, 0.1))
         assert power["anova"] == pytest.approx(power["unpaired"], abs=1e-12)
         assert power["two-way"] == pytest.approx(power["t"], abs=1e-12)
         assert power["tukey"] == pytest.approx(power["t"], abs=1e-7)
@@ -159,18 +159,18 @@ def test_a_paired_test_needs_no_more_topics_than_an_unpaired_one() -> None:
 @pytest.mark.parametrize("test", TESTS)
 def test_power_without_a_difference_is_the_level(test: str) -> None:
     systems = 2 if test == "tukey" else 6  # for a pair among many systems, Tukey's test rejects less often
-    assert Experiment(find_design(test), 0.04, 0.05, systems).power(30, 0.0) == pytest.approx(0.05, abs=1e-7)
+    assert Experiment(DESIGNS.find(test), 0.04, 0.05, systems).power(30, 0.0) == pytest.approx(0.05, abs=1e-7)
 
 
 def test_a_difference_too_large_for_floating_point_is_found() -> None:
     for alternative in ("two-sided", "greater"):
-        experiment = Experiment(find_design("t"), 1e-6, 0.001, alternative=alternative)
+        experiment = Experiment(DESIGNS.find("t"), 1e-6, 0.001, alternative=alternative)
         for difference in (100.0, 1e300):
             assert experiment.power(np.array([5, 50, 5000]), difference).tolist() == [1.0, 1.0, 1.0]
 
 
 def test_the_search_reaches_its_upper_limit() -> None:
-    experiment = Experiment(find_design("t"), 1.0, 0.05)
+    experiment = Experiment(DESIGNS.find("t"), 1.0, 0.05)
     assert experiment.fewest_topics(lambda n: n >= 999_999_999) == 999_999_999
     assert experiment.fewest_topics(lambda n: True) == 2
 
@@ -235,7 +235,7 @@ def test_two_way_analyses_with_the_advised_topics_have_the_power(test: str) -> N
 def test_the_expected_width_is_the_mean_width(n: int) -> None:
     d = np.random.default_rng(4).normal(0, 0.2, (40_000, n))
     mean = float((2 * stats.t.isf(0.025, n - 1) * d.std(axis=1, ddof=1) / math.sqrt(n)).mean())
-    assert Experiment(find_design("interval"), 0.04, 0.05).width(n) == pytest.approx(mean, rel=0.01)
+    assert Experiment(DESIGNS.find("interval"), 0.04, 0.05).width(n) == pytest.approx(mean, rel=0.01)
 
 
 @pytest.mark.parametrize("n", [2, 10])
@@ -243,11 +243,11 @@ def test_the_expected_width_for_two_samples_is_the_mean_width(n: int) -> None:
     x, y = np.random.default_rng(5).normal(0, 0.2, (2, 40_000, n))
     spread = np.sqrt((x.var(axis=1, ddof=1) + y.var(axis=1, ddof=1)) / 2)
     mean = float((2 * stats.t.isf(0.025, 2 * n - 2) * spread * math.sqrt(2 / n)).mean())
-    assert Experiment(find_design("unpaired-interval"), 0.04, 0.05).width(n) == pytest.approx(mean, rel=0.01)
+    assert Experiment(DESIGNS.find("unpaired-interval"), 0.04, 0.05).width(n) == pytest.approx(mean, rel=0.01)
 
 
 def test_the_width_is_smooth_where_the_approximation_begins() -> None:
-    experiment = Experiment(find_design("interval"), 1.0, 0.05)
+    experiment = Experiment(DESIGNS.find("interval"), 1.0, 0.05)
     before, after = (float(experiment.width(n)) * math.sqrt(n) for n in (100_000, 100_002))
     assert before == pytest.approx(after, rel=1e-9)
 

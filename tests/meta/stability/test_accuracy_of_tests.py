@@ -11,7 +11,7 @@ from scipy import stats
 
 from cranfield import Scores, UsageError
 from cranfield.comparison.data import Matrix
-from cranfield.comparison.registry import TestSettings, find_test, known_tests
+from cranfield.comparison.pair_tests import TESTS, TestSettings
 from cranfield.meta import accuracy_of_tests
 from cranfield.meta.stability.accuracy_of_tests import OUTCOMES, equal_systems, p_values, two_halves
 
@@ -86,16 +86,16 @@ def test_halves_of_the_topics_agree_on_a_clear_difference() -> None:
     }  # fmt: skip
 
 
-@pytest.mark.parametrize("test", sorted(known_tests()))
+@pytest.mark.parametrize("test", sorted(TESTS))
 def test_an_experiment_does_not_depend_on_the_others(test: str) -> None:
     data = np.random.default_rng(3).beta(2, 3, (6, 25, 2))
-    chosen, settings = find_test(test), TestSettings(resamples=199)
+    chosen, settings = TESTS.find(test), TestSettings(resamples=199)
     pair = np.array([0]), np.array([1])
     alone = [chosen.run(Matrix.of(experiment), *pair, settings).p[0] for experiment in data]
     assert p_values(chosen, data, settings) == pytest.approx(alone, rel=1e-12)
 
 
-@pytest.mark.parametrize("test", sorted(known_tests()))
+@pytest.mark.parametrize("test", sorted(TESTS))
 def test_every_test_of_the_registry_can_be_tested_and_the_seed_decides(test: str) -> None:
     options = {"simulations": 12, "resamples": 99, "topics": 15}
     results = [accuracy_of_tests(SCORES, tests=test, seed=seed, **options) for seed in (1, 1, 2)]  # type: ignore[arg-type]

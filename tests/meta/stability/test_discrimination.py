@@ -7,7 +7,7 @@ import pytest
 
 from cranfield.comparison import compare
 from cranfield.comparison.borderline import bootstrap_borderline
-from cranfield.comparison.registry import Matrix, TestSettings, find_test, known_tests
+from cranfield.comparison.pair_tests import TESTS, Matrix, TestSettings
 from cranfield.errors import UsageError
 from cranfield.meta.stability.discrimination import DiscriminativePower, discriminative_power
 from cranfield.scores.scores import Scores
@@ -71,7 +71,7 @@ def test_the_borderline_does_not_change_the_p_values_of_the_bootstrap(monkeypatc
     scores = made(2, runs=5)
     matrix = Matrix.of(scores["m1"])
     first, second = (side.astype(np.int64) for side in np.triu_indices(5, 1))
-    expected = find_test("bootstrap").run(matrix, first, second, TestSettings(resamples=3000)).p
+    expected = TESTS.find("bootstrap").run(matrix, first, second, TestSettings(resamples=3000)).p
     assert bootstrap_borderline(matrix, first, second, TestSettings(resamples=3000)).p.tolist() == expected.tolist()
     whole = bootstrap_borderline(matrix, first, second, TestSettings(resamples=1000))
     monkeypatch.setattr("cranfield.comparison.borderline.MOST_SUMS", 1)
@@ -103,12 +103,12 @@ def test_randomised_tukey_is_sakai_2013_figures_4_and_5():
     assert result.significant.sum() > 0
 
 
-@pytest.mark.parametrize("test", sorted(known_tests()))
+@pytest.mark.parametrize("test", sorted(TESTS))
 def test_p_values_agree_with_compare_for_every_test(test):
     scores = made(4, topics=15)
     result = discriminative_power(scores, test=test, resamples=300)
     expected = compare(
-        scores, test=test, resamples=300, **({} if find_test(test).simultaneous else {"correction": "none"})
+        scores, test=test, resamples=300, **({} if TESTS.find(test).simultaneous else {"correction": "none"})
     )
     columns = expected.columns()
     assert result.p.ravel() == pytest.approx(columns["p"], rel=1e-12)

@@ -17,7 +17,7 @@ import numpy as np
 
 from cranfield.online.clicks import ClickModel, Pages
 from cranfield.online.clicks.click_estimates import fixed
-from cranfield.online.clicks.click_kinds import known_click_models
+from cranfield.online.clicks.click_kinds import CLICK_MODELS
 from cranfield.online.clicks.click_pages import PairNames
 
 Key = tuple[Any, ...]
@@ -157,7 +157,7 @@ LETTER = {"attractiveness": "a", "satisfaction": "s"}
 def keys_of(model: str, names: PairNames, ranks: int) -> dict[str, list[Key]]:
     """The keys of each parameter of a model, in the order of its values."""
     keys: dict[str, list[Key]] = {}
-    for name, scope in known_click_models()[model].parameters.items():
+    for name, scope in CLICK_MODELS[model].parameters.items():
         if name == "relevance":
             continue
         if scope == "pair":

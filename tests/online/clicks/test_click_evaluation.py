@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from cranfield.errors import UsageError
-from cranfield.online.clicks import Pages, evaluate_clicks, fit_clicks, known_click_models
+from cranfield.online.clicks import CLICK_MODELS, Pages, evaluate_clicks, fit_clicks
 from cranfield.online.clicks.click_evaluation import held_out_pages
 from cranfield.online.engines import Engine
 from tests.online.clicks.literal import all_pairs, model_of, random_theta, sequences, sessions_of, simulated
 from tests.online.clicks.test_click_reading import sessions, table_of
 
-MODELS = list(known_click_models())
+MODELS = list(CLICK_MODELS)
 
 
 @pytest.mark.parametrize("name", MODELS)

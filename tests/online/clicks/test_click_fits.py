@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cranfield.errors import CranfieldWarning, UsageError
-from cranfield.online.clicks import Pages, fit_clicks, known_click_models
+from cranfield.online.clicks import CLICK_MODELS, Pages, fit_clicks
 from cranfield.online.clicks.bernoulli_em import Problem
 from cranfield.online.clicks.chain_counts import chain_counts
 from cranfield.online.clicks.click_settings import ClickSettings
@@ -92,7 +92,7 @@ def hand_made() -> Pages:
 
 
 def by_doc(pages: Pages, name: str, parameter: str = "attractiveness") -> dict[str, float]:
-    exact = not known_click_models()[name].can_be_counted
+    exact = not CLICK_MODELS[name].can_be_counted
     fitted = fit_clicks(pages, name, prior=(0, 0), rank_prior=(0, 0), exact=exact)
     return dict(zip(fitted.names.doc.tolist(), fitted.value(parameter).value.tolist(), strict=True))
 

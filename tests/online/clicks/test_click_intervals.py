@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from scipy.stats import beta
 
-from cranfield.online.clicks import Pages, em_intervals, fit_clicks, known_click_models
+from cranfield.online.clicks import CLICK_MODELS, Pages, em_intervals, fit_clicks
 from cranfield.online.clicks.bernoulli_em import maximise
 from cranfield.online.clicks.click_estimates import beta_estimates, common_means
 from cranfield.online.clicks.click_settings import ClickSettings
@@ -29,7 +29,7 @@ from tests.online.clicks.literal import (
 )
 from tests.online.clicks.test_click_fits import problem_of
 
-MODELS = list(known_click_models())
+MODELS = list(CLICK_MODELS)
 
 
 @pytest.mark.parametrize("name", BY_STEPS)

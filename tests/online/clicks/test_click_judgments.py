@@ -10,7 +10,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.errors import DataError, UsageError
-from cranfield.online.clicks import ClickModel, Pages, click_judgments, fit_clicks, known_click_models, load_click_model
+from cranfield.online.clicks import CLICK_MODELS, ClickModel, Pages, click_judgments, fit_clicks, load_click_model
 from tests.online.clicks.literal import simulated
 from tests.online.clicks.test_click_fits import hand_made
 
@@ -76,7 +76,7 @@ def test_models_without_documents_give_no_judgments() -> None:
 # -- files
 
 
-@pytest.mark.parametrize("name", known_click_models())
+@pytest.mark.parametrize("name", CLICK_MODELS)
 def test_a_model_comes_back_from_its_file(name: str, tmp_path: Path) -> None:
     pages, _ = simulated("DBN", 51, 100)
     model = fit_clicks(pages, name)

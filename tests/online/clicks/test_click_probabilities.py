@@ -9,10 +9,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cranfield.online.clicks import Pages, known_click_models
+from cranfield.online.clicks import CLICK_MODELS, Pages
 from tests.online.clicks.literal import all_pairs, model_of, random_theta, sequences
 
-MODELS = list(known_click_models())
+MODELS = list(CLICK_MODELS)
 DOCS = ("d2", "d0", "d3")
 
 

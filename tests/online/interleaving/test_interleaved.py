@@ -9,7 +9,7 @@ import pytest
 from cranfield import UsageError
 from cranfield.online.interleaving.interleaved import Interleaved, Interleaver, credit, digest, interleave
 from cranfield.online.interleaving.interleaved_batch import InterleavedBatch, QueryLists, interleave_many, list_seeds
-from cranfield.online.interleaving.mixing_methods import METHODS, MixingMethod
+from cranfield.online.interleaving.mixing_methods import MIXING_METHODS, MixingMethod
 
 from . import slow_interleaving as slow
 
@@ -304,6 +304,6 @@ def test_documents_that_all_lists_begin_with_can_count_for_nobody() -> None:
 
 
 def test_every_method_has_a_source_and_a_word_on_bias() -> None:
-    for family in METHODS.values():
+    for family in MIXING_METHODS.values():
         assert family.source
         assert family.bias

@@ -10,7 +10,7 @@ import pytest
 
 from cranfield.errors import UsageError
 from cranfield.online.engines import open_engine
-from cranfield.online.log_measures import known_online, measure_log, parse_online
+from cranfield.online.log_measures import ONLINE_MEASURES, measure_log, parse_online
 from cranfield.online.logs import read_log
 from cranfield.online.logs.sessions import assign_sessions
 from tests.online.log_measures.literal_measures import DAY, LITERAL, Literal, literal_estimate, wilson_of_users
@@ -35,7 +35,7 @@ def check_against_literal(measured: Any, literal: Literal) -> None:
 
 
 def test_every_measure_has_a_literal_version() -> None:
-    assert {type(parse_online(name)) for name in LITERAL} == {type(parse_online(name)) for name in known_online()}
+    assert {type(parse_online(name)) for name in LITERAL} == {type(parse_online(name)) for name in ONLINE_MEASURES}
 
 
 def test_values_and_errors_are_those_of_the_literal_version(log: Any, rows: Rows) -> None:

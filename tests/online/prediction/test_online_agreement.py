@@ -104,10 +104,10 @@ def test_outcomes_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\tb\tbetter\n", ":1: outcome 'better', expected a number or one of first, win"),
+        ("a\tb\tbetter\n", ":1: the outcome is 'better', expected a number or one of first, win"),
         ("a\ta\t1\n", ":1: 'a' is compared with itself"),
-        ("a\tb\t1\t2\n", ":1: p '2', expected a number between 0 and 1"),
-        ("first\tsecond\toutcome\n", "a header and no outcomes"),
+        ("a\tb\t1\t2\n", ":1: the p is '2', expected a number, between 0 and 1"),
+        ("first\tsecond\toutcome\n", "holds only a header"),
     ],
 )
 def test_wrong_files(tmp_path: Path, text: str, message: str) -> None:

@@ -6,6 +6,7 @@ import itertools
 import json
 import math
 import re
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,7 @@ def experiment_figures(names: list[str]) -> dict[str, Figure]:
     }
 
 
+@cache
 def figures(systems: int) -> dict[str, Figure]:
     """Return a figure of each kind, with this many systems or measures."""
     data = scores(systems)

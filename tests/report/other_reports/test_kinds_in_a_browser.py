@@ -30,7 +30,8 @@ from cranfield.report.run_report.make_report import make_report
 from cranfield.samples import Sample, sample
 from cranfield.scores.scores import Scores
 from tests.building.campaign.test_campaign_browser import played
-from tests.building.serve.test_browser import CHROMIUM, browser, still
+from tests.building.serve.accessible import NARROW, WIDE, looks
+from tests.building.serve.browsing import CHROMIUM, browser
 from tests.report.other_reports.machine_grades import machine_grades
 
 __all__ = ["browser"]
@@ -88,32 +89,26 @@ KINDS: dict[str, Callable[[Path, Sample], Report]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_pages_are_complete_quiet_and_accessible(browser: Any, tmp_path: Path, kind: str) -> None:
     """Also on a phone, and in dark colours: labels, names and contrast, by the rules of axe-core."""
-    axe = pytest.importorskip(
-        "axe_playwright_python.sync_playwright", reason="axe-playwright-python is not installed"
-    ).Axe()
     report = KINDS[kind](tmp_path, sample())
     failed = [text for section in report.sections for text in section.text if text.startswith("Not computed")]
     assert not failed
     path = tmp_path / "report.html"
     path.write_text(report_page(report), "utf-8")
     trouble: list[Any] = []
-    for width, scheme in ((1280, "light"), (390, "dark")):
-        context = browser.new_context(
-            offline=True, color_scheme=scheme, viewport={"width": width, "height": 800}, accept_downloads=True
-        )
-        page = context.new_page()
-        page.route("**/*", lambda route: route.continue_() if route.request.url == path.as_uri() else route.abort())
-        page.on("pageerror", lambda error: trouble.append(str(error)))
-        page.on("console", lambda message: trouble.append(message.text))
-        page.on("requestfailed", lambda request: trouble.append(request.url))
-        page.goto(path.as_uri())
-        assert page.evaluate("document.documentElement.scrollWidth") == width
-        still(page)
-        for found in axe.run(page).response["violations"]:
-            trouble.append((width, found["id"], [node["html"][:120] for node in found["nodes"]]))
-        if width == 1280:
-            _check_files(page, report, path)
-        context.close()
+    context = browser.new_context(offline=True, viewport={"width": WIDE, "height": 800}, accept_downloads=True)
+    page = context.new_page()
+    page.route("**/*", lambda route: route.continue_() if route.request.url == path.as_uri() else route.abort())
+    page.on("pageerror", lambda error: trouble.append(str(error)))
+    page.on("console", lambda message: trouble.append(message.text))
+    page.on("requestfailed", lambda request: trouble.append(request.url))
+    page.goto(path.as_uri())
+    for look, found in looks(page, ((WIDE, "light"), (NARROW, "dark"))):
+        assert page.evaluate("document.documentElement.scrollWidth") == page.viewport_size["width"]
+        if found:
+            trouble.append((look, found))
+    page.set_viewport_size({"width": WIDE, "height": 800})
+    _check_files(page, report, path)
+    context.close()
     assert not trouble
 
 

@@ -13,7 +13,7 @@ from cranfield.comparison.leaderboard import Leaderboard, leaderboard_of
 from cranfield.report.pages.html_page import source_digest
 from cranfield.report.pages.leaderboard_page import leaderboard_page
 from cranfield.scores.scores import Scores
-from tests.building.serve.test_browser import CHROMIUM, browser
+from tests.building.serve.browsing import CHROMIUM, browser
 
 __all__ = ["browser"]
 VALUES = {"low": [0.1, 0.2, 0.15], "<b>top</b>": [0.8, 0.9, 0.7], "mid": [0.5, 0.4, 0.6]}

@@ -22,7 +22,7 @@ from cranfield.report.run_report.experiment import Experiment
 from cranfield.report.run_report.make_report import make_report
 from cranfield.scores.scores import Scores
 from cranfield.table import Column, Estimate, Table
-from tests.building.serve.test_browser import CHROMIUM, browser
+from tests.building.serve.browsing import CHROMIUM, browser
 
 __all__ = ["browser"]
 VOID = {"meta", "input", "br"}

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from cranfield import check
 from cranfield.collection.doors import reads
+from cranfield.collection.side_files import number_in
 from cranfield.collection.source import PathLike, check_content, head_of, load, shown_path, text_of, write_bytes
 from cranfield.collection.structured import parsed_json
 from cranfield.errors import DataError, UsageError
@@ -23,7 +24,7 @@ FIELDS = ("session", "topic", "query", "text", "time", "list", "clicks")
 CLICK_FIELDS = ("doc", "rank", "time", "end")
 NOT_KNOWN = ("", "na", "n/a", "nan", "null", "none", "unknown", "-")
 """What files write in place of a time that they do not know; the tracks write NA."""
-CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2}(?:\.\d+)?)")
+CLOCK = re.compile(r"(\d{1,2}):(\d{2}):(\d{2}(?:\.\d+)?)", re.ASCII)
 
 
 class Click(NamedTuple):
@@ -106,7 +107,7 @@ def seconds(value: Any) -> float | None:
     if isinstance(value, str) and (clock := CLOCK.fullmatch(value.strip())):
         return 3600.0 * int(clock[1]) + 60.0 * int(clock[2]) + float(clock[3])
     try:
-        number = float(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
+        number = number_in(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
     except ValueError:
         return None
     return number if math.isfinite(number) else None

@@ -138,7 +138,7 @@ def _query(pages: list[ElementTree.Element], place: _Place, faults: Faults) -> Q
         for name in names:
             documents.setdefault(name, len(documents) + 1)
         numbered = [
-            (int(number) if (number := click.get("num") or "").isdecimal() else at, click)
+            (int(number) if _is_number(number := click.get("num") or "") else at, click)
             for at, click in enumerate(page.findall("clicked/click"), 1)
         ]
         for _, click in sorted(numbered, key=lambda entry: entry[0]):

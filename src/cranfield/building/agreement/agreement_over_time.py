@@ -27,6 +27,7 @@ ALL = "all"
 class AgreementOverTime(Record):
     """The agreement of each assessor with the others, in windows over the order of their labels."""
 
+    figure = "describe_assessor_agreement"
     facts = ("windows", "level")
 
     assessors: tuple[str, ...]

@@ -26,6 +26,7 @@ from cranfield.types import Array, Progress
 class Agreement(Record):
     """Coefficients of agreement between assessors, with intervals and standard errors."""
 
+    figure = "describe_assessor_agreement"
     facts = ("items", "paired", "labels", "assessors", "scale", "unit", "interval", "level", "resamples", "seed")
 
     names: tuple[str, ...]

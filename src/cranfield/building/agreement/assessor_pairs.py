@@ -26,6 +26,7 @@ from cranfield.types import Array, Index64
 class PairAgreement(Record):
     """Agreement of every pair of assessors that have items in common."""
 
+    figure = "describe_assessor_agreement"
     facts = ("level",)
 
     first: tuple[str, ...]
@@ -136,6 +137,7 @@ def pair_agreement(labels: LabelsLike, *, relevant: float = 1, level: float = 0.
 class Confusion(Record):
     """How often two assessors give the same item labels k and l."""
 
+    figure = "describe_assessor_agreement"
     facts = ("scale",)
 
     first: tuple[str, ...]

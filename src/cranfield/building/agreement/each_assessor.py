@@ -30,6 +30,7 @@ KINDS = ("identity", "linear", "quadratic")
 class EachAssessor(Record):
     """Every assessor against the others."""
 
+    figure = "describe_assessor_agreement"
     facts = ("weights", "level", "resamples", "seed")
 
     assessors: tuple[str, ...]

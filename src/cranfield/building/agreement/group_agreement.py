@@ -25,6 +25,7 @@ from cranfield.types import Array, Index64, Progress
 class GroupAgreement(Record):
     """Agreement within and between groups of assessors, and the cost of each group."""
 
+    figure = "describe_assessor_agreement"
     facts = ("groups", "assessors", "labels", "cost", "level", "resamples", "seed")
 
     groups: tuple[str, ...]

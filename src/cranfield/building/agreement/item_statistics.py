@@ -121,7 +121,7 @@ class ItemStatistics:
 
         n = len(self.unit)
         member = sparse.csr_matrix((np.ones(n), (self.unit, np.arange(n))), shape=(self.num_units, n))
-        return (member @ sparse.hstack(self.blocks, format="csr")).tocsr()
+        return sparse.hstack([member @ block for block in self.blocks], format="csr")
 
     @property
     def num_units(self) -> int:

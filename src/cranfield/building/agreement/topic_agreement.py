@@ -29,6 +29,7 @@ MEAN = "mean"
 class TopicAgreement(Record):
     """Coefficients of agreement for each topic."""
 
+    figure = "describe_assessor_agreement"
     facts = ("level", "resamples", "seed")
 
     topics: tuple[str, ...]

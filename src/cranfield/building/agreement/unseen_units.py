@@ -87,8 +87,7 @@ def unseen_units(statistics: ItemStatistics) -> tuple[Array, Array] | None:
         ("a", "b", "c"), labels.workers, labels.scale, np.repeat(np.arange(3), len(workers)), np.tile(workers, 3),
         np.concatenate(kinds), labels.ordered,
     )  # fmt: skip
-    own = replace(statistics, labels=_after(labels, more), unit=np.arange(len(labels.items) + 3), by_pair=False)
-    rows = own.matrix[len(labels.items) :].toarray()
+    rows = replace(statistics, labels=more, unit=np.arange(3), by_pair=False).matrix.toarray()
     worst, best = (rows[0] + rows[1]) / 2, rows[2]
     items = max(int((statistics.sizes > 0).sum()), 1)
     if statistics.by_pair:  # the unit belongs to every pair of assessors, as far as they have items in common
@@ -130,11 +129,3 @@ def telling_labels(given: Array | Index64) -> tuple[int, int, int] | None:
     others = seen[seen != frequent]
     far = int(others[np.argmax(np.abs(others - frequent))])
     return frequent, far, int(others[np.argmin(given[others])])
-
-
-def _after(labels: Labels, more: Labels) -> Labels:
-    return replace(
-        labels, items=(*labels.items, *more.items), item=np.concatenate([labels.item, more.item + len(labels.items)]),
-        worker=np.concatenate([labels.worker, more.worker]), label=np.concatenate([labels.label, more.label]),
-        topics=(), docs=(), time=None, seconds=None, cost=None, notes=(),
-    )  # fmt: skip

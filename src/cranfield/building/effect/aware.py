@@ -20,8 +20,8 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.building.effect.labelled_runs import LabelledRuns
 from cranfield.building.effect.random_assessors import GAPS, RATES, gaps_to_random
-from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import PathLike
+from cranfield.collection.table_schema import Numbers, Schema, Words
 from cranfield.errors import DataError, NotedWarning, UsageError, warn_caller
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
@@ -36,6 +36,16 @@ BY_RANKINGS = ("tau", "tau-ap")
 FEW_RUNS = 20
 """With fewer runs, weights by rankings are mostly chance."""
 WeightsLike = str | PathLike | Mapping[str, float]
+
+
+ASSESSOR_WEIGHTS = Schema(
+    "assessor weight",
+    key=("assessor",),
+    mixed=True,
+    comments=True,
+    assessor=Words(("assessor", "worker", "worker_id", "annotator")),
+    weight=Numbers(least=0),
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -250,14 +260,8 @@ def _given(weights: Any, labels: Labels) -> Array:
     if isinstance(weights, str | os.PathLike):
         if isinstance(weights, str) and not os.path.exists(weights):
             raise check.nearest(weights, WEIGHTS, "kind of weights or file")
-        table = read_side_file(weights, "assessor weight", [2], mixed=True, filled=2)
-        origin, pairs = table.origin, {}
-        for line, (name, cell) in table:
-            try:
-                pairs[name] = float(cell)
-            except ValueError:
-                raise DataError(origin, line, f"the weight of {name} is {cell!r}, expected a number") from None
-        weights = pairs
+        rows = ASSESSOR_WEIGHTS.read(weights)
+        origin, weights = rows.origin, dict(rows)
     if not isinstance(weights, Mapping):
         raise check.wrong("aware", "weights", weights, f"one of {', '.join(WEIGHTS)}, {{assessor: weight}} or a file")
     lacking = [worker for worker in labels.workers if worker not in weights]

@@ -30,6 +30,7 @@ class MergeEffect(Record):
     A row per measure, method and run; `table` has a row per measure and method.
     """
 
+    figure = "merge_effect_figure"
     facts = ("reference", "test", "correction", "alpha", "level", "resamples", "seed")
 
     methods: tuple[str, ...]

@@ -17,10 +17,10 @@ from cranfield.building.effect.effect_record import Interval, MergeEffect
 from cranfield.building.effect.labelled_runs import LabelledRuns
 from cranfield.building.effect.rank_agreement import Significance, correlations, mean_scores, pair_counts
 from cranfield.building.effect.scale_change import collapse
-from cranfield.building.merging import find_merging_method, merge
+from cranfield.building.merging import MERGING_METHODS, merge
 from cranfield.collection.qrels import Qrels
 from cranfield.comparison.compare import default_correction
-from cranfield.comparison.registry import TestSettings, find_test
+from cranfield.comparison.pair_tests import TESTS, TestSettings
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import evaluate
@@ -76,7 +76,7 @@ def merge_effect(
 ) -> MergeEffect:
     """Score runs with the labels merged by each method, and compare the rankings of runs.
 
-    methods: names of merging methods (`known_merging_methods`); `NAME:expected` for the expected grades of that method;
+    methods: names of merging methods (`MERGING_METHODS`); `NAME:expected` for the expected grades of that method;
         `aware`, or `aware:frobenius` and the like for other weights than uniform ones (see `aware_weights`).
     scales: coarser scales of the labels (see `collapse`) on which every method is also applied.
     gold: judgments that rankings are compared with, on the topics that both have; by default the first method is the
@@ -101,7 +101,7 @@ def merge_effect(
     check.between("merge_effect", low=0.5, high=0.9999, level=level)
     if resamples:
         check.whole("merge_effect", resamples=resamples)
-    chosen = find_test(test)
+    chosen = TESTS.find(test)
     how = Significance(chosen, default_correction(correction, chosen), TestSettings(alpha=alpha, seed=seed))
     every = Labels.of(labels)
     notes = [*every.notes]
@@ -255,7 +255,7 @@ def _variants(
                 variants.append(_Variant(name, method, own, _averaging(joined.on(own), kind, seed, progress)))
                 continue
             plain = method.removesuffix(EXPECTED)
-            found = find_merging_method(plain).name + method[len(plain) :]
+            found = MERGING_METHODS.find(plain).name + method[len(plain) :]
             variants.append(_Variant(name, found, own))
     return variants
 

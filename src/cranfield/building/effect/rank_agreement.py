@@ -11,7 +11,7 @@ import numpy as np
 from cranfield.comparison.corrections import adjust
 from cranfield.comparison.data import Matrix, all_pairs
 from cranfield.comparison.differences import noise
-from cranfield.comparison.registry import PairTest, TestSettings
+from cranfield.comparison.pair_tests import PairTest, TestSettings
 from cranfield.errors import CranfieldError
 from cranfield.meta.agreement.coefficients import tau_ap, tau_b
 from cranfield.meta.complete_scores import levels_of

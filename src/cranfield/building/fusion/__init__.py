@@ -1,7 +1,7 @@
 """Fusion: one run from several."""
 
 from cranfield.building.fusion.fuse import fuse
-from cranfield.building.fusion.fusion_methods import known_fusion_methods
+from cranfield.building.fusion.fusion_methods import FUSION_METHODS
 from cranfield.building.fusion.normalisation import NORMALISATIONS
 
-__all__ = ["NORMALISATIONS", "fuse", "known_fusion_methods"]
+__all__ = ["FUSION_METHODS", "NORMALISATIONS", "fuse"]

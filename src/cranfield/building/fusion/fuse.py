@@ -10,7 +10,7 @@ import numpy as np
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.building.fusion.fusion_methods import Fusion, FusionMethod
-from cranfield.building.fusion.normalisation import INVERTED, known_normalisation, normalised
+from cranfield.building.fusion.normalisation import INVERTED, NORMALISATIONS, normalised
 from cranfield.building.fusion.retrieved_lists import RetrievedLists
 from cranfield.collection.accepted_inputs import RunsLike
 from cranfield.collection.run import Run
@@ -101,7 +101,12 @@ def _check_norm(method: FusionMethod, norm: str | None, options: JoinOptions, de
         raise UsageError(f"norm == {norm!r}, but {method.name} uses ranks, not scores; leave it out")
     if options.order == "rank" and method.uses == "scores" and norm != "rank":
         raise UsageError(f"order == 'rank', but {method.name} uses scores; use norm='rank', or a method such as rrf")
-    if norm is not None and known_normalisation(norm) == INVERTED and depth is not None and options.order != "file":
+    if (
+        norm is not None
+        and NORMALISATIONS.find(norm).name == INVERTED
+        and depth is not None
+        and options.order != "file"
+    ):
         raise UsageError(
             f"depth == {depth} keeps the highest scores, but with {INVERTED} the lowest are best; if the best "
             "documents are first in the runs, use order='file'"

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
-from cranfield import check
 from cranfield.building.fusion.condorcet import condorcet_scores
 from cranfield.building.fusion.retrieved_lists import RetrievedLists
-from cranfield.errors import UsageError
-from cranfield.named_values import changed, find_name, full_name, given_once, number_of, read_name
+from cranfield.declared.registry import Named, Registry, registers
+from cranfield.declared.settings import Setting
 from cranfield.types import Array
 
 FOX = "Fox & Shaw 1993"
 MOURAO = "Mourão et al. 2015"
+
+
+Fused = Callable[[RetrievedLists, Array, float], Array]
+"""From the lists, the weight of each entry and the value of the parameter: the score of each document."""
 
 
 @dataclass(frozen=True)
@@ -23,77 +26,44 @@ class FusionMethod:
     """How documents are scored from several lists."""
 
     name: str
+    fused: Fused
     uses: str
     """`ranks`, or `scores`, which are normalised first."""
     source: str
-    fused: Callable[[RetrievedLists, Array, float], Array]
-    """From the lists, the weight of each entry and the value of the parameter: the score of each document."""
-    parameter: str = ""
-    default: float = 0.0
-    check: Callable[[float], None] = lambda value: None
+    parameters: Mapping[str, Setting] = field(default_factory=dict)
+    """At most one."""
 
     @property
     def formula(self) -> str:
         """What the method computes, in a line."""
         return (self.fused.__doc__ or "").strip()
 
-    def setting(self, given: dict[str, float]) -> float:
-        """The value of the parameter; a parameter of another method is an error."""
-        for name, value in given.items():
-            check.finite(self.name, **{name: value})
-            if name != self.parameter:
-                owner = next((method.name for method in METHODS.values() if method.parameter == name), "")
-                hint = f"{name} belongs to {owner}" if owner else f"it has {self.parameter or 'no parameter'}"
-                raise UsageError(f"{self.name} has no parameter {name!r}; {hint}")
-        value = given.get(self.parameter, self.default)
-        self.check(value)
-        return value
+
+FUSION_METHODS: Registry[FusionMethod] = Registry("fusion method")
 
 
-METHODS: dict[str, FusionMethod] = {}
+def _method(name: str, uses: str, source: str, **parameters: Setting) -> Callable[[Fused], Fused]:
+    return registers(FUSION_METHODS, FusionMethod, name, uses=uses, source=source, parameters=parameters)
 
 
-def _method(
-    name: str,
-    uses: str,
-    source: str,
-    parameter: str = "",
-    default: float = 0.0,
-    check: Callable[[float], None] = lambda value: None,
-) -> Callable[[Callable[[RetrievedLists, Array, float], Array]], None]:
-    def register(fused: Callable[[RetrievedLists, Array, float], Array]) -> None:
-        METHODS[name] = FusionMethod(name, uses, source, fused, parameter, default, check)
-
-    return register
-
-
-def known_fusion_methods() -> tuple[str, ...]:
-    """The names of all methods."""
-    return tuple(METHODS)
-
-
-@dataclass(frozen=True)
-class Fusion:
+class Fusion(Named):
     """A fusion method with the value of its parameter.
 
     >>> str(Fusion.of("RRF(k=20)")), Fusion.of("rrf(k=60)") == Fusion.of("rrf")
     ('rrf(k=20)', True)
     """
 
-    method: FusionMethod
-    value: float
+    registry = FUSION_METHODS
 
-    @staticmethod
-    def of(text: str, **parameter: float) -> Fusion:
-        """The method with this name; its parameter is in brackets after the name, or passed."""
-        written = read_name(text, "fusion method")
-        method = METHODS[find_name(written.name, METHODS, "fusion method")]
-        given = given_once(method.name, written.parameters, parameter)
-        return Fusion(method, method.setting({name: number_of(method.name, name, x) for name, x in given.items()}))
+    @property
+    def method(self) -> FusionMethod:
+        """What the method computes."""
+        return FUSION_METHODS[self.name]
 
-    def __str__(self) -> str:
-        default = {self.method.parameter: self.method.default}
-        return full_name(self.method.name, changed({self.method.parameter: self.value}, default))
+    @property
+    def value(self) -> float:
+        """The value of the parameter; 0 for a method without one."""
+        return float(next(iter(self.values.values()), 0.0))
 
 
 def _total(lists: RetrievedLists, adds: Array) -> Array:
@@ -109,7 +79,7 @@ def _count(lists: RetrievedLists, weights: Array) -> Array:
 # -- by ranks
 
 
-@_method("rrf", "ranks", "Cormack et al. 2009", "k", 60, lambda k: check.not_negative("rrf", k=k))
+@_method("rrf", "ranks", "Cormack et al. 2009", k=Setting(60.0, least=0))
 def rrf(lists: RetrievedLists, weights: Array, k: float) -> Array:
     """Σ w / (k + rank)"""
     return _total(lists, weights / (k + lists.rank))
@@ -127,7 +97,7 @@ def logisr(lists: RetrievedLists, weights: Array, _: float) -> Array:
     return _log_isr(lists, weights, 0.0)
 
 
-@_method("lognisr", "ranks", MOURAO, "sigma", 0.01, lambda sigma: check.positive("lognisr", sigma=sigma))
+@_method("lognisr", "ranks", MOURAO, sigma=Setting(0.01, above=0))
 def lognisr(lists: RetrievedLists, weights: Array, sigma: float) -> Array:
     """ln(n + sigma) · Σ w / rank²"""
     return _log_isr(lists, weights, sigma)
@@ -157,16 +127,10 @@ def condorcet(lists: RetrievedLists, weights: Array, _: float) -> Array:
     return condorcet_scores(lists, weights)
 
 
-@_method("rbc", "ranks", "Bailey et al. 2017", "phi", 0.8, lambda phi: _check_phi(phi))
+@_method("rbc", "ranks", "Bailey et al. 2017", phi=Setting(0.8, above=0, below=1))
 def rbc(lists: RetrievedLists, weights: Array, phi: float) -> Array:
     """Σ w · (1 − phi) · phi^(rank − 1)"""
     return _total(lists, weights * (1 - phi) * phi ** (lists.rank - 1.0))
-
-
-def _check_phi(phi: float) -> None:
-    check.positive("rbc", phi=phi)
-    if phi >= 1:
-        raise check.wrong("rbc", "phi", phi, "below 1")
 
 
 # -- by scores
@@ -184,7 +148,7 @@ def combmnz(lists: RetrievedLists, weights: Array, _: float) -> Array:
     return _count(lists, weights) * _total(lists, weights * lists.score)
 
 
-@_method("combgmnz", "scores", "Lee 1997", "gamma", 2.0)
+@_method("combgmnz", "scores", "Lee 1997", gamma=Setting(2.0))
 def combgmnz(lists: RetrievedLists, weights: Array, gamma: float) -> Array:
     """n^gamma · Σ w · s"""
     count = _count(lists, weights)

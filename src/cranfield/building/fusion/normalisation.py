@@ -14,15 +14,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 
 from cranfield.building.fusion.retrieved_lists import RetrievedLists
-from cranfield.check import nearest
+from cranfield.declared.registry import Registry
 from cranfield.errors import DataError
 from cranfield.types import Array
 
-Normalisation = Callable[[RetrievedLists], Array]
+
+class Normalisation(NamedTuple):
+    """From the scores of a list to scores on a common scale."""
+
+    name: str
+    of: Callable[[RetrievedLists], Array]
+    aliases: tuple[str, ...] = ()
 
 
 def _reduced(lists: RetrievedLists, reduce: np.ufunc, scores: Array) -> Array:
@@ -85,39 +92,26 @@ def by_rank(lists: RetrievedLists) -> Array:
 
 INVERTED = "min-max-inverted"
 """The normalisation of scores of which the lowest is best."""
-NORMALISATIONS: dict[str, Normalisation] = {
-    "min-max": min_max,
-    INVERTED: min_max_inverted,
-    "max": by_maximum,
-    "sum": by_sum,
-    "z": z_score,
-    "rank": by_rank,
-    "none": lambda lists: lists.score,
-}
-OTHER_NAMES = {
-    "minmax": "min-max",
-    "min_max": "min-max",
-    "min_max_inverted": INVERTED,
-    "zmuv": "z",
-    "z-score": "z",
-    "zscore": "z",
-}
-
-
-def known_normalisation(name: str) -> str:
-    """The name as it stands in `NORMALISATIONS`; an unknown one is an error."""
-    known = OTHER_NAMES.get(name.lower(), name)
-    if known not in NORMALISATIONS:
-        raise nearest(name, tuple(NORMALISATIONS), "normalisation")
-    return known
+NORMALISATIONS: Registry[Normalisation] = Registry(
+    "normalisation",
+    (
+        Normalisation("min-max", min_max),
+        Normalisation(INVERTED, min_max_inverted),
+        Normalisation("max", by_maximum),
+        Normalisation("sum", by_sum),
+        Normalisation("z", z_score, ("zmuv", "z-score")),
+        Normalisation("rank", by_rank),
+        Normalisation("none", lambda lists: lists.score),
+    ),
+)
 
 
 def normalised(lists: RetrievedLists, name: str) -> RetrievedLists:
     """The same lists with normalised scores."""
-    function = NORMALISATIONS[known_normalisation(name)]
-    if name not in ("rank", "none") and not np.isfinite(lists.score).all():
+    chosen = NORMALISATIONS.find(name)
+    if chosen.name not in ("rank", "none") and not np.isfinite(lists.score).all():
         entry = int(np.flatnonzero(~np.isfinite(lists.score))[0])
         place = int(np.searchsorted(lists.list_start, entry, side="right")) - 1
         message = f"the score of rank {int(lists.rank[entry])} is {lists.score[entry]}; {name} needs finite scores"
         raise DataError(lists.where(place), None, f"{message}: use rank, or a method of ranks such as rrf")
-    return lists.with_scores(function(lists))
+    return lists.with_scores(chosen.of(lists))

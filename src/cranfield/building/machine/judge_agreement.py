@@ -87,6 +87,8 @@ class JudgeAgreement(Record):
 class JudgeConfusion(Record):
     """How many documents have each pair of grades: a row per judge, human grade and machine grade."""
 
+    figure = "describe_judge_confusion"
+
     judge: NDArray[Any]
     human: Array
     machine: Array
@@ -130,6 +132,8 @@ class JudgeConfusion(Record):
 @dataclass(frozen=True, eq=False, repr=False)
 class TopicAgreement(Record):
     """Agreement on every topic: a row per judge and topic."""
+
+    figure = "describe_topic_leniency"
 
     judge: NDArray[Any]
     topic: NDArray[Any]

@@ -193,7 +193,8 @@ def family_bias(
     names = tuple(dict.fromkeys(of_run))
     if len(names) < 2:
         raise UsageError(f"families: all runs are of the family {names[0]!r}, must be 2 families or more")
-    group = np.array([names.index(name) for name in of_run])
+    place = {name: at for at, name in enumerate(names)}
+    group = np.array([place[name] for name in of_run])
     rows: list[tuple[Any, ...]] = []
     for pairs, both in zip(judges, scored, strict=True):
         documents = JudgedDocuments.of(human.of_rows(pairs.human_rows), dict(runs), options)

@@ -119,6 +119,8 @@ class ChangedConclusions(Record):
 class RunRanks(Record):
     """The mean and the rank of every run with human judgments, and with those of each machine judge."""
 
+    figure = "describe_judge_ranks"
+
     judge: NDArray[Any]
     documents: NDArray[Any]
     measure: NDArray[Any]

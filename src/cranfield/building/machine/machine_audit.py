@@ -41,6 +41,8 @@ from cranfield.types import Progress
 class Audit(Record):
     """The parts of an audit, each a record of its own. Parts that need runs or further files are None without these."""
 
+    figure = "audit_figure"
+
     agreement: JudgeAgreement
     confusion: JudgeConfusion
     topics: TopicAgreement

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cranfield.building.machine.powered_means import PoweredMeans, powered_means
 from cranfield.building.machine.scores_by_row import ScoresByRow
-from cranfield.comparison.corrections import adjust, find_correction
+from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.scores import summary
@@ -32,6 +32,7 @@ FEW = 20
 class PoweredIntervals(Record):
     """The mean of each run, or the mean difference of each pair, with a prediction-powered and a classical interval."""
 
+    figure = "describe_powered"
     facts = ("topics", "others", "level", "interval", "correction", "baseline")
 
     measure: NDArray[Any]
@@ -143,7 +144,7 @@ def powered_intervals(
     >>> result.means.estimate.round(4).tolist(), result.means.classical.tolist()
     ([0.55], [0.5])
     """
-    find_correction(correction)
+    CORRECTIONS.find(correction)
     rows = ScoresByRow.of(human, machine, baseline, pairs)
     means = powered_means(
         rows.human, rows.machine, rows.others, tuning=tuning, level=level, interval=interval, limits=rows.limits

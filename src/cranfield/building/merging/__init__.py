@@ -5,7 +5,7 @@ The public functions are `merge`, `rate_workers` and `plan_labels`:
     merged = merge(labels, method="dawid-skene")       # -> Merged; labels: anything that `Labels.of` takes
     merged.to_qrels(expected=False)                    # -> Qrels with the merged label, or with the expected grade
     merged.posterior, merged.label, merged.expected    # items × scale; labels, None if undecided; expected grades
-    known_merging_methods()                            # -> {name: MergingMethod}, for help texts and loops
+    MERGING_METHODS                            # -> {name: MergingMethod}, for help texts and loops
 
 The items, assessors and scale of a result are those of `merged.labels`. A method is one function in a module of
 `merging/models/`, registered with `@merging_method(...)`.
@@ -14,18 +14,17 @@ The items, assessors and scale of a result are those of `merged.labels`. A metho
 from cranfield.building.merging.merge_labels import merge
 from cranfield.building.merging.merge_settings import MergeSettings
 from cranfield.building.merging.merged import Merged
-from cranfield.building.merging.merging_registry import MergingMethod, find_merging_method, known_merging_methods
+from cranfield.building.merging.merging_registry import MERGING_METHODS, MergingMethod
 from cranfield.building.merging.next_labels import LabelPlan, plan_labels
 from cranfield.building.merging.worker_report import WorkerReport, rate_workers
 
 __all__ = [
+    "MERGING_METHODS",
     "LabelPlan",
     "MergeSettings",
     "Merged",
     "MergingMethod",
     "WorkerReport",
-    "find_merging_method",
-    "known_merging_methods",
     "merge",
     "plan_labels",
     "rate_workers",

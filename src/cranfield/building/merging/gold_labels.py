@@ -12,7 +12,7 @@ from cranfield.building.assessor_labels import Labels
 from cranfield.building.label_files import LABEL_COLUMNS
 from cranfield.collection.column_names import COLUMNS, find_columns
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.side_files import read_side_file
+from cranfield.collection.side_files import number_in, read_side_file
 from cranfield.collection.source import PathLike
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, plain_number
@@ -98,7 +98,7 @@ def _positions(scale: Iterable[str]) -> dict[Any, int]:
 
 def _key(word: str) -> Any:
     try:
-        return float(word)
+        return number_in(word)
     except ValueError:
         return word
 

@@ -12,7 +12,7 @@ from cranfield.building.merging.gold_labels import GoldLike, gold_of
 from cranfield.building.merging.label_problem import Fit, Problem, problem_of
 from cranfield.building.merging.merge_settings import MergeSettings
 from cranfield.building.merging.merged import Merged
-from cranfield.building.merging.merging_registry import MergingMethod, find_merging_method, own_merge_settings
+from cranfield.building.merging.merging_registry import MERGING_METHODS, MergingMethod
 from cranfield.building.merging.vote_comparison import worse_than_votes
 from cranfield.errors import NotedWarning, UsageError, warn_caller
 from cranfield.text import counted, listed
@@ -49,7 +49,7 @@ def merge(
     """Merge the labels of several assessors into one label per item, with the probability of each label.
 
     labels: anything that `Labels.of` takes.
-    method: a name of `known_merging_methods`.
+    method: a name of `MERGING_METHODS`.
     gold: true labels of some items: {task: label}, {topic: {doc: grade}}, qrels, or a file. These labels are kept, and
         the method learns from them.
     ties: the label of an item on which several labels are equally probable: the `lowest` or `highest` of them, a
@@ -68,8 +68,8 @@ def merge(
     ([1, 0], [[0.33, 0.67], [1.0, 0.0]])
     """
     labels = Labels.of(labels)
-    kind = find_merging_method(method)
-    given = own_merge_settings(
+    kind = MERGING_METHODS.find(method)
+    given = MERGING_METHODS.own_settings(
         kind, steps=steps, tolerance=tolerance, class_counts=class_counts, weight=weight, inference=inference,
         restarts=restarts, alpha=alpha, window=window, length=length,
         class_prior=class_prior if class_prior is None or isinstance(class_prior, str) else tuple(class_prior),

@@ -25,6 +25,7 @@ class Merged(Record):
     Arrays over items, assessors and classes have the order of `labels.items`, `labels.workers` and `labels.scale`.
     """
 
+    figure = "describe_posterior_entropy"
     facts = ("method", "steps", "converged", "log_likelihood", "ties", "decided_by_one", "scale")
 
     method: str

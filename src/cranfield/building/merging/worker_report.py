@@ -27,6 +27,7 @@ USEFUL = 0.3
 class WorkerReport(Record):
     """What the labels say about each assessor; a number is NaN where nothing can be said."""
 
+    figure = "describe_worker_accuracy"
     facts = ("method", "alpha", "basis", "useful")
 
     workers: tuple[str, ...]

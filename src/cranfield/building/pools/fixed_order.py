@@ -6,8 +6,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from cranfield.building.pools.pool_policy import Parameter, Policy, Proposals, proposals, steady, summed
+from cranfield.building.pools.pool_policy import Policy, Proposals, proposals, steady, summed
 from cranfield.building.pools.pooled_lists import Mask
+from cranfield.declared.settings import Setting
 from cranfield.types import Array, Index64
 
 
@@ -63,7 +64,7 @@ class ReciprocalRank(FixedOrder):
     name = "rrf"
     estimates = "the weight of the document"
     source = "Cormack, Clarke & Büttcher, SIGIR 2009, doi:10.1145/1571941.1572114"
-    parameters: ClassVar = {"k": Parameter(60, 0, 1e6, "the constant added to each rank")}
+    parameters: ClassVar = {"k": Setting(60.0, "the constant added to each rank", least=0, most=1e6)}
 
     def weights(self) -> Array:
         weight = 1.0 / (self.values["k"] + self.lists.rank)
@@ -76,7 +77,7 @@ class RankBiased(FixedOrder):
     name = "rbp"
     estimates = "the weight of the document"
     source = "Moffat, Webber & Zobel, SIGIR 2007 (method A), doi:10.1145/1277741.1277806"
-    parameters: ClassVar = {"p": Parameter(0.8, 0, 1, "the persistence of the reader")}
+    parameters: ClassVar = {"p": Setting(0.8, "the persistence of the reader", least=0, most=1)}
 
     def weights(self) -> Array:
         p = self.values["p"]

@@ -7,7 +7,6 @@ from typing import ClassVar
 import numpy as np
 
 from cranfield.building.pools.pool_policy import (
-    Parameter,
     Policy,
     Proposals,
     entries_of,
@@ -15,6 +14,7 @@ from cranfield.building.pools.pool_policy import (
     steady,
 )
 from cranfield.building.pools.pooled_lists import Mask
+from cranfield.declared.settings import Setting
 from cranfield.types import Array, Index64
 
 
@@ -30,7 +30,9 @@ class Hedge(Policy):
     name = "hedge"
     estimates = "the weighted loss of the document"
     source = "Aslam, Pavlu & Savell, SIGIR 2003, doi:10.1145/860435.860517"
-    parameters: ClassVar = {"beta": Parameter(0.1, 1e-12, 1, "the base of the weights; 1: runs keep equal weights")}
+    parameters: ClassVar = {
+        "beta": Setting(0.1, "the base of the weights; 1: runs keep equal weights", least=1e-12, most=1)
+    }
 
     def prepare(self, sizes: Index64 | None) -> None:
         lists = self.lists

@@ -9,9 +9,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.comparison.corrections import adjust, find_correction
+from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.comparison.data import Matrix, all_pairs
-from cranfield.comparison.registry import PairTest, TestSettings, find_test
+from cranfield.comparison.pair_tests import TESTS, PairTest, TestSettings
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.scores.scores import Scores
@@ -52,8 +52,8 @@ class SignificantPairs:
     def of(scores: Scores, test: str, correction: str, alpha: float, seed: int = 0) -> SignificantPairs:
         """The pairs by each measure."""
         check_alpha("simulate", alpha)
-        chosen = find_test(test)
-        name = "none" if chosen.simultaneous else find_correction(correction).name
+        chosen = TESTS.find(test)
+        name = "none" if chosen.simultaneous else CORRECTIONS.find(correction).name
         first, second = all_pairs(len(scores.runs))
         settings = TestSettings(alpha=alpha, seed=seed)
         corrected = "for all pairs together" if chosen.simultaneous else f"corrected by {name}"

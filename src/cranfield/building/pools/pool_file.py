@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cranfield.collection.column_names import COLUMNS, column_key, find_columns, header_delimiter, no_column
 from cranfield.collection.doors import reads
+from cranfield.collection.side_files import number_in
 from cranfield.collection.source import PathLike, load, shown_path, text_of, write_bytes
 from cranfield.errors import DataError
 from cranfield.record import Record
@@ -186,7 +187,7 @@ def _pool_of(origin: str, lines: list[int], rows: list[list[str]], places: dict[
         for number, text in enumerate(texts(name)):
             if text:
                 try:
-                    values[number] = float(text)
+                    values[number] = number_in(text)
                 except ValueError:
                     values[number] = np.nan
                 if not np.isfinite(values[number]):

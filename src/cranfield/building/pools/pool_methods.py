@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
-from cranfield import check
 from cranfield.building.pools.fixed_order import Depth, RankBiased, ReciprocalRank
 from cranfield.building.pools.hedge import Hedge
 from cranfield.building.pools.pool_policy import Policy
@@ -22,59 +19,32 @@ from cranfield.building.pools.run_bandits import (
     Thompson,
     UpperBound,
 )
+from cranfield.declared.registry import Named, Registry
 from cranfield.errors import UsageError
-from cranfield.named_values import changed, check_names, find_name, full_name, number_of, read_name
 from cranfield.types import Index64
 
-POLICIES: dict[str, type[Policy]] = {
-    policy.name: policy
-    for policy in (
+POLICIES: Registry[type[Policy]] = Registry(
+    "method",
+    (
         Depth, ReciprocalRank, RankBiased, MoveToFront, Hedge, RandomRun, EpsilonGreedy, UpperBound, Thompson, MaxMean,
         MaxMeanNonStationary, Stratified, WeightedSample,
-    )
-}  # fmt: skip
-"""All methods by name."""
-OTHER_NAMES = {
-    "mtf": "move-to-front",
-    "mm": "max-mean",
-    "epsilon": "epsilon-greedy",
-    "depth-k": "depth",
-    "ts": "thompson",
-}
+    ),
+    aliases={
+        "mtf": "move-to-front", "mm": "max-mean", "epsilon": "epsilon-greedy", "depth-k": "depth", "ts": "thompson",
+    },
+)  # fmt: skip
 
 
-def known_methods() -> tuple[str, ...]:
-    """The names of all methods."""
-    return tuple(POLICIES)
-
-
-@dataclass(frozen=True)
-class Method:
+class Method(Named):
     """A method with its parameters.
 
-    >>> Method.of("rbp(p=0.95)").values
+    >>> Method.of("rbp(p=0.95)").given
     (('p', 0.95),)
     >>> str(Method.of("mtf"))
     'move-to-front'
     """
 
-    name: str
-    values: tuple[tuple[str, Any], ...] = ()
-    """The parameters that differ from their defaults."""
-
-    @staticmethod
-    def of(text: str | Method) -> Method:
-        """The method with this name; an unknown one is an error that suggests the most similar."""
-        if isinstance(text, Method):
-            return text
-        written = read_name(text, "method")
-        name = find_name(written.name, POLICIES, "method", OTHER_NAMES)
-        allowed = POLICIES[name].parameters
-        check_names(name, written.parameters, allowed)
-        values = {key: number_of(name, key, value) for key, value in written.parameters.items()}
-        for key, number in values.items():
-            check.between(name, low=allowed[key].low, high=allowed[key].high, **{key: number})
-        return Method(name, changed(values, {key: parameter.default for key, parameter in allowed.items()}))
+    registry = POLICIES
 
     @property
     def policy(self) -> type[Policy]:
@@ -86,10 +56,7 @@ class Method:
     ) -> Policy:
         """The policy at its start; only samples use `sizes`, the numbers of documents to draw, and `strata`."""
         more = {"strata": tuple(strata)} if self.name == "stratified" else {}
-        return self.policy(lists, seed=seed, sizes=sizes, **dict(self.values), **more)
-
-    def __str__(self) -> str:
-        return full_name(self.name, self.values)
+        return self.policy(lists, seed=seed, sizes=sizes, **dict(self.given), **more)
 
 
 def read_strata(text: str) -> tuple[Stratum, ...]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -17,6 +16,7 @@ import numpy as np
 from cranfield import check
 from cranfield.assessed.segments import ranges
 from cranfield.building.pools.pooled_lists import Mask, PooledLists
+from cranfield.declared.settings import Setting
 from cranfield.types import Array, Index64
 
 
@@ -27,16 +27,6 @@ class Proposals(NamedTuple):
     entry: Index64
     """The entry of the lists that proposes it: its run and rank."""
     estimate: Array
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of a policy, such as `p` of `rbp(p=0.8)`."""
-
-    default: float
-    low: float
-    high: float
-    meaning: str
 
 
 class Policy:
@@ -52,7 +42,7 @@ class Policy:
     estimates: ClassVar[str] = ""
     """What the estimate of a proposal is."""
     source: ClassVar[str] = ""
-    parameters: ClassVar[dict[str, Parameter]] = {}
+    parameters: ClassVar[dict[str, Setting]] = {}
 
     def __init__(self, lists: PooledLists, *, seed: int = 0, sizes: Index64 | None = None, **values: Any) -> None:
         if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:

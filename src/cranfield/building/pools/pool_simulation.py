@@ -61,6 +61,7 @@ class Outcome:
 class PoolSimulation(Record):
     """A row per method, budget and measure."""
 
+    figure = "pool_simulation_figure"
     facts = ("per_topic", "test", "correction", "alpha", "seed")
 
     outcomes: tuple[Outcome, ...]

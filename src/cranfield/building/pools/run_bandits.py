@@ -11,8 +11,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from cranfield.building.pools.pool_policy import Parameter, Policy, Proposals, entries_of
+from cranfield.building.pools.pool_policy import Policy, Proposals, entries_of
 from cranfield.building.pools.pooled_lists import Mask
+from cranfield.declared.settings import Setting
 from cranfield.types import Array, Index64
 
 LOSADA = "Losada, Parapar & Barreiro, IP&M 53(5), 2017, doi:10.1016/j.ipm.2017.04.005"
@@ -127,8 +128,8 @@ class EpsilonGreedy(Arms):
     name = "epsilon-greedy"
     source = f"{LOSADA}; Auer, Cesa-Bianchi & Fischer, Machine Learning 47, 2002"
     parameters: ClassVar = {
-        "c": Parameter(0.01, 0, 1e6, "a factor of ε"),
-        "d": Parameter(0.1, 1e-6, 1, "ε is divided by the square of this"),
+        "c": Setting(0.01, "a factor of ε", least=0, most=1e6),
+        "d": Setting(0.1, "ε is divided by the square of this", least=1e-6, most=1),
     }
 
     def scores(self, topics: Index64) -> Array:
@@ -183,7 +184,9 @@ class MaxMeanNonStationary(MaxMean):
     """
 
     name = "mm-ns"
-    parameters: ClassVar = {"rate": Parameter(0.5, 0, 1, "what is left of the counts of a run at its next judgment")}
+    parameters: ClassVar = {
+        "rate": Setting(0.5, "what is left of the counts of a run at its next judgment", least=0, most=1)
+    }
 
     def credit(self, arms: Index64, relevant: Array) -> None:
         rate = self.values["rate"]

@@ -14,7 +14,7 @@ import numpy as np
 from cranfield.building.label_files import seconds_of
 from cranfield.collection.column_names import column_key, find_columns, no_column, repeated_column
 from cranfield.collection.doors import header_cells, reads
-from cranfield.collection.named_tables import NamedTable, read_csv, read_json_lines
+from cranfield.collection.named_tables import NamedTable, lines_of, read_csv, read_json_lines
 from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, text_of, unmarked
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, shown
@@ -99,13 +99,14 @@ def from_file(path: PathLike, encoding: str = "utf-8") -> LogColumns:
             text = unmarked(bytes(buffer)).decode(encoding, "surrogateescape")
         except (LookupError, UnicodeError):
             raise UsageError(f"encoding == {encoding!r}, must be the name of an encoding, such as latin-1") from None
-    first = next((line for line in text.splitlines() if line.strip()), "")
+    text = text.lstrip("\ufeff")
+    first = next((line for line in lines_of([text]) if line.strip()), "")
     if not first:
         raise DataError(origin, None, f"is empty, expected {EXPECTED}")
     if first.lstrip().startswith("{"):
-        columns = _by_name(read_json_lines(text, origin, "an object with a query"), origin)
+        columns = _by_name(read_json_lines([text], origin, "an object with a query"), origin)
     elif delimiter := _header_delimiter(first, origin):
-        columns = _by_name(read_csv(text, delimiter, origin, "queries"), origin)
+        columns = _by_name(read_csv([text], delimiter, origin, "queries"), origin)
     else:
         columns = _from_lines(text, origin)
     return _decodable(columns, encoding)
@@ -193,7 +194,7 @@ def _whole(text: str) -> int | None:
     >>> _whole(" 12"), _whole("12.0"), _whole("-1"), _whole("many")
     (12, 12, None, None)
     """
-    number = re.fullmatch(r"\s*(\d{1,18})(?:\.0*)?\s*", text)
+    number = re.fullmatch(r"\s*([0-9]{1,18})(?:\.0*)?\s*", text)
     return int(number[1]) if number else None
 
 

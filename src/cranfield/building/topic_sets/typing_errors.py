@@ -17,12 +17,12 @@ from cranfield.types import Index64
 
 SHORTEST = 8
 """Queries with fewer characters are never compared: one character makes too many of them another word."""
-BLOCK = 100_000
+BLOCK = 8_192
 """Queries whose hashes are computed at a time, to bound memory."""
 Hashes = NDArray[np.uint64]
 
 _BASE = np.uint64(0x9E3779B97F4A7C15)
-_FILTER_BITS = 24
+_FILTER_BITS = 16, 24
 
 
 def one_error(first: str, second: str) -> bool:
@@ -135,21 +135,22 @@ class _Known:
 
     def __init__(self, hashes: Hashes) -> None:
         self.hashes = hashes
-        self._table = np.zeros(1 << _FILTER_BITS, dtype=bool)
-        self._table[_high_bits(hashes)] = True
+        self._bits = max(_FILTER_BITS[0], min(_FILTER_BITS[1], len(hashes).bit_length() + 4))
+        self._table = np.zeros(1 << self._bits, dtype=bool)
+        self._table[_high_bits(hashes, self._bits)] = True
 
     def which(self, hashes: Hashes) -> Index64:
         """The places of the hashes that are among the known ones."""
-        at = np.flatnonzero(self._table[_high_bits(hashes)])
+        at = np.flatnonzero(self._table[_high_bits(hashes, self._bits)])
         place = np.searchsorted(self.hashes, hashes[at])
         place[place == len(self.hashes)] = 0
         same: Index64 = at[self.hashes[place] == hashes[at]]
         return same
 
 
-def _high_bits(hashes: Hashes) -> NDArray[np.int64]:
+def _high_bits(hashes: Hashes, number: int) -> NDArray[np.int64]:
     mixed = hashes * np.uint64(0xFF51AFD7ED558CCD)
-    bits: NDArray[np.int64] = (mixed >> np.uint64(64 - _FILTER_BITS)).astype(np.int64)
+    bits: NDArray[np.int64] = (mixed >> np.uint64(64 - number)).astype(np.int64)
     return bits
 
 

@@ -98,9 +98,7 @@ cranfield agree labels.csv --confusion --pairs
         result = self._measured(self.labels())
         self.show(*self._tables(result))
         if self.plot:
-            from cranfield.report.figures import describe_assessor_agreement
-
-            describe_assessor_agreement(result).save(self.plot)
+            result.plot().save(self.plot)
 
     def _measured(self, labels: Labels) -> Any:
         """The result that was asked for."""

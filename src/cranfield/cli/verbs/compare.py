@@ -151,17 +151,17 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
     def check(self) -> None:
         super().check()
         self.runs, self.baseline = options.baseline_file(self.runs, self.baseline)
-        from cranfield.comparison.corrections import find_correction
-        from cranfield.comparison.registry import find_test, own_settings
+        from cranfield.comparison.corrections import CORRECTIONS
+        from cranfield.comparison.pair_tests import TESTS
         from cranfield.comparison.resampling import check_asl, check_resampling
         from cranfield.comparison.test_result import check_alpha
         from cranfield.comparison.wide_table import column_names
 
         check_alpha("", self.alpha, "--alpha")
         check_resampling("compare", self.resamples, self.seed, self.threads)
-        own_settings(find_test(self.test), **self.values("margin", "zeros", "method", "continuity"))
-        check_asl("", self.asl, find_test(self.test).name, find_test(self.test).resampling)
-        find_correction(self.correction or "none")
+        TESTS.own_settings(TESTS.find(self.test), **self.values("margin", "zeros", "method", "continuity"))
+        check_asl("", self.asl, TESTS.find(self.test).name, TESTS.find(self.test).resampling)
+        CORRECTIONS.find(self.correction or "none")
         if self.format != "latex" and (self.caption is not None or self.label != LABEL):
             raise UsageError(f"--caption and --label are for --format latex, not {self.format}")
         if self.show_columns is not None:

@@ -28,7 +28,7 @@ zcat bm25.run.gz | cranfield convert - - --kind run --to jsonl | head
 
     source: str = argument("SRC", "The file to read; - is standard input.", required=True, reads=True)
     target: str = argument(
-        "DST", "The file to write; its ending determines the format. - is standard output.", required=True
+        "DST", "The file to write; its ending determines the format. - is standard output.", required=True, writes=True
     )
     kind: str | None = option(
         "--kind KIND", "Kind of file: {names}; default: detected from the content.", choices=KINDS

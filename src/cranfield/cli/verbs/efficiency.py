@@ -86,9 +86,7 @@ cranfield efficiency --scores scores.csv -m AP --times times.tsv --plot front.sv
             raise UsageError(f"--plot draws one measure, but there are {len(result.measures)}; choose one with -m")
         self.show(result.table())
         if self.plot:
-            from cranfield.report.figures import describe_efficiency
-
-            describe_efficiency(result, time=self.time).save(self.plot)
+            result.plot(time=self.time).save(self.plot)
 
     def _intervals(self, scores: Scores, times: dict[str, dict[str, float]]) -> Table:
         from cranfield.scores.front_stability import front_stability

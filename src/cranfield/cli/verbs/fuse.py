@@ -12,7 +12,7 @@ from cranfield.cli.printing import Quiet
 if TYPE_CHECKING:
     from cranfield.collection.run import Run
 
-METHODS = "building.fusion.fusion_methods:known_fusion_methods"
+METHODS = "building.fusion.fusion_methods:FUSION_METHODS"
 NORMS = "building.fusion.normalisation:NORMALISATIONS"
 
 

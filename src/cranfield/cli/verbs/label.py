@@ -59,11 +59,12 @@ cranfield label topics.xml qrels.txt docs.jsonl --endpoint URL --model M -o labe
     endpoint: str | None = option("--endpoint URL", "Where to ask, such as https://host/v1; there is no default.")
     model: str | None = option("--model NAME", "The model to ask for.")
     output: str | None = option(
-        "--output, -o FILE", "The log of answers (JSON-lines); if it exists, labelling goes on."
+        "--output, -o FILE", "The log of answers (JSON-lines); if it exists, labelling goes on.", writes=True
     )
     qrels: str | None = option(
         "--qrels FILE",
         "Also write the grades as judgments; with several prompts, a file for each, such as FILE-PROMPT.qrels.",
+        writes=True,
     )
     prompts: list[str] | None = option(
         "--prompt FILE",

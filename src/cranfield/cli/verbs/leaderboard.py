@@ -57,13 +57,13 @@ cranfield leaderboard qrels.txt runs/*.run -m AP --by classes.csv  # a table for
     def check(self) -> None:
         super().check()
         from cranfield.comparison.compare import default_correction
-        from cranfield.comparison.registry import find_test
+        from cranfield.comparison.pair_tests import TESTS
         from cranfield.comparison.resampling import check_resampling
         from cranfield.comparison.test_result import check_alpha
 
         check_alpha("", self.alpha, "--alpha")
         check_resampling("leaderboard", self.resamples, self.seed, None)
-        default_correction(self.correction, find_test(self.test))
+        default_correction(self.correction, TESTS.find(self.test))
         if not 0 < self.level < 1:
             raise UsageError(f"--level == {self.level!r}, must be above 0 and below 1, such as 0.95")
         if self.format == "table" and self.output is not None and self.output.endswith((".html", ".htm")):

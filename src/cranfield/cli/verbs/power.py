@@ -65,9 +65,9 @@ cranfield power --scores old.csv --scores new.csv --pool --width 0.1
 
     def check(self) -> None:
         super().check()
-        from cranfield.comparison.power.designs import find_design
+        from cranfield.comparison.power.designs import DESIGNS
 
-        self.design = design = find_design(self.test or ("interval" if self.width is not None else "t"))
+        self.design = design = DESIGNS.find(self.test or ("interval" if self.width is not None else "t"))
         if not design.tests and self.difference is not None:
             raise UsageError("an interval has a --width; --difference goes with tests")
         if not design.tests and self.power is not None:

@@ -123,9 +123,7 @@ cranfield ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.02  # ho
                 raise UsageError(
                     f"--plot draws one measure, but there are {len(by_human.measures)}; choose one with -m"
                 )
-            from cranfield.report.figures import describe_powered
-
-            describe_powered(result).save(self.plot)
+            result.plot().save(self.plot)
 
     def read_machine(self) -> Qrels:
         """The machine judgments; of a log of labels, those of one judge."""

@@ -80,7 +80,7 @@ cranfield sessions qrels.txt sessions.xml --write sessions.jsonl
     reform: float = option("--reform P", "With --paths: probability of asking the next query.", default=0.5, group=MORE)
     samples: int = option("--samples N", "With --paths: paths to draw, if there are many.", default=1000, group=MORE)
     seed: int = option("--seed N", "With --paths: seed of the random numbers.", default=0, group=MORE)
-    write: str | None = option("--write FILE", "Write the sessions as JSON-lines instead of scoring them.")
+    write: str | None = option("--write FILE", "Write the sessions as JSON-lines instead of scoring them.", writes=True)
 
     def check(self) -> None:
         super().check()

@@ -72,7 +72,7 @@ cranfield test --scores old.csv --scores new.csv --collections --test unpaired-t
     def check(self) -> None:
         super().check()
         self.runs, self.baseline = options.baseline_file(self.runs, self.baseline)
-        from cranfield.comparison.apply_test import DOCUMENTS, find_sample_test
+        from cranfield.comparison.apply_test import DOCUMENTS, SAMPLE_TESTS
         from cranfield.comparison.test_result import check_alpha
 
         check_alpha("", self.alpha, "--alpha")
@@ -81,7 +81,7 @@ cranfield test --scores old.csv --scores new.csv --collections --test unpaired-t
             return
         if self.per_topic:
             raise UsageError("--per-topic applies only to --test documents; leave it out")
-        find_sample_test(self.test)
+        SAMPLE_TESTS.find(self.test)
         if self.collections and len(self.scores or []) != 2:
             raise UsageError("--collections compares two files of scores; give --scores FILE exactly two times")
 

@@ -68,6 +68,4 @@ cranfield topics --scores scores.csv -m AP --sort spread --format csv
         sheet = topic_sheet(scores, run=of_run, sort=self.sort, topics=self.topics)
         self.show_record(sheet)
         if self.plot:
-            from cranfield.report.figures import describe_topics
-
-            describe_topics(sheet).save(self.plot)
+            sheet.plot().save(self.plot)

@@ -55,6 +55,7 @@ class Source:
 class LevelMeans(Record):
     """The means of the levels of a factor, or of combinations of levels, for a plot of main or joint effects."""
 
+    figure = "level_means_figure"
     facts = ("factors", "level")
 
     factors: tuple[str, ...]

@@ -20,7 +20,7 @@ from cranfield.comparison.gate.gate_checks import (
 from cranfield.comparison.gate.gate_result import GateCheck, GateResult
 from cranfield.comparison.gate.limits import Limit, limits_by_measure, margins
 from cranfield.comparison.gate.rankings import digests, may_be_same
-from cranfield.comparison.registry import PairTest, TestSettings, find_test, known_tests
+from cranfield.comparison.pair_tests import TESTS, PairTest, TestSettings
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluate_options import EvaluateOptions
@@ -64,7 +64,7 @@ class Conditions:
         for change in self.accepted:
             check.one_of("gate", CHANGES, accept_changes=change)
         check_alpha("gate", self.alpha)
-        if find_test(self.test).simultaneous:
+        if TESTS.find(self.test).simultaneous:
             raise UsageError(f"test == {self.test!r} is for many systems; use one of two systems, such as t")
 
     @property
@@ -92,7 +92,7 @@ class Conditions:
 
 def gate_tests() -> tuple[str, ...]:
     """The tests of two systems."""
-    return tuple(test.name for test in known_tests().values() if not test.simultaneous)
+    return tuple(test.name for test in TESTS.values() if not test.simultaneous)
 
 
 def gate(
@@ -226,7 +226,7 @@ def gate_scores(
             f"with {counted(min(tested), 'topic')}, losses on fewer than {share:.2g} % of topics may go unseen"
         )
     return GateResult(
-        tuple(checks), conditions.rule, find_test(conditions.test).name, conditions.alpha, name, tuple(notes)
+        tuple(checks), conditions.rule, TESTS.find(conditions.test).name, conditions.alpha, name, tuple(notes)
     )
 
 
@@ -261,4 +261,4 @@ def _baseline_name(against: Scores | None, candidates: Sequence[str]) -> str:
 def _how(conditions: Conditions) -> tuple[bool, PairTest, TestSettings]:
     """Whether the observed loss alone counts, the test, and its settings."""
     settings = TestSettings("greater", conditions.alpha, conditions.resamples, conditions.seed)
-    return conditions.rule == "observed", find_test(conditions.test), settings
+    return conditions.rule == "observed", TESTS.find(conditions.test), settings

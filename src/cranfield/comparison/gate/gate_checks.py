@@ -12,7 +12,7 @@ from cranfield.comparison.data import Matrix
 from cranfield.comparison.few_changes import few_changed, mean_above, worst_change
 from cranfield.comparison.gate.gate_result import GateCheck, TopicScore
 from cranfield.comparison.gate.limits import Limit, amount, is_percentage
-from cranfield.comparison.registry import PairTest, TestSettings
+from cranfield.comparison.pair_tests import PairTest, TestSettings
 from cranfield.comparison.test_result import shown_p
 from cranfield.errors import UsageError
 from cranfield.scores.scores import Scores

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,6 +38,8 @@ class Build:
 class GateHistory(Record):
     """The builds of a file, oldest first."""
 
+    figure = "describe_gate_history"
+
     builds: tuple[Build, ...]
     measures: tuple[str, ...]
 
@@ -56,9 +57,13 @@ class GateHistory(Record):
     @staticmethod
     @reads
     def read(path: str, measures: list[str] | None = None) -> GateHistory:
-        """The history in a file, by all measures in it or by some."""
+        """The history in a file, by all measures in it or by some.
+
+        A last line that is not complete, because the program was killed while it wrote, is left out.
+        """
         builds = []
-        for number, line in enumerate(read_bytes(path).decode("utf-8", "replace").split("\n"), 1):
+        data = read_bytes(path)
+        for number, line in enumerate(data[: _whole(data)].decode("utf-8", "replace").split("\n"), 1):
             if line.strip():
                 builds.append(_build(line, path, number))
         if not builds:
@@ -94,12 +99,59 @@ def _build(line: str, path: str, number: int) -> Build:
         raise DataError(path, number, what) from None
 
 
+def _whole(data: bytes) -> int:
+    """The bytes of a history without a last line that was begun and not finished."""
+    end = data.rfind(b"\n") + 1
+    if end == 0:  # the only line: if it is not a build, this is perhaps another file
+        return len(data)
+    try:
+        json.loads(data[end:])
+    except (ValueError, RecursionError):
+        return end
+    return len(data)
+
+
 def add_build(path: str, scores: Scores, result: GateResult, build: str | None = None) -> None:
-    """Append the candidates of a build to a history; `build` is its name, by default its number in the file."""
-    count = 0
-    if os.path.exists(path):
-        count = len({one.build for one in GateHistory.read(path).builds}) if os.path.getsize(path) else 0
-    name = build or str(count + 1)
+    """Append the candidates of a build to a history; `build` is its name, by default its number in the file.
+
+    All lines are appended or none. Builds that end at the same time wait for each other.
+    """
+    try:
+        with open(path, "a+b", buffering=0) as file:
+            _lock(file)
+            file.seek(0)
+            data = file.read()
+            size = _whole(data)
+            count = len({one.build for one in GateHistory.read(path).builds}) if data else 0
+            lines = _lines(scores, result, build or str(count + 1))
+            start = b"" if data[:size].endswith(b"\n") or not size else b"\n"
+            try:
+                if size < len(data):
+                    file.truncate(size)
+                _write_all(file, start + "".join(lines).encode("utf-8", "backslashreplace"))
+            except BaseException:
+                file.truncate(size)
+                raise
+    except OSError as error:
+        raise DataError(path, None, f"cannot be written: {error.strerror or error}") from None
+
+
+def _write_all(file: IO[bytes], data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:  # a disk that is nearly full takes a part
+        rest = rest[file.write(rest) :]
+
+
+def _lock(file: IO[bytes]) -> None:
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return
+    fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _lines(scores: Scores, result: GateResult, name: str) -> list[str]:
+    """A line for each candidate."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     digests = {} if scores.basis is None else scores.basis.digests(scores.topics, scores.measures)
     lines = []
@@ -108,8 +160,4 @@ def add_build(path: str, scores: Scores, result: GateResult, build: str | None =
         finite = {measure: mean for measure, mean in means.items() if np.isfinite(mean)}
         entry = {"build": name, "time": now, "candidate": run, "passed": passed, "means": finite, "digests": digests}
         lines.append(json.dumps(entry, ensure_ascii=False) + "\n")
-    try:
-        with open(path, "a", encoding="utf-8") as file:
-            file.write("".join(lines))
-    except OSError as error:
-        raise DataError(path, None, f"cannot be written: {error.strerror or error}") from None
+    return lines

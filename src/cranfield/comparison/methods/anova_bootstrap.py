@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.comparison.corrections import adjust, find_correction
+from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.comparison.data import Matrix, all_pairs, check_systems, check_topics
 from cranfield.comparison.distributions.rank_distributions import extremeness
 from cranfield.comparison.pair_record import PairRecord, pair_columns
-from cranfield.comparison.registry import PairTests, TestSettings, pair_test
+from cranfield.comparison.pair_tests import PairTests, TestSettings, pair_test
 from cranfield.comparison.resampling import Resampling, check_resampling, p_of, resample
 from cranfield.comparison.test_result import check_alpha, pairs_differ
 from cranfield.errors import UsageError
@@ -110,7 +110,7 @@ def bootstrap_anova(
     """
     check_alpha("bootstrap_anova", alpha)
     check_resampling("bootstrap_anova", resamples, seed, None)
-    correction = find_correction(correction).name
+    correction = CORRECTIONS.find(correction).name
     matrices = _shards(data, measure) if shards else [Matrix.of(data, measure).complete()]
     matrix = matrices[0]
     cube = np.stack([shard.values for shard in matrices], axis=2)
@@ -160,8 +160,9 @@ def _shards(data: Any, measure: Any) -> list[Matrix]:
             odd = sorted(set(part.systems) ^ set(first.systems))
             raise UsageError(f"shard {name!r} has other systems than the first: {listed(odd)}")
     parts = [part.select(first.systems) for part in parts]
-    shared = [topic for topic in first.topics if all(topic in part.topics for part in parts)]
-    rows = [np.array([part.topics.index(topic) for topic in shared], dtype=np.int64) for part in parts]
+    places = [{topic: at for at, topic in enumerate(part.topics)} for part in parts]
+    shared = [topic for topic in first.topics if all(topic in place for place in places)]
+    rows = [np.array([place[topic] for topic in shared], dtype=np.int64) for place in places]
     values = [part.values[row] for part, row in zip(parts, rows, strict=True)]
     whole = np.asarray(~np.any([np.isnan(scores).any(axis=1) for scores in values], axis=0))
     if not whole.any():

@@ -19,7 +19,7 @@ from cranfield.comparison.data import Matrix, all_pairs, check_systems, check_to
 from cranfield.comparison.distributions.rank_distributions import mean_ranks
 from cranfield.comparison.distributions.studentized_range import range_quantile, range_sf
 from cranfield.comparison.pair_record import PairRecord, pair_columns
-from cranfield.comparison.registry import PairTests, TestSettings, pair_test
+from cranfield.comparison.pair_tests import PairTests, TestSettings, pair_test
 from cranfield.comparison.test_result import check_alpha, pairs_differ, shown_p
 from cranfield.errors import UsageError
 from cranfield.frames import need

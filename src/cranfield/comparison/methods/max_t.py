@@ -14,7 +14,7 @@ from cranfield.comparison.differences import (
     without_noise,
     zeros_for_nan,
 )
-from cranfield.comparison.registry import PairTests, TestSettings, pair_test
+from cranfield.comparison.pair_tests import PairTests, TestSettings, pair_test
 from cranfield.comparison.resampling import TIE, Resampling, moments_of, p_of, rank_of_critical, resample
 from cranfield.text import counted
 from cranfield.types import Array, Index64

@@ -14,7 +14,7 @@ from cranfield.comparison.data import Matrix, Pair, check_common_topics, check_t
 from cranfield.comparison.differences import differences
 from cranfield.comparison.effects import paired_effect
 from cranfield.comparison.methods.t import t_of
-from cranfield.comparison.registry import PairTests, TestSettings, pair_test
+from cranfield.comparison.pair_tests import PairTests, TestSettings, pair_test
 from cranfield.comparison.resampling import (
     TIE,
     BootstrapGroup,

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from cranfield.comparison.anova.anova import two_way
-from cranfield.comparison.corrections import adjust, find_correction
+from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.methods.t import t_of
 from cranfield.comparison.methods.tukey import LevelPairs, compare_levels, differences_of
-from cranfield.comparison.registry import PairTests, TestSettings, pair_test
+from cranfield.comparison.pair_tests import PairTests, TestSettings, pair_test
 from cranfield.scores.t_and_normal import t_quantile
 from cranfield.types import Array, Index64
 
@@ -38,7 +38,7 @@ def pooled_t(
     >>> result.p.round(4).tolist()
     [0.0179, 0.0022, 0.0084]
     """
-    name = find_correction(correction).name
+    name = CORRECTIONS.find(correction).name
     method = f"t with the pooled error, {'not corrected' if name == 'none' else name}"
     return compare_levels(method, partial(_test_levels, name), "pooled_t", data, measure, factor, alpha)
 

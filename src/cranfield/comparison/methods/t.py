@@ -19,7 +19,7 @@ from cranfield.comparison.data import Matrix, check_common_topics, check_topics,
 from cranfield.comparison.differences import difference_blocks, differences, gap, row_moments
 from cranfield.comparison.distributions.rank_distributions import extremeness
 from cranfield.comparison.effects import effect_of_samples, paired_effect, spread_of
-from cranfield.comparison.registry import PairTests, TestSettings, pair_test
+from cranfield.comparison.pair_tests import PairTests, TestSettings, pair_test
 from cranfield.comparison.resampling import interval_ends
 from cranfield.comparison.test_result import Interval, TestResult, check_settings
 from cranfield.scores.t_and_normal import t_quantile, t_tail

@@ -19,7 +19,7 @@ from cranfield.comparison.assumptions import pooled_cautions
 from cranfield.comparison.data import Matrix, all_pairs
 from cranfield.comparison.distributions.studentized_range import range_quantile, range_sf
 from cranfield.comparison.pair_record import PairRecord, pair_columns
-from cranfield.comparison.registry import PairTests, TestSettings, pair_test
+from cranfield.comparison.pair_tests import PairTests, TestSettings, pair_test
 from cranfield.comparison.test_result import check_alpha, pairs_differ
 from cranfield.frames import need
 from cranfield.record import table_of
@@ -34,6 +34,7 @@ Levels = Callable[[Array, Index64, Index64, Array, int, float], PairTests]
 class LevelPairs(PairRecord):
     """All pairs of levels of a factor; the p-values are for all pairs together."""
 
+    figure = "describe_levels"
     facts = ("method", "factor", "measure", "alpha", "df", "critical", "notes")
 
     method: str
@@ -62,7 +63,7 @@ class LevelPairs(PairRecord):
         """How many pairs differ, and the half-width.
 
         >>> tukey([[0.2, 0.3, 0.5], [0.4, 0.6, 0.8], [0.1, 0.3, 0.6]]).sentence()
-        '3 of 3 pairs of system differ at α = 0.05, half-width 0.0767 (Tukey HSD, 4 df)'
+        '3 of 3 pairs of systems differ at α = 0.05, half-width 0.0767 (Tukey HSD, 4 df)'
         """
         wide = f", half-width {self.half_width:.4f}" if math.isfinite(self.half_width) else ""
         count = pairs_differ(int(self.differ.sum()), len(self), self.factor)

@@ -24,7 +24,7 @@ from cranfield.comparison.distributions.rank_distributions import (
 )
 from cranfield.comparison.effects import effect_of_samples
 from cranfield.comparison.methods.t import same_scores_note
-from cranfield.comparison.registry import PairTests, TestSettings, pair_test
+from cranfield.comparison.pair_tests import PairTests, TestSettings, pair_test
 from cranfield.comparison.test_result import Effect, Interval, TestResult, check_settings
 from cranfield.text import counted
 from cranfield.types import Array, Index64

@@ -26,6 +26,8 @@ BAR = 30
 class PowerAnswer(Record):
     """The answer to one question, with everything that it depends on."""
 
+    figure = "power_answer_figure"
+
     asked: str
     """The quantity in question: `topics`, `difference`, `power` or `width`."""
     experiment: Experiment

@@ -19,10 +19,9 @@ from typing import Any
 import numpy as np
 
 from cranfield import check
-from cranfield.check import nearest
 from cranfield.comparison.distributions.studentized_range import range_quantile
-from cranfield.comparison.registry import plain_name
 from cranfield.comparison.test_result import check_alpha, check_alternative
+from cranfield.declared.registry import Registry
 from cranfield.errors import UsageError
 from cranfield.types import Array
 
@@ -62,9 +61,9 @@ class Design:
         return systems - 1 if self.name in ("anova", "two-way") else 1
 
 
-DESIGNS = {
-    design.name: design
-    for design in (
+DESIGNS: Registry[Design] = Registry(
+    "design",
+    (
         Design("t", ("paired-t", "paired", "t-test"), "paired t test", "differences", "two-way", lambda n, m: n - 1,
                one_sided=True),
         Design("unpaired", ("unpaired-t", "two-sample", "two-sample-t"), "two-sample t test", "scores", "one-way",
@@ -79,24 +78,16 @@ DESIGNS = {
                lambda n, m: n - 1, tests=False),
         Design("unpaired-interval", ("two-sample-interval",), "two samples", "scores", "one-way",
                lambda n, m: 2 * n - 2, tests=False, per_sample=True),
-    )
-}  # fmt: skip
+    ),
+)  # fmt: skip
 """t, unpaired, anova and the intervals are Sakai's designs; two-way and tukey match those analyses."""
-
-
-def find_design(name: str) -> Design:
-    """A design by its name or an alias; the error message suggests the nearest name."""
-    by_spelling = {plain_name(name): design for design in DESIGNS.values() for name in (design.name, *design.aliases)}
-    if plain_name(str(name)) not in by_spelling:
-        raise nearest(str(name), list(DESIGNS), "design")
-    return by_spelling[plain_name(name)]
 
 
 @dataclass(frozen=True)
 class Experiment:
     """An experiment without its size: the test, its level, and the variance of scores.
 
-    >>> paired = Experiment(find_design("t"), variance=4.0, alpha=0.05)
+    >>> paired = Experiment(DESIGNS.find("t"), variance=4.0, alpha=0.05)
     >>> paired.power(34, difference=1.0).round(4).item()
     0.8078
     """

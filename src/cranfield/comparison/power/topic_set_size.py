@@ -7,7 +7,7 @@ from typing import Any
 from cranfield import check
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.power.answers import PowerAnswer
-from cranfield.comparison.power.designs import Design, Experiment, find_design
+from cranfield.comparison.power.designs import DESIGNS, Design, Experiment
 from cranfield.comparison.power.variance import Variance, estimated_variance
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
@@ -89,7 +89,7 @@ def detectable_difference(
     >>> round(detectable_difference(topics=50, variance=0.0225).difference, 4)
     0.0606
     """
-    design = find_design(test)
+    design = DESIGNS.find(test)
     experiment, ground, name = _plan(design, data, measure, variance, systems, alpha, alternative)
     n = _topics(topics, ground)
     if not design.tests:
@@ -120,7 +120,7 @@ def achieved_power(
     >>> round(achieved_power(difference=0.05, topics=50, variance=0.0225).power, 4)
     0.6371
     """
-    design = find_design(test)
+    design = DESIGNS.find(test)
     if not design.tests:
         raise UsageError(f"achieved_power: test == {test!r}, an interval has no power; use detectable_difference")
     if difference is None:
@@ -133,7 +133,7 @@ def achieved_power(
 
 
 def _design(test: str | None, interval: bool) -> Design:
-    design = find_design(test or ("interval" if interval else "t"))
+    design = DESIGNS.find(test or ("interval" if interval else "t"))
     if interval and design.tests:
         name = "unpaired-interval" if design.per_sample else "interval"
         raise UsageError(f"width= goes with test={name!r}, not {design.name!r}")

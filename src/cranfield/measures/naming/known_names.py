@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
+from cranfield import check
+from cranfield.declared.registry import folded
 from cranfield.measures.base import ALIASES, REGISTRY, Measure
 from cranfield.views.by_intent import ByIntent
 
@@ -68,15 +72,6 @@ NOT_MEASURES: dict[str, str] = {
 LONGEST_NAME = 60
 
 
-def folded(name: str) -> str:
-    """A name without regard to case, `_` and `-`.
-
-    >>> folded("Hit-Rate") == folded("hit_rate") == folded("HitRate")
-    True
-    """
-    return name.casefold().replace("_", "").replace("-", "")
-
-
 def not_a_measure(name: str) -> str:
     """What a known name that is not a measure is, whatever its case; empty for any other name."""
     if name in NOT_MEASURES:
@@ -92,11 +87,9 @@ def unknown(name: str) -> str:
         return f"{name} is {explanation}"
     if by_intent := find(f"{name}{ByIntent.mark}"):  # a measure of its own, such as alpha#-nDCG-IA
         return f"there is no measure {name!r}; did you mean {by_intent.name}?"
-    import difflib  # only needed after a mistake
-
     shown = name if len(name) <= LONGEST_NAME else f"{name[:LONGEST_NAME]}..."
-    lower = name[:LONGEST_NAME].lower()  # the comparison takes the square of the length
-    lowered = {known.lower(): kind.name for known, kind in names().items()}
-    near = dict.fromkeys(lowered[match] for match in difflib.get_close_matches(lower, lowered, n=3, cutoff=0.5))
+    lowered = {known.casefold(): kind.name for known, kind in names().items()}
+    plain = re.sub(r"^d(?:in)?[#♯]?-|[-_]*\d+$", "", name, flags=re.IGNORECASE)  # without what comes before and after
+    near = dict.fromkeys(lowered[known] for known in check.similar(name, lowered) or check.similar(plain, lowered))
     hint = f"; did you mean {' or '.join(near)}?" if near else ""
     return f"there is no measure {shown!r}{hint} (`cranfield measures` lists them all)"

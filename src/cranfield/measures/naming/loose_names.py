@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from cranfield.measures.naming.known_names import folded, names
+from cranfield.declared.registry import folded
+from cranfield.measures.naming.known_names import names
 from cranfield.measures.naming.trec_names import TAKES_NUMBERS, WITHOUT_PARAMETERS
 
 EVERYDAY = {
@@ -27,7 +28,6 @@ EVERYDAY = {
     "rankbiasedprecision": "RBP",
     "discountedcumulativegain": "DCG",
     "normalizeddiscountedcumulativegain": "nDCG",
-    "normaliseddiscountedcumulativegain": "nDCG",
 }
 """Names in everyday use that no paper or tool among the aliases has, folded."""
 

@@ -35,6 +35,7 @@ class Concordance(MetaRecord):
     The first axis of arrays that depend on the gold standard is the gold standard.
     """
 
+    figure = "describe_concordance"
     facts = ("compared", "runs", "topics")
 
     measures: tuple[str, ...]

@@ -159,6 +159,7 @@ class Correlations(MetaRecord):
     Arrays are coefficients × measures × measures. For a coefficient with a gold standard, the row is the gold standard.
     """
 
+    figure = "describe_correlations"
     facts = ("systems", "topics", "level", "resamples", "seed")
 
     coefficients: tuple[str, ...]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield import check
-from cranfield.collection.side_files import read_side_file
+from cranfield.collection.side_files import number_in, read_side_file
 from cranfield.collection.source import PathLike, stem
 from cranfield.comparison.differences import noise
 from cranfield.comparison.resampling import check_resampling
@@ -232,14 +232,14 @@ def prediction_quality(
     for m, r in np.ndindex(*y.shape[:2]):
         ranked_y = _Ranked(y[m, r])
         for p, ranked_x in enumerate(ranks_x):
-            values[:, m, r, p] = _coefficients(ranked_x, ranked_y, np.ones((1, n)))[:, 0]
+            values[:, m, r, p] = _coefficients(ranked_x, ranked_y)
             errors[m, r, p] = np.abs(ranked_x.ranks - ranked_y.ranks) / n
             if drawn:
                 size = max(1, _BLOCK // n)
                 blocks = resampled_topics(n, drawn, seed, size)
-                parts = [_coefficients(ranked_x, ranked_y, times.astype(np.float64)) for times in blocks]
-                resampled = np.concatenate([part[3] for part in parts])[:, None]
-                omitting = _coefficients(ranked_x, ranked_y, 1 - np.eye(n))[:3]
+                parts = [_rank_error(ranked_x, ranked_y, times.astype(np.float64)) for times in blocks]
+                resampled = np.concatenate(parts)[:, None]
+                omitting = _without_each(ranked_x, ranked_y)
                 value = values[:, m, r, p]
                 ends = (
                     _fisher_interval(value[:3], omitting, level),
@@ -278,33 +278,78 @@ class _Ranked:
         self.values = values - values.mean() if self.levels.max() else np.zeros(len(values))
         self.ranks = mean_ranks(self.levels)
 
+        self.order = np.argsort(self.levels, kind="stable")
+        ordered = self.levels[self.order]
+        self.ends = tuple(np.searchsorted(ordered, self.levels, side) for side in ("left", "right"))
+        """The number of topics below each topic, and the number of those that are not above it."""
+
     def signs(self, rows: slice) -> Array:
         """Some topics × topics: 1 where the first is higher, −1 where it is lower."""
         return np.asarray(np.sign(self.levels[rows, None] - self.levels), dtype=np.float64)
 
+    def higher(self, weights: Array) -> Array:
+        """For each row of weights and each topic, the weight of the topics below it minus that of those above it."""
+        sums = np.zeros((len(weights), weights.shape[1] + 1))
+        np.cumsum(weights[:, self.order], axis=1, out=sums[:, 1:])
+        below, upto = self.ends
+        return np.asarray(sums[:, below] - (sums[:, -1:] - sums[:, upto]))
 
-def _coefficients(x: _Ranked, y: _Ranked, times: Array) -> Array:
-    r"""coefficients × resamples, where `times` (resamples × topics) is how often each topic was drawn.
+    @property
+    def untied(self) -> Array:
+        """The number of topics that do not tie with each topic."""
+        return np.asarray(len(self.levels) - (self.ends[1] - self.ends[0]), dtype=np.float64)
 
-    With the signs :math:`S_{ij} = \operatorname{sgn}(x_i - x_j)`, all follow from products with the counts w: the mean
-    rank of topic i in a resample is :math:`(n + 1 + \sum_j w_j S_{ij}) / 2`, and the pairs that agree minus those that
-    disagree are :math:`\sum_{ij} w_i w_j S^x_{ij} S^y_{ij}`.
+
+def _coefficients(x: _Ranked, y: _Ranked) -> Array:
+    """Pearson's, Spearman's and Kendall's correlation, and sMARE, of all topics."""
+    every = np.ones((1, len(x.levels)))
+    untied = x.untied.sum() * y.untied.sum()
+    pearson, spearman = (
+        _correlation(a, b, every)[0] if untied > 0 else np.nan for a, b in ((x.values, y.values), (x.ranks, y.ranks))
+    )
+    tau = divided(_agreeing(x, y).sum(), np.sqrt(untied))
+    return np.array([pearson, spearman, float(tau), _rank_error(x, y, every)[0]])
+
+
+def _agreeing(x: _Ranked, y: _Ranked) -> Array:
+    """For each topic, the topics that both rank on the same side of it minus those that they rank on other sides."""
+    parts = [np.sum(x.signs(rows) * y.signs(rows), axis=1) for rows in _blocks(len(x.levels))]
+    return np.concatenate(parts)
+
+
+def _rank_error(x: _Ranked, y: _Ranked, times: Array) -> Array:
+    r"""sMARE of each resample, where `times` (resamples × topics) is how often each topic was drawn.
+
+    With :math:`S_{ij} = \operatorname{sgn}(x_i - x_j)`, the mean rank of topic i in a resample of counts w is
+    :math:`(n + 1 + \sum_j w_j S_{ij}) / 2`.
     """
-    n = times.shape[1]
-    ranks_x, ranks_y = np.empty(times.shape), np.empty(times.shape)
-    agree, untied_x, untied_y = np.zeros((3, len(times)))
-    for rows in _blocks(n):
-        signs_x, signs_y = x.signs(rows), y.signs(rows)
-        ranks_x[:, rows], ranks_y[:, rows] = times @ signs_x.T / 2, times @ signs_y.T / 2
-        drawn = times[:, rows]
-        agree += np.sum(drawn * (times @ (signs_x * signs_y).T), axis=1)
-        untied_x += np.sum(drawn * (times @ np.abs(signs_x).T), axis=1)
-        untied_y += np.sum(drawn * (times @ np.abs(signs_y).T), axis=1)
-    pearson = np.where(untied_x * untied_y > 0, _correlation(x.values, y.values, times), np.nan)
-    spearman = np.where(untied_x * untied_y > 0, _correlation(ranks_x, ranks_y, times), np.nan)
-    tau = divided(agree, np.sqrt(untied_x * untied_y))
-    error = np.sum(times * np.abs(ranks_x - ranks_y), axis=1) / n**2
-    return np.stack([pearson, spearman, tau, error])
+    return np.asarray(np.sum(times * np.abs(x.higher(times) / 2 - y.higher(times) / 2), axis=1) / times.shape[1] ** 2)
+
+
+def _without_each(x: _Ranked, y: _Ranked) -> Array:
+    r"""Pearson's, Spearman's and Kendall's correlation × topics: without each topic in turn.
+
+    With the centred ranks :math:`r_j = \sum_k S_{jk} / 2`, those without topic i are :math:`r_j - S_{ji} / 2`, so that
+    their products sum to :math:`\sum_j r^x_j r^y_j - r^x_i r^y_i - \frac12 \sum_j (r^x_j S^y_{ji} + r^y_j S^x_{ji}) +
+    \frac14 \sum_j S^x_{ji} S^y_{ji}`. These sums, as those of the pairs that agree, are exact.
+    """
+    n = len(x.levels)
+    agreeing, untied_x, untied_y = _agreeing(x, y), x.untied, y.untied
+    left_x, left_y = (untied.sum() - 2 * untied for untied in (untied_x, untied_y))
+    defined = left_x * left_y > 0
+    omitted = (np.arange(n) != np.arange(n)[rows, None] for rows in _blocks(n))
+    pearson = np.concatenate([_correlation(x.values, y.values, times.astype(np.float64)) for times in omitted])
+    ranks_x, ranks_y = (ranked.higher(np.ones((1, n)))[0] / 2 for ranked in (x, y))
+
+    def products(one: _Ranked, ranks: Array, other: _Ranked, others: Array, both: Array) -> Array:
+        sides = other.higher(ranks[None])[0] + one.higher(others[None])[0]  # S_ij is -S_ji
+        return np.asarray((ranks * others).sum() - ranks * others + sides / 2 + both / 4)
+
+    together = products(x, ranks_x, y, ranks_y, agreeing)
+    of_x, of_y = products(x, ranks_x, x, ranks_x, untied_x), products(y, ranks_y, y, ranks_y, untied_y)
+    spearman = np.clip(divided(together, np.sqrt(of_x * of_y)), -1, 1)
+    tau = divided(agreeing.sum() - 2 * agreeing, np.sqrt(left_x * left_y))
+    return np.stack([np.where(defined, pearson, np.nan), np.where(defined, spearman, np.nan), tau])
 
 
 def _fisher_interval(values: Array, without: Array, level: float) -> tuple[Array, Array]:
@@ -423,6 +468,6 @@ def _number(cell: str) -> float | None:
     if cell.lower() in ("", "nan", "na", "null"):
         return np.nan
     try:
-        return float(cell)
+        return number_in(cell)
     except ValueError:
         return None

@@ -82,6 +82,7 @@ def sign_of(preferred: str, first: str, second: str, origin: str, line: int) -> 
 class PredictivePower(MetaRecord):
     """How often measures agree with preferences; arrays have an entry per measure."""
 
+    figure = "predictive_power_figure"
     facts = ("ties", "level", "resamples", "seed")
 
     measures: tuple[str, ...]

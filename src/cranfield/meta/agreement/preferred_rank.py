@@ -26,6 +26,8 @@ class PreferredRanks(MetaRecord):
     Arrays are runs × topics, or topics × grades; NaN for a list without a relevant document.
     """
 
+    figure = "preferred_rank_figure"
+
     runs: tuple[str, ...]
     topics: tuple[str, ...]
     grades: tuple[float, ...]

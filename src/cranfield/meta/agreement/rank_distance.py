@@ -21,6 +21,8 @@ from cranfield.types import Array, Progress
 class Distances(MetaRecord):
     """d_rank between all measures: from the scores by the row's measure to the ranking by the column's."""
 
+    figure = "distances_figure"
+
     measures: tuple[str, ...]
     values: Array
     shrinkage: Array

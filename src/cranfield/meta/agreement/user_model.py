@@ -12,7 +12,7 @@ import numpy as np
 from cranfield import check
 from cranfield.collection.source import PathLike
 from cranfield.comparison.anova.mixed import Component, MixedAnova, mixed
-from cranfield.comparison.power.designs import Experiment, find_design
+from cranfield.comparison.power.designs import DESIGNS, Experiment
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.user_ratings import UserRatings, read_user_ratings
@@ -169,7 +169,7 @@ def users_needed(
     between = 2 * _variance(variances, "topic", "system")
     if within <= 0:
         raise UsageError("users_needed: the variance of the error is 0, so one user would be enough")
-    experiment = Experiment(find_design("t"), within, alpha)
+    experiment = Experiment(DESIGNS.find("t"), within, alpha)
     # With endlessly many users the test is a z test with variance 2σ²_ts / T.
     from scipy.special import ndtri
 

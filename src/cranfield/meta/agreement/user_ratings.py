@@ -12,8 +12,9 @@ import numpy as np
 
 from cranfield.collection.column_names import COLUMNS, DELIMITERS, find_columns, no_column, repeated_column
 from cranfield.collection.doors import header_cells, reads
-from cranfield.collection.named_tables import NamedTable, read_csv, read_json_lines
-from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, text_of
+from cranfield.collection.named_tables import Coded, NamedTable, lines_of, read_csv, read_json_lines, text_blocks
+from cranfield.collection.side_files import number_in
+from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path
 from cranfield.errors import DataError, UsageError
 from cranfield.meta.agreement.preferences import Preferences, sign_of
 from cranfield.text import counted, listed, shown
@@ -98,16 +99,15 @@ def read_user_ratings(path: PathLike) -> UserRatings:
     origin = shown_path(os.fspath(path))
     buffer = load(path)
     check_content(bytes(buffer[:HEAD]), origin)
-    text = text_of(buffer, origin)
-    first = next((line for line in text.splitlines() if line.strip()), "")
+    first = next((line for line in lines_of(text_blocks(buffer, origin)) if line.strip()), "")
     if not first:
         raise DataError(origin, None, f"is empty, expected {EXPECTED}")
     if first.lstrip().startswith("{"):
-        table = read_json_lines(text, origin, "an object with user, topic, system and rating")
+        table = read_json_lines(text_blocks(buffer, origin), origin, "an object with user, topic, system and rating")
     else:
         widths = {mark: len(header_cells(first, mark, origin)) for mark in DELIMITERS}
         delimiter = max(widths, key=widths.__getitem__)
-        table = read_csv(text, delimiter, origin, "ratings")
+        table = read_csv(text_blocks(buffer, origin), delimiter, origin, "ratings")
     return _by_name(table, origin)
 
 
@@ -123,7 +123,7 @@ def _by_name(table: NamedTable, origin: str) -> UserRatings:
             raise DataError(origin, None, no_column(role, table.names, dict.fromkeys(words)))
     if not (rated or compared):
         raise DataError(origin, None, f"columns {listed(table.names)}; expected {EXPECTED}")
-    columns = {role: [_text(cell) for cell in table.columns[at]] for role, at in places.items()}
+    columns = {role: _texts(table.columns[at]) for role, at in places.items()}
     outcomes = {name: _numbers(columns[name], name, table.lines, origin) for name in OUTCOMES if name in places}
     searches, judged, empty = [], [], 0
     for i, line in enumerate(table.lines):
@@ -146,6 +146,10 @@ def _by_name(table: NamedTable, origin: str) -> UserRatings:
     return UserRatings(people, topics, systems, kept, preferences, origin, tuple(notes))
 
 
+def _texts(cells: Sequence[Any]) -> Coded:
+    return cells.mapped(_text) if isinstance(cells, Coded) else Coded.of(map(_text, cells))
+
+
 def _text(cell: Any) -> str:
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
@@ -159,7 +163,7 @@ def _numbers(cells: Sequence[str], name: str, lines: Sequence[int], origin: str)
         if cell.lower() in _EMPTY:
             continue
         try:
-            values[i] = float(cell)
+            values[i] = number_in(cell)
         except ValueError:
             raise DataError(origin, lines[i], f"{name} {shown(cell)}, expected a number") from None
         if not math.isfinite(values[i]) or (name == "time" and values[i] <= 0):

@@ -49,6 +49,8 @@ RATING_AXIOMS = {"swap", "replacement", "top_heavy", "normalised", "diminishing"
 class Axioms(MetaRecord):
     """The findings for some measures, one measure after the other."""
 
+    figure = "describe_axioms"
+
     findings: tuple[Finding, ...]
     notes: tuple[str, ...] = ()
 

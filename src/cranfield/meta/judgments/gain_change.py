@@ -25,6 +25,7 @@ from cranfield.types import Array, Progress
 class GainChange(MetaRecord):
     """Rank correlations between a measure and itself with other gains: measures × gains."""
 
+    figure = "gains_figure"
     facts = ("coefficient",)
 
     coefficient: str

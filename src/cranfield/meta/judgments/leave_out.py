@@ -35,6 +35,7 @@ NAME = "leave_one_out"
 class LeftOut(MetaRecord):
     """Scores and rankings when the unique contributions of one run, or of one team, are unjudged."""
 
+    figure = "left_out_figure"
     facts = ("by",)
 
     by: str

@@ -64,6 +64,8 @@ Means = tuple[Setting, Array, Array]
 class Robustness(MetaRecord):
     """Scores after each experiment, compared with those from all judgments and topics."""
 
+    figure = "robustness_figure"
+
     measures: tuple[str, ...]
     runs: tuple[str, ...]
     settings: tuple[Setting, ...]

@@ -72,6 +72,7 @@ class Agreement:
 class Reproduction(MetaRecord):
     """How close a second experiment comes to the first, by every measure."""
 
+    figure = "reproduction_figure"
     facts = ("kind", "runs")
 
     kind: str

@@ -77,6 +77,7 @@ def transformations(values: Array, ordinal: bool = True) -> Transformed:
 class Meaningfulness(MetaRecord):
     """Which statements survive every permissible transformation, with a counter-example for those that do not."""
 
+    figure = "meaningful_figure"
     facts = ("alpha", "topics")
 
     measures: tuple[str, ...]

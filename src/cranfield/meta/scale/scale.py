@@ -50,6 +50,7 @@ class Gap:
 class Scale(MetaRecord):
     """The lists in the order of their scores, and the gaps between the scores."""
 
+    figure = "scale_figure"
     facts = ("measure", "kind", "relative_to", "even", "monotone", "order", "unused", "why", "looked_at", "sampled")
 
     measure: str
@@ -138,6 +139,8 @@ class Scale(MetaRecord):
 @dataclass(frozen=True, eq=False, repr=False)
 class Scales(MetaRecord):
     """Several measures on the same lists."""
+
+    figure = "spacing_figure"
 
     scales: tuple[Scale, ...]
 

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.comparison.data import Matrix
-from cranfield.comparison.registry import TestSettings, find_test
+from cranfield.comparison.pair_tests import TESTS, TestSettings
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.measures.scale_type import scale_of
@@ -25,6 +25,7 @@ BY_RANKS, BY_MEANS = "kruskal-wallis", "tukey"
 class ScaleTests(MetaRecord):
     """For each measure, the pairs of systems that differ by ranks (Kruskal–Wallis) and by means (ANOVA)."""
 
+    figure = "scale_tests_figure"
     facts = ("alpha",)
 
     measures: tuple[str, ...]
@@ -81,7 +82,7 @@ def scale_tests(scores: Scores, *, alpha: float = 0.05) -> ScaleTests:
     check_alpha("scale_tests", alpha)
     check_count("scale_tests", len(scores.runs), "system")
     first, second = np.triu_indices(len(scores.runs), 1)
-    settings, tests = TestSettings(alpha=alpha), (find_test(BY_RANKS), find_test(BY_MEANS))
+    settings, tests = TestSettings(alpha=alpha), (TESTS.find(BY_RANKS), TESTS.find(BY_MEANS))
     counts: list[tuple[int, int, int, int, int]] = []
     notes: list[str] = []
     for name in scores.measures:

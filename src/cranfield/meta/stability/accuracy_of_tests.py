@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.differences import difference_blocks, noise, row_moments
-from cranfield.comparison.registry import PairTest, TestSettings, find_test, known_tests
+from cranfield.comparison.pair_tests import TESTS, PairTest, TestSettings
 from cranfield.comparison.resampling import check_resampling
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
@@ -38,6 +38,8 @@ _BATCH = 200
 @dataclass(frozen=True, eq=False, repr=False)
 class TestAccuracy(MetaRecord):
     """Rates of right and wrong decisions, by measure and test; all arrays are measures × tests."""
+
+    figure = "accuracy_figure"
 
     __test__ = False  # pytest must not collect this class
 
@@ -152,7 +154,7 @@ def accuracy_of_tests(
     For the agreement, all topics are split at random into two halves: does the second half confirm what is significant
     on the first? All tests see the same experiments.
 
-    `tests` are names of `cranfield.comparison.known_tests()`, or "all". Tests of many systems at once, such as tukey,
+    `tests` are names of `cranfield.comparison.TESTS`, or "all". Tests of many systems at once, such as tukey,
     see the two systems of the experiment alone.
 
     References: Urbano, Marrero & Martín, SIGIR 2013, 925-928 (halves); Urbano, Lima & Hanjalic,
@@ -296,7 +298,7 @@ def _mean_differences(data: Array) -> Array:
 def _tests(tests: str | Iterable[str]) -> list[PairTest]:
     names: Sequence[str] = [tests] if isinstance(tests, str) else list(tests)
     if list(names) == ["all"]:
-        return list(known_tests().values())
+        return list(TESTS.values())
     if not names:
         raise UsageError("accuracy_of_tests: tests is empty; name one or more")
-    return list(dict.fromkeys(find_test(name) for name in names))
+    return list(dict.fromkeys(TESTS.find(name) for name in names))

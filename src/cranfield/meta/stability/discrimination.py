@@ -13,7 +13,7 @@ from cranfield import check
 from cranfield.comparison.assumptions import geometric_cautions
 from cranfield.comparison.borderline import bootstrap_borderline
 from cranfield.comparison.data import Matrix, check_topics
-from cranfield.comparison.registry import PairTest, TestSettings, find_test
+from cranfield.comparison.pair_tests import TESTS, PairTest, TestSettings
 from cranfield.comparison.resampling import check_asl, check_resampling
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
@@ -55,6 +55,7 @@ TUKEY_SOURCE = " (Sakai 2013 Fig. 5)"
 class DiscriminativePower(MetaRecord):
     """Which pairs of systems differ significantly by each measure. Arrays are measures × pairs."""
 
+    figure = "power_figure"
     facts = ("test", "alpha", "topics", "resamples", "seed", "asl_rule")
 
     measures: tuple[str, ...]
@@ -225,7 +226,7 @@ def discriminative_power(
     if worst is not None and statistic != "area":
         raise check.wrong("discriminative_power", "worst", worst, "left out unless statistic is 'area'")
     if statistic == "mean":
-        pair_test = find_test(test or "bootstrap")
+        pair_test = TESTS.find(test or "bootstrap")
     elif test in (None, UNPAIRED):
         pair_test = summary_test(statistic, worst)
     else:

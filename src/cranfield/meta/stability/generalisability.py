@@ -64,6 +64,7 @@ class Needed:
 class GStudy(MetaRecord):
     """The variance components of one measure's scores, and the coefficients that follow from them."""
 
+    figure = "study_figure"
     facts = ("measure", "sizes", "level", "facet")
 
     measure: str
@@ -186,6 +187,7 @@ class GStudy(MetaRecord):
 class GStudies(MetaRecord):
     """Several measures on the same systems and topics."""
 
+    figure = "components_figure"
     facts = ("target",)
 
     studies: tuple[GStudy, ...]

@@ -43,6 +43,8 @@ SAME = 1e-6
 class Informativeness(MetaRecord):
     """The errors of inferred precision–recall curves, for each measure and list."""
 
+    figure = "describe_informativeness"
+
     measures: tuple[str, ...]
     runs: tuple[str, ...]
     topics: tuple[str, ...]

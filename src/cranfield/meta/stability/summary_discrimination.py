@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.comparison.data import Matrix
-from cranfield.comparison.registry import PairTest, PairTests, TestSettings
+from cranfield.comparison.pair_tests import PairTest, PairTests, TestSettings
 from cranfield.comparison.resampling import TIE
 from cranfield.errors import UsageError
 from cranfield.meta.meta_record import report

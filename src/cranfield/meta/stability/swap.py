@@ -39,6 +39,7 @@ _REPEATS = 1_000
 class SwapRates(MetaRecord):
     """Swap rates by measure, size of the topic sets, and bin of the difference. Counts are measures × sizes × bins."""
 
+    figure = "swap_figure"
     facts = ("width", "rate", "level", "replacement", "systems", "topics", "resamples", "seed")
 
     measures: tuple[str, ...]

@@ -58,8 +58,10 @@ def score_cube(data: Any, measure: Any) -> tuple[list[Matrix], str, tuple[str, .
         notes.append(f"{most - len(topics)} of {most} topics left out: not in every level")
     matrices = []
     for matrix in levels.values():
-        rows = [matrix.topics.index(topic) for topic in topics]
-        columns = [matrix.systems.index(system) for system in first.systems]
+        row_of = {topic: at for at, topic in enumerate(matrix.topics)}
+        column_of = {system: at for at, system in enumerate(matrix.systems)}
+        rows = [row_of[topic] for topic in topics]
+        columns = [column_of[system] for system in first.systems]
         matrices.append(Matrix(matrix.values[np.ix_(rows, columns)], tuple(topics), first.systems, matrix.measure))
     return matrices, first.measure, tuple(notes)
 

@@ -9,7 +9,7 @@ The public functions:
     evaluate_clicks({"PBM": model}, pages)             # log-likelihood and perplexity
     simulate_clicks(model, runs, "log.parquet")        # sessions with clicks
     click_judgments(model).to_qrels()                  # expected grades
-    known_click_models()                               # {name: click model}
+    CLICK_MODELS                               # {name: click model}
 """
 
 from cranfield.online.clicks.click_estimates import Estimates
@@ -17,13 +17,14 @@ from cranfield.online.clicks.click_evaluation import ClickEvaluation, evaluate_c
 from cranfield.online.clicks.click_files import load_click_model, save_click_model
 from cranfield.online.clicks.click_fitting import fit_clicks
 from cranfield.online.clicks.click_judgments import ClickJudgments, click_judgments
-from cranfield.online.clicks.click_kinds import find_click_model, known_click_models
+from cranfield.online.clicks.click_kinds import CLICK_MODELS
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.online.clicks.click_pages import Pages
 from cranfield.online.clicks.click_simulation import ClickSimulation
 from cranfield.online.clicks.simulated_log import SimulatedClicks, simulate_clicks
 
 __all__ = [
+    "CLICK_MODELS",
     "ClickEvaluation",
     "ClickJudgments",
     "ClickModel",
@@ -33,9 +34,7 @@ __all__ = [
     "SimulatedClicks",
     "click_judgments",
     "evaluate_clicks",
-    "find_click_model",
     "fit_clicks",
-    "known_click_models",
     "load_click_model",
     "save_click_model",
     "simulate_clicks",

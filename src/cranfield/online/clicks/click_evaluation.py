@@ -23,6 +23,7 @@ from cranfield.types import Array, Index64
 class ClickEvaluation(Record):
     """Log-likelihood and perplexity of click models on the same sessions, overall and by rank."""
 
+    figure = "describe_click_perplexity"
     facts = ("sessions", "impressions", "clicks")
 
     models: tuple[str, ...]

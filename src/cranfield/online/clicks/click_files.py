@@ -11,7 +11,7 @@ from cranfield.collection.doors import reads
 from cranfield.collection.source import PathLike, read_bytes, shown_path, write_bytes
 from cranfield.errors import DataError
 from cranfield.online.clicks.click_estimates import Estimates
-from cranfield.online.clicks.click_kinds import PAIR, find_click_model
+from cranfield.online.clicks.click_kinds import CLICK_MODELS, PAIR
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.online.clicks.click_pages import PairNames
 from cranfield.record import plain
@@ -68,7 +68,7 @@ def load_click_model(path: PathLike) -> ClickModel:
 
 
 def _model(content: dict[str, Any]) -> ClickModel:
-    kind, pairs, fit = find_click_model(content["model"]), content["pairs"], dict(content["fit"])
+    kind, pairs, fit = CLICK_MODELS.find(content["model"]), content["pairs"], dict(content["fit"])
     if not all(isinstance(name, str) for name in (*content["queries"], *pairs["doc"])):
         raise ValueError("queries and documents must be texts")
     size, ranks = len(pairs["doc"]), int(content["ranks"])

@@ -10,13 +10,13 @@ import numpy as np
 from cranfield.errors import NotedWarning, UsageError, warn_caller
 from cranfield.online.clicks.click_kinds import (
     BROWSING,
+    CLICK_MODELS,
     CONTINUATION,
     EXAMINATION,
     RANK,
     ClickKind,
     Fit,
     check_exact,
-    find_click_model,
 )
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.online.clicks.click_pages import Cells, Pages, sums
@@ -51,7 +51,7 @@ def fit_clicks(
 
     source: `Pages`, a `Log`, or anything that `click_rows` reads, such as a Parquet file with a row per impression.
         `reading` are parameters of `click_rows`: `engine`, `columns`, `depth`.
-    model: a name of `known_click_models`.
+    model: a name of `CLICK_MODELS`.
     held_out: the share of sessions that the model is not fitted on, to evaluate it there; by `split` (`session` or
         `time`) and `seed`, see `ClickRows.split`.
     The other parameters are explained at `ClickSettings`.
@@ -61,7 +61,7 @@ def fit_clicks(
     >>> fitted.of_pair("cats", "d1"), fitted.of_pair("cats", "d2")
     (0.5, 0.25)
     """
-    kind = find_click_model(model)
+    kind = CLICK_MODELS.find(model)
     settings = ClickSettings(
         two_counts("prior", prior), two_counts("rank_prior", rank_prior), steps, tolerance, level, exact, clicks,
         progress,

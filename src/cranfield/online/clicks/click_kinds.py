@@ -5,13 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from importlib import import_module
 from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.check import nearest
+from cranfield.declared.registry import Registry
 from cranfield.errors import UsageError
 from cranfield.online.clicks.bernoulli_em import Maximum, Problem, maximise
 from cranfield.online.clicks.click_estimates import (
@@ -25,7 +24,7 @@ from cranfield.online.clicks.click_pages import Cells, Pages
 from cranfield.online.clicks.click_settings import ClickSettings
 from cranfield.online.clicks.click_walks import Walk
 from cranfield.online.clicks.em_intervals import logit_covariances
-from cranfield.text import counted, shown
+from cranfield.text import counted
 from cranfield.types import Array, Index64
 
 PAIR, RANK, BROWSING, SINGLE = "pair", "rank", "browsing", "single"
@@ -90,41 +89,24 @@ class ClickKind(ABC):
         """Users of this model on pages."""
 
 
-_KINDS: dict[str, ClickKind] = {}
-OTHER_NAMES = {"cascade": "CM", "rank-ctr": "RCTR", "document-ctr": "DCTR", "random": "RCM"}
+CLICK_MODELS: Registry[ClickKind] = Registry(
+    "click model",
+    modules="cranfield.online.clicks.models",
+    aliases={"cascade": "CM", "rank-ctr": "RCTR", "document-ctr": "DCTR", "random": "RCM"},
+)
+"""The click models, from the simplest to the richest."""
 
 
 def click_kind(kind: type[ClickKind]) -> type[ClickKind]:
     """Register a click model."""
-    _KINDS[kind.name] = kind()
+    CLICK_MODELS.add(kind())
     return kind
-
-
-def known_click_models() -> dict[str, ClickKind]:
-    """{name: click model}, from the simplest to the richest."""
-    import_module("cranfield.online.clicks.models")
-    return dict(_KINDS)
-
-
-def find_click_model(name: str) -> ClickKind:
-    """The click model with this name, in capitals or not.
-
-    >>> find_click_model("pbm").title
-    'position-based model'
-    """
-    known = known_click_models()
-    if not isinstance(name, str):
-        raise UsageError(f"a click model is given by its name, not by {shown(name)}")
-    wanted = OTHER_NAMES.get(name.lower(), name.upper())
-    if wanted not in known:
-        raise nearest(name, tuple(known), "click model")
-    return known[wanted]
 
 
 def check_exact(kind: ClickKind, settings: ClickSettings) -> None:
     """Raise an error if a fit by counting is asked of a model that has one way of fitting only."""
     if not settings.exact and not kind.can_be_counted:
-        others = " and ".join(name for name, other in known_click_models().items() if other.can_be_counted)
+        others = " and ".join(name for name, other in CLICK_MODELS.items() if other.can_be_counted)
         raise UsageError(f"exact=False is for {others}, which can be fitted by counting too; {kind.name} cannot")
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield.errors import UsageError
 from cranfield.online.clicks.click_estimates import Estimates
-from cranfield.online.clicks.click_kinds import BROWSING, PAIR, RANK, ClickKind, find_click_model
+from cranfield.online.clicks.click_kinds import BROWSING, CLICK_MODELS, PAIR, RANK, ClickKind
 from cranfield.online.clicks.click_pages import Pages, PairNames
 from cranfield.online.clicks.click_placement import Placement
 from cranfield.online.clicks.click_settings import Prior
@@ -25,6 +25,7 @@ from cranfield.types import Array
 class ClickModel(Record):
     """The parameters of a click model with intervals, and how they were fitted."""
 
+    figure = "describe_click_parameters"
     facts = (
         "model", "impressions", "clicks", "queries", "pairs", "ranks", "log_likelihood", "steps", "converged", "level",
         "exact", "prior", "rank_prior", "kept_clicks", "held_out",
@@ -63,7 +64,7 @@ class ClickModel(Record):
     @property
     def kind(self) -> ClickKind:
         """What the model is."""
-        return find_click_model(self.model)
+        return CLICK_MODELS.find(self.model)
 
     @property
     def impressions(self) -> int:

@@ -167,6 +167,16 @@ def _of_table(frame: Any, engine: Engine, origin: str, known: list[str], given: 
         if column not in given and name != column:
             guessed.append(f"{column} is {name!r}")
         names[column] = name
+    schema = frame.collect_schema()
+    for column in NUMBERS:
+        text = nw.col(names[column])
+        if (
+            schema[names[column]] == nw.String
+            and (
+                wrong := engine.fetch(frame.filter(text.str.contains("[^-+0-9.eE ]")).select(text.min())).to_pylist()[0]
+            )[names[column]]
+        ):
+            raise DataError(origin, None, f"column {names[column]!r} holds {wrong[names[column]]!r:.60}, not a number")
     picked = [nw.col(names[column]).cast(nw.String).alias(column) for column in TEXTS]
     picked += [nw.col(names[column]).cast(nw.Int64).alias(alias) for column, alias in NUMBERS.items()]
     picked += [nw.col(names["time"]).alias("time")] if "time" in names else []

@@ -57,6 +57,10 @@ class Dialect(ABC):
         """A list of text, from a list, JSON or text with separators."""
 
     @abstractmethod
+    def undecimal(self, text: str) -> str:
+        """Whether a text is not a decimal number, although the engine reads it as a number."""
+
+    @abstractmethod
     def length(self, items: str) -> str:
         """The length of a list; 0 without a list."""
 
@@ -102,7 +106,10 @@ class Dialect(ABC):
 
     def number(self, field: Field) -> str:
         """A number; NaN is null."""
-        return f"NULLIF(TRY_CAST({self.plain(field)} AS DOUBLE), CAST('NaN' AS DOUBLE))"
+        number = f"TRY_CAST({self.plain(field)} AS DOUBLE)"
+        if field.kind in ("text", "json"):
+            number = f"CASE WHEN NOT {self.undecimal(f'CAST({self.plain(field)} AS {self.string})')} THEN {number} END"
+        return f"NULLIF({number}, CAST('NaN' AS DOUBLE))"
 
     def truth(self, field: Field) -> str:
         """A number; true is 1 and false is 0."""
@@ -214,6 +221,9 @@ class DuckDBDialect(Dialect):
     def matches(self, sql: str, pattern: str) -> str:
         return f"regexp_matches({sql}, {_literal(pattern)})"
 
+    def undecimal(self, text: str) -> str:
+        return f"contains({text}, '_')"  # 1_000
+
     def zoned_micros(self, sql: str) -> str:
         return f"epoch_us(TRY_CAST({sql} AS TIMESTAMPTZ))"
 
@@ -280,7 +290,11 @@ class SparkDialect(Dialect):
         return f"get_json_object({sql}, '{path}')"
 
     def matches(self, sql: str, pattern: str) -> str:
-        return f"{sql} RLIKE {_literal(pattern)}".replace("\\", "\\\\")
+        escaped = _literal(pattern).replace("\\", "\\\\")
+        return f"{sql} RLIKE {escaped}"
+
+    def undecimal(self, text: str) -> str:
+        return self.matches(text, "[dDfFxX]")  # 1d, 1f and 0x1p3, as in Java
 
     def zoned_micros(self, sql: str) -> str:
         return f"unix_micros(TRY_CAST({sql} AS TIMESTAMP))"

@@ -11,17 +11,24 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, ClassVar
 
+from cranfield import _address_space
 from cranfield.errors import DataError, UsageError
 from cranfield.online.engines.dialect import Dialect, DuckDBDialect
 from cranfield.online.engines.engine import SKIP, Engine, need_logs
 from cranfield.online.engines.line_numbers import lines_of_rows
 from cranfield.online.engines.same_sums import same_sums
-from cranfield.online.engines.table_source import TableSource, csv_header, find_table, no_table
+from cranfield.online.engines.table_source import REMOTE_MARK, TableSource, csv_header, find_table, no_table
 
 BROKEN_JSON = re.compile(r'Malformed JSON in file "(.+?)", at byte')
 WRONG_JSON = re.compile(r'JSON transform error in file "(.+?)", in line (\d+): (.+?)\n', re.DOTALL)
 UNKNOWN_CSV = re.compile(r'Error when sniffing file "(.+?)"')
 BROKEN_CSV = re.compile(r"CSV Error on Line: (\d+)\n.*?\n  file = (.+?)\n", re.DOTALL)
+REFUSED = ("bad allocation", "bad_alloc", "allocation failure")
+"""How DuckDB says that the system, and not its own limit, refused memory."""
+LEAST_ADDRESSES = 1_500_000_000
+"""Bytes of addresses without which DuckDB may crash or wait for ever, where the address space is limited."""
+PER_THREAD = 1_000_000_000
+"""Bytes of addresses for each thread, where the address space is limited."""
 LONGEST_ROW = 64 << 20
 """Bytes of the longest JSON object or line."""
 
@@ -44,6 +51,12 @@ class DuckDBEngine(Engine):
         duckdb = need_logs("duckdb", "engine='duckdb'")
         self._duckdb = duckdb
         self._owned = connection is None
+        if (
+            connection is None
+            and (left := _address_space.need(LEAST_ADDRESSES, "DuckDB, which reads logs,")) is not None
+        ):
+            megabytes = min(megabytes or left, left // 3_000_000)
+            threads = min(threads or os.cpu_count() or 1, max(1, left // PER_THREAD))
         self._names = (f"cranfield_{os.getpid()}_{number}" for number in count())
         self._kept: list[str] = []
         self._rejects: list[tuple[str, str]] = []
@@ -73,7 +86,7 @@ class DuckDBEngine(Engine):
 
     def scan(self, table: TableSource, *, text: Sequence[str] = (), **options: str) -> str:
         """The query that scans a table; `options` are further arguments of DuckDB's reader, as SQL."""
-        files = "[" + ", ".join(map(literal, table.files)) + "]"
+        files = "[" + ", ".join(literal(no_pattern(file)) for file in table.files) + "]"
         if table.format == "parquet":
             return f"SELECT * FROM read_parquet({arguments(files, union_by_name='true', **options)})"
         if table.format == "json":
@@ -94,7 +107,7 @@ class DuckDBEngine(Engine):
             return f"SELECT * FROM {copy_sqlite(self.connection, table, self._kept[-1])}"
         if table.format == "duckdb":
             return f"SELECT * FROM {self._attached(table)}"
-        return f"SELECT * FROM {table.table}"
+        return f"SELECT * FROM {self._known(table)}"
 
     def _scan_json(self, table: TableSource, files: str, text: Sequence[str], options: Mapping[str, str]) -> str:
         given = {"format": "'newline_delimited'", "maximum_object_size": str(LONGEST_ROW), "union_by_name": "true"}
@@ -314,6 +327,16 @@ class DuckDBEngine(Engine):
             raise no_table(table, known)
         return f"{self.quote(name)}.{self.quote(table.table)}"
 
+    def _known(self, table: TableSource) -> str:
+        """A table or view of the connection; DuckDB would also take the name of a file, or SQL."""
+        own = "SELECT database_name, schema_name, {0}_name FROM duckdb_{0}s() WHERE NOT internal"
+        with self._translated(table.origin):
+            rows = self.connection.execute(" UNION ALL ".join(map(own.format, ("table", "view")))).fetchall()
+        parts = next((parts for parts in rows if table.table in (".".join(parts[at:]) for at in range(3))), None)
+        if parts is None:
+            raise no_table(replace(table, files=(table.origin,)), sorted({parts[-1] for parts in rows}))
+        return ".".join(map(self.quote, parts))
+
     def translated(self, origin: str) -> AbstractContextManager[None]:
         return self._translated(origin)
 
@@ -323,9 +346,9 @@ class DuckDBEngine(Engine):
         try:
             yield
         except self._duckdb.OutOfMemoryException as error:
-            if "bad allocation" in str(error):  # the system refused it, not DuckDB
+            if any(words in str(error).lower() for words in REFUSED):
                 raise UsageError(
-                    f"the system gives no more memory ({first_line(error)}); raise its limit, such as ulimit -v"
+                    f"not enough memory: the system gives no more ({first_line(error)}); raise its limit (ulimit -v)"
                 ) from None
             limit = self.connection.execute("SELECT current_setting('memory_limit')").fetchall()[0][0]
             raise UsageError(
@@ -338,7 +361,7 @@ class DuckDBEngine(Engine):
         """The error for a row of a text file that cannot be read."""
         if broken := BROKEN_JSON.search(str(error)):
             path = broken[1]  # DuckDB's own number of the line may be wrong
-            objects = f"read_ndjson_objects({literal(path)}, ignore_errors=true)"
+            objects = f"read_ndjson_objects({literal(no_pattern(path))}, ignore_errors=true)"
             rows = f"SELECT json, row_number() OVER () AS row FROM {objects}"
             row = self.connection.execute(f"SELECT min(row) FROM ({rows}) WHERE json IS NULL").fetchall()[0][0]
             line = lines_of_rows(path, [row])[row] if row else None
@@ -366,6 +389,18 @@ class DuckDBEngine(Engine):
 def first_line(error: Exception) -> str:
     """The first line of a message, without the kind of the error."""
     return str(error).strip().partition("\n")[0]
+
+
+def no_pattern(path: str) -> str:
+    """A path that DuckDB takes as it is: it would read the file `a1.csv` for `a[1].csv`, and look for `~` at home.
+
+    >>> no_pattern("a[1]*.csv"), no_pattern("~/log.csv"), no_pattern("s3://bucket/*.csv")
+    ('a[[]1][*].csv', './~/log.csv', 's3://bucket/*.csv')
+    """
+    if REMOTE_MARK in path:
+        return path
+    path = f"./{path}" if path.startswith("~") else path
+    return re.sub(r"[*?[]", r"[\g<0>]", path)
 
 
 def literal(value: Any) -> str:

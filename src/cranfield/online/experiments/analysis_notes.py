@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cranfield.comparison.corrections import find_correction
+from cranfield.comparison.corrections import CORRECTIONS
 from cranfield.online.experiments.ab_record import EffectRow
 from cranfield.online.experiments.analysis_settings import Settings
 from cranfield.online.experiments.arm_effects import BY_COUNTS, ArmEffect
@@ -113,7 +113,7 @@ def method_notes(rows: Sequence[EffectRow], settings: Settings, correction: str)
         way if len(used) == 1 else f"{way} ({listed(sorted(names))})" for way, names in used.items()
     )
     notes = [
-        f"tests: {methods}; p adjusted by {find_correction(correction).name} for {counted(len(rows), 'comparison')}; "
+        f"tests: {methods}; p adjusted by {CORRECTIONS.find(correction).name} for {counted(len(rows), 'comparison')}; "
         f"each interval has level {level}; relative differences by {relative}"
     ]
     looks = settings.looks

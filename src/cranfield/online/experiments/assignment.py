@@ -7,7 +7,7 @@ import math
 from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,9 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.online.digest import BUCKETS, SEPARATOR
+
+BLOCK = 1 << 16
+"""So many ids are in memory as bytes at a time."""
 
 
 @dataclass(frozen=True)
@@ -98,15 +101,20 @@ class Experiment:
         >>> Experiment("ranker-1").assign(["ada", "grace", 7]).tolist()
         ['B', 'A', 'B']
         """
-        data = [encoded_id(user) for user in users]
         names = np.array([*self._names, None], dtype=object)
+        remaining = iter(users)
+        blocks = iter(lambda: [encoded_id(user) for user in islice(remaining, BLOCK)], [])
+        return np.concatenate([names[:0], *(names[self._arms(block)] for block in blocks)])
+
+    def _arms(self, data: list[bytes]) -> NDArray[np.int64]:
+        """The number of the arm of each id; the number of arms for users that are not in the experiment."""
         arm = np.searchsorted(np.array(self._bounds, dtype=np.int64), _places(self._arm_hash, data), side="right")
         if self.layer:
             place = _places(self._layer_hash, data)
             arm[(place < _threshold(self.slot[0])) | (place >= _threshold(self.slot[1]))] = len(self._names)
         if self.exposure < 1:
             arm[_places(self._exposure_hash, data) >= _threshold(self.exposure)] = len(self._names)
-        return names[arm]
+        return np.asarray(arm)
 
 
 def encoded_id(user: object) -> bytes:

@@ -121,6 +121,7 @@ def _distance(design: Design) -> float:
 class ABPower(Record):
     """What an experiment can find in each metric, by its number of users or of days."""
 
+    figure = "describe_detectable"
     facts = ("alpha", "power", "shares")
 
     metric: tuple[str, ...]

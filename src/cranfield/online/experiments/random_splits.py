@@ -39,6 +39,7 @@ _BLOCK = 500
 class AASplits(Record):
     """The share of A/A splits that are significant, for each metric."""
 
+    figure = "describe_aa_p_values"
     facts = ("alpha", "splits", "seed", "users", "rows_per_user")
 
     metrics: tuple[str, ...]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.comparison.corrections import adjust, find_correction
+from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.online.experiments.arm_effects import ArmEffect
 from cranfield.online.experiments.arm_estimates import arm_estimates, needed_columns
 from cranfield.online.experiments.experiment_metrics import Metric
@@ -82,7 +82,7 @@ class SegmentEffects(Record):
         notes = [
             f"caution: {counted(tested, 'comparison')} of segments; without any effect, about "
             f"{self.alpha * tested:.1f} of them have p below {self.alpha:g} by chance ({low} {verb}); only p adjusted "
-            f"({find_correction(self.correction).name}) counts, and a segment that was not planned is a question for "
+            f"({CORRECTIONS.find(self.correction).name}) counts, and a segment that was not planned is a question for "
             "the next experiment, not an answer"
         ]
         for one in self.interactions:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cranfield.online.interleaving.interleaved import interleave as interleave
     from cranfield.online.interleaving.interleaving_analysis import analyse_interleaving as analyse_interleaving
     from cranfield.online.interleaving.interleaving_simulation import simulate_interleaving as simulate_interleaving
-    from cranfield.online.interleaving.mixing_methods import METHODS as METHODS
+    from cranfield.online.interleaving.mixing_methods import MIXING_METHODS as MIXING_METHODS
     from cranfield.online.interleaving.mixing_methods import MixingMethod as MixingMethod
     from cranfield.online.interleaving.simulated_users import CascadeUser as CascadeUser
 
@@ -26,7 +26,7 @@ _HOME = {
     "interleaved": ("Interleaved", "Interleaver", "credit", "interleave"),
     "interleaving_analysis": ("analyse_interleaving",),
     "interleaving_simulation": ("simulate_interleaving",),
-    "mixing_methods": ("METHODS", "MixingMethod"),
+    "mixing_methods": ("MIXING_METHODS", "MixingMethod"),
     "simulated_users": ("CascadeUser",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}

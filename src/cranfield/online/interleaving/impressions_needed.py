@@ -22,6 +22,7 @@ from cranfield.types import Array
 class InterleavingPower(Record):
     """For each Δ: the impressions that are needed, and the power at a number of impressions."""
 
+    figure = "interleaving_power_figure"
     facts = ("ties", "alpha", "power", "design_effect", "impressions")
 
     delta: Array

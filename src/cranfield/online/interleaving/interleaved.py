@@ -16,7 +16,7 @@ import numpy as np
 from cranfield import _core, check
 from cranfield.errors import UsageError
 from cranfield.online.interleaving.click_credit import balanced_credit, pairwise_credit, sample_only_list
-from cranfield.online.interleaving.mixing_methods import METHODS, MixingMethod
+from cranfield.online.interleaving.mixing_methods import MIXING_METHODS, MixingMethod
 from cranfield.online.interleaving.optimised_lists import ListPolicy, filled, list_policy
 from cranfield.text import counted, shown
 
@@ -60,7 +60,7 @@ class Interleaved:
     def to_dict(self) -> dict[str, Any]:
         """The attribution record, ready for JSON."""
         systems = len(self.systems)
-        by_worth = METHODS[MixingMethod.of(self.method).name].credit == "worth"
+        by_worth = MIXING_METHODS[MixingMethod.of(self.method).name].credit == "worth"
         places = []
         for place, (document, team) in enumerate(zip(self.documents, self.teams, strict=True)):
             part = slice(place * systems, (place + 1) * systems)
@@ -237,8 +237,8 @@ def interleave(
 
     rankings: {system: documents, best first}, or lists; a document that appears twice in a list is an error.
     method: `balanced`, `team-draft`, `probabilistic`, `optimised`, `roughly-optimised`, `pairwise` or `sosm`, with
-        parameters as in `probabilistic(tau=1)` or `tau=1`; `METHODS` describes them. All but balanced take any number
-        of systems (multileaving).
+        parameters as in `probabilistic(tau=1)` or `tau=1`; `MIXING_METHODS` describes them. All but balanced take any
+        number of systems (multileaving).
     length: the number of documents to show.
     seed: the list depends only on the rankings and this number; None draws one, and the record holds it.
 
@@ -269,7 +269,7 @@ def credit(record: Interleaved, clicks: Iterable[str | int]) -> dict[str, float]
     clicked = {_place(record, click) for click in clicks}
     systems = len(record.systems)
     values: Sequence[float]
-    family = METHODS[record.method.partition("(")[0]]
+    family = MIXING_METHODS[record.method.partition("(")[0]]
     if family.credit == "worth":
         values = [sum(record.worth[place * systems + system] for place in clicked) for system in range(systems)]
     elif not record.documents:

@@ -68,6 +68,7 @@ class PairPreference:
 class InterleavingAnalysis(Record):
     """A row per pair of systems, the matrix of preferences, cycles, and a verdict."""
 
+    figure = "describe_preferences"
     facts = ("verdict", "alpha", "level", "power", "correction", "cycles")
 
     systems: tuple[str, ...]

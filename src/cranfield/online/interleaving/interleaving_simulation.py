@@ -65,6 +65,7 @@ class SimulatedPair:
 class InterleavingSimulation(Record):
     """A row per method, kind of user and pair of systems."""
 
+    figure = "interleaving_simulation_figure"
     facts = ("measure", "impressions", "length", "alpha", "power", "seed")
 
     pairs: tuple[SimulatedPair, ...]
@@ -172,8 +173,8 @@ def simulate_interleaving(
     fidelity: do clicks prefer the run that the measure prefers?
     sensitivity: after how many impressions does a sign test at `alpha` find the difference, with this `power`?
 
-    methods, users: names, as in `METHODS` and `USERS`; a user may also be any object with `simulate(grades, rng)`, or a
-        fitted click model, with `simulate(queries, docs, rng)`.
+    methods, users: names, as in `MIXING_METHODS` and `USERS`; a user may also be any object with
+        `simulate(grades, rng)`, or a fitted click model, with `simulate(queries, docs, rng)`.
     depth: only the first documents of each run are mixed; default: `length`.
 
     References: Hofmann, Whiteson & de Rijke, TOIS 31(4), 2013 (fidelity, users); Chapelle et al., TOIS 30(1), 2012

@@ -16,9 +16,8 @@ from cranfield.online.log_measures.measured_log import LogMeasures, measure_log
 from cranfield.online.log_measures.metric_sets import SETS, MetricSet, metric_set
 from cranfield.online.log_measures.oec import OEC, OECPart, read_oec
 from cranfield.online.log_measures.online_measure import (
-    REGISTRY,
+    ONLINE_MEASURES,
     OnlineMeasure,
-    known_online,
     online_measure,
     parse_online,
     parse_online_many,
@@ -26,9 +25,24 @@ from cranfield.online.log_measures.online_measure import (
 from cranfield.online.log_measures.user_sums import UserSums, per_user
 
 __all__ = [
-    "OEC", "REGISTRY", "SETS", "DocumentClicks", "LogMeasures", "LogRows", "MetricSet", "OECPart", "OnlineMeasure",
-    "UserSums", "document_clicks", "known_online", "measure_log", "metric_set", "online_measure", "parse_online",
-    "parse_online_many", "per_user", "read_oec",
+    "OEC",
+    "ONLINE_MEASURES",
+    "SETS",
+    "DocumentClicks",
+    "LogMeasures",
+    "LogRows",
+    "MetricSet",
+    "OECPart",
+    "OnlineMeasure",
+    "UserSums",
+    "document_clicks",
+    "measure_log",
+    "metric_set",
+    "online_measure",
+    "parse_online",
+    "parse_online_many",
+    "per_user",
+    "read_oec",
 ]  # fmt: skip
 
 LEVEL_MODULES = (document_level, ranking_level, session_level, loyalty, business, query_level)

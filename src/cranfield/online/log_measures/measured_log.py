@@ -49,6 +49,7 @@ LEAST = 10
 class LogMeasures(Record):
     """The values of online measures in each group, with intervals."""
 
+    figure = "log_measure_figure"
     facts = ("by", "confidence", "least")
 
     measures: tuple[str, ...]

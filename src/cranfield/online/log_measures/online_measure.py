@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
-from cranfield.named_values import changed, check_names, find_name, full_name, given_once, number_of, read_name
+from cranfield.declared.name_reader import read_name
+from cranfield.declared.registry import Registry, given_once
+from cranfield.declared.settings import Setting, changed, checked_values, full_name
 from cranfield.online.log_measures.log_signals import CONVERSIONS, DWELLS, HOVERS, PRICED, Signal
 
 if TYPE_CHECKING:
@@ -17,9 +19,11 @@ LEVELS = ("document", "ranking", "session", "loyalty", "business", "query")
 """What a measure is about, in the order of tables. `query` is about the texts of queries."""
 
 RATES = ("clicks per impression", "reciprocal rank", "Jaccard coefficient")
-"""Units of measures between 0 and 1, besides shares."""
+"""Units of measures that lie between 0 and 1; shares do too."""
 
-REGISTRY: dict[str, type[OnlineMeasure]] = {}
+ONLINE_MEASURES: Registry[type[OnlineMeasure]] = Registry(
+    "online measure", order=lambda measure: LEVELS.index(measure.level)
+)
 """Every online measure by its name; filled by `@online_measure`."""
 
 
@@ -81,9 +85,17 @@ class OnlineMeasure:
         return ""
 
     def __str__(self) -> str:
-        given = {each.name: getattr(self, each.name) for each in fields(self)}
+        given = {name: getattr(self, name) for name in self.declared()}
         cutoff = f"@{given.pop('k')}" if "k" in given else ""
-        return full_name(self.name, changed(given, {each.name: each.default for each in fields(self)})) + cutoff
+        return full_name(self.name.removesuffix("@k"), changed(given, self.declared())) + cutoff
+
+    @classmethod
+    def declared(cls) -> dict[str, Setting]:
+        """Its parameters: a field with the type `float` takes any number, one with `int` whole numbers."""
+        number = {"float": float, "int": int}
+        return {
+            each.name: Setting(number.get(str(each.type), lambda value: value)(each.default)) for each in fields(cls)
+        }
 
     @classmethod
     def summary(cls) -> str:
@@ -108,13 +120,8 @@ M = TypeVar("M", bound=type[OnlineMeasure])
 
 def online_measure(cls: M) -> M:
     """Add a measure to the registry; its parameters are the fields of a frozen dataclass."""
-    REGISTRY[cls.name] = dataclass(frozen=True, repr=False)(cls)
+    ONLINE_MEASURES.add(dataclass(frozen=True, repr=False)(cls))
     return cls
-
-
-def known_online() -> tuple[str, ...]:
-    """The names of all online measures, by level."""
-    return tuple(sorted(REGISTRY, key=lambda name: (LEVELS.index(REGISTRY[name].level), list(REGISTRY).index(name))))
 
 
 def parse_online(text: str | OnlineMeasure) -> OnlineMeasure:
@@ -126,27 +133,16 @@ def parse_online(text: str | OnlineMeasure) -> OnlineMeasure:
     """
     if isinstance(text, OnlineMeasure):
         return text
-    written = read_name(text, "measure", cutoffs=True)
-    name = written.name if written.cutoff is None else f"{written.name}@k"
-    cls = REGISTRY[find_name(name, known_online(), "online measure")]
-    allowed = {each.name: each.default for each in fields(cls)}
-    cutoff = {} if written.cutoff in (None, "k", "K") else {"k": str(written.cutoff)}
+    written = read_name(text, "online measure", cutoffs=True)
+    cls = ONLINE_MEASURES.find(written.name if written.cutoff is None else f"{written.name}@k")
+    cutoff = {} if written.cutoff in (None, "k", "K") else {"k": written.cutoff}
     given = given_once(cls.name, written.parameters, cutoff)
-    check_names(cls.name, given, allowed)
-    return cls(**{key: _value(cls.name, key, value, allowed[key]) for key, value in given.items()})
+    return cls(**checked_values(cls.name, given, cls.declared()))
 
 
 def parse_online_many(names: Iterable[str | OnlineMeasure]) -> tuple[OnlineMeasure, ...]:
     """The measures of several names, each once."""
     return tuple(dict.fromkeys(map(parse_online, names)))
-
-
-def _value(owner: str, parameter: str, text: str, default: Any) -> Any:
-    """The value of a parameter, of the same type as its default."""
-    if isinstance(default, str):
-        return text
-    number = number_of(owner, parameter, text)
-    return int(number) if isinstance(default, int) and number.is_integer() else number
 
 
 NO_DWELL = Evidence(DWELLS, "no click has a dwell time")

@@ -162,9 +162,6 @@ class CTRAtK(OnlineMeasure):
     def __post_init__(self) -> None:
         check.whole(self.name, k=self.k)
 
-    def __str__(self) -> str:
-        return f"CTR@{self.k}"
-
     def signals(self) -> tuple[Signal, ...]:
         return (clicks_within(self.k),)
 

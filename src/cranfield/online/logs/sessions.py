@@ -42,6 +42,8 @@ QUANTILES = (0.25, 0.5, 0.75, 0.95)
 class SessionSummary(Record):
     """How many sessions a log has, how long they are, and how many queries they have."""
 
+    figure = "describe_sessions"
+
     facts: ClassVar[tuple[str, ...]] = (
         "by", "silence", "sessions", "users", "queries_per_session", "minutes", "quantiles", "exact", "across_midnight",
     )  # fmt: skip

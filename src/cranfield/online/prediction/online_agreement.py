@@ -33,6 +33,7 @@ class OnlineAgreement(Record):
     Arrays are kinds of comparison × measures.
     """
 
+    figure = "online_agreement_figure"
     facts = ("level", "alpha", "resamples", "draws", "seed", "topics", "systems")
 
     kinds: tuple[str, ...]

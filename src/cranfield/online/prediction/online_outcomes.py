@@ -9,15 +9,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import PathLike
-from cranfield.errors import DataError
+from cranfield.collection.table_schema import Numbers, Schema, Words
 from cranfield.record import Record
 from cranfield.types import Array
 
-WORDS = {"first": 1.0, "win": 1.0, "second": -1.0, "loss": -1.0, "tie": 0.0}
+WON = (("first", 1.0), ("win", 1.0), ("second", -1.0), ("loss", -1.0), ("tie", 0.0))
 """Outcomes in words."""
-EXPECTED = "first second outcome p kind"
+OUTCOMES = Schema(
+    "first second outcome [p] [kind]",
+    separators="\t,;",
+    comments=True,
+    first=Words(),
+    second=Words(),
+    outcome=Numbers(called=WON),
+    p=Numbers(least=0, most=1, blank=math.nan, default=None),
+    kind=Words(blank="online", default="online"),
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -51,7 +59,7 @@ class OnlineOutcomes(Record):
         """The content of a file that `read_outcomes` reads."""
         rows = zip(self.first, self.second, self.effect.tolist(), self.p.tolist(), self.kind, strict=True)
         lines = [f"{a}\t{b}\t{effect!r}\t{'' if math.isnan(p) else repr(p)}\t{kind}" for a, b, effect, p, kind in rows]
-        return "\n".join(["\t".join(EXPECTED.split()), *lines]) + "\n"
+        return "\n".join(["\t".join(OUTCOMES.columns), *lines]) + "\n"
 
 
 def read_outcomes(path: PathLike) -> OnlineOutcomes:
@@ -61,36 +69,8 @@ def read_outcomes(path: PathLike) -> OnlineOutcomes:
     `first`, `second`, `tie`, `win` or `loss` (of the first). `kind` says how they were compared, such as `ab` or
     `interleaving`; default: `online`.
     """
-    table = read_side_file(
-        path,
-        EXPECTED,
-        [3, 4, 5],
-        separators="\t,;",
-        filled=3,
-        header=lambda cells: cells[2].strip().lower() == "outcome",
-    )
-    rows: list[tuple[str, str, float, float, str]] = []
-    for line, cells in table:
-        first, second, outcome, p, kind = (*cells, *[""] * (5 - len(cells)))
+    rows = OUTCOMES.read(path)
+    for row, (first, second) in enumerate(zip(rows["first"], rows["second"], strict=True)):
         if first == second:
-            raise DataError(table.origin, line, f"{first!r} is compared with itself, expected two systems")
-        effect = WORDS.get(outcome.lower(), _number(outcome))
-        if effect is None:
-            words = ", ".join(WORDS)
-            raise DataError(table.origin, line, f"outcome {outcome!r}, expected a number or one of {words}")
-        chance = math.nan if p == "" else _number(p)
-        if chance is None or not (math.isnan(chance) or 0 <= chance <= 1):
-            raise DataError(table.origin, line, f"p {p!r}, expected a number between 0 and 1, or nothing")
-        rows.append((first, second, effect, chance, kind or "online"))
-    if not rows:
-        raise DataError(table.origin, table.header_line, f"a header and no outcomes, expected lines of {EXPECTED}")
-    firsts, seconds, effects, chances, kinds = zip(*rows, strict=True)
-    return OnlineOutcomes(firsts, seconds, np.array(effects), np.array(chances), kinds)
-
-
-def _number(cell: str) -> float | None:
-    try:
-        value = float(cell)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
+            raise rows.fault(row, f"{first!r} is compared with itself, expected two systems")
+    return OnlineOutcomes(tuple(rows["first"]), tuple(rows["second"]), rows["outcome"], rows["p"], tuple(rows["kind"]))

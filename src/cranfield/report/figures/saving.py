@@ -10,6 +10,7 @@ from html import escape
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
+from cranfield import _address_space
 from cranfield.collection.source import write_bytes
 from cranfield.collection.writing import to_delimited
 from cranfield.errors import UsageError
@@ -120,12 +121,8 @@ def check_addresses() -> None:
     V8 uses 0.1 GB of memory, but reserves 64 GB of addresses; where it gets fewer, it ends the whole process. So
     another process tries it. Without a limit nothing is tried.
     """
-    try:
-        import resource
-    except ImportError:  # Windows, which has no such limit
-        return
-    most = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if most == resource.RLIM_INFINITY or not sys.executable:
+    most = _address_space.limit()
+    if most is None or not sys.executable:
         return
     import subprocess
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from cranfield.comparison.registry import find_test
+from cranfield.comparison.pair_tests import TESTS
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.correlation import correlate
 from cranfield.meta.stability.discrimination import discriminative_power
@@ -35,7 +35,7 @@ def measures_section(experiment: Experiment) -> Section:
     else:
         text.append("The agreement of measures was not computed: it needs two measures or more.")
     # Resampling 8,000 pairs by all measures would take much longer than everything else.
-    test = "t" if find_test(settings.test).resampling else settings.test
+    test = "t" if TESTS.find(settings.test).resampling else settings.test
     power = discriminative_power(scores, test=test, alpha=settings.alpha, seed=settings.seed)
     text.append(
         "Discriminative power: the share of pairs of runs that differ significantly by a measure. It says how "

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from cranfield import __version__
-from cranfield.comparison.registry import find_test
+from cranfield.comparison.pair_tests import TESTS
 from cranfield.errors import CranfieldError
 from cranfield.report.pages.report_parts import Section
 from cranfield.report.run_report.citations import (
@@ -67,7 +67,7 @@ def _sentences(experiment: Experiment, cite: Cite) -> list[str]:
         comparison = experiment.comparison
     except CranfieldError:
         return sentences
-    test = find_test(comparison.test)
+    test = TESTS.find(comparison.test)
     work = (BY_TEST[test.name], bibtex(BY_TEST[test.name])) if test.name in BY_TEST else cited(test.source, test.name)
     tested = (
         f"We compared {counted(comparison.comparisons, 'pair')} of runs by {escape_latex(experiment.measure)} with the "

@@ -129,7 +129,7 @@ def test_queries_with_blanks_need_topics(cranfield: Cranfield, tmp_path: Path) -
 
 def test_wrong_words(cranfield: Cranfield, log: str, run: str, tmp_path: Path) -> None:
     for words, message in (
-        (["fit", log, "--model", "PBN"], "no click model 'PBN'; did you mean 'PBM'?"),
+        (["fit", log, "--model", "PBN"], "no click model 'PBN'; did you mean 'PBM' or 'DBN'?"),
         (["fit", log, "--prior", "a"], "--prior a: expected numbers separated by commas"),
         (["fit", log, "--columns", "doc=url"], "no column 'url'"),
         (["evaluate", log], "no models; give files of models"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -165,3 +167,33 @@ def test_a_run_or_several_runs_instead_of_saved_scores(cranfield: Cranfield, tmp
 
 def test_nothing_to_check_names_the_option(cranfield: Cranfield) -> None:
     assert "on the command line: --at-least MEASURE=LIMIT" in cranfield("gate", QRELS, BM25).err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs limits of the size of files")
+def test_a_full_disk_or_a_kill_leaves_a_history_that_goes_on(cranfield: Cranfield, tmp_path: Path) -> None:
+    """Half of a line would make each later build fail."""
+    import resource
+
+    history = tmp_path / "builds.jsonl"
+    words = ("gate", QRELS, BM25, "--at-least", "AP=0", "--history", str(history))
+    assert cranfield(*words).code == 0
+    before = history.read_bytes()
+    most = len(before) + 20
+    full = subprocess.run(
+        [sys.executable, "-m", "cranfield", *words],
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (most, most)),
+    )
+    assert (full.returncode, full.stderr.splitlines()[-1]) == (
+        2,
+        f"error: {history}: cannot be written: File too large",
+    )
+    assert history.read_bytes() == before
+    history.write_bytes(before + before[:20])  # as a kill leaves it
+    assert len(cranfield("gate", "history", str(history), "--format", "csv").out.splitlines()) == 2
+    assert cranfield(*words).code == 0
+    history.write_bytes(history.read_bytes().rstrip())  # as an editor may leave it
+    assert cranfield(*words).code == 0
+    rows = cranfield("gate", "history", str(history), "--format", "csv").out.splitlines()[1:]
+    assert [row.partition(",")[0] for row in rows] == ["1", "2", "3"]

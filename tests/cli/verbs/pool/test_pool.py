@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.building.pools.pool_file import Pool
-from cranfield.building.pools.pool_methods import POLICIES, known_methods
+from cranfield.building.pools.pool_methods import POLICIES
 from tests.cli.conftest import Cranfield
 
 QRELS = "1 0 a 1\n1 0 b 0\n1 0 c 1\n1 0 d 0\n2 0 e 1\n2 0 f 0\n"
@@ -44,7 +44,7 @@ def test_a_file_gets_the_pool_and_the_terminal_its_size(cranfield: Cranfield) ->
     assert (pool.docs("1"), pool.docs("2")) == (["a", "d"], ["f"])  # a and f are in both runs; d at 1, b at 2
 
 
-@pytest.mark.parametrize("method", known_methods())
+@pytest.mark.parametrize("method", POLICIES)
 def test_every_method_makes_a_pool(cranfield: Cranfield, method: str) -> None:
     done = cranfield("pool", "x.run", "y.run", "--method", method, "--per-topic", "2", "-o", "pool.tsv")
     assert done.code == 0, done.err

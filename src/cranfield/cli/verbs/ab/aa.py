@@ -58,6 +58,4 @@ cranfield ab aa log/ -m CTR@5,abandonment
                 )  # fmt: skip
         self.show_record(result)
         if self.plot:
-            from cranfield.report.figures import describe_aa_p_values
-
-            describe_aa_p_values(result).save(self.plot)
+            result.plot().save(self.plot)

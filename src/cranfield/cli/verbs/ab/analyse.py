@@ -140,9 +140,7 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
             parts = [part for part in (result, result.by_segment, result.by_day) if part is not None]
             self.show(*(part.table() for part in parts))
         if self.plot:
-            from cranfield.report.figures import describe_arm_effects
-
-            describe_arm_effects(result).save(self.plot)
+            result.plot().save(self.plot)
         if self.report is not None:
             from cranfield.report.other_reports.ab_report import ab_report
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from cranfield.cli import ab_options, options
@@ -63,11 +65,11 @@ cut -f1 users.tsv | cranfield ab assign - --experiment ui-3 --layer page --slot 
         if len(slot) != 2:
             raise UsageError(f"--slot {self.slot}: expected two numbers, such as 0,0.3")
         experiment = Experiment(self.experiment or "", chosen, self.exposure, self.layer, (slot[0], slot[1]), self.salt)
-        data = bytes(read_bytes(self.ids))
+        data = read_bytes(self.ids)
         if b"\0" in data:
             raise DataError(self.ids, None, "is not text, expected an id per line")
-        text = data.decode("utf-8", "surrogateescape")
-        users = [line for line in text.splitlines() if line.strip()]
+        users = [line for line in data.decode("utf-8", "surrogateescape").splitlines() if line.strip()]
+        del data
         if not users:
             raise DataError("standard input" if self.ids == "-" else self.ids, None, "no ids, expected one per line")
         if not self.quiet and any(all(mark in user for user in users) for mark in "\t,;"):
@@ -76,16 +78,16 @@ cut -f1 users.tsv | cranfield ab assign - --experiment ui-3 --layer page --slot 
                 "per line, such as from cut -f1",
                 file=sys.stderr,
             )
-        arms = experiment.assign(users).tolist()
-        by_user = dict(zip(users, arms, strict=True))
-        counts = Counter(by_user.values())
-        if len(by_user) < len(users) and not self.quiet:
-            repeated = counted(len(users) - len(by_user), "line")
+        arms = experiment.assign(users)
+        distinct = len(set(users))
+        counts = Counter(arms if distinct == len(users) else dict(zip(users, arms, strict=True)).values())
+        if distinct < len(users) and not self.quiet:
+            repeated = counted(len(users) - distinct, "line")
             print(f"warning: {repeated} with an id that appears before; each user is counted once", file=sys.stderr)
         if self.counts:
             from cranfield.table import Column, Table
 
-            rows = [(arm, counts.get(arm, 0), counts.get(arm, 0) / len(by_user)) for arm in [*chosen, None]]
+            rows = [(arm, counts.get(arm, 0), counts.get(arm, 0) / distinct) for arm in [*chosen, None]]
             named = tuple((arm or "(not in the experiment)", n, share) for arm, n, share in rows if arm or n)
             table = Table((Column("arm"), Column("users", "count"), Column("share", "number")), named)
             self.emit(self.rendered(table))
@@ -94,18 +96,27 @@ cut -f1 users.tsv | cranfield ab assign - --experiment ui-3 --layer page --slot 
         if not self.quiet:
             said = ", ".join(f"{arm} {counts.get(arm, 0):,}" for arm in chosen)
             outside = f", not in the experiment {counts[None]:,}" if counts.get(None) else ""
-            print(f"{counted(len(by_user), 'user')}: {said}{outside}", file=sys.stderr)
+            print(f"{counted(distinct, 'user')}: {said}{outside}", file=sys.stderr)
 
     def lines(self, pairs: Any) -> str:
         """The ids and their arms in the format."""
-        kept = [(user, arm) for user, arm in pairs if arm is not None or not self.only_in]
+        kept = ((user, arm) for user, arm in pairs if arm is not None or not self.only_in)
         if self.format == "json":
             import json
 
-            return "\n".join(json.dumps({"id": user, "arm": arm}, ensure_ascii=False) for user, arm in kept)
+            return joined(json.dumps({"id": user, "arm": arm}, ensure_ascii=False) for user, arm in kept)
         if self.format == "csv":
             from cranfield.table import Column, Table
 
             rows = tuple((user, self.not_in if arm is None else arm) for user, arm in kept)
             return Table((Column("id"), Column("arm")), rows, guard_formulas=self.guard_formulas).csv()
-        return "\n".join(f"{user}\t{self.not_in if arm is None else arm}" for user, arm in kept)
+        return joined(f"{user}\t{self.not_in if arm is None else arm}" for user, arm in kept)
+
+
+def joined(lines: Iterator[str]) -> str:
+    """The lines as one text; few of them are in memory beside it.
+
+    >>> joined(iter("abc"))
+    'a\\nb\\nc'
+    """
+    return "\n".join(iter(lambda: "\n".join(islice(lines, 10_000)), ""))

@@ -61,6 +61,4 @@ cranfield ab power log/ -m CTR@5 --day day --effect 0.02
                 )  # fmt: skip
         self.show_record(result)
         if self.plot:
-            from cranfield.report.figures import describe_detectable
-
-            describe_detectable(result).save(self.plot)
+            result.plot().save(self.plot)

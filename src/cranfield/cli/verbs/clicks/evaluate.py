@@ -53,10 +53,10 @@ cranfield clicks evaluate log.parquet --fit PBM,UBM --held-out 0.3 --split time
         if self.fit:
             settings = {**self.click_fitting(), "held_out": USUAL_SHARE if self.held_out is None else self.held_out}
             exact = settings.pop("exact")
-            from cranfield.online.clicks import find_click_model
+            from cranfield.online.clicks import CLICK_MODELS
 
             for name in [name for text in self.fit for name in text.split(",") if name]:
-                kind = find_click_model(name)
+                kind = CLICK_MODELS.find(name)
                 with self.progress(f"fitting {kind.name}") as progress:
                     models[kind.name] = fit_clicks(
                         rows, name, level=None, exact=exact or not kind.can_be_counted, progress=progress, **settings
@@ -73,6 +73,4 @@ cranfield clicks evaluate log.parquet --fit PBM,UBM --held-out 0.3 --split time
         else:
             self.show(result.table(), result.rank_table())
         if self.plot:
-            from cranfield.report.figures import describe_click_perplexity
-
-            describe_click_perplexity(result).save(self.plot)
+            result.plot().save(self.plot)

@@ -53,6 +53,4 @@ cranfield clicks fit log.csv --columns session=qid,doc=url --plot examination.sv
             write_table(table_of(fitted.pair_columns()), self.pairs)
         self.show_record(fitted)
         if self.plot:
-            from cranfield.report.figures import describe_click_parameters
-
-            describe_click_parameters(fitted).save(self.plot)
+            fitted.plot().save(self.plot)

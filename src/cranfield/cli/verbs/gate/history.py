@@ -25,9 +25,7 @@ cranfield gate history builds.jsonl -m nDCG@10 --plot builds.html
 
         history = GateHistory.read(self.file, score_names(self.measures) or None)
         if self.plot:
-            from cranfield.report.figures.describe.build_means import describe_gate_history
-
-            describe_gate_history(history).save(self.plot)
+            history.plot().save(self.plot)
         if self.format == "json":
             self.emit(history.to_json())
         else:

@@ -93,6 +93,4 @@ cranfield interleave analyse lists.jsonl --traffic logs/
         else:
             self.show_record(result)
         if self.plot:
-            from cranfield.report.figures import describe_preferences
-
-            describe_preferences(result).save(self.plot)
+            result.plot().save(self.plot)

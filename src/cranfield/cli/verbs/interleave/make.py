@@ -8,7 +8,7 @@ from cranfield.cli.declare import RESULT, argument, option
 from cranfield.cli.printing import Quiet, emit
 from cranfield.errors import CranfieldWarning
 
-METHODS = "online.interleaving.mixing_methods:known_methods"
+METHODS = "online.interleaving.mixing_methods:MIXING_METHODS"
 
 
 class MakeVerb(options.Ranked, Quiet):

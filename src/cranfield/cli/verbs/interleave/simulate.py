@@ -51,7 +51,7 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
     alpha: float = options.alpha()
     power: float = option("--power P", "The power for which impressions are counted.", default=0.8)
     seed: int = options.seed()
-    log: str | None = option("--log FILE", "Also write the lists and clicks of one method, as JSON-lines.")
+    log: str | None = option("--log FILE", "Also write the lists and clicks of one method, as JSON-lines.", writes=True)
     users: int = option("--users N", "The number of users in the file of --log.", default=1000)
 
     def check(self) -> None:
@@ -64,7 +64,7 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
 
     def run(self) -> None:
         from cranfield.cli.measure_names import imported
-        from cranfield.named_values import split_names
+        from cranfield.declared.name_reader import split_names
         from cranfield.online.interleaving.interleaving_simulation import simulate_interleaving
         from cranfield.online.interleaving.simulated_impressions import simulate_log
 

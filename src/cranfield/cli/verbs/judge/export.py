@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import chain
+
 from cranfield.cli.declare import argument, option
-from cranfield.cli.printing import Quiet, emit
+from cranfield.cli.printing import Quiet, emit_lines
 from cranfield.cli.verbs.judge.serve import PROJECT
 
 
@@ -35,17 +37,18 @@ cranfield judge export judgments.db log -o log.jsonl
         names="building.serve.exporting:COMBINE",
     )
     dimension: str | None = option("--dimension NAME", "The dimension of dimension-qrels, as qrels.")
-    output: str | None = option("--output, -o FILE", "Write to this file instead of standard output.")
+    output: str | None = option("--output, -o FILE", "Write to this file instead of standard output.", writes=True)
 
     def run(self) -> None:
-        from cranfield.building.serve.exporting import export_text
+        from cranfield.building.serve.exporting import export_lines
         from cranfield.building.serve.opening import existing
         from cranfield.errors import UsageError
 
         if self.dimension is not None and self.what != "dimension-qrels":
             raise UsageError("--dimension applies only to dimension-qrels")
         with existing(self.database) as store:
-            text = export_text(store, self.what or "qrels", **self.values("combine", "dimension"))
-        if not text:
-            raise UsageError(f"{self.database}: there are no judgments to export")
-        emit(text, self.output, format="tsv")
+            lines = export_lines(store, self.what or "qrels", **self.values("combine", "dimension"))
+            first = next(lines, None)
+            if first is None:
+                raise UsageError(f"{self.database}: there are no judgments to export")
+            emit_lines(chain([first], lines), self.output)

@@ -41,7 +41,7 @@ cranfield log measures log/ --oec oec.toml --by arm
     measures: list[str] | None = option(
         "--measures, -m NAME",
         "The measures, such as CTR@5 or satisfied-clicks(seconds=20); docs/online_measures.md lists them.",
-        names="online.log_measures:known_online",
+        names="online.log_measures:ONLINE_MEASURES",
     )
     by: list[str] | None = option(
         "--by COLUMN", "A row for each day, hour, arm, or value of another column of the queries."

@@ -40,10 +40,11 @@ cranfield log sessions log/ --write sessions.jsonl
         choices=("auto", "silence", "continuity", "given"),
     )
     silence: float = option("--silence MINUTES", "The silence that ends a session.", default=30.0)
-    rows: str | None = option("--rows FILE", "Also write a row per session to this .parquet or .csv file.")
+    rows: str | None = option("--rows FILE", "Also write a row per session to this .parquet or .csv file.", writes=True)
     write: str | None = option(
         "--write FILE",
         "Also write the sessions, with lists and clicks, as cranfield sessions reads them.",
+        writes=True,
     )
     least: int = option(
         "--least N",
@@ -72,9 +73,7 @@ cranfield log sessions log/ --write sessions.jsonl
             if self.write:
                 self._write(log)
         if self.plot:
-            from cranfield.report.figures import describe_sessions
-
-            describe_sessions(result).save(self.plot)
+            result.plot().save(self.plot)
 
     def _write(self, log: Log) -> None:
         import warnings

@@ -43,6 +43,4 @@ cranfield meta axioms -m alpha-nDCG,D#-nDCG,ERR-IA -f latex
         else:
             self.show(result.table())
         if self.plot:
-            from cranfield.report.figures import describe_axioms
-
-            describe_axioms(result).save(self.plot)
+            result.plot().save(self.plot)

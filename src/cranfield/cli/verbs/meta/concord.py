@@ -84,6 +84,4 @@ cranfield meta concord --scores scores.csv --preferences judged.csv --measure-ti
             *first, last = (result.table(gold) for gold in result.golds)
             self.show(*(replace(table, notes=()) for table in first), last)
         if self.plot:
-            from cranfield.report.figures import describe_concordance
-
-            describe_concordance(result).save(self.plot)
+            result.plot().save(self.plot)

@@ -64,9 +64,7 @@ cranfield meta gtheory --scores shard1.csv --scores shard2.csv --facet shard
             result = g_studies(self.read_scores(), **self.values("drop", "level", "target", "normal"))
         self.show(self._table(result))
         if self.plot:
-            from cranfield.report.figures.method_figures import components_figure
-
-            components_figure(result).save(self.plot)
+            result.plot().save(self.plot)
 
     def _table(self, result: GStudies) -> Table:
         from cranfield.meta.meta_record import table_of

@@ -58,6 +58,4 @@ cranfield meta inform qrels.txt runs/*.run -m AP --lists -f csv -o errors.csv  #
         else:
             self.show(table_of(result.columns(), result.notes) if self.lists else result.table())
         if self.plot:
-            from cranfield.report.figures import describe_informativeness
-
-            describe_informativeness(result).save(self.plot)
+            result.plot().save(self.plot)

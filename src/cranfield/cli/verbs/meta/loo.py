@@ -82,9 +82,7 @@ cranfield meta loo qrels.txt runs/*.run --teams teams.txt --write without/
                 print(f"{len(paths)} files written to {self.write}", file=sys.stderr)
         self.emit(self._text(result))
         if self.plot:
-            from cranfield.report.figures.method_figures import left_out_figure
-
-            left_out_figure(result).save(self.plot)
+            result.plot().save(self.plot)
 
     def _text(self, result: LeftOut) -> str:
         """One table, or several below one another; in JSON several are one object."""

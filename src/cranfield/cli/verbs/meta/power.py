@@ -72,7 +72,7 @@ cranfield meta power qrels.txt runs/*.run -m AP,Q --statistic gmean  # by the ge
 
     def check(self) -> None:
         super().check()
-        from cranfield.comparison.registry import find_test
+        from cranfield.comparison.pair_tests import TESTS
         from cranfield.comparison.test_result import check_alpha
 
         check_alpha("", self.alpha, "--alpha")
@@ -81,7 +81,7 @@ cranfield meta power qrels.txt runs/*.run -m AP,Q --statistic gmean  # by the ge
             if self.plot is None:
                 raise UsageError(f"--zoom {self.zoom:g} is for the figure; add --plot FILE")
         if self.test is not None and self.statistic == "mean":
-            find_test(self.test)
+            TESTS.find(self.test)
 
     def run(self) -> None:
         from cranfield.meta.stability.discrimination import discriminative_power
@@ -95,9 +95,7 @@ cranfield meta power qrels.txt runs/*.run -m AP,Q --statistic gmean  # by the ge
             )
         self.show(self._table(result))
         if self.plot:
-            from cranfield.report.figures.method_figures import power_figure
-
-            power_figure(result, self.zoom).save(self.plot)
+            result.plot(zoom=self.zoom).save(self.plot)
 
     def _table(self, result: DiscriminativePower) -> Table:
         if self.what == "power":

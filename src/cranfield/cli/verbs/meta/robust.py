@@ -106,9 +106,7 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
         else:
             self.show(*result.tables(self.what))
         if self.plot:
-            from cranfield.report.figures.method_figures import robustness_figure
-
-            robustness_figure(result, self.what if self.what in VALUES else "tau").save(self.plot)
+            result.plot(value=self.what if self.what in VALUES else "tau").save(self.plot)
 
 
 def read_confusion(path: str) -> dict[float, dict[float, float]]:

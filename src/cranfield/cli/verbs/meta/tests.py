@@ -62,7 +62,7 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
 
     def check(self) -> None:
         super().check()
-        from cranfield.comparison.registry import find_test
+        from cranfield.comparison.pair_tests import TESTS
         from cranfield.comparison.test_result import check_alpha
         from cranfield.meta.stability.accuracy_of_tests import USUAL_TESTS
 
@@ -70,7 +70,7 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
         given = USUAL_TESTS if self.test is None else self.test.split(",")
         self.names = [name.strip() for name in given if name.strip()]
         for name in self.names if self.names != ["all"] else []:
-            find_test(name)
+            TESTS.find(name)
 
         self.sizes: list[int | None] = []
         self.sizes += options.whole_numbers("--topics", self.topics) or [None]

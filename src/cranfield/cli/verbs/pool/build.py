@@ -13,7 +13,7 @@ from cranfield.errors import CranfieldWarning, UsageError
 if TYPE_CHECKING:
     from cranfield.building.pools.pool_file import Pool
 
-METHODS = "building.pools.pool_methods:known_methods"
+METHODS = "building.pools.pool_methods:POLICIES"
 
 
 class BuildVerb(options.Ranked, Quiet):

@@ -43,6 +43,7 @@ TRUE, FALSE = ("1", "true", "yes", "1.0"), ("0", "false", "no", "0.0")
 class Satisfaction(Record):
     """A classifier of satisfied queries, and how good its predictions are for users that it has not seen."""
 
+    figure = "satisfaction_figure"
     facts = ("queries", "users", "satisfied", "auc", "folds", "curve")
 
     names: tuple[str, ...]

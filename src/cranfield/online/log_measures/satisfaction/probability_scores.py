@@ -19,6 +19,7 @@ BINS = 10
 class Reliability(Record):
     """Predicted probabilities in bins, beside the share of labels that are 1; and the parts of the Brier score."""
 
+    figure = "describe_reliability"
     facts = ("brier", "reliability", "resolution", "uncertainty", "within")
 
     predicted: Array

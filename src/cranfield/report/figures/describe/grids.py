@@ -110,7 +110,8 @@ def describe_concordance(columns: Any, gold: str | None = None) -> Figure:
     selected = table["gold"] == chosen
     measures, others = table["measure"][selected].tolist(), table["other"][selected].tolist()
     labels = list(dict.fromkeys([*measures, *others]))
-    i, j = ([labels.index(name) for name in side] for side in (measures, others))
+    place = {name: at for at, name in enumerate(labels)}
+    i, j = ([place[name] for name in side] for side in (measures, others))
     shares = np.full((len(labels), len(labels)), np.nan)
     shares[i, j] = numbers(table["concordance"][selected], "concordance")
     shares[j, i] = numbers(table["other concordance"][selected], "other concordance")

@@ -10,18 +10,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from importlib import import_module
-from pkgutil import iter_modules
 from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.check import nearest
 from cranfield.comparison.assumptions import MEANS
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.resampling import check_resampling
 from cranfield.comparison.test_result import check_alternative
+from cranfield.declared.registry import Registry, registers
 from cranfield.errors import UsageError
 from cranfield.types import Array, Index64, Progress
 
@@ -141,57 +139,11 @@ class PairTest:
         return self.engine(matrix, first, second, settings)
 
 
-TESTS: dict[str, PairTest] = {}
-_BY_SPELLING: dict[str, PairTest] = {}
+TESTS: Registry[PairTest] = Registry(
+    "test", modules="cranfield.comparison.methods", usual="t", order=lambda test: test.name
+)
 
 
 def pair_test(name: str, **fields: Any) -> Callable[[E], E]:
     """Register a test of pairs; `fields` are the other fields of `PairTest`."""
-
-    def register(engine: E) -> E:
-        test = TESTS[name] = PairTest(name, engine, **fields)
-        _BY_SPELLING.update((plain_name(spelling), test) for spelling in (name, *test.aliases))
-        return engine
-
-    return register
-
-
-def known_tests() -> dict[str, PairTest]:
-    """All tests of pairs by name: those of every module in `comparison/methods/`."""
-    from cranfield.comparison import methods
-
-    for module in iter_modules(methods.__path__):
-        import_module(f"cranfield.comparison.methods.{module.name}")
-    return dict(sorted(TESTS.items()))
-
-
-def find_test(name: str) -> PairTest:
-    """A test by its name or an alias; the error message suggests the nearest name."""
-    import_module("cranfield.comparison.methods.t")  # the usual test, which needs none of the others
-    spelling = plain_name(name)
-    if spelling not in _BY_SPELLING and (tests := known_tests()) and spelling not in _BY_SPELLING:
-        raise nearest(name, list(tests), "test")
-    return _BY_SPELLING[spelling]
-
-
-def own_settings(test: PairTest, **given: Any) -> dict[str, Any]:
-    """The settings that were given, which are not None; an error if the test has no such setting.
-
-    >>> own_settings(find_test("sign"), margin=0.05, zeros=None)
-    {'margin': 0.05}
-    """
-    given = {name: value for name, value in given.items() if value is not None}
-    for name, value in given.items():
-        if name not in test.settings:
-            others = [other.name for other in known_tests().values() if name in other.settings]
-            raise UsageError(f"{name} == {value!r} is a setting of the {' and '.join(others)} test, not of {test.name}")
-    return given
-
-
-def plain_name(name: str) -> str:
-    """A name without differences in case, separators and British or American spelling.
-
-    >>> plain_name("Randomised_Tukey") == plain_name("randomized-tukey")
-    True
-    """
-    return str(name).casefold().replace("_", "-").replace(" ", "-").replace("ise", "ize").replace("isa", "iza")
+    return registers(TESTS, PairTest, name, **fields)
