@@ -1,7 +1,21 @@
 """Results as records: one mixin gives every result its table, JSON, LaTeX, HTML and frames.
 
-A record defines `columns()`: an array per column, all of one length. It may also have `notes`, sentences that a reader
-of the numbers needs, and `facts`, the names of attributes that hold for all rows. The rest follows from these three.
+Fields say that they are columns, `tau: Annotated[Array, column()]`, and under which heading if that is not their name.
+A record whose columns are not fields defines `columns()` instead: an array per column, all of one length. It may also
+have a `caption`, `notes`, sentences that a reader of the numbers needs, and `facts`, the names of attributes that hold
+for all rows. The rest follows from these.
+
+>>> from typing import Annotated
+>>> @dataclass(frozen=True, eq=False, repr=False)
+... class RunRanks(Record):
+...     caption = "Ranks of runs"
+...     run: Annotated[NDArray[Any], column()]
+...     rank: Annotated[NDArray[Any], column("human rank", "machine rank")]
+>>> print(RunRanks(np.array(["a", "b"], dtype=object), np.array([[1, 2], [2, 1]])))
+Ranks of runs
+run  human rank  machine rank
+a             1             2
+b             2             1
 """
 
 from __future__ import annotations
@@ -9,9 +23,10 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass
+from functools import cache
 from importlib import import_module
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,15 +35,65 @@ from cranfield.frames import Tidy
 from cranfield.table import Column, Table
 
 
+@dataclass(frozen=True)
+class Headings:
+    """Says that a field of a record is a column, or several: then the array has a row for each."""
+
+    names: tuple[str, ...] = ()
+    """Empty: the name of the field, with blanks."""
+    kind: str = ""
+    """A kind of `table.KINDS`; empty: text, count or number, by the type of the array."""
+
+
+def column(*names: str, kind: str = "") -> Headings:
+    """For `Annotated`: this field of a record is a column, under its own name or another, or several columns.
+
+    A field that is None has no columns.
+    """
+    return Headings(names, kind)
+
+
+@cache
+def declared_columns(record: type) -> dict[str, Headings]:
+    """The fields of a record that are columns, in their order."""
+    hints = {}
+    for name, hint in get_type_hints(record, include_extras=True).items():
+        for part in (hint, *getattr(hint, "__args__", ())):  # also in `Annotated[...] | None`
+            for fact in getattr(part, "__metadata__", ()):
+                if isinstance(fact, Headings):
+                    hints[name] = fact
+    return {field.name: hints[field.name] for field in fields(record) if field.name in hints}
+
+
 class Shown(Tidy):
     """A result with columns that a notebook shows as a table, and that may have a figure."""
 
     figure: ClassVar[str] = ""
     """The function of `report/figures/` that describes its figure: `plot`, `--plot` and reports draw the same one."""
+    caption: ClassVar[str] = ""
+    """The heading of the table."""
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The columns that the fields declare."""
+        columns: dict[str, NDArray[Any]] = {}
+        for name, headings in declared_columns(type(self)).items():
+            value = getattr(self, name)
+            if value is None:
+                continue
+            names = headings.names or (name.replace("_", " "),)
+            values = value if len(names) > 1 else (value,)
+            columns |= {heading: _column(array) for heading, array in zip(names, values, strict=True)}
+        return columns
 
     def table(self) -> Table:
         """A row per entry of `columns`."""
-        return table_of(self.columns(), notes=tuple(getattr(self, "notes", ())))
+        kinds = {
+            heading: headings.kind
+            for name, headings in declared_columns(type(self)).items()
+            for heading in headings.names or (name.replace("_", " "),)
+            if headings.kind
+        }
+        return table_of(self.columns(), kinds=kinds, caption=self.caption, notes=tuple(getattr(self, "notes", ())))
 
     def plot(self, **options: Any) -> Any:
         """The figure of this result, which a notebook shows; `options` are those of its `describe_` function."""
@@ -80,18 +145,35 @@ class OneRow(Record):
         return dict(plain(self))
 
 
-def table_of(columns: Mapping[str, NDArray[Any]], order: NDArray[Any] | None = None, **options: Any) -> Table:
+def _column(values: Any) -> NDArray[Any]:
+    """An array; texts become objects."""
+    if isinstance(values, np.ndarray):
+        return values
+    return np.array(values, dtype=object if not len(values) or isinstance(values[0], str) else None)
+
+
+def table_of(
+    columns: Mapping[str, NDArray[Any]],
+    order: NDArray[Any] | None = None,
+    kinds: Mapping[str, str] | None = None,
+    **options: Any,
+) -> Table:
     """A table of columns; True is shown as "yes". `order` selects and sorts rows, `options` are passed to `Table`.
+
+    kinds: the kinds of columns that are not text, counts or numbers.
 
     >>> columns = {"first": np.array(["a"], dtype=object), "p": np.array([0.2]), "differ": np.array([False])}
     >>> print(table_of(columns).text())
     first       p  differ
     a      0.2000
     """
-    kinds = {"O": "text", "b": "text", "i": "count"}
-    p_values = {"p": "probability", "p adjusted": "probability"}
+    usual = {"O": "text", "b": "text", "i": "count"}
+    named = {"p": "probability", "p adjusted": "probability", **(kinds or {})}
     heads = tuple(
-        Column(name, kinds.get(column.dtype.kind) or p_values.get(name, "number")) for name, column in columns.items()
+        Column(
+            name, named[name] if name in (kinds or {}) else usual.get(column.dtype.kind) or named.get(name, "number")
+        )
+        for name, column in columns.items()
     )
     shown = [np.where(column, "yes", "") if column.dtype.kind == "b" else column for column in columns.values()]
     rows = zip(*((column if order is None else column[order]).tolist() for column in shown), strict=True)

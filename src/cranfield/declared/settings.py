@@ -16,6 +16,16 @@ WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0":
 Value = bool | int | float | str
 
 
+class _Required:
+    """The default of a setting that has none."""
+
+    def __repr__(self) -> str:
+        return "no default"
+
+
+NO_DEFAULT: Any = _Required()
+
+
 @dataclass(frozen=True)
 class Setting:
     """A parameter of a method: a truth value, a whole number, a number or a word, as its default is.
@@ -36,6 +46,12 @@ class Setting:
     below: float = math.inf
     """The value is smaller than this."""
     choices: tuple[str, ...] = ()
+    names: str = ""
+    """Where the library lists the values, as `module:NAME`; it knows other spellings, and checks them itself."""
+    spelled: str = ""
+    """How the command line writes it, if not as its name: `--resamples, -B N`."""
+    rare: bool = False
+    """Whether only the whole help of a verb shows it."""
 
     def checked(self, owner: str, name: str, given: Any) -> Value:
         """The value of text or of a Python value; an error if it is not allowed."""
