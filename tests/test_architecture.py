@@ -19,6 +19,7 @@ ROOMS = [
     "measures",
     "scores",
     "evaluation",
+    "fusion",
     "fairness",
     "samples",
     "comparison",

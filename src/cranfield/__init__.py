@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from cranfield.assessed.join import join as join
     from cranfield.assessed.join_options import JoinOptions as JoinOptions
     from cranfield.assessed.lists import Assessed as Assessed
-    from cranfield.building.fusion.fuse import fuse as fuse
     from cranfield.collection.qrels import Qrels as Qrels
     from cranfield.collection.run import Run as Run
     from cranfield.collection.run import read_runs as read_runs
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.residuals import residual as residual
     from cranfield.evaluation.several_collections import evaluate_collections as evaluate_collections
     from cranfield.evaluation.shard_scores import shard_scores as shard_scores
+    from cranfield.fusion.fuse import fuse as fuse
     from cranfield.measures import *  # noqa: F403
     from cranfield.samples import sample as sample
     from cranfield.scores.scores import Scores as Scores
@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 _HOME = {
     "assessed.lists": ("Assessed",),
-    "building.fusion.fuse": ("fuse",),
+    "fusion.fuse": ("fuse",),
     "collection.qrels": ("Qrels",),
     "collection.run": ("Run", "read_runs"),
     "collection.topics": ("Topics",),

@@ -6,9 +6,6 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from cranfield.building.fusion import fuse
-from cranfield.building.fusion.fusion_methods import FUSION_METHODS, Fusion
-from cranfield.building.fusion.normalisation import NORMALISATIONS
 from cranfield.building.merging import MERGING_METHODS
 from cranfield.building.pools.pool_methods import POLICIES, Method
 from cranfield.comparison.apply_test import SAMPLE_TESTS
@@ -17,6 +14,9 @@ from cranfield.comparison.pair_tests import TESTS
 from cranfield.comparison.power.designs import DESIGNS
 from cranfield.declared.registry import Registry, folded, parameters_of
 from cranfield.errors import UsageError
+from cranfield.fusion import fuse
+from cranfield.fusion.fusion_methods import FUSION_METHODS, Fusion
+from cranfield.fusion.normalisation import NORMALISATIONS
 from cranfield.online.clicks import CLICK_MODELS
 from cranfield.online.interleaving.mixing_methods import MIXING_METHODS, MixingMethod
 from cranfield.online.log_measures import ONLINE_MEASURES, parse_online

@@ -12,8 +12,8 @@ from cranfield.cli.printing import Quiet
 if TYPE_CHECKING:
     from cranfield.collection.run import Run
 
-METHODS = "building.fusion.fusion_methods:FUSION_METHODS"
-NORMS = "building.fusion.normalisation:NORMALISATIONS"
+METHODS = "fusion.fusion_methods:FUSION_METHODS"
+NORMS = "fusion.normalisation:NORMALISATIONS"
 
 
 class FuseVerb(options.Ranked, Quiet):
@@ -63,7 +63,7 @@ cranfield fuse bm25.run dense.run | cranfield eval qrels.txt - -m nDCG@10
 
     def run(self) -> None:
         from cranfield.assessed.join_options import JoinOptions
-        from cranfield.building.fusion.fuse import fuse
+        from cranfield.fusion.fuse import fuse
 
         reading = JoinOptions(format=self.run_format, **self.ranking_rules())
         with self.progress("reading") as progress:

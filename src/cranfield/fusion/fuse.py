@@ -9,12 +9,12 @@ import numpy as np
 
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.building.fusion.fusion_methods import Fusion, FusionMethod
-from cranfield.building.fusion.normalisation import INVERTED, NORMALISATIONS, normalised
-from cranfield.building.fusion.retrieved_lists import RetrievedLists
 from cranfield.collection.accepted_inputs import RunsLike
 from cranfield.collection.run import Run
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
+from cranfield.fusion.fusion_methods import Fusion, FusionMethod
+from cranfield.fusion.normalisation import INVERTED, NORMALISATIONS, normalised
+from cranfield.fusion.retrieved_lists import RetrievedLists
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 

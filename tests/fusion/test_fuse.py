@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.building.fusion import FUSION_METHODS, NORMALISATIONS, fuse
 from cranfield.errors import CranfieldWarning, DataError, UsageError
+from cranfield.fusion import FUSION_METHODS, NORMALISATIONS, fuse
 
 Lists = dict[str, dict[str, float]]
 

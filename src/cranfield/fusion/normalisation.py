@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cranfield.building.fusion.retrieved_lists import RetrievedLists
 from cranfield.declared.registry import Registry
 from cranfield.errors import DataError
+from cranfield.fusion.retrieved_lists import RetrievedLists
 from cranfield.types import Array
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from cranfield import _core
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.building.pools.pooled_lists import pooled_documents
+from cranfield.assessed.retrieved_documents import pooled_documents
 from cranfield.collection.accepted_inputs import RunsLike
 from cranfield.types import Array, Index64, Progress
 

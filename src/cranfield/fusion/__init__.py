@@ -1,0 +1,7 @@
+"""Fusion: one run from several."""
+
+from cranfield.fusion.fuse import fuse
+from cranfield.fusion.fusion_methods import FUSION_METHODS
+from cranfield.fusion.normalisation import NORMALISATIONS
+
+__all__ = ["FUSION_METHODS", "NORMALISATIONS", "fuse"]
