@@ -97,8 +97,7 @@ def main(name: str, folder: str) -> None:
     import scipy.special  # noqa: F401
 
     from cranfield.online.clicks import CLICK_MODELS, fit_clicks
-    from cranfield.online.clicks.click_reading import read_cells
-    from cranfield.online.clicks.click_rows import click_rows
+    from cranfield.online.clicks.click_rows import click_rows, read_cells
 
     warnings.simplefilter("ignore")
     list(CLICK_MODELS)  # imports all models

@@ -14,8 +14,7 @@ from mutation import PIECES, mutate, mutated, mutated_json, mutated_toml
 from cranfield import Run
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.merging import merge
-from cranfield.online.engines.engine import Engine
-from cranfield.online.engines.engine_names import open_engine
+from cranfield.online.engines.engine import Engine, open_engine
 from cranfield.online.log_measures import measure_log
 from cranfield.online.logs import read_log
 from cranfield.online.logs.check_log import check_log

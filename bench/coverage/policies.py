@@ -18,7 +18,7 @@ from bench.coverage.case import Case, Outcome, covers
 from scipy.special import expit
 from scipy.stats import norm
 
-from cranfield.online.calibration.stopping import most_likely
+from cranfield.online.calibration.reader_moves import most_likely
 from cranfield.online.policies import off_policy
 
 CALIBRATED = [(0.8, 0.4, 10), (0.8, 0.9, 10), (0.6, 0.3, 5), (0.9, 0.5, 10)]

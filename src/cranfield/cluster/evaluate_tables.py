@@ -21,7 +21,7 @@ from cranfield.errors import DataError, UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score
 from cranfield.evaluation.score_basis import basis_of
 from cranfield.online.engines import Engine, open_engine
-from cranfield.online.engines.free_workers import WAIT
+from cranfield.online.engines.spark_engine import WAIT
 from cranfield.scores.scores import Scores
 
 WAYS = ("core", "sql")

@@ -10,12 +10,10 @@ import pytest
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.online.clicks import CLICK_MODELS, Pages, fit_clicks
 from cranfield.online.clicks.bernoulli_em import Problem
-from cranfield.online.clicks.chain_counts import chain_counts
-from cranfield.online.clicks.click_settings import ClickSettings
-from cranfield.online.clicks.examination_em import ExaminationProblem
-from cranfield.online.clicks.models.click_chain import ChainModelProblem
-from cranfield.online.clicks.models.dependent_click import DependentProblem
-from cranfield.online.clicks.models.dynamic_bayesian import BayesianProblem
+from cranfield.online.clicks.chain_em import chain_counts
+from cranfield.online.clicks.click_estimates import ClickSettings
+from cranfield.online.clicks.models.cascade_models import BayesianProblem, ChainModelProblem, DependentProblem
+from cranfield.online.clicks.models.position_based import ExaminationProblem
 from cranfield.online.clicks.models.user_browsing import browsing_cells
 from tests.online.clicks.literal import (
     BY_STEPS,

@@ -12,9 +12,9 @@ import pytest
 from pyarrow import csv, parquet
 
 from cranfield.errors import DataError, UsageError
-from cranfield.online.clicks import Pages, click_reading, fit_clicks
-from cranfield.online.clicks.click_reading import read_cells, read_pages
-from cranfield.online.clicks.click_rows import click_rows
+from cranfield.online.clicks import Pages, fit_clicks
+from cranfield.online.clicks import click_rows as click_rows_module
+from cranfield.online.clicks.click_rows import click_rows, read_cells, read_pages
 from cranfield.online.digest import BUCKETS, bucket
 from cranfield.online.engines import Engine
 from cranfield.online.logs import Log, read_log
@@ -173,7 +173,7 @@ def test_positions_that_are_repeated_or_missing_are_counted(duck: Engine) -> Non
 
 
 def test_pages_that_are_too_deep_are_an_error(duck: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(click_reading, "MOST_RANKS", 3)
+    monkeypatch.setattr(click_rows_module, "MOST_RANKS", 3)
     table = table_of(*sessions())
     with pytest.raises(UsageError, match=r"positions go down to 4; .* so set the depth"):
         fit_clicks(table, "UBM", engine=duck)

@@ -24,8 +24,7 @@ import pytest
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.online.digest import bucket, digest
 from cranfield.online.engines import Engine, open_engine
-from cranfield.online.engines.free_workers import wait_for_worker
-from cranfield.online.engines.spark_engine import check_reachable, find_java
+from cranfield.online.engines.spark_engine import check_reachable, find_java, wait_for_worker
 
 TABLE = pyarrow.table({"user": ["a", "a", "b", "0012"], "time": [5, 1, 3, 9], "value": [1.5, None, 4.0, 2.0]})
 ROWS = TABLE.to_pylist()

@@ -116,7 +116,7 @@ cranfield offpolicy log/ --run new.run --topics topics.tsv --examined pbm.json -
             return [float(part) for part in text.split(",")]
         except ValueError:
             pass
-        from cranfield.online.clicks.click_files import load_click_model
+        from cranfield.online.clicks.click_model import load_click_model
 
         model = load_click_model(text)
         if model.model != "PBM":

@@ -12,7 +12,7 @@ from cranfield.errors import DataError
 from cranfield.frames import need
 from cranfield.measures.time import TBG, U
 from cranfield.online.calibration.calibrated import Calibrated, Estimated, ratio_of_sums, rounded
-from cranfield.online.calibration.viewed_lists import ViewedLists
+from cranfield.online.calibration.reader_moves import ViewedLists
 from cranfield.online.impressions import CLICK
 from cranfield.online.moments import Moments, moments
 from cranfield.text import counted

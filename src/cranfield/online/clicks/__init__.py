@@ -14,14 +14,12 @@ The public functions:
 
 from cranfield.online.clicks.click_estimates import Estimates
 from cranfield.online.clicks.click_evaluation import ClickEvaluation, evaluate_clicks
-from cranfield.online.clicks.click_files import load_click_model, save_click_model
 from cranfield.online.clicks.click_fitting import fit_clicks
 from cranfield.online.clicks.click_judgments import ClickJudgments, click_judgments
 from cranfield.online.clicks.click_kinds import CLICK_MODELS
-from cranfield.online.clicks.click_model import ClickModel
+from cranfield.online.clicks.click_model import ClickModel, load_click_model, save_click_model
 from cranfield.online.clicks.click_pages import Pages
-from cranfield.online.clicks.click_simulation import ClickSimulation
-from cranfield.online.clicks.simulated_log import SimulatedClicks, simulate_clicks
+from cranfield.online.clicks.click_simulation import ClickSimulation, SimulatedClicks, simulate_clicks
 
 __all__ = [
     "CLICK_MODELS",

@@ -184,8 +184,7 @@ def held_out_pages(source: Any, models: Mapping[str, ClickModel], **reading: Any
     source, reading: as for `fit_clicks`. Models that were fitted without held-out sessions are evaluated on all
     sessions, which flatters them if they are the same; a note says so. Models must agree on what was held out.
     """
-    from cranfield.online.clicks.click_reading import read_pages
-    from cranfield.online.clicks.click_rows import click_rows
+    from cranfield.online.clicks.click_rows import click_rows, read_pages
 
     splits = {name: model.held_out for name, model in models.items()}
     rows = click_rows(source, **reading)

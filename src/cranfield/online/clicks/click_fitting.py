@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import NotedWarning, UsageError, warn_caller
+from cranfield.online.clicks.click_estimates import ClickSettings, two_counts
 from cranfield.online.clicks.click_kinds import (
     BROWSING,
     CLICK_MODELS,
@@ -20,7 +21,6 @@ from cranfield.online.clicks.click_kinds import (
 )
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.online.clicks.click_pages import Cells, Pages, sums
-from cranfield.online.clicks.click_settings import ClickSettings, two_counts
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
@@ -96,8 +96,7 @@ def counted_clicks(
             raise UsageError("sessions of a log can be held out; pages are counted already")
         pages = source
     else:
-        from cranfield.online.clicks.click_reading import read_cells, read_pages
-        from cranfield.online.clicks.click_rows import click_rows
+        from cranfield.online.clicks.click_rows import click_rows, read_cells, read_pages
 
         rows = click_rows(source, **reading)
         if held_out is not None:

@@ -1,7 +1,8 @@
-"""A fitted click model."""
+"""A fitted click model: its values, its predictions for pages, and its file."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -9,16 +10,81 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.errors import UsageError
-from cranfield.online.clicks.click_estimates import Estimates
-from cranfield.online.clicks.click_kinds import BROWSING, CLICK_MODELS, PAIR, RANK, ClickKind
+from cranfield.collection.doors import reads
+from cranfield.collection.source import PathLike, read_bytes, shown_path, write_bytes
+from cranfield.errors import DataError, UsageError
+from cranfield.online.clicks.click_estimates import Estimates, Prior
+from cranfield.online.clicks.click_kinds import (
+    BROWSING,
+    CLICK_MODELS,
+    PAIR,
+    RANK,
+    ClickKind,
+    Walk,
+    conditional,
+    drawn_clicks,
+)
 from cranfield.online.clicks.click_pages import Pages, PairNames
-from cranfield.online.clicks.click_placement import Placement
-from cranfield.online.clicks.click_settings import Prior
-from cranfield.online.clicks.click_walks import Walk, conditional, drawn_clicks
-from cranfield.record import Record, table_of
+from cranfield.record import Record, plain, table_of
 from cranfield.table import Table
-from cranfield.types import Array
+from cranfield.text import shown as shown_text
+from cranfield.types import Array, Index64
+
+
+class Placement:
+    """The parameters of a model at the places of pages.
+
+    A pair that the model has not seen gets the mean of the prior, which is that of the pairs that the model has seen if
+    it came from the log; without a prior, the mean of the impressions that it has seen. A rank below the deepest rank
+    of the model gets the parameters of the deepest rank.
+    """
+
+    def __init__(
+        self,
+        values: dict[str, Estimates],
+        names: PairNames,
+        shown: Array,
+        prior: Prior,
+        ranks: int,
+        pages: tuple[PairNames, Index64],
+    ) -> None:
+        page_names, pair = pages
+        self.present = pair >= 0
+        known = names.numbers_in(page_names)
+        self._at = np.where(self.present, known[pair] if len(known) else -1, -1)
+        self.unseen = self.present & (self._at < 0)
+        self._values, self._shown, self._prior = values, shown, prior
+        self._ranks, self._wanted = ranks, pair.shape[1]
+
+    def unseen_value(self, name: str) -> float:
+        """The value of a parameter for a pair that the model has not seen."""
+        value = self._values[name].value
+        if self._prior is None:
+            return float(value.mean()) if len(value) else 0.5
+        total = sum(self._prior)
+        if total > 0:
+            return self._prior[0] / total
+        return float(np.average(value, weights=self._shown)) if self._shown.sum() > 0 else 0.5
+
+    def pair(self, name: str) -> Array:
+        value = self._values[name].value
+        found = value[self._at] if len(value) else np.zeros(self._at.shape)
+        return np.where(self.present, np.where(self.unseen, self.unseen_value(name), found), 0.0)
+
+    def rank(self, name: str) -> Array:
+        return np.asarray(self._values[name].value[np.minimum(np.arange(self._wanted), self._ranks - 1)])
+
+    def browsing(self, name: str) -> Array:
+        """A rank below the deepest has the place of the deepest rank with its click as far above."""
+        rank = np.arange(1, self._wanted + 1)[:, None]
+        above = np.arange(self._wanted + 1)[None, :]
+        near = np.minimum(rank, self._ranks)
+        moved = np.where(above == 0, 0, np.clip(near - (rank - above), 1, np.maximum(near - 1, 1)))
+        moved = np.where((near == 1) | (above >= rank), 0, moved)  # places that do not occur
+        return np.asarray(self._values[name].value[near * (near - 1) // 2 + moved])
+
+    def single(self, name: str) -> float:
+        return float(self._values[name].value[0])
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -176,7 +242,6 @@ class ClickModel(Record):
 
     def save(self, path: str) -> None:
         """Write the model to a JSON file, which `load_click_model` reads; `.gz` and the like are compressed."""
-        from cranfield.online.clicks.click_files import save_click_model
 
         save_click_model(self, path)
 
@@ -189,3 +254,87 @@ def _places(scope: str, size: int) -> list[tuple[int, int]]:
         ranks = int((np.sqrt(8 * size + 1) - 1) / 2 + 0.5)
         return [(rank, above) for rank in range(1, ranks + 1) for above in range(rank)]
     return [(0, 0)] * size
+
+
+FORMAT, VERSION = "cranfield click model", 1
+
+
+def save_click_model(model: ClickModel, path: PathLike) -> None:
+    """Write a model to a JSON file; a suffix such as `.gz` compresses."""
+    names = model.names
+    content = {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": model.model,
+        "ranks": model.ranks,
+        "fit": {name: getattr(model, name) for name in FIT},
+        "queries": list(names.queries),
+        "pairs": {"query": names.query, "doc": names.doc, "shown": model.shown, "clicked": model.clicked},
+        "values": {
+            name: {"value": each.value, "low": each.low, "high": each.high} for name, each in model.values.items()
+        },
+        "observations": dict(model.observations),
+        "notes": list(model.notes),
+    }
+    text = json.dumps(plain(content), ensure_ascii=False, allow_nan=False)
+    write_bytes(path, (text + "\n").encode("utf-8", "surrogateescape"))
+
+
+MOST_RANKS = 1_000_000
+FIT = (
+    "log_likelihood", "steps", "converged", "level", "exact", "prior", "rank_prior", "kept_clicks", "held_out",
+)  # fmt: skip
+"""The attributes that say how a model was fitted."""
+
+
+@reads
+def load_click_model(path: PathLike) -> ClickModel:
+    """Read a model that `save_click_model` wrote."""
+    where = shown_path(str(path))
+    try:
+        content = json.loads(read_bytes(path).decode("utf-8", "surrogateescape"))
+    except ValueError as error:
+        raise DataError(where, None, f"is not a click model: it is not valid JSON ({error})") from None
+    if not isinstance(content, dict) or content.get("format") != FORMAT:
+        raise DataError(where, None, "is not a click model; expected a file that `ClickModel.save` wrote")
+    if content.get("version") != VERSION:
+        raise DataError(where, None, f"has version {content.get('version')!r}, expected {VERSION}")
+    try:
+        return _model(content)
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as error:
+        raise DataError(where, None, f"is not a complete click model: {type(error).__name__}: {error}") from None
+
+
+def _model(content: dict[str, Any]) -> ClickModel:
+    kind, pairs, fit = CLICK_MODELS.find(content["model"]), content["pairs"], dict(content["fit"])
+    if not all(isinstance(name, str) for name in (*content["queries"], *pairs["doc"])):
+        raise ValueError("queries and documents must be texts")
+    size, ranks = len(pairs["doc"]), int(content["ranks"])
+    if not 1 <= ranks <= MOST_RANKS:
+        raise ValueError(f"ranks is {shown_text(content['ranks'])}")
+    query = np.array(pairs["query"], dtype=np.int64)
+    if len(query) != size or (size and not 0 <= query.min() <= query.max() < len(content["queries"])):
+        raise ValueError("pairs and queries do not belong together")
+    names = PairNames(tuple(content["queries"]), query, np.array(pairs["doc"], dtype=object))
+    values = {}
+    for name, scope in kind.parameters.items():
+        ends = [_numbers(content["values"][name][end]) for end in ("value", "low", "high")]
+        if any(len(end) != len(ends[0]) for end in ends) or (scope == PAIR and len(ends[0]) != size):
+            raise ValueError(f"{name} has the wrong number of values")
+        values[name] = Estimates(*ends)
+    log_likelihood = fit.pop("log_likelihood")
+    for name in ("prior", "rank_prior"):
+        fit[name] = None if fit[name] is None else tuple(map(float, fit[name]))
+    shown, clicked = (_numbers(pairs[name]) for name in ("shown", "clicked"))
+    if len(shown) != size or len(clicked) != size:
+        raise ValueError("pairs have the wrong number of values")
+    observations = {name: _numbers(counts) for name, counts in content.get("observations", {}).items()}
+    return ClickModel(
+        kind.name, names, values, ranks, shown, clicked,
+        float("nan") if log_likelihood is None else float(log_likelihood), **fit,
+        observations=observations, notes=tuple(content["notes"]),
+    )  # fmt: skip
+
+
+def _numbers(values: list[float | None]) -> Array:
+    return np.array([np.nan if value is None else value for value in values], dtype=np.float64)

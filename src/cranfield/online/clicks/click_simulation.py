@@ -1,8 +1,10 @@
-"""Simulated sessions: the lists of runs, with clicks of a model."""
+"""Simulated sessions: the lists of runs with clicks of a model, as one table or as a log of two tables."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,15 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.collection.ending import ends_cleanly
 from cranfield.collection.run import Run
-from cranfield.errors import UsageError
-from cranfield.online.clicks.click_kinds import BROWSING, RANK
-from cranfield.online.clicks.click_model import ClickModel
+from cranfield.collection.whole_folder import whole_folder
+from cranfield.errors import DataError, UsageError
+from cranfield.frames import need
+from cranfield.online.clicks.click_kinds import BROWSING, RANK, drawn_clicks
+from cranfield.online.clicks.click_model import ClickModel, Placement
 from cranfield.online.clicks.click_pages import Pages
-from cranfield.online.clicks.click_placement import Placement
-from cranfield.online.clicks.click_walks import drawn_clicks
+from cranfield.record import OneRow, one_row
 from cranfield.text import counted, listed
-from cranfield.types import Index64
+from cranfield.types import Index64, Progress
 
 BATCH = 100_000
 """Sessions that are simulated at a time."""
@@ -134,3 +138,137 @@ class ClickSimulation:
             "doc": self.docs[at, column],
             "clicked": batch.clicked[session, column].astype(np.int64),
         }
+
+
+SUFFIXES = (".parquet", ".csv")
+FIRST_TIME, MINUTE = 1_767_225_600_000_000, 60_000_000
+"""Sessions of a log begin on 1 January 2026, a minute apart; times are microseconds."""
+
+Columns = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True, repr=False)
+class SimulatedClicks(OneRow):
+    """What was simulated."""
+
+    model: str
+    sessions: int
+    impressions: int
+    clicks: int
+    lists: int
+    unseen: int
+    """Documents of lists that the model has not seen for the query."""
+    seed: int
+    notes: tuple[str, ...] = ()
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """model, sessions, impressions, clicks, lists, unseen, seed."""
+        names = ("model", "sessions", "impressions", "clicks", "lists", "unseen", "seed")
+        return one_row({name: getattr(self, name) for name in names})
+
+    def sentence(self) -> str:
+        """What was simulated, in words."""
+        impressions, clicks = counted(self.impressions, "impression"), counted(self.clicks, "click")
+        lists = counted(self.lists, "list")
+        return f"{counted(self.sessions, 'session')} of {self.model} on {lists}: {impressions}, {clicks}"
+
+
+def simulate_clicks(
+    model: ClickModel,
+    runs: Sequence[Run],
+    path: str,
+    *,
+    sessions: int = 1000,
+    seed: int = 0,
+    depth: int = 10,
+    order: str = "score",
+    ties: str = "z-a",
+    queries: Mapping[str, str] | None = None,
+    progress: Progress | None = None,
+) -> SimulatedClicks:
+    """Simulate sessions and write them. See `ClickSimulation` for the other parameters.
+
+    path: a Parquet or CSV file, which gets a row per impression, with the columns session, run, query, position, doc
+        and clicked; or a directory, which gets the tables `impressions.parquet` and `clicks.parquet` of a log, with the
+        run as arm, a user per session, and made-up times.
+    """
+    suffix = os.path.splitext(path)[1].lower()
+    if suffix and suffix not in SUFFIXES:
+        raise UsageError(f"{path}: a simulated log is a file that ends in {' or '.join(SUFFIXES)}, or a directory")
+    simulation = ClickSimulation(model, runs, depth=depth, order=order, ties=ties, queries=queries)
+    impressions = clicks = 0
+    with whole_folder(path) if not suffix else _whole_file(path) as partial, _Writer(partial, suffix) as writer:
+        for batch in simulation.batches(sessions, seed):
+            columns = simulation.rows(batch)
+            writer.write({"": columns} if suffix else log_tables(columns, batch.first))
+            impressions += len(columns["position"])
+            clicks += int(columns["clicked"].sum())
+            if progress is not None:
+                progress(batch.first + len(batch.list), sessions)
+    return SimulatedClicks(
+        model.model, sessions, impressions, clicks, len(simulation.query), simulation.unseen, seed,
+        tuple(simulation.notes),
+    )  # fmt: skip
+
+
+def log_tables(columns: Columns, first: int) -> dict[str, Columns]:
+    """The tables of a log: impressions with the columns of their query, and clicks a second and more later."""
+    changes = np.flatnonzero(np.append(True, columns["session"][1:] != columns["session"][:-1]))
+    number = np.repeat(np.arange(len(changes)), np.diff(np.append(changes, len(columns["session"]))))
+    time = FIRST_TIME + (first + number) * MINUTE
+    query_id = columns["session"]
+    user = np.char.add("u", (first + 1 + number).astype(str)).astype(object)
+    shown = {
+        "query_id": query_id, "user": user, "session": query_id, "time": time, "text": columns["query"],
+        "arm": columns["run"], "position": columns["position"], "doc": columns["doc"],
+    }  # fmt: skip
+    clicked = columns["clicked"] > 0
+    done = {name: shown[name][clicked] for name in ("query_id", "user", "session", "doc", "position")}
+    done["time"] = time[clicked] + 1_000_000 * columns["position"][clicked]
+    done["action"] = np.full(int(clicked.sum()), "click", dtype=object)
+    return {"impressions": shown, "clicks": done}
+
+
+class _Writer:
+    """Writes tables, batch after batch: one file, or a directory with a Parquet file per table."""
+
+    def __init__(self, path: str, suffix: str) -> None:
+        self._path, self._suffix = path, suffix
+        self._arrow = need("pyarrow", "a simulated log")
+        self._files: dict[str, Any] = {}
+        self._open = ExitStack()
+
+    def __enter__(self) -> _Writer:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._open.close()
+
+    def write(self, tables: Mapping[str, Columns]) -> None:
+        """Add rows to tables by name; the name of the only table of a file is empty."""
+        for name, columns in tables.items():
+            kinds = {key: self._arrow.string() if column.dtype == object else self._arrow.int64()
+                     for key, column in columns.items()}  # fmt: skip
+            schema = self._arrow.schema(list(kinds.items()))
+            if name not in self._files:
+                path = os.path.join(self._path, f"{name}.parquet") if name else self._path
+                writer = need("pyarrow.csv" if self._suffix == ".csv" else "pyarrow.parquet", "a simulated log")
+                opened = writer.CSVWriter if self._suffix == ".csv" else writer.ParquetWriter
+                self._files[name] = self._open.enter_context(opened(path, schema))
+            self._files[name].write_table(self._arrow.table(columns, schema=schema))
+
+
+@contextmanager
+def _whole_file(path: str) -> Iterator[str]:
+    """Another name for a file, which gets its own when it is complete."""
+    partial = os.path.join(os.path.dirname(path), f".{os.urandom(8).hex()}.part")
+    try:
+        with ends_cleanly():
+            try:
+                yield partial
+                os.replace(partial, path)
+            finally:
+                with suppress(FileNotFoundError):
+                    os.unlink(partial)
+    except OSError as error:
+        raise DataError(path, None, f"cannot be written: {error.strerror or error}") from None

@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from cranfield.online.engines.engine import Engine as Engine
-from cranfield.online.engines.engine_names import open_engine as open_engine
+from cranfield.online.engines.engine import open_engine as open_engine
 
 __all__ = ["Engine", "open_engine"]

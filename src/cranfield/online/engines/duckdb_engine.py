@@ -15,9 +15,47 @@ from cranfield import _address_space
 from cranfield.errors import DataError, UsageError
 from cranfield.online.engines.dialect import Dialect, DuckDBDialect
 from cranfield.online.engines.engine import SKIP, Engine, need_logs
-from cranfield.online.engines.line_numbers import lines_of_rows
-from cranfield.online.engines.same_sums import same_sums
-from cranfield.online.engines.table_source import REMOTE_MARK, TableSource, csv_header, find_table, no_table
+from cranfield.online.engines.table_source import (
+    REMOTE_MARK,
+    TableSource,
+    csv_header,
+    find_table,
+    lines_of_rows,
+    no_table,
+)
+
+GRIDS = (4, -24)
+"""The exponents of the parts that are multiples of a power of two."""
+WHOLE = ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT", "UTINYINT", "USMALLINT", "UINTEGER", "UBIGINT")
+"""Types whose sums are not rounded."""
+
+
+def same_sums() -> str:
+    """SQL that gives `sum` and `avg` of floating-point numbers this meaning in a connection; other types keep theirs.
+
+    DuckDB then refuses running sums (OVER) and FILTER of floating-point numbers, which nothing here uses.
+    """
+    others = [f"(x {kind}) AS system.main.{{}}(x)" for kind in WHOLE]
+    total = same_sum("x")
+    sums = [f"(x DOUBLE) AS ({total})", "(x BOOLEAN) AS system.main.sum(x)", *(one.format("sum") for one in others)]
+    means = [f"(x DOUBLE) AS ({total} / system.main.count(x))", *(one.format("avg") for one in others)]
+    return f"CREATE TEMP MACRO sum{', '.join(sums)}; CREATE TEMP MACRO avg{', '.join(means)}"
+
+
+def same_sum(value: str) -> str:
+    """The sum of an expression, in three parts.
+
+    >>> same_sum("x").count("system.main.sum(")
+    3
+    """
+    rest, parts = value, []
+    for grid in GRIDS:
+        # Adding this number leaves no bits below the grid; taking it away again is exact.
+        far = f"{1.5 * 2.0 ** (52 + grid)!r}::DOUBLE"
+        parts.append(f"(({rest} + {far}) - {far})")
+        rest = f"({rest} - {parts[-1]})"
+    return "(" + " + ".join(f"system.main.sum({part})" for part in (*parts, rest)) + ")"
+
 
 BROKEN_JSON = re.compile(r'Malformed JSON in file "(.+?)", at byte')
 WRONG_JSON = re.compile(r'JSON transform error in file "(.+?)", in line (\d+): (.+?)\n', re.DOTALL)
@@ -101,7 +139,7 @@ class DuckDBEngine(Engine):
                 given |= {"types": f"{{{types}}}"} if types else {}
             return f"SELECT * FROM read_csv({arguments(files, **given)})"
         if table.format == "sqlite":
-            from cranfield.online.engines.sqlite_copy import copy_sqlite
+            from cranfield.online.engines.table_source import copy_sqlite
 
             self._kept.append(next(self._names))
             return f"SELECT * FROM {copy_sqlite(self.connection, table, self._kept[-1])}"

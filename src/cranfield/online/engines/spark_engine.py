@@ -1,4 +1,4 @@
-"""Spark as an engine: on this machine, on a cluster, or in a session that exists."""
+"""Spark as an engine: on this machine, on a cluster (with a free worker), or in a session that exists."""
 
 from __future__ import annotations
 
@@ -15,12 +15,52 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
-from cranfield.errors import DataError, UsageError
+from cranfield.errors import DataError, UsageError, warn_caller
 from cranfield.online.engines.dialect import Dialect, SparkDialect
-from cranfield.online.engines.engine import Engine, need_logs
-from cranfield.online.engines.free_workers import WAIT, wait_for_worker
+from cranfield.online.engines.engine import WAIT, Engine, need_logs
 from cranfield.online.engines.table_source import REMOTE_MARK, TableSource, find_table
 from cranfield.text import cut
+
+SILENCE = 10.0
+"""Seconds after which it says what it waits for."""
+GROUP = "cranfield: is a worker free?"
+
+
+def wait_for_worker(session: Any, master: str, wait: float = WAIT, silence: float = SILENCE) -> None:
+    """Return when a worker has done a task of one row; warn after `silence` seconds, and give up after `wait`.
+
+    Spark itself waits for ever, and its session starts without a worker. A task also makes a cluster that adds workers
+    on demand add one.
+    """
+    context = session.sparkContext
+    failed: list[Exception] = []
+
+    def try_task() -> None:
+        try:
+            context.setJobGroup(GROUP, GROUP, interruptOnCancel=True)
+            session.range(0, 1, 1, 1).count()
+        except Exception as error:  # of Python, of Py4J, or of Java
+            failed.append(error)
+
+    task = threading.Thread(target=try_task, daemon=True)
+    task.start()
+    task.join(min(silence, wait))
+    if task.is_alive() and wait > silence:
+        warn_caller(
+            f"waiting for a free worker of {master}, for at most {wait:g} seconds: it has no worker, others use them "
+            "all, or none has the memory that is asked for"
+        )
+        task.join(wait - silence)
+    if task.is_alive():
+        context.cancelJobGroup(GROUP)
+        task.join(1.0)  # a job that is cancelled ends at once; the session ends without it, too
+        raise UsageError(
+            f"no worker of {master} was free for {wait:g} seconds; look at the workers and applications on the page of "
+            "the master (usually port 8080), ask for less memory= if workers are there, or wait longer with wait="
+        )
+    if failed:
+        raise UsageError(f"{master} did not do a task of one row: {str(failed[0]).strip().partition(chr(10))[0]}")
+
 
 PATIENCE = 5.0
 """Seconds to wait for a Spark master before the engine gives up."""

@@ -1,14 +1,18 @@
-"""Where a table is: files of one format, a table of a database, or a frame in memory."""
+"""Where a table is: files of one format (and the lines of their rows), a table of a database, or a frame."""
 
 from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Sequence
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from glob import has_magic
+from pathlib import Path
+from typing import Any
 
-from cranfield.collection.source import beginning, compression, expand, shown_path, unmarked
+from cranfield.collection.source import MAGIC_LENGTH, beginning, compression, expand, shown_path, unmarked
 from cranfield.collection.whole_folder import check_whole
 from cranfield.errors import DataError, UsageError
 from cranfield.text import listed
@@ -154,3 +158,84 @@ def _format_by_suffix(path: str) -> str:
 def no_table(table: TableSource, known: Sequence[str]) -> DataError:
     """The error for a table that a database does not have."""
     return DataError(table.files[0], None, f"no table {table.table!r}; there are {listed(known, most=10) or 'none'}")
+
+
+BATCH = 100_000
+"""Rows that are copied at a time."""
+
+
+@contextmanager
+def opened(path: str) -> Iterator[sqlite3.Connection]:
+    """A SQLite database to read; an error names the file if it is damaged."""
+    try:
+        with closing(sqlite3.connect(f"{Path(path).absolute().as_uri()}?mode=ro", uri=True)) as database:
+            yield database
+    except sqlite3.Error as error:
+        raise DataError(path, None, f"cannot be read as a SQLite database: {error}") from None
+
+
+def table_names(database: sqlite3.Connection) -> list[str]:
+    """The tables and views of a database."""
+    return [row[0] for row in database.execute("SELECT name FROM sqlite_master WHERE type IN ('table', 'view')")]
+
+
+def copy_sqlite(connection: Any, table: TableSource, name: str) -> str:
+    """Copy a table to the temporary table `name` of DuckDB, all values as text: SQLite has a type per value."""
+    import pyarrow
+
+    with opened(table.files[0]) as database:
+        known = table_names(database)
+        if table.table not in known:
+            raise no_table(table, known)
+        cursor = database.execute(f"SELECT * FROM {_quoted(table.table)}")
+        columns = [entry[0] for entry in cursor.description]
+        connection.execute(
+            f"CREATE TEMP TABLE {name} ({', '.join(f'{_quoted(column)} VARCHAR' for column in columns)})"
+        )
+        while rows := cursor.fetchmany(BATCH):
+            texts = [[None if value is None else str(value) for value in values] for values in zip(*rows, strict=True)]
+            batch = pyarrow.table([pyarrow.array(values, pyarrow.string()) for values in texts], names=columns)
+            connection.register(f"{name}_batch", batch)
+            connection.execute(f"INSERT INTO {name} SELECT * FROM {name}_batch")
+            connection.unregister(f"{name}_batch")
+    return name
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def lines_of_rows(path: str, rows: Iterable[int], rejected: Sequence[int] = ()) -> Mapping[int, int]:
+    """The line on which each row begins, in a JSON-lines or CSV file; the header of a CSV file is row 1.
+
+    rejected: rows that the numbers do not count, because they were left out.
+    """
+    wanted = {row: _record(row, rejected) for row in rows}
+    with open(path, "rb") as file:
+        if compression(file.read(MAGIC_LENGTH)):
+            return wanted
+        file.seek(0)
+        if content_format(path) not in ("json", "csv"):
+            return {row: row for row in wanted}
+        quoted = content_format(path) == "csv"
+        lines: dict[int, int] = {}
+        searched, last = set(wanted.values()), max(wanted.values(), default=0)
+        record, inside = 0, False
+        for number, line in enumerate(file, 1):
+            if not inside and line.strip():
+                record += 1
+                if record in searched:
+                    lines[record] = number
+                if record > last:
+                    break
+            if quoted and line.count(b'"') % 2:
+                inside = not inside
+    return {row: lines.get(record, record) for row, record in wanted.items()}
+
+
+def _record(row: int, rejected: Sequence[int]) -> int:
+    """The number of a row, if rows that were left out are counted as well."""
+    for left_out in sorted(rejected):
+        if left_out <= row:
+            row += 1
+    return row

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cranfield.collection.column_names import column_key
 from cranfield.errors import DataError, UsageError
 from cranfield.online.engines.engine import need_logs, without_skip
-from cranfield.online.engines.line_numbers import lines_of_rows
-from cranfield.online.engines.table_source import DATABASE_MARK
+from cranfield.online.engines.table_source import DATABASE_MARK, lines_of_rows
 from cranfield.online.logs.column_map import QUERY_NAMES
 from cranfield.online.moments import fetched
 from cranfield.text import counted

@@ -14,7 +14,7 @@ from typing import Any
 from zoneinfo import ZoneInfo
 
 from cranfield import check
-from cranfield.online.engines.line_numbers import lines_of_rows
+from cranfield.online.engines.table_source import lines_of_rows
 from cranfield.online.logs import group_traps, log_traps
 from cranfield.online.logs.actions import action_counts
 from cranfield.online.logs.daylight import clock_changes

@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.collection.whole_folder import whole_folder
-from cranfield.online.engines.engine import need_logs
-from cranfield.online.engines.engine_names import open_engine
+from cranfield.online.engines.engine import need_logs, open_engine
 from cranfield.online.logs import demo_world as world_of
 from cranfield.online.logs.demo_tables import BatchTables
 from cranfield.online.logs.demo_users import ACTIONS, SATISFIED_SECONDS, USERS_PER_BATCH, Batch, simulate_batch

@@ -80,7 +80,7 @@ def _paths(folder: str, names: list[str]) -> str | list[str] | None:
 def database_tables(path: str) -> list[str]:
     """The tables of a DuckDB or SQLite file."""
     if content_format(path) == "sqlite":
-        from cranfield.online.engines.sqlite_copy import opened, table_names
+        from cranfield.online.engines.table_source import opened, table_names
 
         with opened(path) as database:
             return table_names(database)

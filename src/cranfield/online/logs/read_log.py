@@ -10,7 +10,7 @@ from zoneinfo import available_timezones
 from cranfield import check
 from cranfield.errors import DataError
 from cranfield.online.engines.dialect import TIME_KINDS
-from cranfield.online.engines.engine_names import open_engine
+from cranfield.online.engines.engine import open_engine
 from cranfield.online.logs.actions import action_counts, action_notes, with_usual_actions
 from cranfield.online.logs.bulk_files import BulkFiles, split_bulk
 from cranfield.online.logs.column_map import EVENT_NAMES, QUERY_NAMES, ColumnMap, read_column_map

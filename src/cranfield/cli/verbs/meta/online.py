@@ -89,7 +89,7 @@ cranfield meta online --scores scores.csv --outcomes outcomes.tsv
 
         if not os.path.exists(self.user):
             return self.user
-        from cranfield.online.clicks.click_files import load_click_model
+        from cranfield.online.clicks.click_model import load_click_model
 
         return load_click_model(self.user)
 

@@ -2,10 +2,10 @@
 
 from cranfield.online.clicks.models.rate_models import DocumentRate, RandomClicks, RankRate  # isort: skip
 from cranfield.online.clicks.models.position_based import PositionBased  # isort: skip
-from cranfield.online.clicks.models.cascade_model import Cascade  # isort: skip
-from cranfield.online.clicks.models.dependent_click import DependentClick  # isort: skip
-from cranfield.online.clicks.models.click_chain import ClickChain  # isort: skip
-from cranfield.online.clicks.models.dynamic_bayesian import DynamicBayesian, SimplifiedBayesian  # isort: skip
+from cranfield.online.clicks.models.cascade_models import Cascade  # isort: skip
+from cranfield.online.clicks.models.cascade_models import DependentClick  # isort: skip
+from cranfield.online.clicks.models.cascade_models import ClickChain  # isort: skip
+from cranfield.online.clicks.models.cascade_models import DynamicBayesian, SimplifiedBayesian  # isort: skip
 from cranfield.online.clicks.models.user_browsing import UserBrowsing  # isort: skip
 
 __all__ = [

@@ -1,12 +1,16 @@
-"""The position-based model."""
+"""The position-based model, and the likelihood that it shares with UBM: examination times attractiveness."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
 
+from cranfield import _core
+from cranfield.online.clicks.bernoulli_em import Expected, Layout, weighted_log
+from cranfield.online.clicks.click_estimates import ClickSettings
 from cranfield.online.clicks.click_kinds import (
     ATTRACTIVENESS,
     EXAMINATION,
@@ -14,14 +18,60 @@ from cranfield.online.clicks.click_kinds import (
     RANK,
     ClickKind,
     Fit,
+    IndependentWalk,
     Placed,
+    Walk,
     click_kind,
     fit_by_steps,
 )
-from cranfield.online.clicks.click_pages import Cells, Pages
-from cranfield.online.clicks.click_settings import ClickSettings
-from cranfield.online.clicks.click_walks import IndependentWalk, Walk
-from cranfield.online.clicks.examination_em import ExaminationProblem
+from cranfield.online.clicks.click_pages import Cells, Pages, sums
+from cranfield.types import Array, Index64
+
+
+class ExaminationProblem:
+    r"""Attractiveness of pairs, and examination of places (such as ranks), from impressions and clicks of both.
+
+    .. math:: P(C = 1) = a_{qd}\, \gamma_{place}
+
+    Only the products are seen, so one place, the `anchor`, has the examination 1; the others are relative to it.
+    """
+
+    def __init__(
+        self,
+        pair: Index64,
+        place: Index64,
+        shown: Array,
+        clicked: Array,
+        sizes: tuple[int, int],
+        settings: ClickSettings,
+    ) -> None:
+        pairs, places = sizes
+        self.threads = os.cpu_count() or 1
+        self.pair, self.place, self.pairs = pair.astype(np.int32), place.astype(np.int32), pairs
+        self.skipped = shown - clicked
+        self.impressions = int(shown.sum())
+        self._shown = np.concatenate([sums(pair, shown, pairs), sums(place, shown, places)])
+        self._clicked = np.concatenate([sums(pair, clicked, pairs), sums(place, clicked, places)])
+        anchored = np.zeros(pairs + places, dtype=bool)
+        anchored[pairs] = True
+        block = np.concatenate([np.arange(pairs), np.full(places, -1)])
+        self.layout = Layout.of([(pairs, settings.prior), (places, settings.rank_prior)], anchored, block)
+
+    def start(self) -> Array:
+        rate = (self._clicked + 1) / (self._shown + 2)
+        rate[self.pairs :] = np.clip(rate[self.pairs :] / rate[self.pairs], 0.01, 0.99)
+        rate[self.pairs] = 1.0
+        return np.asarray(rate)
+
+    def expected(self, theta: Array) -> Expected:
+        """A click means that the document was examined and attractive; without one, either may have been."""
+        unclicked, silence = _core.examination_step(
+            self.pair, self.place, self.skipped, theta, self.pairs, self.threads
+        )
+        success = self._clicked + unclicked
+        # Sums over pairs and over places are the same clicks; each click counts once, as log(attractive · examined).
+        likelihood = weighted_log(self._clicked, theta) + silence
+        return Expected(success, self._shown - success, likelihood)
 
 
 @click_kind

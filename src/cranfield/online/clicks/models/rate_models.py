@@ -8,11 +8,20 @@ from typing import ClassVar
 import numpy as np
 
 from cranfield.online.clicks.bernoulli_em import weighted_log
-from cranfield.online.clicks.click_estimates import beta_estimates
-from cranfield.online.clicks.click_kinds import ATTRACTIVENESS, PAIR, RANK, SINGLE, ClickKind, Fit, Placed, click_kind
+from cranfield.online.clicks.click_estimates import ClickSettings, beta_estimates
+from cranfield.online.clicks.click_kinds import (
+    ATTRACTIVENESS,
+    PAIR,
+    RANK,
+    SINGLE,
+    ClickKind,
+    Fit,
+    IndependentWalk,
+    Placed,
+    Walk,
+    click_kind,
+)
 from cranfield.online.clicks.click_pages import Cells, Pages, sums
-from cranfield.online.clicks.click_settings import ClickSettings
-from cranfield.online.clicks.click_walks import IndependentWalk, Walk
 from cranfield.types import Array, Index64
 
 RATE = "click rate"

@@ -7,21 +7,22 @@ from typing import ClassVar
 
 import numpy as np
 
+from cranfield.online.clicks.click_estimates import ClickSettings
 from cranfield.online.clicks.click_kinds import (
     ATTRACTIVENESS,
     BROWSING,
     EXAMINATION,
     PAIR,
+    BrowsingWalk,
     ClickKind,
     Fit,
     Placed,
+    Walk,
     click_kind,
     fit_by_steps,
 )
 from cranfield.online.clicks.click_pages import Cells, Pages
-from cranfield.online.clicks.click_settings import ClickSettings
-from cranfield.online.clicks.click_walks import BrowsingWalk, Walk
-from cranfield.online.clicks.examination_em import ExaminationProblem
+from cranfield.online.clicks.models.position_based import ExaminationProblem
 from cranfield.types import Array, Index64
 
 
