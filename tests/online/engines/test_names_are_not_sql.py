@@ -69,6 +69,32 @@ def test_a_table_of_the_engine_is_not_sql_or_a_file() -> None:
     assert engine.fetch(engine.read("::s.v")).to_pylist() == [{"user": 8}]
 
 
+def test_a_view_in_a_database_reads_no_other_file() -> None:
+    """Whoever made the database would choose what is read on this machine, or fetched by it."""
+    import duckdb
+
+    here = Path("a1.csv").absolute()
+    views = {
+        "outside": f"FROM read_csv('{here}')",
+        "named": f"FROM '{here}'",
+        "words": f"FROM read_text('{here}')",
+        "behind": "FROM outside",
+        "called": "FROM reads()",
+        "inside": "FROM kept",
+    }
+    with duckdb.connect("log.duckdb") as database:
+        database.execute("CREATE TABLE kept AS SELECT 'mine' AS user, 'A' AS arm")
+        database.execute(f"CREATE MACRO reads() AS TABLE FROM read_csv('{here}')")
+        for name, query in views.items():
+            database.execute(f"CREATE VIEW {name} AS {query}")
+    with open_engine("duckdb") as engine:
+        for name in set(views) - {"inside"}:
+            with pytest.raises(cf.DataError, match=f"log.duckdb::{name}: the view '{name}' reads other files"):
+                engine.read(f"log.duckdb::{name}")
+        for name in ("inside", "kept"):
+            assert engine.fetch(engine.read(f"log.duckdb::{name}")).column("user").to_pylist() == ["mine"]
+
+
 @pytest.mark.parametrize("name", COLUMNS)
 def test_the_name_of_a_column_is_not_sql(name: str) -> None:
     import csv

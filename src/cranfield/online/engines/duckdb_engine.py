@@ -363,7 +363,20 @@ class DuckDBEngine(Engine):
         known = [row[0] for row in tables]
         if table.table not in known:
             raise no_table(table, known)
+        self._stay_in_file(path, table)
         return f"{self.quote(name)}.{self.quote(table.table)}"
+
+    def _stay_in_file(self, path: str, table: TableSource) -> None:
+        """Refuse a view that reads another file, or fetches one: whoever made the database would choose which."""
+        locked = {"enable_external_access": "false"}
+        try:
+            with self._duckdb.connect(path, read_only=True, config=locked) as database:
+                database.execute(f"SELECT * FROM {self.quote(table.table)} LIMIT 0")
+        except self._duckdb.PermissionException:
+            what = f"the view {table.table!r} reads other files; give the file that it reads, or a table"
+            raise DataError(table.origin, None, what) from None
+        except self._duckdb.Error as error:
+            raise DataError(table.origin, None, first_line(error)) from None
 
     def _known(self, table: TableSource) -> str:
         """A table or view of the connection; DuckDB would also take the name of a file, or SQL."""
