@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cranfield.building.assessor_files import Assessor, assessors_of
-from cranfield.building.assessor_labels import Labels
+from cranfield.building.assessor_labels import Assessor, Labels, assessors_of
 from cranfield.errors import DataError
 
 ROWS = [("t1", "anna", 1), ("t1", "ben", 0), ("t2", "ben", 1)]

@@ -180,8 +180,8 @@ WRITERS = {
 }
 OTHERS = {
     "collection/whole_folder.py": "this is what makes them",
-    "building/topic_sets/split_files.py": "within one of them",
-    "building/shard_files.py": "within one of them",
+    "building/topic_sets/topic_split.py": "within one of them",
+    "collection/shards.py": "within one of them",
     "building/campaign/campaign_export.py": "within one of them",
     "building/campaign/campaign_store.py": "the runs of a campaign: a folder to which files are added",
     "online/logs/bulk_files.py": "a temporary folder",

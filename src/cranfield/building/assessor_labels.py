@@ -2,25 +2,59 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.building.assessor_files import Assessors, assessors_of
 from cranfield.building.label_files import LabelColumns, from_columns, from_file, from_judgments, from_rows
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.side_files import number_in
 from cranfield.collection.source import PathLike
 from cranfield.collection.structured import is_frame
+from cranfield.collection.table_schema import Numbers, Schema, Words
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import Tidy
 from cranfield.text import counted, listed, plain_number
 from cranfield.types import Array, Index32, Index64
+
+
+class Assessor(NamedTuple):
+    """What is known about an assessor."""
+
+    group: str
+    cost: float | None = None
+    """The cost of one label; None if it is unknown."""
+
+
+Assessors = Mapping[str, Assessor | tuple[str, float] | str] | PathLike
+"""{worker: group}, {worker: (group, cost of a label)}, or a file with lines of worker, group and perhaps cost."""
+
+
+ASSESSORS = Schema(
+    "worker group [cost]",
+    key=("worker",),
+    same=True,
+    worker=Words(("worker", "worker_id", "assessor", "annotator", "name"), "assessor"),
+    group=Words(),
+    cost=Numbers(("cost", "price"), "cost of a label", least=0, default=None, blank=math.nan),
+)
+
+
+def assessors_of(thing: Assessors) -> dict[str, Assessor]:
+    """Groups and costs of assessors, from a dict or a file.
+
+    >>> assessors_of({"anna": "experts", "ben": ("crowd", 0.1)})
+    {'anna': Assessor(group='experts', cost=None), 'ben': Assessor(group='crowd', cost=0.1)}
+    """
+    costs = ASSESSORS.read(thing, "assessors")
+    return {name: Assessor(group, None if math.isnan(cost) else float(cost)) for name, group, cost in costs}
+
 
 LabelsLike = Any
 """Anything that `Labels.of` takes."""

@@ -1,17 +1,27 @@
-"""Random parts of a collection of documents: which documents are in each, and runs and judgments of one part."""
+"""Random parts (shards) of a collection of documents: which documents are in each, and its runs and judgments."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.collection.doors import reads
+from cranfield.collection.file_parts import CollectionFile, read_files
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.records import Records
-from cranfield.types import Index64
+from cranfield.collection.side_files import read_side_file
+from cranfield.collection.source import PathLike, load, write_bytes
+from cranfield.collection.whole_folder import whole_folder
+from cranfield.errors import DataError, UsageError
+from cranfield.record import Record
+from cranfield.text import counted
+from cranfield.types import Index64, Progress
 
 R = TypeVar("R", bound=Records)
 _BLOCK = 4_000_000
@@ -78,3 +88,178 @@ def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
         state = (state ^ (state >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         state = (state ^ (state >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         return state ^ (state >> np.uint64(31))
+
+
+MOST_SHARDS = 10_000
+ASSIGNMENT = "shards.tsv"
+"""The file with the shard of each document, in the folder of a split."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DocumentShards(Record):
+    """What was written: a row for each file and shard of each split."""
+
+    facts = ("shards", "repeats", "seed")
+
+    split: Index64
+    shard: Index64
+    file: tuple[str, ...]
+    """The name of the file, in the folder of its shard."""
+    topics: Index64
+    """The topics with documents in the shard; 0 for files of ids."""
+    documents: Index64
+    """The number of lines: judgments, retrieved documents or ids."""
+    shards: int
+    repeats: int
+    seed: int
+    notes: tuple[str, ...]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """split, shard, file, topics, documents."""
+        columns = {"split": self.split, "shard": self.shard, "file": np.array(self.file, dtype=object)}
+        if self.repeats == 1:
+            del columns["split"]
+        return {**columns, "topics": self.topics, "documents": self.documents}
+
+
+def shard_files(
+    files: Iterable[PathLike] = (),
+    folder: PathLike = "shards",
+    shards: int = 5,
+    *,
+    ids: Iterable[PathLike] = (),
+    repeats: int = 1,
+    seed: int = 0,
+    kinds: Mapping[Any, str] | None = None,
+    progress: Progress | None = None,
+) -> DocumentShards:
+    """Cut runs, judgments and lists of document ids into random parts of the collection, and write them to `folder`.
+
+    Each document is in one shard, chosen by a hash of its id and the seed, so it is in the same shard in all files, and
+    files can be cut one after the other. `folder`/shard1/NAME is the part of a file in the first shard, in the format
+    of the file; with `repeats`, `folder`/split1/shard1/NAME, where each split has its own seed: `seed`, `seed` + 1, ...
+    A topic without a relevant document in a shard is left out of its judgments, because no system can do well on it;
+    notes count such topics.
+
+    files: qrels and runs.
+    ids: files with a document id in each line; SPLIT/shards.tsv has the shard of each.
+    kinds: {file: `qrels` or `run`} for files whose content leaves that open.
+
+    Reference: Voorhees, Samarov & Soboroff, Using Replicates in Information Retrieval Evaluation, TOIS 36(2), 2017,
+    doi:10.1145/3086701
+    """
+    check.whole("shard_files", shards=shards, repeats=repeats)
+    if shards < 2:
+        raise check.wrong("shard_files", "shards", shards, "a whole number, 2 or more")
+    if shards * repeats > MOST_SHARDS:
+        raise UsageError(f"shard_files: {shards} shards × {repeats} repeats, must be at most {MOST_SHARDS:,} folders")
+    paths, lists = list(files), [_Ids.read(path) for path in ids]
+    read = read_files(paths, kinds, "shard_files") if paths or not lists else []
+    for file in read:
+        if file.kind == "topics":
+            raise UsageError(f"shard_files: {file.path} has topics, which have no documents; give qrels, runs and ids")
+    things: list[CollectionFile | _Ids] = [*read, *lists]
+    names = [thing.name for thing in things]
+    if len(set(names)) < len(names):
+        raise UsageError("shard_files: two files have the same name, and a shard has one; rename one")
+    rows: list[tuple[int, int, str, int, int]] = []
+    notes: list[str] = []
+    with whole_folder(folder) as made:
+        for repeat in range(repeats):
+            where = os.path.join(made, *([f"split{repeat + 1}"] if repeats > 1 else []))
+            for shard in range(shards):
+                os.makedirs(os.path.join(where, f"shard{shard + 1}"))
+            for done, thing in enumerate(things):
+                counts, thing_notes = _write(thing, where, shards, seed + repeat)
+                rows += [(repeat + 1, shard + 1, thing.name, *count) for shard, count in enumerate(counts)]
+                notes += [f"split {repeat + 1}: {note}" if repeats > 1 else note for note in thing_notes]
+                if progress:
+                    progress(repeat * len(names) + done + 1, repeats * len(names))
+            if lists:
+                _write_assignment(os.path.join(where, ASSIGNMENT), lists, shards, seed + repeat)
+    split, shard_of, file_names, topics, documents = zip(*rows, strict=True)
+    numbers = (np.array(column, dtype=np.int64) for column in (split, shard_of, topics, documents))
+    of_split, of_shard, of_topics, of_documents = numbers
+    return DocumentShards(
+        of_split, of_shard, file_names, of_topics, of_documents, int(shards), int(repeats), int(seed), tuple(notes)
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Ids:
+    """A file with a document id in each line."""
+
+    path: str
+    documents: Sequence[str]
+
+    @classmethod
+    def read(cls, path: PathLike) -> _Ids:
+        table = read_side_file(path, "document id", (1,), separators="\t")
+        documents = [row[0].strip() for row in table.rows]
+        for line, document in zip(table.lines, documents, strict=True):
+            if len(document.split()) > 1:
+                raise DataError(table.origin, line, f"{document!r} has blanks, expected one document id in each line")
+        if len(set(documents)) < len(documents):
+            seen: set[str] = set()
+            for line, document in zip(table.lines, documents, strict=True):
+                if document in seen:
+                    raise DataError(table.origin, line, f"document {document!r} appears twice")
+                seen.add(document)
+        return cls(os.fspath(path), documents)
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.path)
+
+
+@reads
+def is_id_list(path: PathLike) -> bool:
+    """Whether the first lines of a file have one column each, so that it is a list of document ids."""
+    head = bytes(memoryview(load(path))[: 1 << 14])
+    lines = [line.split() for line in head.splitlines()[:50]]
+    lines = [words for words in (lines[:-1] or lines) if words and not words[0].startswith(b"#")]
+    return bool(lines) and all(len(words) == 1 for words in lines) and not head.lstrip().startswith((b"{", b"[", b"<"))
+
+
+def _write(thing: CollectionFile | _Ids, where: str, shards: int, seed: int) -> tuple[list[tuple[int, int]], list[str]]:
+    """Write the parts of one file; return topics and documents of each, and notes."""
+    if isinstance(thing, _Ids):
+        number = shard_numbers(thing.documents, shards, seed)
+        documents = np.array(thing.documents, dtype=object)
+        parts_of_ids = [documents[number == shard].tolist() for shard in range(shards)]
+        for shard, part in enumerate(parts_of_ids):
+            text = "".join(f"{document}\n" for document in part)
+            write_bytes(_place(where, shard, thing.name), text.encode("utf-8", "surrogateescape"))
+        return [(0, len(part)) for part in parts_of_ids], []
+    notes, counts = [], []
+    if isinstance(thing.content, Qrels):
+        parts: list[Any] = shards_of(thing.content, shards, seed)
+        for shard, part in enumerate(parts):
+            lost = len(thing.content.topics) - len(part.topics)
+            if lost:
+                topics = f"{counted(lost, 'topic')} of {len(thing.content.topics)} left out"
+                notes.append(f"{thing.name}, shard {shard + 1}: {topics}, without a relevant document in the shard")
+    else:
+        assert isinstance(thing.content, list)
+        by_run = [shards_of(run, shards, seed) for run in thing.content]
+        parts = [[of_run[shard] for of_run in by_run] for shard in range(shards)]
+    for shard, part in enumerate(parts):
+        pieces = [part] if isinstance(part, Qrels) else part
+        size = sum(len(piece) for piece in pieces)
+        counts.append((len({topic for piece in pieces for topic in piece.topics}), size))
+        if size:
+            thing.write(_place(where, shard, thing.name), part)
+        else:
+            notes.append(f"{thing.name} has no document in shard {shard + 1}, so the shard has no {thing.name}")
+    return counts, notes
+
+
+def _place(where: str, shard: int, name: str) -> str:
+    return os.path.join(where, f"shard{shard + 1}", name)
+
+
+def _write_assignment(path: str, lists: Sequence[_Ids], shards: int, seed: int) -> None:
+    documents = list(dict.fromkeys(document for some in lists for document in some.documents))
+    number = shard_numbers(documents, shards, seed).tolist()
+    text = "".join(f"{document}\t{shard + 1}\n" for document, shard in zip(documents, number, strict=True))
+    write_bytes(path, text.encode("utf-8", "surrogateescape"))

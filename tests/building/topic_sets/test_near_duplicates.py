@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.building.topic_sets.near_duplicates import near_duplicates, singular
-from cranfield.building.topic_sets.typing_errors import TypingErrors, one_error
+from cranfield.building.topic_sets.near_duplicates import TypingErrors, near_duplicates, one_error, singular
 from tests.oracles.near_queries import leaders, near_by_brute_force, one_edit
 
 WORDS = ["cheap", "flights", "flight", "paris", "hotel", "hotels", "to", "of", "2005", "2006", "berlin", "weather"]
@@ -67,7 +66,7 @@ def test_characters_of_any_script_are_compared() -> None:
 def test_blocks_of_queries_are_compared_with_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = typed(9, 200)
     whole = TypingErrors(texts).kept().tolist()
-    monkeypatch.setattr("cranfield.building.topic_sets.typing_errors.BLOCK", 7)
+    monkeypatch.setattr("cranfield.building.topic_sets.near_duplicates.BLOCK", 7)
     assert TypingErrors(texts).kept().tolist() == whole == leaders(texts, one_edit)
 
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from cranfield.building.topic_sets.query_log import QueryLog
-from cranfield.building.topic_sets.split_files import split_files
 from cranfield.building.topic_sets.topic_sample import TopicSample, sample_topics
-from cranfield.building.topic_sets.topic_split import TopicSplit, split_topics
+from cranfield.building.topic_sets.topic_split import TopicSplit, split_files, split_topics
 from cranfield.building.topic_sets.user_study import UserStudy, user_study
 
 __all__ = [

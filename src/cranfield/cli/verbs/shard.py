@@ -41,7 +41,7 @@ cranfield shard docids.txt qrels.txt runs/*.run --shards 5 --repeat 10 --seed 1 
         return bool(self.files or self.ids or self.qrels or self.runs)
 
     def run(self) -> None:
-        from cranfield.building.shard_files import is_id_list, shard_files
+        from cranfield.collection.shards import is_id_list, shard_files
         from cranfield.collection.source import expand
 
         kinds = self.kinds()

@@ -51,7 +51,7 @@ cranfield split new.run --folder parts --assigned parts/split.tsv
         return bool(self.files or self.topics or self.qrels or self.runs)
 
     def run(self) -> None:
-        from cranfield.building.topic_sets.split_files import split_files
+        from cranfield.building.topic_sets.topic_split import split_files
         from cranfield.collection.source import expand
 
         kinds = self.kinds(topics=self.topics)

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from cranfield import DataError, Qrels, UsageError
-from cranfield.building.shard_files import is_id_list, shard_files
 from cranfield.collection.run import Run
+from cranfield.collection.shards import is_id_list, shard_files
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.evaluation.shard_scores import shard_scores
 
