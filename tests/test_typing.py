@@ -7,8 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from cranfield.evaluation.evaluate_options import EvaluateOptions
-from cranfield.evaluation.evaluator import evaluate
+from cranfield.evaluation.evaluator import EvaluateOptions, evaluate
 
 PROGRAM = """
 from typing import NamedTuple

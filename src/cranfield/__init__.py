@@ -40,8 +40,8 @@ if TYPE_CHECKING:
     from cranfield.evaluation.evaluator import evaluate as evaluate
     from cranfield.evaluation.evaluator import score as score
     from cranfield.evaluation.explanation import explain as explain
-    from cranfield.evaluation.pool_bias import pool_bias_of as pool_bias_of
-    from cranfield.evaluation.residuals import residual as residual
+    from cranfield.evaluation.missing_judgments import pool_bias_of as pool_bias_of
+    from cranfield.evaluation.missing_judgments import residual as residual
     from cranfield.evaluation.several_collections import evaluate_collections as evaluate_collections
     from cranfield.evaluation.shard_scores import shard_scores as shard_scores
     from cranfield.fusion.fuse import fuse as fuse
@@ -66,8 +66,7 @@ _HOME = {
     "evaluation.explanation": ("explain",),
     "assessed.join_options": ("JoinOptions",),
     "assessed.join": ("assess_arrays", "join"),
-    "evaluation.pool_bias": ("pool_bias_of",),
-    "evaluation.residuals": ("residual",),
+    "evaluation.missing_judgments": ("pool_bias_of", "residual"),
     "evaluation.several_collections": ("evaluate_collections",),
     "evaluation.shard_scores": ("shard_scores",),
     "samples": ("sample",),

@@ -37,10 +37,10 @@ UNGUARDED = {
     "collection/lint.py": "reports every fault as a finding",
     "collection/run_rules.py": "reads lines of ids as text",
     "collection/source.py": "reads bytes",
-    "evaluation/score_basis.py": "computes a digest",
+    "evaluation/evaluator.py": "computes a digest",
     "meta/reproduction/metadata.py": "writes a file that was read before",
     "meta/study/inputs.py": "its `load` is a parameter",
-    "scores/score_files.py": "one of its functions is called by the guarded one",
+    "scores/score_input.py": "one of its functions is called by the guarded one",
 }
 """Files with functions that load a file without the mark, and why they need none."""
 

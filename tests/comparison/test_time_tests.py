@@ -8,7 +8,7 @@ from scipy import stats
 
 from cranfield import UsageError
 from cranfield.comparison.time_tests import compare_times
-from cranfield.scores.front_stability import front_stability
+from cranfield.scores.efficiency import front_stability
 from cranfield.scores.scores import Scores
 
 RNG = np.random.default_rng(6)

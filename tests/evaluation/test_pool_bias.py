@@ -7,7 +7,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.errors import UsageError
-from cranfield.evaluation.pool_bias import PoolBias, pool_bias_of
+from cranfield.evaluation.missing_judgments import PoolBias, pool_bias_of
 
 
 def ranked(*docs: str) -> dict[str, float]:

@@ -9,7 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.assessed.lists import Assessed
-from cranfield.evaluation.residuals import residual
+from cranfield.evaluation.missing_judgments import residual
 from cranfield.measures import RBP, Measure, RBPres
 from tests.laws.instances import ALL
 

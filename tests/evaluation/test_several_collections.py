@@ -11,8 +11,7 @@ import pytest
 import cranfield as cf
 from cranfield.collection.collection_files import collections_of_words, read_collections
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageError
-from cranfield.evaluation.collection_names import matched_names
-from cranfield.evaluation.several_collections import CollectionScores
+from cranfield.evaluation.several_collections import CollectionScores, matched_names
 from cranfield.scores.scores import Scores
 
 EASY = Scores.from_matrix([[0.8, 0.6], [0.6, 0.4]], runs=["a", "b"], topics=["1", "2"], measure="AP")

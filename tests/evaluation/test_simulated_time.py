@@ -11,8 +11,7 @@ from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import score
-from cranfield.evaluation.simulated_scores import simulated_scores
-from cranfield.evaluation.simulated_time import simulated_tbg
+from cranfield.evaluation.simulated_time_gain import simulated_scores, simulated_tbg
 from cranfield.measures import TBG, parse
 
 GRADES, LENGTHS = [0, 1, None, 1, 1, 0, 1], [800, 400, 1500, 90, 2500, 700, 300]

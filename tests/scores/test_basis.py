@@ -14,7 +14,7 @@ import pytest
 import cranfield as cf
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.errors import NotedWarning
-from cranfield.evaluation.score_basis import RULES, SIDE
+from cranfield.evaluation.evaluator import RULES, SIDE
 from cranfield.scores.scores import Scores
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"a": 0, "b": 2}}

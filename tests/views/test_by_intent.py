@@ -17,7 +17,7 @@ from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.tied_orders import ENUMERATED
-from cranfield.evaluation.residuals import residual
+from cranfield.evaluation.missing_judgments import residual
 from cranfield.measures import Measure, parse
 from tests.measures.test_diversity import ALL
 

@@ -30,7 +30,7 @@ def missing() -> Any:
         "--missing RULE",
         "Judged topics that a run does not contain: {names} (score them as an empty list, or leave them out).",
         default="zero",
-        names="scores.score_files:MISSING_RULES",
+        names="scores.score_input:MISSING_RULES",
         solves="missing='skip'",
         group=READING,
     )

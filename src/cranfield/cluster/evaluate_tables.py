@@ -18,8 +18,7 @@ from cranfield.cluster.engine_hits import hits_by_core, hits_by_sql, lists_by_sq
 from cranfield.cluster.run_tables import read_tables
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import DataError, UsageError
-from cranfield.evaluation.evaluator import MeasureLike, as_measures, score
-from cranfield.evaluation.score_basis import basis_of
+from cranfield.evaluation.evaluator import MeasureLike, as_measures, basis_of, score
 from cranfield.online.engines import Engine, open_engine
 from cranfield.online.engines.spark_engine import WAIT
 from cranfield.scores.scores import Scores

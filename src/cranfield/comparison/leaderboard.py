@@ -23,8 +23,7 @@ from cranfield.comparison.pair_tests import TESTS, TestSettings
 from cranfield.comparison.result import AGAINST_MARK, Comparison
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import CranfieldError, SameRunWarning, UsageError
-from cranfield.evaluation.evaluate_options import EvaluateOptions
-from cranfield.evaluation.evaluator import MeasureLike, evaluate
+from cranfield.evaluation.evaluator import EvaluateOptions, MeasureLike, evaluate
 from cranfield.evaluation.same_rankings import SameRankings, same_rankings
 from cranfield.measures.property_tables import better_of, lower_is_better
 from cranfield.record import Record

@@ -2,35 +2,69 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import compress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 import numpy as np
 
 from cranfield import check
+from cranfield.assessed.intent_files import DISTRIBUTIONS
 from cranfield.assessed.join import TYPES_FROM, PreparedJudgments, prepare
 from cranfield.assessed.join_options import JoinOptions, Sharding
+from cranfield.assessed.lengths import LengthTable
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import distinct
 from cranfield.collection.accepted_inputs import Content, Numbers, QrelsLike, RunsLike
 from cranfield.collection.qrels import Qrels
+from cranfield.collection.source import load
 from cranfield.errors import CranfieldError, CranfieldWarning, NotedWarning, UsageError, warn_caller
-from cranfield.evaluation.score_basis import basis_of
 from cranfield.measures import DEFAULT, Gain, Measure
+from cranfield.measures.definition import definition
 from cranfield.measures.naming.name_lists import names_in
 from cranfield.measures.naming.parse import parse, parse_many
-from cranfield.scores.basis import Basis
+from cranfield.scores.basis import Basis, Facts
 from cranfield.scores.scores import Scores
 from cranfield.text import listed
 from cranfield.types import Array, Progress
 
 if TYPE_CHECKING:
     from concurrent.futures import Executor
+
+
+class EvaluateOptions(TypedDict, total=False):
+    """The keyword arguments of `evaluate`; a test compares them with its signature."""
+
+    missing: str
+    order: str | None
+    ties: str
+    precision: int
+    on_duplicate: str
+    depth: int | None
+    format: str | None
+    split_tags: bool
+    threads: int | None
+    memory: int | str | None
+    intent_probabilities: Content | Numbers | None
+    intent_types: Content | Mapping[Any, Mapping[Any, str]] | None
+    lengths: Content | Mapping[Any, float] | None
+    missing_length: float | str | None
+    strata: bool
+    inclusion: Content | Numbers | None
+    dimensions: Mapping[str, QrelsLike] | None
+    empty_intents: str
+    topic_numbers: Content | Numbers | None
+    together: Content | Mapping[Any, Mapping[Any, Iterable[str]]] | None
+    progress: Progress | None
+    shards: int | None
+    executor: Executor | None
+    resume: str | os.PathLike[str] | None
+
 
 BY_HIGHEST_GRADE = "measures without intents use a document's highest grade over all intents"
 ALL_INFORMATIONAL = "all intents are assumed to be informational; intent_types= says which are navigational"
@@ -309,3 +343,77 @@ def _warn_undefined(lists: Assessed, measures: dict[str, Measure], undefined: An
         f"{'is' if single else 'are'} left out of means{reason}",
         NotedWarning,
     )
+
+
+# -- what the scores were computed from
+
+RULES = ("ties", "precision", "on_duplicate", "depth", "missing_length", "strata", "empty_intents")
+"""The options of a join that change scores and are plain values."""
+SIDE = ("intent_probabilities", "intent_types", "lengths", "inclusion", "topic_numbers", "together")
+"""Those that hold data."""
+COLUMN_2 = {"intents": "intent", "sample": "stratum"}
+"""What column 2 of the judgments means if they have one of these attachments."""
+
+
+def basis_of(prepared: PreparedJudgments, measures: Sequence[Measure], missing: str) -> Basis:
+    """The basis of the scores of runs that are joined with these judgments."""
+    column_2 = next((COLUMN_2[name] for name in prepared.attachments if name in COLUMN_2), "")
+    return Basis(partial(_facts, prepared.qrels, tuple(measures), missing, prepared.options, column_2))
+
+
+def _facts(qrels: Qrels, measures: Sequence[Measure], missing: str, options: JoinOptions, column_2: str) -> Facts:
+    rules = {"missing": missing, "order": options.order or "score"}
+    rules |= {name: "none" if (value := getattr(options, name)) is None else str(value) for name in RULES}
+    rules["column 2"] = column_2 or "ignored"
+    rules |= {name: digest_of(getattr(options, name)) for name in SIDE if getattr(options, name) is not None}
+    for name, judgments in (options.dimensions or {}).items():
+        rules[f"dimension {name}"] = digest_of(judgments)
+    return Facts(
+        judgment_digests(qrels, labels_count=bool(column_2)),
+        {str(measure): definition(measure) for measure in measures},
+        rules,
+    )
+
+
+def judgment_digests(qrels: Qrels, *, labels_count: bool = False) -> dict[str, str]:
+    """For each topic a digest of its judgments, whatever their order; column 2 only if it has a meaning.
+
+    >>> one, two = Qrels.of(b"1 0 a 1\\n1 0 b 0\\n"), Qrels.of(b"1 0 b 0\\n1 0 a 1\\n")
+    >>> judgment_digests(one) == judgment_digests(two), judgment_digests(one)
+    (True, {'1': 'bfcaf8cda72ad4e5'})
+    """
+    digests = qrels.table.digests(labels_count).tolist()
+    return {topic: f"{digest:016x}" for topic, digest in zip(qrels.topics, digests, strict=True)}
+
+
+def digest_of(thing: Any) -> str:
+    """A digest of a side file or mapping: the same for all orders of lines and for a compressed file."""
+    if isinstance(thing, Qrels):
+        return _digest(f"{topic} {digest}" for topic, digest in judgment_digests(thing, labels_count=True).items())
+    if isinstance(thing, LengthTable):
+        columns = [column.tolist() for column in thing.columns.values()]
+        return _digest([*thing.columns, *map(repr, zip(thing.documents, *columns, strict=True))])
+    if isinstance(thing, Mapping):
+        return _digest(f"{key!s} {_sorted(value)}" for key, value in thing.items())
+    if isinstance(thing, str) and thing in (*DISTRIBUTIONS, "-"):
+        return "standard input" if thing == "-" else thing
+    if isinstance(thing, str | os.PathLike):
+        if not os.path.isfile(thing):
+            return "unknown"  # a pipe, which can be read only once
+        lines = bytes(load(thing)).decode("utf-8", "surrogateescape").splitlines()
+        return _digest(line.strip() for line in lines if line.strip())
+    return repr(thing)
+
+
+def _sorted(value: Any) -> str:
+    """A value of a mapping as text that does not depend on the order of keys."""
+    if isinstance(value, Mapping):
+        return repr(sorted((str(key), _sorted(entry)) for key, entry in value.items()))
+    return repr(value)
+
+
+def _digest(lines: Any) -> str:
+    total = hashlib.blake2b(digest_size=8)
+    for line in sorted(lines):
+        total.update(line.encode("utf-8", "surrogatepass") + b"\n")
+    return total.hexdigest()

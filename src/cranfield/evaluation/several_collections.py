@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import re
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,11 +18,9 @@ from cranfield import check
 from cranfield.assessed.joined_runs import each_run
 from cranfield.check import nearest
 from cranfield.collection.collection_files import CollectionFiles, read_collections, run_files
-from cranfield.collection.source import PathLike
+from cranfield.collection.source import PathLike, stem
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
-from cranfield.evaluation.collection_names import matched_names
-from cranfield.evaluation.evaluate_options import EvaluateOptions
-from cranfield.evaluation.evaluator import MeasureLike, evaluate
+from cranfield.evaluation.evaluator import EvaluateOptions, MeasureLike, evaluate
 from cranfield.measures.property_tables import better_of
 from cranfield.record import Record
 from cranfield.scores.score_text import all_notes
@@ -30,6 +29,48 @@ from cranfield.scores.summary import default_interval
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
+
+
+def matched_names(parts: Mapping[str, Scores], paths: Mapping[str, Sequence[str]]) -> tuple[dict[str, Scores], str]:
+    """The scores of each collection with names of runs that match best, and a note on the names.
+
+    Runs are called by their tags, by their file names, or by these without the name of the collection, whichever gives
+    the fewest different runs; tags if it is a tie. `paths` has the file of each run, and nothing for collections whose
+    runs have names of their own, which are kept.
+
+    >>> parts = {"nq": Scores.from_matrix([[0.5, 0.6]], runs=["nq-a", "nq-b"]),
+    ...          "fever": Scores.from_matrix([[0.1]], runs=["anserini"])}
+    >>> matched, note = matched_names(parts, {"nq": ["a.nq.run", "b.nq.run"], "fever": ["runs/a.fever.run"]})
+    >>> [scores.runs for scores in matched.values()], note
+    ([('a', 'b'), ('a',)], 'runs are called by their file names without the name of the collection, ...')
+    """
+    tags = {name: list(scores.runs) for name, scores in parts.items()}
+    files = {name: [stem(path) for path in paths[name]] if paths.get(name) else tags[name] for name in parts}
+    without = {
+        name: [_without(file, name) for file in files[name]] if paths.get(name) else tags[name] for name in parts
+    }
+    ways = {"": tags, "their file names": files, "their file names without the name of the collection": without}
+    usable = {
+        how: names
+        for how, names in ways.items()
+        if all(len(set(names[name])) == len(parts[name].runs) == len(names[name]) for name in parts) or not how
+    }
+    how = min(usable, key=lambda way: len({run for names in usable[way].values() for run in names}))
+    if not how:
+        return dict(parts), ""
+    renamed = {name: replace(scores, runs=tuple(usable[how][name])) for name, scores in parts.items()}
+    return renamed, f"runs are called by {how}, because their tags match less well across collections"
+
+
+def _without(file: str, collection: str) -> str:
+    """The name of a file without that of the collection and the signs around it.
+
+    >>> _without("run.beir.bm25.nfcorpus", "nfcorpus"), _without("nfcorpus", "nfcorpus")
+    ('run.beir.bm25', 'nfcorpus')
+    """
+    pieces = re.split(rf"[-_.]*{re.escape(collection)}(?![A-Za-z0-9])[-_.]*", file, flags=re.IGNORECASE)
+    return "-".join(piece for piece in pieces if piece) or file
+
 
 RULES = ("undefined", "skip", "zero")
 """A run that lacks a collection: no mean over collections, the mean over the others, or a mean in which it has 0."""

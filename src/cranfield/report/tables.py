@@ -8,9 +8,9 @@ from itertools import repeat
 import numpy as np
 
 from cranfield.comparison.assumptions import geometric_cautions
-from cranfield.scores.risk import Risk
 from cranfield.scores.score_text import all_notes
 from cranfield.scores.scores import Scores
+from cranfield.scores.summary import Risk
 from cranfield.table import DIGITS, Cell, Column, Table, printable
 from cranfield.text import counted
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from cranfield.collection.writing import to_delimited
 from cranfield.record import plain
-from cranfield.scores.score_files import joined_notes
+from cranfield.scores.score_input import joined_notes
 from cranfield.table import Column, Table
 from cranfield.text import counted, listed
 
 if TYPE_CHECKING:
-    from cranfield.scores.score_tables import Mask
+    from cranfield.scores.score_input import Mask
     from cranfield.scores.scores import Scores
 
 

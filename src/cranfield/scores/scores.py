@@ -18,15 +18,13 @@ from cranfield.collection.source import PathLike, write_bytes
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import need
 from cranfield.record import Shown
-from cranfield.scores import risk, score_tables, score_text
+from cranfield.scores import score_input, score_text
 from cranfield.scores import summary as summaries
 from cranfield.scores.basis import Basis, warn_of_unlike
 from cranfield.scores.labels import label, positions, repeated, same_measure
-from cranfield.scores.risk import Risk
-from cranfield.scores.score_files import FORMATS, ScoreFile, format_of
-from cranfield.scores.score_tables import AXES, MISSING_RULES, Cells, Mask
+from cranfield.scores.score_input import AXES, FORMATS, MISSING_RULES, Cells, Mask, ScoreFile, format_of
 from cranfield.scores.standardisation import TRANSFORMATIONS, arcsine, standardise
-from cranfield.scores.summary import Summary
+from cranfield.scores.summary import Risk, Summary
 from cranfield.scores.topic_classes import Classes, topics_by_class
 from cranfield.table import Estimate, Table
 from cranfield.text import listed
@@ -318,12 +316,12 @@ class Scores(Shown):
         """
         check.one_of("risk", ("URisk", "TRisk", "GeoRisk"), kind=kind)
         if kind == "GeoRisk":
-            values = np.stack([risk.georisk(scores, alpha) for scores in self.values])
+            values = np.stack([summaries.georisk(scores, alpha) for scores in self.values])
         elif baseline is None:
             raise UsageError(f"{kind} needs baseline=, one of {', '.join(self.runs)}")
         else:
             against = self.select(runs=[baseline]).values
-            compute = risk.urisk if kind == "URisk" else risk.trisk
+            compute = summaries.urisk if kind == "URisk" else summaries.trisk
             values = np.stack([compute(scores, base, alpha) for scores, base in zip(self.values, against, strict=True)])
         return Risk(kind, alpha, baseline, self.measures, self.runs, values)
 
@@ -432,7 +430,7 @@ class Scores(Shown):
         measure: MeasureLike = "score",
     ) -> Scores:
         """From a row per topic and a column per run; default names are run1, run2, ... and 1, 2, ..."""
-        return _wrapped(score_tables.from_matrix(values, runs, topics, label(measure)))
+        return _wrapped(score_input.from_matrix(values, runs, topics, label(measure)))
 
     @staticmethod
     def from_dict(
@@ -450,7 +448,7 @@ class Scores(Shown):
         >>> Scores.from_dict({"a": {"301": {"AP": 0.2}}}).means().tolist()
         [[0.2]]
         """
-        return _wrapped(score_tables.from_nested(data, label(measure), missing, {"notes": notes}))
+        return _wrapped(score_input.from_nested(data, label(measure), missing, {"notes": notes}))
 
     @staticmethod
     def from_frame(
@@ -465,7 +463,7 @@ class Scores(Shown):
         [[0.6]]
         """
         name = None if measure is None else label(measure)
-        return _wrapped(score_tables.from_frame(frame, name, run, missing))
+        return _wrapped(score_input.from_frame(frame, name, run, missing))
 
     from_pandas = from_polars = from_arrow = from_frame
 
@@ -488,7 +486,7 @@ class Scores(Shown):
         bases = [part.basis for part in parts]
         unlike = warn_of_unlike(names or [f"part {number}" for number in range(1, len(parts) + 1)], bases)
         columns = [part.columns() for part in parts]
-        cells = score_tables.grid(
+        cells = score_input.grid(
             {axis: [x for part in columns for x in part[axis].tolist()] for axis in AXES},
             np.concatenate([np.empty(0), *(part["value"] for part in columns)]),
             np.concatenate([np.empty(0, dtype=bool), *(part["missing"] for part in columns)]),

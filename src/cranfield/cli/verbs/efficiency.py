@@ -89,7 +89,7 @@ cranfield efficiency --scores scores.csv -m AP --times times.tsv --plot front.sv
             result.plot(time=self.time).save(self.plot)
 
     def _intervals(self, scores: Scores, times: dict[str, dict[str, float]]) -> Table:
-        from cranfield.scores.front_stability import front_stability
+        from cranfield.scores.efficiency import front_stability
 
         return front_stability(
             scores, times, time=self.time, level=1 - self.alpha, resamples=self.resamples or 1_000, seed=self.seed

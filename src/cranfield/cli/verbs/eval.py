@@ -17,8 +17,8 @@ from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.measures import Measure
-    from cranfield.scores.risk import Risk
     from cranfield.scores.scores import Scores
+    from cranfield.scores.summary import Risk
 
     Risks = Callable[[Scores], Risk] | None
 
@@ -189,7 +189,7 @@ cranfield eval qrels.txt runs.parquet -m nDCG@10 --engine spark  # a table of ru
     def run(self) -> None:
         measured = self.measured
         if self.residual:
-            from cranfield.evaluation.residuals import ends
+            from cranfield.evaluation.missing_judgments import ends
 
             measured = list(dict.fromkeys(view for measure in measured for view in (measure, *ends(measure))))
         every = [*measured, *self.sorted_by]

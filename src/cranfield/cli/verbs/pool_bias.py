@@ -15,7 +15,7 @@ from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
     from cranfield.collection.qrels import Qrels
-    from cranfield.evaluation.pool_bias import PoolBias
+    from cranfield.evaluation.missing_judgments import PoolBias
     from cranfield.scores.scores import Scores
     from cranfield.table import Cell, Table
 
@@ -80,7 +80,7 @@ cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --groups teams.txt -
 
     def run(self) -> None:
         from cranfield.evaluation.evaluator import evaluate
-        from cranfield.evaluation.pool_bias import pool_bias_of
+        from cranfield.evaluation.missing_judgments import pool_bias_of
 
         measures = chosen(self.measures)
         judgments, pooled = self.part(lambda: Experiment(self._judgments(self.qrels), self.read_runs(self.runs)))

@@ -41,7 +41,7 @@ cranfield simulate-time qrels.txt runs/*.run --lengths lengths.tsv -q --format c
             raise UsageError("the time to read a document needs its length in words; give --lengths FILE")
 
     def run(self) -> None:
-        from cranfield.evaluation.simulated_scores import simulated_scores
+        from cranfield.evaluation.simulated_time_gain import simulated_scores
         from cranfield.measures.time import TBG
 
         (measure,) = chosen([self.measure])[:1]

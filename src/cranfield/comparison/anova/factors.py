@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cranfield.check import nearest
 from cranfield.comparison.data import Matrix, sample
 from cranfield.errors import DataError, UsageError
-from cranfield.scores.score_tables import codes
+from cranfield.scores.score_input import codes
 from cranfield.scores.topic_classes import Classes, topics_by_class
 from cranfield.text import listed
 from cranfield.types import Array

@@ -23,8 +23,7 @@ from cranfield.comparison.gate.rankings import digests, may_be_same
 from cranfield.comparison.pair_tests import TESTS, PairTest, TestSettings
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
-from cranfield.evaluation.evaluate_options import EvaluateOptions
-from cranfield.evaluation.evaluator import as_measures, evaluate
+from cranfield.evaluation.evaluator import EvaluateOptions, as_measures, evaluate
 from cranfield.scores.basis import CHANGES, changed_topics
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed

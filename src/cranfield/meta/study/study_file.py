@@ -21,7 +21,7 @@ from cranfield.errors import DataError, UsageError
 from cranfield.measures import parse_many
 from cranfield.meta.study.study_methods import COLLECTION, MEASURES, METHODS, Method
 from cranfield.meta.yaml_io import read_yaml
-from cranfield.scores.score_tables import MISSING_RULES
+from cranfield.scores.score_input import MISSING_RULES
 from cranfield.text import cut, shown
 
 FILES = ("qrels", "teams", "intent_probabilities", "intent_types", "lengths", "inclusion", "topic_numbers", "together")

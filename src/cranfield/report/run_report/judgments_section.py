@@ -5,7 +5,7 @@ from __future__ import annotations
 from cranfield.building.pools.pool_holes import pool_holes
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.evaluator import as_measures
-from cranfield.evaluation.pool_bias import pool_bias_of
+from cranfield.evaluation.missing_judgments import pool_bias_of
 from cranfield.record import table_of
 from cranfield.report.pages.report_parts import Block, Section, TableBlock
 from cranfield.report.run_report.experiment import Experiment

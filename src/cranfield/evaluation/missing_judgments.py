@@ -1,6 +1,7 @@
-"""How much a run loses if it is not pooled, estimated from runs that are: their scores without their own documents.
+"""What missing judgments hide: the lowest and highest score of a run, and the loss of a run that was not pooled.
 
-Adding this loss to the scores of a new run corrects them for the bias of the pool.
+The loss is estimated from pooled runs, by their scores without their own documents. Added to the scores of a new run,
+it corrects them for the bias of the pool.
 """
 
 from __future__ import annotations
@@ -8,22 +9,63 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments
+from cranfield.assessed.lists import Assessed
 from cranfield.collection.accepted_inputs import QrelsLike, RunLike
 from cranfield.collection.run import Run
 from cranfield.collection.run_table import Belongs, belongs
 from cranfield.collection.source import shown_path
 from cranfield.errors import DataError, UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
+from cranfield.measures import Measure
 from cranfield.measures.properties import Properties
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
 from cranfield.types import Array
+from cranfield.views.unjudged import Unjudged
+
+
+class Residual(NamedTuple):
+    """The lowest and the highest score of each list, and whether they are bounds or two scenarios."""
+
+    low: Array
+    high: Array
+    bounds: bool
+    """Whether they enclose the scores under every judgment of the unjudged documents; if not, they are scenarios."""
+
+
+def ends(measure: Measure) -> tuple[Measure, Measure]:
+    """The measure with all unjudged documents worst, and with all of them best, before its own views."""
+    return measure.first_through(Unjudged("worst")), measure.first_through(Unjudged("best"))
+
+
+def residual(measure: MeasureLike, lists: Assessed) -> Residual:
+    """The scores of lists if all unjudged documents have grade 0, and if all have the highest grade.
+
+    For a measure that does not depend on recall (P, RBP, DCG, ERR, RR, ...) these are bounds for the score once all
+    retrieved documents are judged. A measure that is normalised by the relevant documents may fall when a document
+    turns out to be relevant, because the ideal list grows too; then these are two scenarios. If topics have intents,
+    an unjudged document is relevant to all intents of its topic or to none; with global gains (D-, DIN-) these are
+    always scenarios.
+
+    Reference: Moffat & Zobel, TOIS 27(1), 2008, doi:10.1145/1416950.1416952, for rank-biased precision
+
+    >>> low, high, bounds = residual("P@4", Assessed.one([1, None, 0, None]))
+    >>> low.tolist(), high.tolist(), bounds
+    ([0.25], [0.75], True)
+    >>> residual("AP", Assessed.one([1, None, 0, None])).bounds
+    False
+    """
+    (chosen,) = as_measures([measure])
+    worst, best = (values_of(end, lists) for end in ends(chosen))
+    return Residual(np.fmin(worst, best), np.fmax(worst, best), chosen.has_bounds())
+
 
 UNEVEN = 0.3
 """From this correlation of errors and scores on, a caution says that good runs stay too low."""
