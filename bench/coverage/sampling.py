@@ -11,9 +11,8 @@ from bench.coverage.case import Case, Outcome, covers
 
 import cranfield as cf
 from cranfield.building.pools.pool_building import make_pool
-from cranfield.building.pools.pool_samples import Stratum
+from cranfield.building.pools.pool_samples import Stratum, join_pool
 from cranfield.building.pools.pooled_lists import PooledLists
-from cranfield.building.pools.sampled_qrels import join_pool
 from cranfield.comparison import mean_interval
 
 Array = np.ndarray

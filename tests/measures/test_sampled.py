@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.assessed.sampling import Sample
 from cranfield.building.pools.pool_building import make_pool
+from cranfield.building.pools.pool_samples import join_pool
 from cranfield.building.pools.pooled_lists import PooledLists
-from cranfield.building.pools.sampled_qrels import join_pool
 from cranfield.errors import UsageError
 from cranfield.measures import AP, infAP, infNDCG, nDCG, statAP, xinfAP
 

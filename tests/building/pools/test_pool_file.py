@@ -11,8 +11,8 @@ import pytest
 import cranfield as cf
 from cranfield.building.pools.pool_building import make_pool
 from cranfield.building.pools.pool_file import Pool
+from cranfield.building.pools.pool_samples import join_pool
 from cranfield.building.pools.pooled_lists import PooledLists
-from cranfield.building.pools.sampled_qrels import join_pool
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import DataError, UsageError
 from tests.building.pools.small_pools import as_runs, random_lists

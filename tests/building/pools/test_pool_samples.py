@@ -9,8 +9,8 @@ from math import comb, factorial, prod
 import numpy as np
 import pytest
 
-from cranfield.building.pools.pool_methods import Method, read_strata
-from cranfield.building.pools.pool_samples import Sampled, shared, sizes_within
+from cranfield.building.pools.pool_methods import Method
+from cranfield.building.pools.pool_samples import Sampled, read_strata, shared, sizes_within
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.errors import UsageError
 from tests.building.pools.small_pools import as_runs, random_lists
@@ -98,12 +98,12 @@ def test_the_prior_of_a_weighted_sample_is_that_of_average_precision() -> None:
     own = {run: documents for run, documents in by_topic["t0"].items() if documents}
     expected = slow.average_precision_prior(own)
     scale = len(own) / len(lists.runs)  # a run without a list has no documents, but counts in the mean
-    assert policy.prior() == pytest.approx([expected[doc] * scale for doc in lists.docs(0)], rel=1e-9)
+    assert policy.weights() == pytest.approx([expected[doc] * scale for doc in lists.docs(0)], rel=1e-9)
 
 
 def test_a_weighted_sample_is_unbiased_over_all_samples() -> None:
     policy = made("sample", 4)
-    prior = policy.prior()
+    prior = policy.weights()
     order = np.argsort(-prior, kind="stable").tolist()
     samples = all_bucketed(order, prior.tolist(), 4)  # buckets of 4 and 2: the last has two empty places
     check_design(samples, policy.probability)

@@ -8,12 +8,10 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.building.pools.kept_pairs import SignificantPairs
-from cranfield.building.pools.pool_contributions import pool_contributions
-from cranfield.building.pools.pool_holes import pool_holes
+from cranfield.building.pools.pool_coverage import pool_contributions, pool_holes
 from cranfield.building.pools.pool_methods import POLICIES, Method
-from cranfield.building.pools.pool_simulation import simulate_pools
+from cranfield.building.pools.pool_simulation import judging_order, simulate_pools
 from cranfield.building.pools.pooled_lists import PooledLists
-from cranfield.building.pools.simulated_judging import judging_order
 from cranfield.comparison.corrections import holm
 from cranfield.errors import CranfieldWarning, UsageError
 from tests.building.pools.small_pools import as_runs, random_lists, random_relevance
@@ -124,11 +122,11 @@ def test_a_team_that_is_left_out_is_pooled_by_the_others_alone(method: str, seed
 
 
 def test_leaving_out_teams_in_several_blocks_changes_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cranfield.building.pools import teams_left_out
+    from cranfield.building.pools import pool_simulation
 
     qrels, runs = collection(4)
     (whole,) = simulate_pools(qrels, runs, ["max-mean"], [3], "AP", leave_out=True).outcomes
-    monkeypatch.setattr(teams_left_out, "MOST_ENTRIES", 1)
+    monkeypatch.setattr(pool_simulation, "MOST_ENTRIES", 1)
     (blocks,) = simulate_pools(qrels, runs, ["max-mean"], [3], "AP", leave_out=True).outcomes
     assert whole == blocks
 

@@ -9,7 +9,7 @@ import pytest
 
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments
-from cranfield.building.pools.judged_lists import lists_of_judged
+from cranfield.building.pools.pool_simulation import lists_of_judged
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import DataError, UsageError

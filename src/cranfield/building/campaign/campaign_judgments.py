@@ -15,7 +15,7 @@ from cranfield.assessed.dimensions import RELEVANCE
 from cranfield.building.campaign.campaign_modes import WINS
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.building.pools.pool_file import Pool
-from cranfield.building.pools.sampled_qrels import SampledQrels, join_pool
+from cranfield.building.pools.pool_samples import SampledQrels, join_pool
 from cranfield.building.serve.exporting import grades, grades_by_row, intents_of_topics, nuggets_by_document
 from cranfield.collection.qrels import Qrels
 from cranfield.scores.scores import Scores

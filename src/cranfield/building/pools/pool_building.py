@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.assessed.segments import position_in_segment, segment_starts
-from cranfield.building.pools.fixed_order import FixedOrder
 from cranfield.building.pools.pool_file import Pool
 from cranfield.building.pools.pool_methods import Method
+from cranfield.building.pools.pool_policy import FixedOrder
 from cranfield.building.pools.pool_samples import Sampled, Stratum, shared, sizes_within
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.building.pools.pooling import Offer, Pooling

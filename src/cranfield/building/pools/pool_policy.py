@@ -1,4 +1,6 @@
-"""What a pooling policy is: it proposes the next document of a topic, and learns from each judgment.
+"""Policies: what one is, and those whose order is fixed before the first judgment.
+
+A policy proposes the next document of a topic, and learns from each judgment.
 
 A policy holds the state of all topics, so that many topics can be simulated at once; topics do not affect each other.
 What it proposes depends only on the judgments it has learned (and on its seed), never on how often it was asked:
@@ -8,6 +10,7 @@ learning the same judgments in the same order rebuilds the same state.
 from __future__ import annotations
 
 import zlib
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from typing import Any, ClassVar, NamedTuple
 
@@ -29,7 +32,7 @@ class Proposals(NamedTuple):
     estimate: Array
 
 
-class Policy:
+class Policy(ABC):
     """The base of all policies; `pool_methods` lists them."""
 
     name: ClassVar[str] = ""
@@ -49,7 +52,7 @@ class Policy:
             raise check.wrong("", "seed", seed, "a whole number, 0 or more")
         self.lists = lists
         self.seed = int(seed)
-        self.values: dict[str, Any] = {name: one.default for name, one in self.parameters.items()} | values
+        self.values: dict[str, Any] = {name: setting.default for name, setting in self.parameters.items()} | values
         self.judged = np.zeros(lists.size, dtype=bool)
         self.left = np.diff(lists.start).astype(np.int64)
         """For each topic, the number of documents that can still be proposed."""
@@ -62,25 +65,22 @@ class Policy:
         names = (topic.encode("utf-8", "surrogateescape") for topic in self.lists.topics)
         return [np.random.default_rng([self.seed, zlib.crc32(name)]) for name in names]
 
+    @abstractmethod
     def prepare(self, sizes: Index64 | None) -> None:
         """Set up the state; `sizes` are the numbers of documents to draw for each topic."""
 
+    @abstractmethod
     def propose(self, topics: Index64, skip: Mask | None = None) -> Proposals:
         """The next document of each of these topics, all of which have a document left.
 
         `skip` marks documents that are out with another assessor; it may be given for one topic at a time.
         """
-        raise NotImplementedError
 
     def learn(self, topics: Index64, documents: Index64, relevant: Mask) -> None:
         """Take one judgment for each of these (different) topics, of a document that is not judged yet."""
-        self.update(topics, documents, relevant)
         self.judged[documents] = True
         self.learned[topics] += 1
         self.left[topics] -= 1
-
-    def update(self, topics: Index64, documents: Index64, relevant: Mask) -> None:
-        """Change the state before the documents count as judged."""
 
     def can_propose(self, topic: int, skip: Mask | None = None) -> bool:
         """Whether a topic has a document to propose, apart from those to skip."""
@@ -116,3 +116,76 @@ def proposals(lists: PooledLists, documents: Iterable[int], estimate: Array) -> 
     """Proposals of documents that no single run was chosen for: the run with the best rank proposes them."""
     chosen = np.asarray(documents, dtype=np.int64)
     return Proposals(chosen, lists.first[chosen], estimate)
+
+
+class FixedOrder(Policy):
+    """Documents in the order of a weight, the highest first."""
+
+    adaptive = False
+
+    @abstractmethod
+    def weights(self) -> Array:
+        """The weight of each document."""
+
+    def estimate(self) -> Array:
+        """The estimate of each document."""
+        return self.weight
+
+    def prepare(self, sizes: Index64 | None) -> None:
+        self.weight = self.weights()
+        self.order = np.lexsort((np.arange(self.lists.size), -self.weight, self.lists.topic))
+        self._shown = self.estimate()
+        self._at = self.lists.start[:-1].copy()
+        self._end = self.lists.start[1:].copy()
+
+    def propose(self, topics: Index64, skip: Mask | None = None) -> Proposals:
+        at = self._at[topics]
+        while (stale := self.judged[self.order[at]]).any():
+            at = at + stale
+        self._at[topics] = at
+        if skip is not None:
+            later = self.order[int(at[0]) : int(self._end[topics[0]])]
+            at = at + int(np.argmax(~self.judged[later] & ~skip[later]))
+        documents = self.order[at]
+        return proposals(self.lists, documents, self._shown[documents])
+
+
+class Depth(FixedOrder):
+    """All documents of rank 1, then all of rank 2, and so on: the pool of the first k documents of every run."""
+
+    name = "depth"
+    estimates = "none"
+    source = "Sparck Jones & van Rijsbergen 1975; Ferro & Maistro 2024, Fig. 5"
+
+    def weights(self) -> Array:
+        return -np.asarray(self.lists.rank[self.lists.first], dtype=np.float64)
+
+    def estimate(self) -> Array:
+        return np.full(self.lists.size, np.nan)
+
+
+class ReciprocalRank(FixedOrder):
+    r"""By reciprocal rank fusion: :math:`\sum_{runs} 1 / (k + rank)`."""
+
+    name = "rrf"
+    estimates = "the weight of the document"
+    source = "Cormack, Clarke & Büttcher, SIGIR 2009, doi:10.1145/1571941.1572114"
+    parameters: ClassVar = {"k": Setting(60.0, "the constant added to each rank", least=0, most=1e6)}
+
+    def weights(self) -> Array:
+        weight = 1.0 / (self.values["k"] + self.lists.rank)
+        return steady(summed(self.lists, weight))
+
+
+class RankBiased(FixedOrder):
+    r"""By what a document can add to the RBP of all runs: :math:`\sum_{runs} (1 - p) p^{rank - 1}`."""
+
+    name = "rbp"
+    estimates = "the weight of the document"
+    source = "Moffat, Webber & Zobel, SIGIR 2007 (method A), doi:10.1145/1277741.1277806"
+    parameters: ClassVar = {"p": Setting(0.8, "the persistence of the reader", least=0, most=1)}
+
+    def weights(self) -> Array:
+        p = self.values["p"]
+        weight = (1 - p) * p ** (self.lists.rank - 1.0)
+        return steady(summed(self.lists, weight))

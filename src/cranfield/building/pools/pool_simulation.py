@@ -13,23 +13,25 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments
-from cranfield.building.pools.judged_lists import lists_of_judged
+from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import segment_starts
 from cranfield.building.pools.kept_pairs import KeptPairs, SignificantPairs
 from cranfield.building.pools.pool_methods import Method
+from cranfield.building.pools.pool_policy import Policy
 from cranfield.building.pools.pool_samples import Stratum, shared
-from cranfield.building.pools.pooled_lists import Mask, PooledLists
-from cranfield.building.pools.simulated_judging import judging_order
-from cranfield.building.pools.teams_left_out import TeamsLeftOut
+from cranfield.building.pools.pooled_lists import NEVER, DocumentNames, Mask, PooledLists, best_ranks
 from cranfield.collection.run_table import Belongs, belongs
+from cranfield.comparison.differences import noise
 from cranfield.errors import UsageError
-from cranfield.evaluation.evaluator import MeasureLike, as_measures
+from cranfield.evaluation.evaluator import MeasureLike, as_measures, values_of
 from cranfield.meta.judgments import rescoring
 from cranfield.meta.judgments.leave_out import run_groups
 from cranfield.meta.meta_record import labels
 from cranfield.record import Record, table_of
+from cranfield.scores import summary as summaries
 from cranfield.table import Table
 from cranfield.text import counted, listed
-from cranfield.types import Array, Index64, Progress
+from cranfield.types import Array, Index, Index64, Progress
 
 NAME = "simulate"
 HEADINGS = {
@@ -281,3 +283,155 @@ class Simulation:
         if self.groups is not None:
             whom = "itself" if len(self.groups[0]) == len(self.scorer.full.runs) else "its team"
             yield f"left out: the score of a run without {whom} in the pool minus that with it, mean over runs"
+
+
+def judging_order(policy: Policy, relevant: Mask, most: int | None = None, progress: Progress | None = None) -> Index64:
+    """For each document, when a policy has it judged: 1 for the first of its topic, 0 if never.
+
+    `relevant` says which documents are; `most` is the largest number of judgments of a topic.
+
+    >>> from cranfield.building.pools.pool_methods import Method
+    >>> from cranfield.building.pools.pooled_lists import PooledLists
+    >>> lists = PooledLists.of({"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"c": 3, "a": 2}}})
+    >>> judging_order(Method.of("rrf").make(lists), np.array([True, False, False])).tolist()  # a, c, b
+    [1, 2, 3]
+    """
+    place = np.zeros(policy.lists.size, dtype=np.int64)
+    topics = np.flatnonzero(policy.left > 0)
+    steps = int(policy.left.max(initial=0)) if most is None else min(most, int(policy.left.max(initial=0)))
+    for step in range(1, steps + 1):
+        documents = policy.propose(topics).document
+        policy.learn(topics, documents, relevant[documents])
+        place[documents] = step
+        topics = topics[policy.left[topics] > 0]
+        if progress is not None:
+            progress(step, steps)
+    return place
+
+
+def lists_of_judged(documents: JudgedDocuments, depth: int | None) -> tuple[PooledLists, Index64]:
+    """The judged documents among the first `depth` of every list, at their ranks; and their numbers in `documents`.
+
+    >>> judged = JudgedDocuments.of({"q": {"b": 0, "c": 1}}, {"mine": {"q": {"a": 3, "b": 2, "c": 1}}})
+    >>> lists, _ = lists_of_judged(judged, depth=2)
+    >>> lists.docs(0), lists.rank.tolist()
+    (['b'], [2])
+    """
+    lists = documents.lists
+    assert lists.document is not None
+    hits = np.flatnonzero(lists.rank <= depth) if depth else np.arange(len(lists.rank))
+    run, topic = lists.run[lists.row[hits]].astype(np.int64), lists.topic[lists.row[hits]].astype(np.int64)
+    rank, judged = lists.rank[hits].astype(np.int64), lists.document[hits].astype(np.int64)
+    best = best_ranks(judged, rank, run, len(documents), len(lists.runs))
+    kept = np.flatnonzero(best < NEVER)
+    kept = kept[np.lexsort((best[kept], documents.topic[kept]))]
+    number = np.full(len(documents), -1)
+    number[kept] = np.arange(len(kept))
+    row = topic * len(lists.runs) + run
+    order = np.lexsort((rank, row))
+    line = np.zeros(len(documents), dtype=np.int64)
+    line[documents.document] = np.arange(len(documents.document))
+    pooled = PooledLists(
+        tuple(lists.topics),
+        tuple(lists.runs),
+        segment_starts(documents.topic[kept], len(lists.topics)),
+        segment_starts(row[order], len(lists.topics) * len(lists.runs)),
+        number[judged[order]],
+        rank[order],
+        DocumentNames(documents.qrels.table, line[kept]),
+    )
+    return pooled, kept
+
+
+MOST_ENTRIES = 4_000_000
+"""Entries of lists that are simulated at a time, to bound memory."""
+
+
+@dataclass(frozen=True, eq=False)
+class LeftOutRuns:
+    """Arrays are budgets × measures × runs: each run, if its team had not been pooled."""
+
+    change: Array
+    """Of the mean score."""
+    ranks: Array
+    """The number of runs of other teams that it falls behind."""
+
+    def row(self, budget: int, measure: int) -> dict[str, float]:
+        """The mean change and the largest number of ranks."""
+        change, ranks = self.change[budget, measure], self.ranks[budget, measure]
+        known = bool(np.isfinite(change).any())
+        return {
+            "left_out_change": float(np.nanmean(change)) if known else np.nan,
+            "left_out_ranks": float(np.nanmax(ranks)) if known else np.nan,
+        }
+
+
+@dataclass(frozen=True, eq=False)
+class TeamsLeftOut:
+    """A simulation, with the team of each run."""
+
+    simulation: Simulation
+    names: tuple[str, ...]
+    group: Index
+
+    def of(self, method: Method, values: Sequence[Array], progress: Progress | None = None) -> LeftOutRuns:
+        """Leave out every team; `values` are the scores with all teams in the pool, for each budget."""
+        shape = (len(values), *values[0].shape[:2])
+        result = LeftOutRuns(np.full(shape, np.nan), np.full(shape, np.nan))
+        for teams in self._blocks():
+            for team, masks in zip(teams, self._masks(method, teams), strict=True):
+                members = np.flatnonzero(self.group == team)
+                for b, mask in enumerate(masks):
+                    alone = self._scores(self.simulation.documents.judged(keep=mask, runs=members), len(members))
+                    before, after = rescoring.paired_means(values[b][:, members], alone)
+                    result.change[b][:, members] = after - before
+                    result.ranks[b][:, members] = self._ranks_lost(values[b], members, after - before)
+                if progress is not None:
+                    progress(team + 1, len(self.names))
+        return result
+
+    def _blocks(self) -> Iterator[range]:
+        size = max(1, MOST_ENTRIES // max(len(self.simulation.lists.document), 1))
+        for begin in range(0, len(self.names), size):
+            yield range(begin, min(begin + size, len(self.names)))
+
+    def _masks(self, method: Method, teams: Sequence[int]) -> Iterator[list[Mask]]:
+        """For each team and budget, which documents are judged if its runs are not pooled."""
+        simulation, lists = self.simulation, self.simulation.lists
+        parts, numbers = [], []
+        for team in teams:
+            part, kept = lists.of_runs(self.group != team)
+            parts.append(part)
+            numbers.append(simulation.judged[kept])
+        stacked, judged = PooledLists.stacked(parts), np.concatenate(numbers)
+        allowed = [
+            np.concatenate([simulation.allowed(budget, part) for part in parts]) for budget in simulation.budgets
+        ]
+        orders = simulation.orders(method, stacked, judged, allowed, int(allowed[-1].max()))
+        starts = np.cumsum([0] + [part.size for part in parts])
+        for begin, end in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+            own = slice(begin, end)
+            masks = []
+            for order, sizes in zip(orders, allowed, strict=True):
+                mask = np.zeros(len(simulation.documents), dtype=bool)
+                mask[judged[own][(order[own] > 0) & (order[own] <= sizes[stacked.topic[own]])]] = True
+                masks.append(mask)
+            yield masks
+
+    def _scores(self, lists: Assessed, runs: int) -> Array:
+        """measures × runs × topics."""
+        scorer = self.simulation.scorer
+        shape = (runs, len(scorer.full.topics))
+        return np.stack([values_of(measure, lists).reshape(shape) for measure in scorer.measures])
+
+    def _ranks_lost(self, values: Array, members: Index64, change: Array) -> Array:
+        """How many runs of other teams a run falls behind, if only its own score changes."""
+        sign = np.where(self.simulation.lower, -1.0, 1.0)[:, None]
+        means = summaries.mean(values) * sign
+        others = means[:, np.setdiff1d(np.arange(means.shape[1]), members)]
+        close = np.array([noise(row) for row in means])[:, None, None]
+        ahead = [
+            (others[:, None, :] > scores[:, :, None] + close).sum(axis=-1)
+            for scores in (means[:, members], means[:, members] + change * sign)
+        ]
+        return np.asarray(ahead[1] - ahead[0], dtype=np.float64)

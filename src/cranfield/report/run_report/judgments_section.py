@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cranfield.building.pools.pool_holes import pool_holes
+from cranfield.building.pools.pool_coverage import pool_holes
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.evaluation.missing_judgments import pool_bias_of

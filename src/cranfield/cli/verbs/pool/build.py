@@ -77,7 +77,8 @@ cranfield pool runs/*.run --method stratified --strata 10:1,50:0.2,100:0.05 --se
     def run(self) -> None:
         from cranfield.assessed.join_options import JoinOptions
         from cranfield.building.pools.pool_building import make_pool
-        from cranfield.building.pools.pool_methods import Method, read_strata
+        from cranfield.building.pools.pool_methods import Method
+        from cranfield.building.pools.pool_samples import read_strata
         from cranfield.building.pools.pooled_lists import PooledLists
 
         method = Method.of(self.method)

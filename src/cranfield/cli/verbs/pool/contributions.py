@@ -22,7 +22,7 @@ cranfield pool contributions --sample
     rel: float = options.rel()
 
     def run(self) -> None:
-        from cranfield.building.pools.pool_contributions import pool_contributions
+        from cranfield.building.pools.pool_coverage import pool_contributions
 
         with self.progress("reading") as progress:
             result = pool_contributions(

@@ -36,7 +36,7 @@ cranfield pool holes qrels.txt new.run -k 10 --per-topic -f csv
 
     def run(self) -> None:
         from cranfield.assessed.join_options import JoinOptions
-        from cranfield.building.pools.pool_holes import pool_holes
+        from cranfield.building.pools.pool_coverage import pool_holes
 
         reading = JoinOptions(format=self.run_format, **self.ranking_rules())
         with self.progress("reading") as progress:

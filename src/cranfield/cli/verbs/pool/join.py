@@ -34,7 +34,7 @@ cranfield pool join sample.tsv half.qrels --partial -o sampled.qrels
         import warnings
 
         from cranfield.building.pools.pool_file import Pool
-        from cranfield.building.pools.sampled_qrels import join_pool
+        from cranfield.building.pools.pool_samples import join_pool
 
         sampled = join_pool(Pool.read(self.pool), self.read_qrels(self.qrels), partial=self.partial)
         for note in sampled.notes:

@@ -1,17 +1,18 @@
-"""Policies that choose a run first: multi-armed bandits, with a run as an arm, and move-to-front.
+"""Policies that learn from judgments which runs to believe: bandits with a run as an arm, move-to-front, and Hedge.
 
-The chosen run proposes its highest document that is not judged yet. A judgment counts for every run that retrieved the
-document, so documents that were judged elsewhere count too. Runs that tie are taken in an order that is drawn once for
-each topic.
+Bandits and move-to-front choose a run, which proposes its highest document that is not judged yet. A judgment counts
+for every run that retrieved the document, so documents that were judged elsewhere count too. Runs that tie are taken in
+an order that is drawn once for each topic.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from typing import ClassVar
 
 import numpy as np
 
-from cranfield.building.pools.pool_policy import Policy, Proposals, entries_of
+from cranfield.building.pools.pool_policy import Policy, Proposals, entries_of, proposals, steady
 from cranfield.building.pools.pooled_lists import Mask
 from cranfield.declared.settings import Setting
 from cranfield.types import Array, Index64
@@ -44,16 +45,12 @@ class Arms(Policy):
         """Judged documents of each arm."""
         self.found = np.zeros((topics, runs))
         """Judged relevant documents of each arm."""
-        self.begin()
         self.score = np.zeros((topics, runs))
         self._rescore(np.arange(topics))
 
-    def begin(self) -> None:
-        """Set up further state."""
-
+    @abstractmethod
     def scores(self, topics: Index64) -> Array:
         """The score of every arm of these topics; the highest is played."""
-        raise NotImplementedError
 
     def estimate(self, topics: Index64, arms: Index64) -> Array:
         """What is expected of these arms."""
@@ -95,14 +92,12 @@ class Arms(Policy):
         return Proposals(self.lists.document[place], place, self.estimate(topics, np.array([arm])))
 
     def learn(self, topics: Index64, documents: Index64, relevant: Mask) -> None:
-        super().learn(topics, documents, relevant)
-        self._rescore(topics)
-
-    def update(self, topics: Index64, documents: Index64, relevant: Mask) -> None:
         entries, owner = entries_of(self.lists, documents)
         arms = self._arm_of_entry[entries]
         self.unjudged.ravel()[arms] -= 1
         self.credit(arms, relevant[owner].astype(np.float64))
+        super().learn(topics, documents, relevant)
+        self._rescore(topics)
 
     def credit(self, arms: Index64, relevant: Array) -> None:
         """Count a judgment for these (flat) arms."""
@@ -205,10 +200,11 @@ class MoveToFront(Arms):
     is_probability = False
     source = "Cormack, Palmer & Clarke, SIGIR 1998, doi:10.1145/290941.291009"
 
-    def begin(self) -> None:
-        self.priority = np.zeros(self.seen.shape)
+    def prepare(self, sizes: Index64 | None) -> None:
+        self.priority = np.zeros((len(self.lists.topics), len(self.lists.runs)))
         self.current = np.full(len(self.lists.topics), -1)
         """For each topic, the arm whose last document was relevant; −1: none."""
+        super().prepare(sizes)
 
     def scores(self, topics: Index64) -> Array:
         staying = np.arange(self.score.shape[1]) == self.current[topics][:, None]
@@ -217,10 +213,76 @@ class MoveToFront(Arms):
     def estimate(self, topics: Index64, arms: Index64) -> Array:
         return np.asarray(self.priority[topics, arms])
 
-    def update(self, topics: Index64, documents: Index64, relevant: Mask) -> None:
+    def learn(self, topics: Index64, documents: Index64, relevant: Mask) -> None:
         proposed = self.propose(topics)
         arms = self._arm_of_entry[proposed.entry] - topics * self.score.shape[1]
         own = proposed.document == documents
         self.priority[topics[own], arms[own]] -= ~relevant[own]
         self.current[topics[own]] = np.where(relevant[own], arms[own], -1)
-        super().update(topics, documents, relevant)
+        super().learn(topics, documents, relevant)
+
+
+class Hedge(Policy):
+    r"""The document with the highest weighted loss, if it were not relevant.
+
+    A run that has a document at rank r loses :math:`\frac12 \ln(Z/r)` if it is not relevant and wins as much if it is,
+    where Z is the longest list of the topic; a run without the document loses nothing. The weight of a run is
+    :math:`\beta^{loss}`, divided by the sum over runs; the document with the highest
+    :math:`\sum_{runs} weight \cdot \frac12 \ln(Z/r)` comes next.
+    """
+
+    name = "hedge"
+    estimates = "the weighted loss of the document"
+    source = "Aslam, Pavlu & Savell, SIGIR 2003, doi:10.1145/860435.860517"
+    parameters: ClassVar = {
+        "beta": Setting(0.1, "the base of the weights; 1: runs keep equal weights", least=1e-12, most=1)
+    }
+
+    def prepare(self, sizes: Index64 | None) -> None:
+        lists = self.lists
+        entry_topic = lists.topic[lists.document]
+        longest = np.ones(len(lists.topics))
+        np.maximum.at(longest, entry_topic, lists.rank)
+        self._cost = 0.5 * np.log(longest[entry_topic] / lists.rank)
+        self.loss = np.zeros((len(lists.topics), len(lists.runs)))
+        order = lists.by_document
+        self._run, self._sorted_cost = lists.run[order], self._cost[order]
+        self.weight = np.zeros(lists.size)
+        """The weighted loss of each document; −1 once it is judged."""
+        for topic in range(len(lists.topics)):
+            self._weigh(topic)
+
+    def _weigh(self, topic: int) -> None:
+        begin, end = int(self.lists.start[topic]), int(self.lists.start[topic + 1])
+        if begin == end:
+            return
+        starts = self.lists.document_start[begin : end + 1]
+        share = self.shares(topic)
+        part = slice(int(starts[0]), int(starts[-1]))
+        weight = steady(np.add.reduceat(share[self._run[part]] * self._sorted_cost[part], starts[:-1] - starts[0]))
+        self.weight[begin:end] = np.where(self.judged[begin:end], -1.0, weight)
+
+    def shares(self, topic: int) -> Array:
+        """The weights of the runs of a topic, which add up to 1."""
+        loss = self.loss[topic]
+        weight = self.values["beta"] ** (loss - loss.min())
+        return np.asarray(weight / weight.sum())
+
+    def propose(self, topics: Index64, skip: Mask | None = None) -> Proposals:
+        documents = []
+        for topic in topics.tolist():
+            begin, end = int(self.lists.start[topic]), int(self.lists.start[topic + 1])
+            weight = self.weight[begin:end]
+            documents.append(
+                begin + int((weight if skip is None else np.where(skip[begin:end], -1.0, weight)).argmax())
+            )
+        chosen = np.array(documents, dtype=np.int64)
+        return proposals(self.lists, chosen, self.weight[chosen])
+
+    def learn(self, topics: Index64, documents: Index64, relevant: Mask) -> None:
+        entries, owner = entries_of(self.lists, documents)
+        sign = np.where(relevant[owner], -1.0, 1.0)
+        self.loss[topics[owner], self.lists.run[entries]] += sign * self._cost[entries]
+        super().learn(topics, documents, relevant)
+        for topic in topics.tolist():
+            self._weigh(topic)
