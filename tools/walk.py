@@ -42,7 +42,7 @@ class Walk:
 def _importing(frame: FrameType | None) -> bool:
     """Whether the body of a module, other than this one, is among the callers."""
     while frame is not None:
-        if frame.f_code.co_name == "<module>" and frame.f_globals["__name__"] != "__main__":
+        if frame.f_code.co_name == "<module>" and frame.f_globals.get("__name__") != "__main__":
             return True
         frame = frame.f_back
     return False

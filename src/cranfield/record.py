@@ -76,7 +76,8 @@ class Shown(Tidy):
     def columns(self) -> dict[str, NDArray[Any]]:
         """The columns that the fields declare."""
         columns: dict[str, NDArray[Any]] = {}
-        for name, headings in declared_columns(type(self)).items():
+        kind: type = type(self)
+        for name, headings in declared_columns(kind).items():
             value = getattr(self, name)
             if value is None:
                 continue
@@ -87,9 +88,10 @@ class Shown(Tidy):
 
     def table(self) -> Table:
         """A row per entry of `columns`."""
+        kind: type = type(self)
         kinds = {
             heading: headings.kind
-            for name, headings in declared_columns(type(self)).items()
+            for name, headings in declared_columns(kind).items()
             for heading in headings.names or (name.replace("_", " "),)
             if headings.kind
         }

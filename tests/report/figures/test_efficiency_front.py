@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from cranfield.report.figures import describe_efficiency
-from cranfield.report.figures.draw import scatter
 
 
 def columns(seconds: list[float]) -> dict[str, Any]:
@@ -24,7 +23,7 @@ def test_seconds_of_very_different_size_are_on_a_log_axis() -> None:
     assert figure.x.log
     assert 0 < (figure.x.low or 0) < 0.001
     assert figure.x.label.endswith("log scale")
-    drawn = scatter.draw(figure).to_dict()
+    drawn = figure.draw().to_dict()
     scales = [layer["encoding"]["x"]["scale"] for layer in drawn["layer"] if "scale" in layer["encoding"]["x"]]
     assert {scale["type"] for scale in scales} == {"log"}
 
@@ -43,7 +42,7 @@ def test_with_many_runs_only_those_on_the_front_have_names() -> None:
 
 
 def test_runs_on_the_front_are_filled_and_the_others_are_not() -> None:
-    drawn = scatter.draw(describe_efficiency(columns(np.linspace(1, 20, 30).tolist()))).to_dict()
+    drawn = describe_efficiency(columns(np.linspace(1, 20, 30).tolist())).draw().to_dict()
     points = [layer for layer in drawn["layer"] if layer["mark"]["type"] == "point"]
     by_fill = {layer["mark"]["filled"]: len(_rows(drawn, layer)) for layer in points}
     assert by_fill == {True: 3, False: 27}
@@ -56,6 +55,6 @@ def _rows(drawn: dict[str, Any], layer: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _names(figure: Any) -> set[str]:
-    drawn = scatter.draw(figure).to_dict()
+    drawn = figure.draw().to_dict()
     texts = [layer for layer in drawn["layer"] if layer["mark"]["type"] == "text"]
     return {row["short"] for layer in texts for row in _rows(drawn, layer)}

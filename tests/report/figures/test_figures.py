@@ -81,8 +81,8 @@ from cranfield.report.figures import (
 )
 from cranfield.report.figures import __all__ as exported
 from cranfield.report.figures.draw.lines import MOST_POINTS, _prepared
-from cranfield.report.figures.label_placement import placed, short_names
-from cranfield.report.figures.method_figures import spacing_figure
+from cranfield.report.figures.draw.scatter import placed, short_names
+from cranfield.report.figures.result_figures import spacing_figure
 from cranfield.report.figures.saving import rendered, specification
 from cranfield.report.figures.theme import PALETTE, STYLES, row_step, style, style_numbers, text_width, with_room
 from cranfield.scores.scores import Scores

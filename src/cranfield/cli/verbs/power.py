@@ -98,7 +98,7 @@ cranfield power --scores old.csv --scores new.csv --pool --width 0.1
             answers = [answer for name in scores.measures for answer in self._answers(scores, name, None)]
         self.emit(self._text(answers))
         if self.plot:
-            from cranfield.report.figures.record_figures import power_answer_figure
+            from cranfield.report.figures.result_figures import power_answer_figure
 
             power_answer_figure(answers).save(self.plot)
 
@@ -167,7 +167,7 @@ cranfield power --scores old.csv --scores new.csv --pool --width 0.1
 
     def _one_table(self, answers: Sequence[PowerAnswer], curves: bool) -> Table:
         """One table for programs: the rows of all curves, or a row per answer."""
-        from cranfield.report.figures.record_figures import first_answers
+        from cranfield.report.figures.result_figures import first_answers
         from cranfield.table import Column, Table
 
         parts = (

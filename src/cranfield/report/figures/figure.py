@@ -22,6 +22,15 @@ from cranfield.table import Cell, Column, Table, printable
 Columns = Mapping[str, NDArray[Any]]
 
 AXIS_KINDS = ("number", "share", "count", "category")
+DRAWN_IN = {
+    **dict.fromkeys(("bars", "stacked_bars", "text_strings"), "bar_charts"),
+    **dict.fromkeys(("dot_grid", "heat_map"), "grid_charts"),
+    **dict.fromkeys(("lines", "slopes"), "lines"),
+    **dict.fromkeys(("boxes", "dumbbells", "intervals", "paired_intervals"), "row_charts"),
+    "scatter": "scatter",
+    "spacing": "spacing",
+}
+"""{kind of a figure: the module of `draw/` that has `draw_KIND`}."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +70,7 @@ class Reference:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Figure(Tidy):
-    """A figure before it is drawn. `kind` is the name of the module in `draw/` that draws it.
+    """A figure before it is drawn. `kind` says how it is drawn, see `DRAWN_IN`.
 
     >>> from cranfield.report.figures import describe_asl
     >>> describe_asl({"AP": [0.04, 0.01], "RR": [0.2, 0.03]})
@@ -103,7 +112,8 @@ class Figure(Tidy):
 
     def draw(self) -> Any:
         """Return an altair chart."""
-        return import_module(f"cranfield.report.figures.draw.{self.kind}").draw(self)
+        module = import_module(f"cranfield.report.figures.draw.{DRAWN_IN[self.kind]}")
+        return getattr(module, f"draw_{self.kind}")(self)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the figure; the suffix of the path is the format: html, svg, pdf, png, json (Vega-Lite) or csv (data).

@@ -7,7 +7,7 @@ from typing import Any
 
 from cranfield.errors import CranfieldError
 from cranfield.report.figures.figure import Figure
-from cranfield.report.figures.method_figures import METHOD_FIGURES
+from cranfield.report.figures.result_figures import METHOD_FIGURES
 from cranfield.report.figures.stored_figure import figure_from_plain, figure_to_plain
 
 

@@ -127,7 +127,7 @@ def experiment(qrels: str, runs: list[str]) -> Experiment:
 
 def figure(result: Reproduction) -> Figure:
     """The figure of the result; the error says which options are missing."""
-    from cranfield.report.figures.method_figures import reproduction_figure
+    from cranfield.report.figures.result_figures import reproduction_figure
 
     if "advanced" not in result.runs and not result.orders:
         raise UsageError("--plot: scores of a baseline alone have no figure; give --advanced and --advanced-again too")

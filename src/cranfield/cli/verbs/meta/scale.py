@@ -115,7 +115,7 @@ cranfield meta scale --show theory
                 drawn.save(self.plot)
 
     def _drawn(self, result: Scales) -> Figure:
-        from cranfield.report.figures.method_figures import spacing_figure
+        from cranfield.report.figures.result_figures import spacing_figure
 
         try:
             return spacing_figure(result)

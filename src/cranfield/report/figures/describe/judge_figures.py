@@ -8,8 +8,8 @@ import numpy as np
 
 from cranfield.check import nearest
 from cranfield.errors import UsageError
-from cranfield.report.figures.describe.box_plots import describe_boxes
 from cranfield.report.figures.describe.grids import describe_heat
+from cranfield.report.figures.describe.score_figures import describe_boxes
 from cranfield.report.figures.figure import Axis, Figure, Reference, in_order, names
 from cranfield.text import counted
 

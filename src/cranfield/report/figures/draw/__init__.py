@@ -1,1 +1,1 @@
-"""How each kind of figure is drawn: `draw(figure)` of the module named after the kind returns an altair chart."""
+"""How each kind of figure is drawn: `draw_KIND(figure)` returns an altair chart."""

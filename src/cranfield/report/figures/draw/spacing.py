@@ -27,7 +27,7 @@ PANELS = 8
 HEIGHT = 460
 
 
-def draw(figure: Figure) -> Any:
+def draw_spacing(figure: Figure) -> Any:
     measures = in_order(figure.data["measure"])
     lists = int(figure.data["ties"][figure.data["measure"] == measures[0]].sum())
     return _columns(figure, measures) if lists <= NAMED and len(measures) <= PANELS else _rug(figure, measures)

@@ -1,4 +1,4 @@
-"""Heat maps: a grid of cells, darker for higher values."""
+"""Grids: heat maps, whose cells are darker for higher values, and filled and hollow points."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.report.figures.describe.grids import FAILS, HOLDS
 from cranfield.report.figures.figure import Columns, Figure, in_order
-from cranfield.report.figures.theme import SIZE, altair, finished, name_axis, rows
+from cranfield.report.figures.theme import INK, SIZE, altair, finished, name_axis, rows
 
 NUMBERED = 24
 """Cells show their numbers if there are at most this many rows and columns."""
@@ -17,7 +18,7 @@ MOST = 300
 """The most rows and columns; of more, neighbours are drawn together."""
 
 
-def draw(figure: Figure) -> Any:
+def draw_heat_map(figure: Figure) -> Any:
     """Draw a grid; with a column `coefficient`, a grid for each of its values, side by side."""
     alt = altair()
     assert figure.by is not None
@@ -119,3 +120,28 @@ def _texts(data: Columns) -> NDArray[Any]:
         ends = ["" if row == column or low != low else f"|[{low:.2f}, {high:.2f}]" for low, high, row, column in spans]
         texts = [text + end for text, end in zip(texts, ends, strict=True)]
     return np.array(texts, dtype=object)
+
+
+CELL = 24
+
+
+def draw_dot_grid(figure: Figure) -> Any:
+    """Draw a grid of filled and hollow points."""
+    alt = altair()
+    across, down = in_order(figure.data["measure"]), in_order(figure.data["axiom"])
+    axis: dict[str, Any] = {"labelLimit": 220, "labelOverlap": False, "ticks": False, "domain": False, "grid": True}
+    top = alt.Axis(orient="top", labelAngle=-90, **axis)
+    key = alt.Legend(title=None, symbolStrokeWidth=1)
+    fills = alt.Scale(domain=[HOLDS, FAILS], range=[INK, "#ffffff"])
+    chart = (
+        alt.Chart(rows(figure.data))
+        .mark_point(size=90, stroke=INK, strokeWidth=1, opacity=1)
+        .encode(
+            x=name_axis("measure", across, channel="x", title=None, axis=top),
+            y=name_axis("axiom", down, channel="y", title=None, axis=alt.Axis(labelFontSize=SIZE, **axis)),
+            fill=alt.Fill("found:N", scale=fills, legend=key),
+            tooltip=[f"{name}:N" for name in figure.data],
+        )
+        .properties(width=alt.Step(CELL), height=alt.Step(CELL))
+    )
+    return finished(chart, figure, width=max(320, CELL * len(across) + 200))
