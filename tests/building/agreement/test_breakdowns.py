@@ -200,7 +200,7 @@ def test_json_latex_and_frames_of_all_results() -> None:
 def test_the_change_over_time_and_its_error_are_those_of_statsmodels() -> None:
     import statsmodels.api as sm
 
-    from cranfield.building.agreement.agreement_over_time import _slope
+    from cranfield.building.agreement.against_the_others import _slope
 
     rng = np.random.default_rng(1)
     place = np.linspace(0, 1, 60)

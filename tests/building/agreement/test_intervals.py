@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import binomtest
 
 from cranfield.building.agreement import agreement, topic_agreement
+from cranfield.building.agreement.agreement_intervals import unseen_units
 from cranfield.building.agreement.agreement_settings import settings_of
 from cranfield.building.agreement.chance_corrected import COEFFICIENTS
-from cranfield.building.agreement.unseen_units import unseen_units
 from cranfield.building.assessor_labels import Labels
 from tests.building.agreement.test_coefficients import random_labels
 

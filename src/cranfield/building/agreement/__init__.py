@@ -7,12 +7,15 @@
 
 from __future__ import annotations
 
-from cranfield.building.agreement.agreement_over_time import AgreementOverTime, agreement_over_time
-from cranfield.building.agreement.assessor_agreement import Agreement, agreement
+from cranfield.building.agreement.against_the_others import (
+    AgreementOverTime,
+    EachAssessor,
+    agreement_over_time,
+    each_assessor,
+)
+from cranfield.building.agreement.assessor_agreement import Agreement, TopicAgreement, agreement, topic_agreement
 from cranfield.building.agreement.assessor_pairs import Confusion, PairAgreement, confusion, pair_agreement
-from cranfield.building.agreement.each_assessor import EachAssessor, each_assessor
 from cranfield.building.agreement.group_agreement import GroupAgreement, group_agreement
-from cranfield.building.agreement.topic_agreement import TopicAgreement, topic_agreement
 
 __all__ = [
     "Agreement",

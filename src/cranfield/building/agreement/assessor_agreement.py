@@ -9,17 +9,32 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.building.agreement.agreement_errors import cohen_null_error, fleiss_null_error, standard_error
-from cranfield.building.agreement.agreement_intervals import intervals
-from cranfield.building.agreement.agreement_notes import rule_notes, size_note, undefined_note
-from cranfield.building.agreement.agreement_settings import check_paired, settings_of, unit_of, weights_of
-from cranfield.building.agreement.chance_corrected import COEFFICIENTS, Coefficient, coefficient_of
-from cranfield.building.agreement.item_statistics import ItemStatistics
+from cranfield.building.agreement.agreement_errors import (
+    cohen_null_error,
+    error_of_mean,
+    fleiss_null_error,
+    standard_error,
+)
+from cranfield.building.agreement.agreement_intervals import interval_with_unseen, intervals, unseen_units
+from cranfield.building.agreement.agreement_settings import (
+    AgreementSettings,
+    check_paired,
+    settings_of,
+    unit_of,
+    weights_of,
+)
+from cranfield.building.agreement.chance_corrected import COEFFICIENTS, Coefficient, coefficient_of, cohen_of, divided
+from cranfield.building.agreement.item_statistics import RELIABLE, ItemStatistics, PairLabels
 from cranfield.building.agreement.repeated_labels import first_labels, self_agreement
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.record import Record
 from cranfield.table import Cell, Column, Estimate, Table
-from cranfield.types import Array, Progress
+from cranfield.text import counted, listed
+from cranfield.types import Array, Index64, Progress
+
+USUAL = ("percent", "fleiss", "ac1", "alpha", "overlap")
+USUAL_ORDERED = ("percent", "fleiss", "ac2-quadratic", "alpha-ordinal", "overlap")
+MEAN = "mean"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -172,3 +187,191 @@ def _null_error(coefficient: Coefficient, statistics: ItemStatistics) -> float:
         confusion = statistics.pair_labels.confusions(len(statistics.labels.scale)).astype(np.float64)
         return float(cohen_null_error(confusion, weights_of(coefficient, statistics.labels))[0])
     return np.nan
+
+
+def size_note(labels: Labels, paired: int) -> str:
+    given = f"{counted(len(labels), 'label')} of {counted(len(labels.items), 'item')}"
+    scale = f"scale: {listed(labels.scale, most=10)}"
+    return f"{given} by {counted(len(labels.workers), 'assessor')}, {paired:,} items with two labels or more; {scale}"
+
+
+def undefined_note(settings: AgreementSettings, values: Array, labels: Labels) -> tuple[str, ...]:
+    names = [one.name for one, value in zip(settings.coefficients, values.tolist(), strict=True) if value != value]
+    if not names:
+        return ()
+    sizes = np.bincount(labels.item, minlength=len(labels.items))
+    used = np.unique(labels.label[sizes[labels.item] > 1])
+    if len(used) == 1:
+        same = f"all items with two labels or more have only the label {labels.scale[used[0]]}"
+        return (f"undefined (0/0), as {same}: {listed(names, most=20)}",)
+    return (f"undefined (0/0): {listed(names, most=20)}",)
+
+
+def rule_notes(settings: AgreementSettings, statistics: ItemStatistics, errors: Array, nulls: Array) -> tuple[str, ...]:
+    """How items with different numbers of labels count, and where the standard errors come from."""
+    notes = []
+    if not (np.isnan(errors).all()):
+        kinds = {one.error for one, error in zip(settings.coefficients, errors.tolist(), strict=True) if error == error}
+        sources = {
+            "gwet": "Gwet 2008",
+            "cohen": "Fleiss, Cohen & Everitt 1969 (Cohen's κ)",
+            "alpha": "delta method (α)",
+            "overlap": "delta method (overlap)",
+        }
+        named = "; ".join(text for kind, text in sources.items() if kind in kinds)
+        notes.append(f"error: standard error over {settings.unit}s, by {named}")
+    if not np.isnan(nulls).all():
+        notes.append(
+            "null error: standard error if assessors agree by chance only, by Fleiss, Nee & Landis 1979 (Fleiss' κ) "
+            "and Fleiss, Cohen & Everitt 1969 (Cohen's κ); items count as independent"
+        )
+    if len(statistics.labels.workers) > 2:
+        by_rule: dict[str, list[str]] = {}
+        for one in settings.coefficients:
+            by_rule.setdefault(one.rule, []).append(one.name)
+        notes += [f"{', '.join(names)}: {rule}" for rule, names in by_rule.items()]
+    return (*notes, *(_pair_notes(statistics) if statistics.by_pair else ()))
+
+
+def _pair_notes(statistics: ItemStatistics) -> list[str]:
+    """Which pairs of assessors count in Cohen's κ."""
+    every, used = PairLabels.of(statistics.labels), statistics.pair_labels
+    if len(every.first) < 2:
+        return []
+    notes = []
+    if used.scattered:
+        notes.append("Cohen's κ over pairs has no interval, as pairs share few of the items; use Conger's κ")
+    else:
+        notes.append("Cohen's κ over pairs: the interval is a basic (reflected) bootstrap, as κ of few items is biased")
+    if len(used.first) < len(every.first):
+        left_out = f"{len(every.first) - len(used.first):,} of {counted(len(every.first), 'pair')}"
+        notes.append(f"Cohen's κ leaves out {left_out} of assessors, with fewer than {every.least:g} common items")
+    median = float(np.median(used.num_items))
+    if median < RELIABLE:
+        notes.append(f"pairs of assessors share {median:g} items (median), which are few for Cohen's κ")
+    size = len(statistics.labels.scale)
+    undefined = int(np.isnan(cohen_of(used.confusions(size).astype(np.float64), np.eye(size))[1]).sum())
+    if undefined:
+        notes.append(
+            f"Cohen's κ is undefined (0/0) for {undefined:,} of {counted(len(used.first), 'pair')} of assessors, who "
+            "use one label for all their common items; these pairs are left out"
+        )
+    return notes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TopicAgreement(Record):
+    """Coefficients of agreement for each topic."""
+
+    figure = "describe_assessor_agreement"
+    facts = ("level", "resamples", "seed")
+
+    topics: tuple[str, ...]
+    names: tuple[str, ...]
+    """The coefficients."""
+    items: Index64
+    """The number of items with two labels or more, for each topic."""
+    labels: Index64
+    values: Array
+    """topics × coefficients; NaN if undefined."""
+    low: Array
+    high: Array
+    level: float
+    resamples: int
+    seed: int
+    notes: tuple[str, ...]
+
+    @property
+    def mean(self) -> Array:
+        """The mean of each coefficient over the topics on which it is defined (Voorhees 2000 reports overlap so)."""
+        defined = ~np.isnan(self.values)
+        count = defined.sum(axis=0)
+        return divided(np.where(defined, self.values, 0.0).sum(axis=0), count.astype(np.float64))
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """topic, items, labels, coefficient, value, low, high."""
+        t, c = (axis.ravel() for axis in np.indices(self.values.shape))
+        return {
+            "topic": np.array(self.topics, dtype=object)[t],
+            "items": self.items[t],
+            "labels": self.labels[t],
+            "coefficient": np.array(self.names, dtype=object)[c],
+            "value": self.values.ravel(),
+            "low": self.low.ravel(),
+            "high": self.high.ravel(),
+        }
+
+    def table(self) -> Table:
+        """A row per topic, and a last row for the mean over topics."""
+        heads = [Column("topic"), Column("items", "count"), Column("labels", "count")]
+        heads += [Column(name, "number") for name in self.names]
+        rows: list[tuple[Cell, ...]] = []
+        for t, topic in enumerate(self.topics):
+            cells = zip(self.values[t].tolist(), self.low[t].tolist(), self.high[t].tolist(), strict=True)
+            rows.append(
+                (topic, int(self.items[t]), int(self.labels[t]), *(Estimate("", "", *cell, 0, 0, 0) for cell in cells))
+            )
+        rows.append((MEAN, int(self.items.sum()), int(self.labels.sum()), *self.mean.tolist()))
+        return Table(tuple(heads), tuple(rows), "Agreement between assessors on each topic", self.notes)
+
+
+def topic_agreement(
+    labels: LabelsLike,
+    coefficients: Iterable[str] | None = None,
+    *,
+    relevant: float = 1,
+    resamples: int = 1_000,
+    level: float = 0.95,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> TopicAgreement:
+    """The coefficients of `agreement` for each topic, with bootstrap intervals over the items of the topic.
+
+    >>> labels = [("1", "a", "anna", 1), ("1", "a", "ben", 1), ("2", "a", "anna", 1), ("2", "a", "ben", 0)]
+    >>> topic_agreement(labels, ["percent"], resamples=0).values.tolist()
+    [[1.0], [0.0]]
+    """
+    first, notes = first_labels(Labels.of(labels))
+    first.need_topics()
+    check_paired(first)
+    if coefficients is None:
+        usual = USUAL_ORDERED if first.ordered and len(first.scale) > 2 else USUAL
+        coefficients = usual if first.ordered else [name for name in usual if name != "overlap"]
+    settings, more = settings_of(
+        "topic_agreement", first, coefficients, relevant=relevant, unit="item", interval="bootstrap",
+        resamples=resamples, level=level, seed=seed,
+    )  # fmt: skip
+    statistics = settings.statistics(first, unit_of(first, "topic"))
+    values = settings.computed(statistics, statistics.matrix.toarray())
+    by_item = replace(statistics, unit=unit_of(first, "item"))
+    order = np.argsort(first.topic, kind="stable")
+    parts = np.split(order, np.cumsum(np.bincount(first.topic, minlength=len(first.topic_names)))[:-1])
+    low, high = np.full((2, *values.shape), np.nan)
+    unseen = unseen_units(by_item) if resamples else None
+    for t, part in enumerate(parts):
+        if resamples and len(part) > 1:
+            rows = by_item.matrix[part]
+            if unseen is not None:
+                low[t], high[t], _ = interval_with_unseen(
+                    rows, unseen, lambda sums: settings.computed(by_item, sums), resamples, level, [seed, t]
+                )
+                low[t], high[t] = (np.where(np.isnan(values[t]), np.nan, end) for end in (low[t], high[t]))
+        if progress is not None:
+            progress(t + 1, len(parts))
+    sizes = np.bincount(first.item, minlength=len(first.items))
+    items = np.bincount(first.topic, weights=sizes > 1, minlength=len(parts)).astype(np.int64)
+    given = np.bincount(first.topic, weights=sizes, minlength=len(parts)).astype(np.int64)
+    names = tuple(one.name for one in settings.coefficients)
+    errors = [error_of_mean(column, np.arange(len(column))) for column in values.T]
+    spread = ", ".join(f"{name} {error:.4f}" for name, error in zip(names, errors, strict=True) if error == error)
+    notes += (*more, *([f"standard error of the mean over topics: {spread}"] if spread else []))
+    if resamples:
+        notes += (f"intervals: percentile bootstrap over the items of a topic, level {100 * level:g}%, seed {seed}",)
+    alone = [name for name, count in zip(first.topic_names, items.tolist(), strict=True) if not count]
+    if alone:
+        notes += (f"{counted(len(alone), 'topic')} without an item that two assessors labelled: {listed(alone)}",)
+    undefined = (np.isnan(values) & (items > 0)[:, None]).sum(axis=0)
+    unclear = [f"{name} ({count:,})" for name, count in zip(names, undefined.tolist(), strict=True) if count]
+    if unclear:
+        notes += (f"topics on which a coefficient is undefined (0/0), left out of its mean: {listed(unclear)}",)
+    return TopicAgreement(first.topic_names, names, items, given, values, low, high, level, resamples, seed, notes)

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.building.agreement.agreement_intervals import interval_with_unseen, unseen_cells
 from cranfield.building.agreement.agreement_settings import check_paired
 from cranfield.building.agreement.chance_corrected import cohen_of, divided
 from cranfield.building.agreement.repeated_labels import first_labels
-from cranfield.building.agreement.unseen_units import interval_with_unseen, unseen_cells
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import UsageError

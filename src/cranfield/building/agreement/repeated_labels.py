@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cranfield.building.agreement.agreement_intervals import interval_with_unseen, unseen_cells
 from cranfield.building.agreement.chance_corrected import cohen_of
-from cranfield.building.agreement.unseen_units import interval_with_unseen, unseen_cells
 from cranfield.building.assessor_labels import Labels
 from cranfield.text import counted
 from cranfield.types import Array, Index64

@@ -1,0 +1,419 @@
+"""Each assessor against the others: agreement, majority, leniency, self-agreement and cost; and agreement over time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
+from cranfield.building.agreement.agreement_intervals import interval_with_unseen, unseen_cells
+from cranfield.building.agreement.agreement_settings import check_paired
+from cranfield.building.agreement.chance_corrected import closeness, cohen_of, divided
+from cranfield.building.agreement.repeated_labels import first_labels, self_agreement
+from cranfield.building.assessor_labels import Labels, LabelsLike
+from cranfield.comparison.resampling import check_resampling
+from cranfield.errors import UsageError
+from cranfield.record import Record
+from cranfield.table import Cell, Column, Estimate, Table
+from cranfield.text import counted, listed
+from cranfield.types import Array, Index64, Progress
+
+FEW = 10
+"""A note names assessors with fewer items in common with others."""
+KINDS = ("identity", "linear", "quadratic")
+ALL = "all"
+
+
+@dataclass(frozen=True, eq=False)
+class OtherLabels:
+    """The labels of items that others labelled too, and how the others labelled them."""
+
+    labels: Labels
+    """One label of each item by each assessor; only items with labels of two assessors or more."""
+    at: Index64
+    """The position of each label among the labels that were given."""
+
+    @staticmethod
+    def of(labels: Labels) -> OtherLabels:
+        """The labels of items that two assessors or more labelled."""
+        several = np.bincount(labels.item, minlength=len(labels.items))[labels.item] > 1
+        return OtherLabels(labels.select(several), np.flatnonzero(several))
+
+    @cached_property
+    def shares(self) -> Array:
+        """labels × scale: how the labels of the others are shared among the scale."""
+        labels = self.labels
+        others = labels.counts()[labels.item].astype(np.float64)
+        others[np.arange(len(labels)), labels.label] -= 1
+        return np.asarray(others / others.sum(axis=1, keepdims=True))
+
+    @cached_property
+    def agreed(self) -> Array:
+        """The share of the others who gave the same label, for each label."""
+        return np.asarray(self.shares[np.arange(len(self.labels)), self.labels.label])
+
+    @cached_property
+    def majority(self) -> Index64:
+        """The most frequent label of the others, for each label; -1 if two are equally frequent."""
+        best = self.shares.max(axis=1, keepdims=True)
+        tied = (self.shares >= best - 1e-9).sum(axis=1) > 1
+        return np.where(tied, -1, self.shares.argmax(axis=1))
+
+    @cached_property
+    def leniency(self) -> Array:
+        """The value of each label minus the mean value of the others' labels."""
+        return np.asarray(self.labels.values[self.labels.label] - self.shares @ self.labels.values)
+
+    def of_assessors(self) -> list[Index64]:
+        """The positions of the labels of each assessor, in the order of the labels."""
+        order = np.argsort(self.labels.worker, kind="stable")
+        counts = np.bincount(self.labels.worker, minlength=len(self.labels.workers))
+        return np.split(order, np.cumsum(counts)[:-1])
+
+    def confusions(self, rows: Index64 | NDArray[np.bool_]) -> Array:
+        """labels × (scale × scale): the own label and the shares of the others' labels; a row sums to 1."""
+        own, q = self.labels.label[rows], len(self.labels.scale)
+        cells = np.zeros((len(own), q, q))
+        cells[np.arange(len(own)), own] = self.shares[rows]
+        return cells.reshape(len(own), -1)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class EachAssessor(Record):
+    """Every assessor against the others."""
+
+    figure = "describe_assessor_agreement"
+    facts = ("weights", "level", "resamples", "seed")
+
+    assessors: tuple[str, ...]
+    groups: tuple[str, ...]
+    """The group of each assessor; empty if there are none."""
+    labels: Index64
+    """The number of labels of each assessor."""
+    items: Index64
+    """The number of these items that others labelled too."""
+    percent: Array
+    """The mean share of the others who gave the same label."""
+    kappa: Array
+    """Cohen's κ of the assessor's labels and those of the others."""
+    low: Array
+    high: Array
+    majority: Array
+    """The share of items on which the assessor agrees with the majority of the others; items without one left out."""
+    leniency: Array
+    """The mean difference from the others' labels; above 0 is lenient. NaN if labels have no order."""
+    again: Index64
+    """The number of items that the assessor labelled again."""
+    self_percent: Array
+    """Self-agreement on these."""
+    cost: Array
+    """The cost of all labels; NaN if it is unknown."""
+    weights: str
+    level: float
+    resamples: int
+    seed: int
+    notes: tuple[str, ...]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """assessor, group, labels, items, percent, kappa, low, high, majority, leniency, again, self percent, cost."""
+        group = {"group": np.array(self.groups, dtype=object)} if self.groups else {}
+        names = ("labels", "items", "percent", "kappa", "low", "high", "majority", "leniency", "again")
+        return {
+            "assessor": np.array(self.assessors, dtype=object),
+            **group,
+            **{name: getattr(self, name) for name in names},
+            "self percent": self.self_percent,
+            "cost": self.cost,
+        }
+
+    def table(self) -> Table:
+        """A row per assessor, best κ first."""
+        columns = self.columns()
+        shown = ["labels", "items", "percent", "kappa", "majority"]
+        shown += ["leniency"] if not np.isnan(self.leniency).all() else []
+        shown += ["again", "self percent"] if self.again.any() else []
+        shown += ["cost"] if not np.isnan(self.cost).all() else []
+        keys = ["assessor", *(["group"] if self.groups else [])]
+        counts = ("labels", "items", "again")
+        heads = [*map(Column, keys), *(Column(name, "count" if name in counts else "number") for name in shown)]
+        rows: list[tuple[Cell, ...]] = []
+        for i in np.argsort(-np.nan_to_num(self.kappa, nan=-np.inf), kind="stable").tolist():
+            kappa = Estimate("", "", float(self.kappa[i]), float(self.low[i]), float(self.high[i]), 0, 0, 0)
+            rows.append(
+                (
+                    *(columns[key][i] for key in keys),
+                    *(kappa if name == "kappa" else columns[name][i] for name in shown),
+                )
+            )
+        return Table(tuple(heads), tuple(rows), "Each assessor against the others", self.notes)
+
+
+def each_assessor(
+    labels: LabelsLike,
+    *,
+    weights: str = "identity",
+    resamples: int = 1_000,
+    level: float = 0.95,
+    seed: int = 0,
+    progress: Progress | None = None,
+) -> EachAssessor:
+    r"""How well each assessor agrees with the others, and who is more lenient than the others.
+
+    .. math:: \text{leniency}(a) = \frac{1}{n} \sum_i \Big( x_{ai} - \frac{1}{r_i - 1} \sum_{b \ne a} x_{bi} \Big)
+
+    Each of the n items that others labelled too counts once, whatever the number r of its labels. κ is Cohen's, of the
+    assessor's label and the label of one of the others, drawn at random; intervals are bootstrap percentiles over the
+    items of the assessor.
+
+    weights: how much labels agree that differ, in κ: `identity` (not at all), `linear` or `quadratic`.
+
+    >>> result = each_assessor([("t1", "anna", 2), ("t1", "ben", 1), ("t2", "anna", 1), ("t2", "ben", 1)], resamples=0)
+    >>> result.leniency.tolist(), result.percent.tolist()
+    ([0.5, -0.5], [0.5, 0.5])
+    """
+    check.one_of("each_assessor", KINDS, weights=weights)
+    if resamples:
+        check_resampling("each_assessor", resamples, seed, None)
+    every = Labels.of(labels)
+    first, notes = first_labels(every)
+    check_paired(first)
+    others, q, size = OtherLabels.of(first), len(first.scale), len(first.workers)
+    matrix = closeness(weights, np.zeros(q) if weights == "identity" else first.values)
+    kappa, low, high = np.full((3, size), np.nan)
+
+    def kappas(sums: Array) -> Array:
+        return cohen_of(sums.reshape(-1, q, q), matrix)[1][:, None]
+
+    for a, rows in enumerate(others.of_assessors()):
+        if len(rows):
+            cells = others.confusions(rows)
+            kappa[a] = kappas(cells.sum(axis=0, keepdims=True))[0, 0]
+            if resamples and len(rows) > 1:
+                unseen = unseen_cells(cells)
+                if unseen is not None and not np.isnan(kappa[a]):
+                    ends = interval_with_unseen(cells, unseen, kappas, resamples, level, [seed, a])
+                    low[a], high[a] = ends[0][0], ends[1][0]
+        if progress is not None:
+            progress(a + 1, size)
+
+    worker = others.labels.worker
+    items = np.bincount(worker, minlength=size)
+
+    def mean(values: Array, among: NDArray[np.bool_] | None = None) -> Array:
+        part = slice(None) if among is None else among
+        total = np.bincount(worker[part], weights=values[part], minlength=size)
+        return divided(total, np.bincount(worker[part], minlength=size).astype(np.float64))
+
+    decided = others.majority >= 0
+    again, own = self_agreement(every).of_each()
+    cost = np.full(size, np.nan)
+    if every.cost is not None:
+        cost = np.bincount(every.worker, weights=every.cost, minlength=size).astype(np.float64)
+    return EachAssessor(
+        first.workers, first.group, np.bincount(every.worker, minlength=size), items, mean(others.agreed), kappa, low,
+        high, mean((others.majority == others.labels.label).astype(np.float64), decided),
+        mean(others.leniency) if first.ordered else np.full(size, np.nan), again, own, cost, weights, level, resamples,
+        seed, (*notes, *_notes(first, items, kappa, decided, weights, level, resamples, seed)),
+    )  # fmt: skip
+
+
+def _notes(
+    labels: Labels,
+    items: Index64,
+    kappa: Array,
+    decided: NDArray[np.bool_],
+    weights: str,
+    level: float,
+    resamples: int,
+    seed: int,
+) -> list[str]:
+    notes = ["percent: the mean share of the others who gave the same label; each item counts once"]
+    kind = "" if weights == "identity" else f", {weights} weights"
+    notes.append(f"kappa: Cohen's κ of the assessor and one of the others, drawn at random{kind}")
+    if resamples:
+        notes.append(
+            f"intervals: percentile bootstrap over the items of an assessor, level {100 * level:g}%, seed {seed}"
+        )
+    if labels.ordered:
+        notes.append("leniency: the mean difference from the others' labels; above 0: higher labels than the others")
+    if not decided.all():
+        ties = counted(int((~decided).sum()), "label")
+        notes.append(f"majority: {ties} of items on which the others have no majority, left out")
+    alone = [name for name, count in zip(labels.workers, items.tolist(), strict=True) if not count]
+    few = [name for name, count in zip(labels.workers, items.tolist(), strict=True) if 0 < count < FEW]
+    if alone:
+        notes.append(f"{counted(len(alone), 'assessor')} without an item that others labelled: {listed(alone)}")
+    if few:
+        notes.append(f"{counted(len(few), 'assessor')} with fewer than {FEW} items that others labelled: {listed(few)}")
+    undefined = [
+        name for name, n, k in zip(labels.workers, items.tolist(), kappa.tolist(), strict=True) if n and k != k
+    ]
+    if undefined:
+        notes.append(
+            f"kappa is undefined (0/0) for {counted(len(undefined), 'assessor')}, as all labels of their items are "
+            f"equal: {listed(undefined)}"
+        )
+    return notes
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AgreementOverTime(Record):
+    """The agreement of each assessor with the others, in windows over the order of their labels."""
+
+    figure = "describe_assessor_agreement"
+    facts = ("windows", "level")
+
+    assessors: tuple[str, ...]
+    """The first is `all`: the labels of all assessors, at their places in the order of their assessor."""
+    windows: int
+    counts: Index64
+    """assessors × windows: the number of labels whose items others labelled too."""
+    values: Array
+    """assessors × windows: the mean share of the others who gave the same label; NaN for an empty window."""
+    low: Array
+    high: Array
+    change: Array
+    """assessors: how much agreement changes from the first to the last label, by least squares."""
+    change_low: Array
+    change_high: Array
+    seconds: Array
+    """assessors × windows: mean seconds per label; NaN if they are unknown."""
+    level: float
+    notes: tuple[str, ...]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """assessor, window, labels, agreement, low, high, seconds, change, change low, change high."""
+        a, w = (axis.ravel() for axis in np.indices(self.values.shape))
+        return {
+            "assessor": np.array(self.assessors, dtype=object)[a],
+            "window": w + 1,
+            "labels": self.counts.ravel(),
+            "agreement": self.values.ravel(),
+            "low": self.low.ravel(),
+            "high": self.high.ravel(),
+            "seconds": self.seconds.ravel(),
+            "change": self.change[a],
+            "change low": self.change_low[a],
+            "change high": self.change_high[a],
+        }
+
+    def table(self) -> Table:
+        """A row per assessor: agreement in each window, and the change from the first to the last label."""
+        heads = [Column("assessor"), Column("labels", "count")]
+        heads += [Column(f"window {w + 1}", "number") for w in range(self.windows)]
+        heads += [Column("change", "number")]
+        timed = not np.isnan(self.seconds).all()
+        heads += [Column("seconds, first", "number"), Column("seconds, last", "number")] if timed else []
+        rows: list[tuple[Cell, ...]] = []
+        for a, name in enumerate(self.assessors):
+            ends = (float(self.change[a]), float(self.change_low[a]), float(self.change_high[a]))
+            cells = (*self.values[a].tolist(), Estimate("", "", *ends, 0, 0, 0))
+            spent = (float(self.seconds[a, 0]), float(self.seconds[a, -1])) if timed else ()
+            rows.append((name, int(self.counts[a].sum()), *cells, *spent))
+        return Table(tuple(heads), tuple(rows), "Agreement with the others over time", self.notes)
+
+
+def agreement_over_time(
+    labels: LabelsLike,
+    *,
+    windows: int = 5,
+    level: float = 0.95,
+) -> AgreementOverTime:
+    """Agreement of each assessor with the others, in windows over the order of their labels.
+
+    The labels of an assessor are ordered by time, or as they are given if there are no times, and divided into
+    `windows` with equally many labels. The agreement of a label is the share of the others who gave the item the same
+    label. The change is the slope of a least-squares line from the first label to the last: below 0, agreement falls,
+    such as with fatigue, or because harder items come later. Intervals are the value ± z times its standard error; that
+    of the change allows for unequal variances (White, Econometrica 48(4), 1980, doi:10.2307/1912934).
+
+    >>> given = [("t1", "anna", 1), ("t2", "anna", 1), ("t1", "ben", 1), ("t2", "ben", 0)]
+    >>> agreement_over_time(given, windows=2).values[1].tolist()  # anna
+    [1.0, 0.0]
+    """
+    check.whole("agreement_over_time", windows=windows)
+    if not 0 < level < 1:
+        raise check.wrong("agreement_over_time", "level", level, "between 0 and 1, both excluded")
+    first, notes = first_labels(Labels.of(labels))
+    check_paired(first)
+    if first.time is not None and np.isnan(first.time).all():
+        raise UsageError("agreement_over_time: no label has a time")
+    place, window, untimed = _places(first, windows)
+    others = OtherLabels.of(first)
+    place, window = place[others.at], window[others.at]
+    seconds = np.full(len(first), np.nan) if first.seconds is None else first.seconds
+    timed = ~np.isnan(place)
+    parts = [np.flatnonzero(timed), *(rows[timed[rows]] for rows in others.of_assessors())]
+    shape = (len(parts), windows)
+    counts, values, errors, means = np.zeros((4, *shape))
+    change, change_error = np.full((2, len(parts)), np.nan)
+    for a, rows in enumerate(parts):
+        counts[a], values[a], errors[a] = _window_means(window[rows], others.agreed[rows], windows)
+        change[a], change_error[a] = _slope(place[rows], others.agreed[rows])
+        spent = seconds[others.at[rows]]
+        means[a] = _window_means(window[rows][~np.isnan(spent)], spent[~np.isnan(spent)], windows)[1]
+    from scipy.special import ndtri
+
+    z = float(ndtri((1 + level) / 2))
+    notes += ("the order of labels: " + ("by time" if first.time is not None else "as given, as there are no times"),)
+    notes += (
+        f"agreement: the mean share of the others who gave the same label; {windows} windows of equally many labels",
+    )
+    notes += ("change: from the first to the last label, by least squares; below 0, agreement falls",)
+    notes += (f"intervals: value ± z × standard error (of the change: White 1980), level {100 * level:g}%",)
+    if untimed:
+        notes += (f"{counted(untimed, 'label')} without a time, left out",)
+    short = [name for name, rows in zip(first.workers, parts[1:], strict=True) if len(rows) < 2 * windows]
+    if short:
+        notes += (f"fewer than two labels per window that others gave too: {listed(short, noun='assessors')}",)
+    return AgreementOverTime(
+        (ALL, *first.workers), windows, counts.astype(np.int64), values, np.maximum(values - z * errors, 0.0),
+        np.minimum(values + z * errors, 1.0), change, change - z * change_error, change + z * change_error, means,
+        level, notes,
+    )  # fmt: skip
+
+
+def _places(labels: Labels, windows: int) -> tuple[Array, Index64, int]:
+    """The place of each label in the order of its assessor, from 0 to 1, its window, and how many have no time."""
+    when = np.arange(len(labels), dtype=np.float64) if labels.time is None else labels.time
+    known = ~np.isnan(when)
+    order = np.lexsort((np.arange(len(labels)), when, labels.worker))
+    order = order[known[order]]
+    counts = np.bincount(labels.worker[known], minlength=len(labels.workers))
+    starts = np.repeat(np.cumsum(counts) - counts, counts)
+    rank, size = np.arange(len(order)) - starts, np.repeat(counts, counts)
+    place, window = np.full(len(labels), np.nan), np.zeros(len(labels), dtype=np.int64)
+    place[order] = divided(rank.astype(np.float64), (size - 1).astype(np.float64))
+    place[order[size == 1]] = 0.0
+    window[order] = rank * windows // size
+    return place, window, int((~known).sum())
+
+
+def _window_means(window: Index64, values: Array, windows: int) -> tuple[Array, Array, Array]:
+    """The number of values of each window, their mean, and its standard error; NaN with too few values."""
+    count = np.bincount(window, minlength=windows).astype(np.float64)
+    mean = divided(np.bincount(window, weights=values, minlength=windows), count)
+    squares = np.bincount(window, weights=(values - mean[window]) ** 2, minlength=windows)
+    return count, mean, np.sqrt(divided(squares, count * (count - 1)))
+
+
+def _slope(x: Array, y: Array) -> tuple[float, float]:
+    """The slope of the least-squares line, and its standard error for values of unequal variance (White 1980, HC1).
+
+    >>> slope, error = _slope(np.array([0.0, 0.5, 1.0]), np.array([1.0, 0.0, 0.0]))
+    >>> slope, round(error**2, 4)  # residuals 1/6, -1/3, 1/6: (2 × (1/2 × 1/6)²) / (1/2)² × 3
+    (-1.0, 0.1667)
+    """
+    n = len(x)
+    if n < 3 or np.ptp(x) == 0:
+        return np.nan, np.nan
+    centred = x - x.mean()
+    spread = float((centred**2).sum())
+    slope = float(centred @ y) / spread
+    residual = y - y.mean() - slope * centred
+    variance = float(((centred * residual) ** 2).sum()) / spread**2 * n / (n - 2)
+    return slope, float(np.sqrt(variance))
