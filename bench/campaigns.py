@@ -44,7 +44,7 @@ def make_campaign(place: str, *, teams: int) -> str:
     from cranfield.building.campaign.campaign_setup import init_campaign
     from cranfield.building.campaign.campaign_store import Campaign
     from cranfield.building.campaign.submitting import submit
-    from cranfield.building.serve.accounts import add_account, hashed
+    from cranfield.building.serve.project.accounts import add_account, hashed
 
     Path(f"{place}/topics.tsv").write_text("".join(f"{topic}\ttopic {topic}\n" for topic in range(1, TOPICS + 1)))
     where = f"{place}/campaign"

@@ -51,7 +51,7 @@ def folder() -> tempfile.TemporaryDirectory[str]:
 
 def bare() -> float:
     """Rows like ours into a table like ours, one commit each."""
-    from cranfield.building.serve.store import Store
+    from cranfield.building.serve.project.store import Store
 
     with folder() as place:
         path = f"{place}/judgments.db"
@@ -72,8 +72,8 @@ def bare() -> float:
 
 
 def fill(store: Any, docs: int, people: int) -> None:
-    from cranfield.building.serve.accounts import add_account
-    from cranfield.building.serve.project_parts import Document, PoolEntry
+    from cranfield.building.serve.project.accounts import add_account
+    from cranfield.building.serve.project.project_parts import Document, PoolEntry
     from cranfield.collection.topics import Topic, Topics
 
     store.add_topics(Topics([Topic("1", "wing flutter")]))
@@ -122,7 +122,7 @@ def served_by_postgres() -> float:
 
 def judged(where: str) -> float:
     """Seconds for all judgments by HTTP, with the database at a path or URL."""
-    from cranfield.building.serve.store import Store
+    from cranfield.building.serve.project.store import Store
 
     with Store(where) as store:
         fill(store, JUDGMENTS + 100 * CLIENTS, CLIENTS)
@@ -135,9 +135,9 @@ def judged(where: str) -> float:
 
 
 def next_document() -> float:
-    from cranfield.building.serve.accounts import add_account
-    from cranfield.building.serve.project_parts import Document
-    from cranfield.building.serve.store import Store
+    from cranfield.building.serve.project.accounts import add_account
+    from cranfield.building.serve.project.project_parts import Document
+    from cranfield.building.serve.project.store import Store
     from cranfield.collection.topics import Topic, Topics
 
     with folder() as place:
@@ -174,8 +174,8 @@ def next_document() -> float:
 def first_document() -> float:
     from playwright.sync_api import sync_playwright
 
-    from cranfield.building.serve.accounts import add_account
-    from cranfield.building.serve.store import Store
+    from cranfield.building.serve.project.accounts import add_account
+    from cranfield.building.serve.project.store import Store
 
     with folder() as place:
         path = f"{place}/judgments.db"
@@ -205,8 +205,8 @@ def first_document() -> float:
 
 def make_many(path: str) -> None:
     """A project with a million judgments of 20 assessors, some of them changed later, and 1 % of the pool to judge."""
-    from cranfield.building.serve.accounts import add_account
-    from cranfield.building.serve.store import Store
+    from cranfield.building.serve.project.accounts import add_account
+    from cranfield.building.serve.project.store import Store
     from cranfield.collection.topics import Topic, Topics
 
     each, open_each = MANY // MANY_TOPICS, MANY // MANY_TOPICS // 100
@@ -272,7 +272,7 @@ def started(path: str) -> float:
 
 def started_by_policy(path: str) -> float:
     """As `started`; 20 runs retrieved the documents, and a policy chooses the next one from them."""
-    from cranfield.building.serve.store import Store
+    from cranfield.building.serve.project.store import Store
 
     each, runs = MANY // MANY_TOPICS, 20
     docs = [f"clueweb-{{topic:02d}}-{doc:07d}" for doc in range(each)]
@@ -318,7 +318,7 @@ def imported(path: str) -> float:
     log, other = f"{path}.jsonl", f"{path}.other.db"
     command = [sys.executable, "-m", "cranfield", "judge"]
     subprocess.run([*command, "export", path, "log", "-o", log], check=True)
-    from cranfield.building.serve.store import Store
+    from cranfield.building.serve.project.store import Store
 
     with Store(path) as store, Store(other) as empty:
         empty.add_topics(store.topics())
@@ -328,8 +328,8 @@ def imported(path: str) -> float:
 
 
 def status_of_many(path: str) -> float:
-    from cranfield.building.serve.judging_status import status
-    from cranfield.building.serve.store import Store
+    from cranfield.building.serve.project.judging_status import status
+    from cranfield.building.serve.project.store import Store
 
     with Store(path) as store:
         began = time.perf_counter()

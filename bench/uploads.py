@@ -98,7 +98,7 @@ def body_of(csrf: str, kind: str, team: int) -> bytes:
 def make_campaign(place: str) -> str:
     from cranfield.building.campaign.campaign_setup import init_campaign
     from cranfield.building.campaign.campaign_store import Campaign
-    from cranfield.building.serve.accounts import add_account, hashed
+    from cranfield.building.serve.project.accounts import add_account, hashed
 
     Path(f"{place}/topics.tsv").write_text("".join(f"{topic}\ttopic {topic}\n" for topic in range(TOPICS)))
     Path(f"{place}/ids.txt").write_text("".join(f"doc-{doc:06}\n" for doc in range(DOCUMENTS)))

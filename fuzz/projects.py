@@ -20,13 +20,13 @@ from cranfield.building.campaign.campaign_setup import init_campaign
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.building.campaign.submitting import submit
 from cranfield.building.pools.pool_file import Pool
-from cranfield.building.serve.accounts import add_account
-from cranfield.building.serve.document_files import read_documents
-from cranfield.building.serve.importing import import_log
-from cranfield.building.serve.judging_project import Sources, prepare, read_facets, read_pairs
-from cranfield.building.serve.judging_status import status
-from cranfield.building.serve.judgment_log import FIELDS
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.project.accounts import add_account
+from cranfield.building.serve.project.document_files import read_documents
+from cranfield.building.serve.project.importing import import_log
+from cranfield.building.serve.project.judging_project import Sources, prepare, read_facets, read_pairs
+from cranfield.building.serve.project.judging_status import status
+from cranfield.building.serve.project.judgment_log import FIELDS
+from cranfield.building.serve.project.store import Store
 from cranfield.collection.collection_files import read_collections
 from cranfield.collection.run_rules import RunRules, check_run, read_track_rules
 from cranfield.collection.topics import Topic, Topics

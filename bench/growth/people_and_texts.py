@@ -137,8 +137,8 @@ def judgments(folder: Path, topics: int) -> None:
 
 def project(folder: Path, topics: int) -> None:
     """A database without judgments, and judgments to read into it."""
-    from cranfield.building.serve.judging_project import Sources, prepare
-    from cranfield.building.serve.store import Store
+    from cranfield.building.serve.project.judging_project import Sources, prepare
+    from cranfield.building.serve.project.store import Store
 
     kept(folder / "qrels.txt", judged, topics, 50)
     lines = [line.split() for line in (folder / "qrels.txt").read_text().splitlines()]

@@ -307,8 +307,8 @@ def prepare(folder: Path, name: Callable[[str], str] = lambda mark: NAMES.get(ma
 
     The current folder must be `folder`.
     """
-    from cranfield.building.serve import judging_project
-    from cranfield.building.serve.store import Store
+    from cranfield.building.serve.project import judging_project
+    from cranfield.building.serve.project.store import Store
 
     write_files(folder, name)
     with Store("judgments.db") as store:

@@ -28,7 +28,7 @@ UNGUARDED = {
     "building/campaign/campaign_setup.py": "reads lines of ids as text",
     "collection/file_parts.py": "reads files that were read before",
     "building/machine/prompts.py": "reads text",
-    "building/serve/judging_project.py": "reads text",
+    "building/serve/project/judging_project.py": "reads text",
     "cli/verbs/ab/assign.py": "reads lines of ids as text",
     "cli/verbs/judge/account.py": "reads a line of text",
     "cli/verbs/pool/build.py": "reads lines of ids as text",

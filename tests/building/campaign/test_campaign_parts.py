@@ -16,7 +16,7 @@ from cranfield.building.campaign.campaign_setup import add_organiser
 from cranfield.building.campaign.campaign_site import campaign_app
 from cranfield.building.campaign.campaign_status import campaign_status
 from cranfield.building.campaign.campaign_store import Campaign
-from cranfield.building.serve.accounts import add_account
+from cranfield.building.serve.project.accounts import add_account
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.evaluation.evaluator import evaluate
 from tests.building.campaign.players import PASSWORD, Person

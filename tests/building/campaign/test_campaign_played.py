@@ -16,7 +16,7 @@ import pytest
 
 from cranfield.building.campaign.campaign_site import campaign_app
 from cranfield.building.campaign.campaign_store import Campaign
-from cranfield.building.serve.database import Connection
+from cranfield.building.serve.database.database import Connection
 from tests.building.campaign.players import (
     DEPTH,
     TEAMS,

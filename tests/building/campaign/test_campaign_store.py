@@ -17,8 +17,8 @@ from cranfield.building.campaign.campaign_results import Scoreboard
 from cranfield.building.campaign.campaign_site import campaign_app
 from cranfield.building.campaign.campaign_store import Campaign, ClosedError, WrongCodeError
 from cranfield.building.campaign.submitting import mark, submit
-from cranfield.building.serve import accounts
-from cranfield.building.serve.accounts import add_account
+from cranfield.building.serve.project import accounts
+from cranfield.building.serve.project.accounts import add_account
 from cranfield.errors import DataError, UsageError
 from tests.building.campaign.players import PASSWORD, judge_all, make_campaign, ranking, run_text
 from tests.building.serve.conftest import PostgresServer

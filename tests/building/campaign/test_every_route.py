@@ -14,9 +14,9 @@ from starlette.testclient import TestClient
 
 from cranfield.building.campaign.campaign_site import campaign_app
 from cranfield.building.campaign.campaign_store import Campaign
-from cranfield.building.serve.accounts import add_account
-from cranfield.building.serve.store import Store
-from cranfield.building.serve.web_security import FORGED, READS
+from cranfield.building.serve.project.accounts import add_account
+from cranfield.building.serve.project.store import Store
+from cranfield.building.serve.web.web_security import FORGED, READS
 from tests.building.campaign.players import PASSWORD, Person, make_campaign
 from tests.building.serve.conftest import fill
 from tests.building.serve.web import app_of

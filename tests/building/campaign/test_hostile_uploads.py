@@ -15,8 +15,8 @@ from cranfield.building.campaign.campaign_import import import_campaign
 from cranfield.building.campaign.campaign_site import campaign_app
 from cranfield.building.campaign.campaign_status import campaign_status
 from cranfield.building.campaign.campaign_store import Campaign
-from cranfield.building.serve.accounts import add_account
-from cranfield.building.serve.importing import import_log
+from cranfield.building.serve.project.accounts import add_account
+from cranfield.building.serve.project.importing import import_log
 from cranfield.errors import CranfieldError
 from tests.building.campaign.players import PASSWORD, Person, make_campaign, register, run_text
 from tests.building.campaign.test_every_route import app, changing

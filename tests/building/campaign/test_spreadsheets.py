@@ -15,13 +15,13 @@ from cranfield.building.campaign.campaign_import import import_campaign
 from cranfield.building.campaign.campaign_pool import build_pool
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.building.campaign.submitting import submit
-from cranfield.building.serve.accounts import hashed
-from cranfield.building.serve.exporting import export_text
-from cranfield.building.serve.judging import Judging
-from cranfield.building.serve.judging_project import read_facets
-from cranfield.building.serve.judgment_log import Entry
-from cranfield.building.serve.project_parts import Facet, PoolEntry
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.project.accounts import hashed
+from cranfield.building.serve.project.exporting import export_text
+from cranfield.building.serve.project.judging import Judging
+from cranfield.building.serve.project.judging_project import read_facets
+from cranfield.building.serve.project.judgment_log import Entry
+from cranfield.building.serve.project.project_parts import Facet, PoolEntry
+from cranfield.building.serve.project.store import Store
 from cranfield.text import guarded, unguarded
 from tests.building.campaign.players import make_campaign, run_text
 from tests.building.serve.conftest import fill

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.building.campaign.campaign_store import Campaign
-from cranfield.building.serve import accounts
+from cranfield.building.serve.project import accounts
 from cranfield.errors import UsageError
 from tests.building.campaign.players import PASSWORD, make_campaign
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.project.store import Store
 from tests.building.serve.live import PASSWORD, Server, make_project
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

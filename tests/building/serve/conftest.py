@@ -17,9 +17,9 @@ from typing import Any
 
 import pytest
 
-from cranfield.building.serve import accounts
-from cranfield.building.serve.project_parts import PoolEntry
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.project import accounts
+from cranfield.building.serve.project.project_parts import PoolEntry
+from cranfield.building.serve.project.store import Store
 from cranfield.collection.topics import Topic, Topics
 from tests.building.serve.working import Clock
 
@@ -130,7 +130,7 @@ def sqlite_store(tmp_path: Path) -> Iterator[Store]:
 
 
 def fill(store: Store, docs: int = 10) -> None:
-    from cranfield.building.serve.accounts import add_account
+    from cranfield.building.serve.project.accounts import add_account
 
     store.add_topics(TOPICS)
     store.add_pool(

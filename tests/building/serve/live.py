@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
 
-from cranfield.building.serve.accounts import add_account
-from cranfield.building.serve.judging import new_request
-from cranfield.building.serve.project_parts import Document, PoolEntry
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.project.accounts import add_account
+from cranfield.building.serve.project.judging import new_request
+from cranfield.building.serve.project.project_parts import Document, PoolEntry
+from cranfield.building.serve.project.store import Store
 from cranfield.collection.topics import Topic, Topics
 
 PASSWORD = "a long password"

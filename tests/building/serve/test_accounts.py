@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from cranfield.building.serve import accounts
-from cranfield.building.serve.accounts import add_account, matching_hash, set_active, set_password, set_role
-from cranfield.building.serve.importing import import_log, import_qrels
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.project import accounts
+from cranfield.building.serve.project.accounts import add_account, matching_hash, set_active, set_password, set_role
+from cranfield.building.serve.project.importing import import_log, import_qrels
+from cranfield.building.serve.project.store import Store
 from cranfield.errors import DataError, UsageError
 from tests.building.serve.test_log_file import ROW
 from tests.building.serve.web import PASSWORD, Client, app_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from cranfield.building.serve.offers import REPEAT_AFTER
-from cranfield.building.serve.project_parts import PoolEntry
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.project.offers import REPEAT_AFTER
+from cranfield.building.serve.project.project_parts import PoolEntry
+from cranfield.building.serve.project.store import Store
 from cranfield.collection.topics import Topics
 from tests.building.serve.web import TEXTS, Client, app_of
 

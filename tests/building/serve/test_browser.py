@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.project.store import Store
 from tests.building.serve.accessible import NARROW, SCHEMES, WIDE, looks
 from tests.building.serve.browsing import (
     IN_BROWSER,

@@ -8,9 +8,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from cranfield.building.serve.accounts import add_account
-from cranfield.building.serve.project_parts import Document, Facet, PoolEntry
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.project.accounts import add_account
+from cranfield.building.serve.project.project_parts import Document, Facet, PoolEntry
+from cranfield.building.serve.project.store import Store
 from cranfield.collection.topics import Topic, Topics
 from tests.building.serve.browsing import (
     IN_BROWSER,

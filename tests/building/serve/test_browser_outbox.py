@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from cranfield.building.serve.project_parts import Facet
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.project.project_parts import Facet
+from cranfield.building.serve.project.store import Store
 from tests.building.serve.browsing import (
     IN_BROWSER,
     browser,

@@ -9,11 +9,11 @@ import pytest
 
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.building.pools.pooling import Pooling
-from cranfield.building.serve.judging import Judging
-from cranfield.building.serve.judging_settings import Settings
-from cranfield.building.serve.project_parts import Document, PoolEntry
-from cranfield.building.serve.proposals import TOGETHER, Adaptive
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.project.judging import Judging
+from cranfield.building.serve.project.judging_modes import Settings
+from cranfield.building.serve.project.project_parts import Document, PoolEntry
+from cranfield.building.serve.project.proposals import TOGETHER, Adaptive
+from cranfield.building.serve.project.store import Store
 from cranfield.collection.topics import Topics
 from cranfield.errors import UsageError
 from tests.building.serve.working import Clock, counts, say, wipe, work

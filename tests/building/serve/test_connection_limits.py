@@ -23,8 +23,8 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from cranfield.building.serve.connection_limits import LimitedConnection, LimitedServer, Limits, limits_here
-from cranfield.building.serve.serving import Address, bound
+from cranfield.building.serve.web.connection_limits import LimitedConnection, LimitedServer, Limits, limits_here
+from cranfield.building.serve.web.serving import Address, bound
 from tests.building.serve.live import Server, make_project
 
 SHORT = Limits(connections=20, header=0.3, body=0.6, idle=0.2, rest=0.2, rate=100_000)

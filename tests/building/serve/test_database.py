@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.building.serve import sqlite
-from cranfield.building.serve.database import Connection, StoreError
-from cranfield.building.serve.project_parts import PoolEntry
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.database import sqlite
+from cranfield.building.serve.database.database import Connection, StoreError
+from cranfield.building.serve.project.project_parts import PoolEntry
+from cranfield.building.serve.project.store import Store
 from cranfield.errors import UsageError
 from tests.building.serve.conftest import fill
 
@@ -229,7 +229,7 @@ def test_a_pool_with_an_unknown_topic_is_refused(store: Store) -> None:
 
 
 def test_documents_are_found_by_all_words_in_any_script(store: Store) -> None:
-    from cranfield.building.serve.project_parts import Document
+    from cranfield.building.serve.project.project_parts import Document
 
     docs = [
         Document("a", "Flutter", "Flutter of swept wings"),

@@ -10,14 +10,14 @@ import pytest
 
 import cranfield as cf
 from cranfield.building.assessor_labels import Labels
-from cranfield.building.serve.database import Connection
-from cranfield.building.serve.exporting import COMBINE, export_text
-from cranfield.building.serve.importing import import_log, import_qrels
-from cranfield.building.serve.judging import Judging, new_request
-from cranfield.building.serve.judging_status import live_agreement, pace, status
-from cranfield.building.serve.judgment_log import Entry
-from cranfield.building.serve.project_parts import Document, Facet, PoolEntry
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.database.database import Connection
+from cranfield.building.serve.project.exporting import COMBINE, export_text
+from cranfield.building.serve.project.importing import import_log, import_qrels
+from cranfield.building.serve.project.judging import Judging, new_request
+from cranfield.building.serve.project.judging_status import live_agreement, pace, status
+from cranfield.building.serve.project.judgment_log import Entry
+from cranfield.building.serve.project.project_parts import Document, Facet, PoolEntry
+from cranfield.building.serve.project.store import Store
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.meta.agreement.preferences import read_preferences
 
@@ -243,7 +243,7 @@ def test_a_wrong_log_changes_nothing(
 def test_work_goes_on_after_an_import_and_a_row_that_comes_twice_is_added_once(
     store: Store, judging: Judging, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("cranfield.building.serve.log_file.BLOCK", 800)
+    monkeypatch.setattr("cranfield.building.serve.project.importing.BLOCK", 800)
     say(judging, "anna", "d1", 1)
     row = json.loads(export_text(store, "log"))
     lines = [

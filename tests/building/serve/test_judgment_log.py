@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from cranfield.building.serve.database import Connection
-from cranfield.building.serve.judgment_log import Entry, LogRow, record, undo
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.database.database import Connection
+from cranfield.building.serve.project.judgment_log import Entry, LogRow, record, undo
+from cranfield.building.serve.project.store import Store
 from cranfield.errors import UsageError
 
 Judge = Callable[..., LogRow]

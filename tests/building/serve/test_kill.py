@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.building.serve.judging import new_request
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.project.judging import new_request
+from cranfield.building.serve.project.store import Store
 from tests.building.serve.conftest import PostgresServer
 from tests.building.serve.live import Server, Worker, make_project
 

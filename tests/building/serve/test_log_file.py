@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from cranfield.building.serve.exporting import export_lines, export_text
-from cranfield.building.serve.importing import import_log
-from cranfield.building.serve.judging import Judging
-from cranfield.building.serve.schema import judgment_indexes
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.database.schema import judgment_indexes
+from cranfield.building.serve.project.exporting import export_lines, export_text
+from cranfield.building.serve.project.importing import import_log
+from cranfield.building.serve.project.judging import Judging
+from cranfield.building.serve.project.store import Store
 from cranfield.cli import main
 from cranfield.errors import DataError
 from tests.building.serve.test_budgets import adaptive_project

@@ -8,9 +8,9 @@ from typing import Any
 import httpx2 as httpx
 import pytest
 
-from cranfield.building.serve import accounts
-from cranfield.building.serve.login_limit import FORGET, KINDS, MANY_PEOPLE, LoginLimit, login_keys
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.project import accounts
+from cranfield.building.serve.project.store import Store
+from cranfield.building.serve.web.login_limit import FORGET, KINDS, MANY_PEOPLE, LoginLimit, login_keys
 from tests.building.serve.web import PASSWORD, app_of
 
 FREE = KINDS["name at address"].free

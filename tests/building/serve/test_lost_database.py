@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from cranfield.building.serve.database import StoreError
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.database.database import StoreError
+from cranfield.building.serve.project.store import Store
 from tests.building.serve.conftest import fill
 from tests.building.serve.live import Server, Worker, make_project
 from tests.building.serve.web import Client, app_of

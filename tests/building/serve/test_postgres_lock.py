@@ -8,11 +8,11 @@ from contextlib import ExitStack
 
 import pytest
 
-from cranfield.building.serve.database import StoreError
-from cranfield.building.serve.judging import Judging, new_request
-from cranfield.building.serve.judgment_log import Entry
-from cranfield.building.serve.serving import Watch
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.database.database import StoreError
+from cranfield.building.serve.project.judging import Judging, new_request
+from cranfield.building.serve.project.judgment_log import Entry
+from cranfield.building.serve.project.store import Store
+from cranfield.building.serve.web.serving import Watch
 from tests.building.serve.conftest import PostgresServer, fill
 
 pytestmark = pytest.mark.xdist_group("postgres")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.building.campaign.campaign_store import Campaign
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.project.store import Store
 from tests.building.campaign.players import make_campaign
 from tests.building.serve.live import Server, Worker, make_project
 

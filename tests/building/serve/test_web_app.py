@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from cranfield.building.serve.database import Connection
-from cranfield.building.serve.downloads import BLOCK
-from cranfield.building.serve.exporting import export_text
-from cranfield.building.serve.judging import new_request
-from cranfield.building.serve.project_parts import Document, Facet, PoolEntry
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.database.database import Connection
+from cranfield.building.serve.project.exporting import export_text
+from cranfield.building.serve.project.judging import new_request
+from cranfield.building.serve.project.project_parts import Document, Facet, PoolEntry
+from cranfield.building.serve.project.store import Store
+from cranfield.building.serve.web.web_app import BLOCK
 from tests.building.serve.web import Client, app_of
 
 
@@ -270,7 +270,7 @@ def test_a_bug_sends_no_details(app: Any, monkeypatch: pytest.MonkeyPatch) -> No
     anna.http = type(anna.http)(
         app, base_url="http://localhost", raise_server_exceptions=False, cookies=anna.http.cookies
     )
-    monkeypatch.setattr("cranfield.building.serve.judging_pages.snippet", lambda *a: 1 / 0)
+    monkeypatch.setattr("cranfield.building.serve.web.judging_pages.snippet", lambda *a: 1 / 0)
     answer = anna.http.get("/api/search?q=flutter")
     assert answer.status_code == 500
     assert "division" not in answer.text
@@ -395,7 +395,7 @@ def test_judging_by_dimension(app: Any, sqlite_store: Store) -> None:
 
 
 def test_preferences_are_blind_to_names_and_sides_vary(app: Any, sqlite_store: Store) -> None:
-    from cranfield.building.serve.page_data import list_key
+    from cranfield.building.serve.web.page_data import list_key
 
     def empty(connection: Connection) -> None:
         connection.run("DELETE FROM pool")

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from cranfield.building.serve import accounts
-from cranfield.building.serve.accounts import add_account, has_passwords, matching_hash
-from cranfield.building.serve.judging import Judging, new_request
-from cranfield.building.serve.project_parts import Document, PoolEntry
-from cranfield.building.serve.serving import Address, bound, local_name, url
-from cranfield.building.serve.store import Store
-from cranfield.building.serve.web_app import Site, make_app
+from cranfield.building.serve.project import accounts
+from cranfield.building.serve.project.accounts import add_account, has_passwords, matching_hash
+from cranfield.building.serve.project.judging import Judging, new_request
+from cranfield.building.serve.project.project_parts import Document, PoolEntry
+from cranfield.building.serve.project.store import Store
+from cranfield.building.serve.web.serving import Address, bound, local_name, url
+from cranfield.building.serve.web.web_app import Site, make_app
 from cranfield.errors import CranfieldWarning, UsageError
 from tests.building.serve.web import PASSWORD, Client, app_of
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from cranfield.building.serve.database import Connection
-from cranfield.building.serve.judging import Given, Judging, new_request
-from cranfield.building.serve.judgment_log import Entry
-from cranfield.building.serve.offer_memory import Offer
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.database.database import Connection
+from cranfield.building.serve.project.judging import Given, Judging, new_request
+from cranfield.building.serve.project.judgment_log import Entry
+from cranfield.building.serve.project.offer_memory import Offer
+from cranfield.building.serve.project.store import Store
 
 
 class Clock:

@@ -9,7 +9,7 @@ import pytest
 
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.building.campaign.submitting import submit
-from cranfield.building.serve.accounts import matching_hash
+from cranfield.building.serve.project.accounts import matching_hash
 from cranfield.cli import main
 
 

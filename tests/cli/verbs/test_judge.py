@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from cranfield.building.serve.judging import Judging, new_request
-from cranfield.building.serve.judging_project import Sources, prepare, proposals_of, read_facets
-from cranfield.building.serve.judgment_log import Entry
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.project.judging import Judging, new_request
+from cranfield.building.serve.project.judging_project import Sources, prepare, proposals_of, read_facets
+from cranfield.building.serve.project.judgment_log import Entry
+from cranfield.building.serve.project.store import Store
 from cranfield.errors import CranfieldError, DataError, UsageError
 from tests.cli.conftest import Cranfield
 
@@ -41,7 +41,7 @@ def ready(**more: Any) -> Store:
 
 
 def judge_all(store: Store, name: str = "me", grade: float = 1) -> list[tuple[str, str]]:
-    from cranfield.building.serve.accounts import add_account
+    from cranfield.building.serve.project.accounts import add_account
 
     add_account(store, name)
     judging, done = Judging(store, proposals_of(store)), []
@@ -87,7 +87,7 @@ def test_an_adaptive_method_chooses_by_the_judgments(files: Path) -> None:
         settings = {"order": "pool"}
         notes = prepare(store, Sources(topics="topics.tsv", runs=runs, method="move-to-front", settings=settings))
         assert "move-to-front chooses from 10 documents of 2 runs" in notes
-        from cranfield.building.serve.accounts import add_account
+        from cranfield.building.serve.project.accounts import add_account
 
         add_account(store, "me")
         judging, order = Judging(store, proposals_of(store)), []
@@ -173,7 +173,7 @@ def test_documents_of_the_pool_without_a_text_are_counted(files: Path) -> None:
 
 
 def test_a_folder_of_texts_pages_and_images(files: Path) -> None:
-    from cranfield.building.serve.document_files import read_documents
+    from cranfield.building.serve.project.document_files import read_documents
 
     folder = Path("texts")
     (folder / "sub").mkdir(parents=True)
@@ -196,7 +196,7 @@ def test_documents_of_a_dataset_of_ir_datasets(files: Path) -> None:
     """A dataset in local files, which ir_datasets itself reads."""
     import ir_datasets
 
-    from cranfield.building.serve.document_files import read_documents
+    from cranfield.building.serve.project.document_files import read_documents
 
     Path("dataset.tsv").write_text("a\tOn wing flutter.\nb\tOn heat.\n")
     ir_datasets.registry.register("cranfield-test", ir_datasets.create_dataset(docs_tsv="dataset.tsv"))

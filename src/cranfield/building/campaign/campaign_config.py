@@ -12,7 +12,7 @@ from typing import Any
 from cranfield import check
 from cranfield.building.campaign.campaign_modes import check_measures, check_mode, measure_names
 from cranfield.building.pools.pool_methods import Method
-from cranfield.building.serve.judging_settings import DEFAULT_GRADES, MODE_GRADES, ORDERS, SHARES, Settings
+from cranfield.building.serve.project.judging_modes import DEFAULT_GRADES, MODE_GRADES, ORDERS, SHARES, Settings
 from cranfield.collection.run_rules import RunRules, check_rules
 from cranfield.collection.toml_files import entries_for, only_known, read_toml, typed_entry
 from cranfield.errors import DataError, UsageError

@@ -20,8 +20,8 @@ from cranfield.building.campaign.campaign_judgments import SAMPLE, sampled_judgm
 from cranfield.building.campaign.campaign_pool import FACT
 from cranfield.building.campaign.campaign_results import NoResultsError, Results, score
 from cranfield.building.campaign.campaign_store import Campaign, Submission
-from cranfield.building.serve.exporting import EXPORTS, date_text, export_lines, log_record
-from cranfield.building.serve.judgment_log import select
+from cranfield.building.serve.project.exporting import EXPORTS, date_text, export_lines, log_record
+from cranfield.building.serve.project.judgment_log import select
 from cranfield.collection.whole_folder import whole_folder
 from cranfield.errors import CranfieldWarning, DataError
 from cranfield.text import guarded

@@ -18,12 +18,12 @@ from cranfield.building.campaign.campaign_pool import FACT
 from cranfield.building.campaign.campaign_setup import new_folder
 from cranfield.building.campaign.campaign_store import TEAM_NAME, Campaign, add_event
 from cranfield.building.campaign.submitting import copy_hashed
-from cranfield.building.serve.accounts import JUDGES, need_free_name
-from cranfield.building.serve.database import Connection
-from cranfield.building.serve.importing import import_log
-from cranfield.building.serve.judging_project import pairs_of_lists
-from cranfield.building.serve.project_parts import Document, Facet, PoolEntry
-from cranfield.building.serve.store import Store, put_pool
+from cranfield.building.serve.database.database import Connection
+from cranfield.building.serve.project.accounts import JUDGES, need_free_name
+from cranfield.building.serve.project.importing import import_log
+from cranfield.building.serve.project.judging_project import pairs_of_lists
+from cranfield.building.serve.project.project_parts import Document, Facet, PoolEntry
+from cranfield.building.serve.project.store import Store, put_pool
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.topics import Topics

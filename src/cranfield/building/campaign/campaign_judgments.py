@@ -16,7 +16,7 @@ from cranfield.building.campaign.campaign_modes import WINS
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.building.pools.pool_file import Pool
 from cranfield.building.pools.pool_samples import SampledQrels, join_pool
-from cranfield.building.serve.exporting import grades, grades_by_row, intents_of_topics, nuggets_by_document
+from cranfield.building.serve.project.exporting import grades, grades_by_row, intents_of_topics, nuggets_by_document
 from cranfield.collection.qrels import Qrels
 from cranfield.scores.scores import Scores
 
@@ -96,7 +96,7 @@ def wins(campaign: Campaign, runs: Sequence[str]) -> Scores | None:
     Every judgment of every assessor is a comparison. A run without any on a topic has NaN there. Comparisons with runs
     that do not count any more are left out.
     """
-    topics = [id for (id,) in campaign.store.database.read("SELECT id FROM topic ORDER BY position, id")]
+    topics = campaign.store.topic_ids()
     row, column = ({name: at for at, name in enumerate(names)} for names in (runs, topics))
     won, made = np.zeros((len(runs), len(topics))), np.zeros((len(runs), len(topics)))
     for topic, payload in campaign.store.database.read(

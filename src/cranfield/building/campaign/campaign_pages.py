@@ -19,10 +19,9 @@ from cranfield.building.campaign.campaign_pool import build_pool
 from cranfield.building.campaign.campaign_site import CampaignSite, campaign_site
 from cranfield.building.campaign.campaign_status import campaign_status
 from cranfield.building.campaign.page_text import event_text, when
-from cranfield.building.serve.accounts import Session
-from cranfield.building.serve.downloads import download_of
-from cranfield.building.serve.request_text import form_of
-from cranfield.building.serve.web_app import for_role
+from cranfield.building.serve.project.accounts import Session
+from cranfield.building.serve.web.web_app import download_of, for_role
+from cranfield.building.serve.web.web_security import form_of
 from cranfield.errors import UsageError
 
 ORGANISER = "organiser"

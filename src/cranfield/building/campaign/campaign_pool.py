@@ -15,11 +15,11 @@ from cranfield.building.pools.pool_building import make_pool
 from cranfield.building.pools.pool_file import Pool
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.building.pools.pooling import Pooling
-from cranfield.building.serve.database import Connection
-from cranfield.building.serve.judging_project import pairs_of_lists
-from cranfield.building.serve.project_parts import PoolEntry
-from cranfield.building.serve.proposals import Adaptive, Proposals
-from cranfield.building.serve.store import Store, put_pool
+from cranfield.building.serve.database.database import Connection
+from cranfield.building.serve.project.judging_project import pairs_of_lists
+from cranfield.building.serve.project.project_parts import PoolEntry
+from cranfield.building.serve.project.proposals import Adaptive, Proposals
+from cranfield.building.serve.project.store import Store, put_pool
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
 from cranfield.text import counted
@@ -54,7 +54,7 @@ def build_pool(campaign: Campaign, who: str) -> list[str]:
     if not runs:
         raise UsageError("no run counts, so that there is nothing to make a pool from")
     plan = campaign.config.pool
-    topics = [id for (id,) in campaign.store.database.read("SELECT id FROM topic ORDER BY position, id")]
+    topics = campaign.store.topic_ids()
     sample: str | None = None
     notes: tuple[str, ...] = ()
     lists = PooledLists.of(runs, depth=plan.depth, topics=topics)

@@ -10,9 +10,9 @@ from contextlib import contextmanager
 from cranfield.building.campaign.campaign_config import FILE, config_of, starter
 from cranfield.building.campaign.campaign_modes import WINS
 from cranfield.building.campaign.campaign_store import Campaign, add_event
-from cranfield.building.serve.accounts import add_account
-from cranfield.building.serve.document_files import read_documents
-from cranfield.building.serve.judging_project import read_facets
+from cranfield.building.serve.project.accounts import add_account
+from cranfield.building.serve.project.document_files import read_documents
+from cranfield.building.serve.project.judging_project import read_facets
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import load, text_of
 from cranfield.collection.topics import Topics

@@ -17,13 +17,13 @@ from cranfield.building.campaign.campaign_pool import campaign_proposals
 from cranfield.building.campaign.campaign_results import Scoreboard
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.building.campaign.submitting import sweep
-from cranfield.building.serve.accounts import Session
-from cranfield.building.serve.judging import Judging
-from cranfield.building.serve.serving import Address, serve
-from cranfield.building.serve.store import Store
-from cranfield.building.serve.web_app import HERE as SERVE
-from cranfield.building.serve.web_app import Site, make_app
-from cranfield.building.serve.web_security import MOST_BODY
+from cranfield.building.serve.project.accounts import Session
+from cranfield.building.serve.project.judging import Judging
+from cranfield.building.serve.project.store import Store
+from cranfield.building.serve.web.serving import Address, serve
+from cranfield.building.serve.web.web_app import HERE as SERVE
+from cranfield.building.serve.web.web_app import Site, make_app
+from cranfield.building.serve.web.web_security import MOST_BODY
 
 HERE = Path(__file__).parent
 FORM = 100_000

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.building.campaign.campaign_store import Campaign
-from cranfield.building.serve.judging_status import status
+from cranfield.building.serve.project.judging_status import status
 from cranfield.record import Record
 from cranfield.table import Table
 from cranfield.text import counted

@@ -15,10 +15,9 @@ from typing import Any
 
 from cranfield.building.campaign.campaign_config import FILE, PHASES, Config, read_config
 from cranfield.building.campaign.campaign_tables import campaign_tables
-from cranfield.building.serve import accounts
-from cranfield.building.serve.database import Connection
-from cranfield.building.serve.judging_modes import need_facets
-from cranfield.building.serve.store import Store
+from cranfield.building.serve.database.database import Connection
+from cranfield.building.serve.project import accounts
+from cranfield.building.serve.project.store import Store
 from cranfield.check import one_of
 from cranfield.errors import DataError, UsageError
 from cranfield.text import shown
@@ -143,7 +142,7 @@ class Campaign:
         """Open a phase, which closes the one that is open."""
         one_of("", PHASES, phase=phase)
         if phase == "judging":
-            need_facets(self.store, self.store.settings())
+            self.store.need_facets()
             self._need_texts()
 
         def change(connection: Connection) -> None:

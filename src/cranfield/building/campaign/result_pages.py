@@ -13,8 +13,8 @@ from starlette.routing import Route
 from cranfield.building.campaign.campaign_results import Results, Sheet
 from cranfield.building.campaign.campaign_site import CampaignSite, campaign_site
 from cranfield.building.campaign.page_text import number, p_value, signed
-from cranfield.building.serve.accounts import ROLES, Session
-from cranfield.building.serve.web_app import failure, for_role
+from cranfield.building.serve.project.accounts import ROLES, Session
+from cranfield.building.serve.web.web_app import failure, for_role
 from cranfield.comparison.leaderboard import Leaderboard
 from cranfield.errors import CranfieldError, UsageError
 

@@ -14,7 +14,7 @@ from io import BytesIO
 from typing import BinaryIO
 
 from cranfield.building.campaign.campaign_store import SUBMISSION, Campaign, Submission, add_event, submission_of
-from cranfield.building.serve.database import Connection, StoreError
+from cranfield.building.serve.database.database import Connection, StoreError
 from cranfield.collection.lint_findings import Finding
 from cranfield.collection.run_rules import Checked, check_run
 from cranfield.errors import UsageError
@@ -59,7 +59,7 @@ def submit(campaign: Campaign, team: str, name: str, data: bytes | BinaryIO) -> 
             return _refuse(campaign, team, name, Checked((Finding(name, None, "error", "too-large", message),)))
         if len(campaign.submissions(team)) >= rules.submissions:
             raise UsageError(_too_many(rules.submissions))
-        topics = [id for (id,) in campaign.store.database.read("SELECT id FROM topic ORDER BY position, id")]
+        topics = campaign.store.topic_ids()
         known = rules.documents == "collection" or campaign.knows_documents()
         checked = check_run(path, name, rules, topics, campaign.unknown_documents if known else None)
         if checked.errors:

@@ -15,10 +15,10 @@ from cranfield.building.campaign.campaign_site import CampaignSite, campaign_sit
 from cranfield.building.campaign.campaign_store import ClosedError, WrongCodeError
 from cranfield.building.campaign.page_text import when
 from cranfield.building.campaign.submitting import MOST_FINDINGS, Receipt, mark, submit
-from cranfield.building.serve.accounts import ROLES, Session
-from cranfield.building.serve.login_limit import network
-from cranfield.building.serve.request_text import form_of
-from cranfield.building.serve.web_app import failure, for_role
+from cranfield.building.serve.project.accounts import ROLES, Session
+from cranfield.building.serve.web.login_limit import network
+from cranfield.building.serve.web.web_app import failure, for_role
+from cranfield.building.serve.web.web_security import form_of
 from cranfield.errors import CranfieldError, UsageError
 
 TEAM = "team"

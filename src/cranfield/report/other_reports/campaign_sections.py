@@ -18,7 +18,7 @@ from cranfield.building.campaign.campaign_pool import FACT, counting_runs
 from cranfield.building.campaign.campaign_status import campaign_status
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.building.pools.pool_coverage import pool_contributions
-from cranfield.building.serve.judging_status import Status, live_agreement, status
+from cranfield.building.serve.project.judging_status import Status, live_agreement, status
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.record import table_of
 from cranfield.report.figures import describe_assessor_agreement

@@ -37,7 +37,7 @@ cranfield campaign serve notes2027 --host 0.0.0.0 --certificate cert.pem --key k
     def run(self) -> None:
         from cranfield.building.campaign.campaign_site import serve_campaign
         from cranfield.building.campaign.campaign_store import Campaign
-        from cranfield.building.serve.serving import Address
+        from cranfield.building.serve.web.serving import Address
         from cranfield.collection.ending import ends_cleanly
 
         address = Address(self.host, self.port, self.certificate, self.key, tuple(self.name or ()))

@@ -44,8 +44,8 @@ cranfield judge account judgments.db  # list all
     def run(self) -> None:
         import secrets
 
-        from cranfield.building.serve.accounts import accounts, add_account, set_active
-        from cranfield.building.serve.store import Store
+        from cranfield.building.serve.project.accounts import accounts, add_account, set_active
+        from cranfield.building.serve.project.store import Store
         from cranfield.collection.source import read_bytes
         from cranfield.table import Column, Table
 

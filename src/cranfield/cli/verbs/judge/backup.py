@@ -22,7 +22,7 @@ cranfield judge backup judgments.db backup.db
     file: str = argument("FILE", "The copy.", required=True)
 
     def run(self) -> None:
-        from cranfield.building.serve.opening import existing
+        from cranfield.building.serve.project.store import existing
 
         with existing(self.database) as store:
             store.database.engine.backup(self.file)

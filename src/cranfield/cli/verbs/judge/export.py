@@ -28,20 +28,20 @@ cranfield judge export judgments.db log -o log.jsonl
 
     database: str = argument("DATABASE", PROJECT, required=True)
     what: str | None = argument(
-        "WHAT", "What to write: {names}; default: qrels.", names="building.serve.exporting:EXPORTS"
+        "WHAT", "What to write: {names}; default: qrels.", names="building.serve.project.exporting:EXPORTS"
     )
     combine: str = option(
         "--combine RULE",
         "The grade of a document with several judgments: {names}.",
         default="majority",
-        names="building.serve.exporting:COMBINE",
+        names="building.serve.project.exporting:COMBINE",
     )
     dimension: str | None = option("--dimension NAME", "The dimension of dimension-qrels, as qrels.")
     output: str | None = option("--output, -o FILE", "Write to this file instead of standard output.", writes=True)
 
     def run(self) -> None:
-        from cranfield.building.serve.exporting import export_lines
-        from cranfield.building.serve.opening import existing
+        from cranfield.building.serve.project.exporting import export_lines
+        from cranfield.building.serve.project.store import existing
         from cranfield.errors import UsageError
 
         if self.dimension is not None and self.what != "dimension-qrels":

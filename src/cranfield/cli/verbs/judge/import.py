@@ -24,8 +24,8 @@ cranfield judge import judgments.db qrels.txt --assessor earlier
     assessor: str | None = option("--assessor NAME", "Whose judgments the qrels are.")
 
     def run(self) -> None:
-        from cranfield.building.serve.importing import import_log, import_qrels
-        from cranfield.building.serve.opening import existing
+        from cranfield.building.serve.project.importing import import_log, import_qrels
+        from cranfield.building.serve.project.store import existing
         from cranfield.text import counted
 
         with existing(self.database) as store, store.database.locked():

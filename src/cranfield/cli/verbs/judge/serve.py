@@ -51,7 +51,9 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
         names="building.pools.pool_methods:POLICIES",
     )
     depth: int | None = option("--depth N", "The documents of each list of --runs; default: 100.", group=MORE)
-    mode: str | None = option("--mode MODE", "What is judged: {names}.", names="building.serve.judging_settings:MODES")
+    mode: str | None = option(
+        "--mode MODE", "What is judged: {names}.", names="building.serve.project.judging_modes:MODES"
+    )
     grades: str | None = option(
         "--grade-names LIST", "The grades: their number, or their meanings, lowest first: 'not relevant, relevant'."
     )
@@ -70,14 +72,14 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
         "--share RULE",
         "How --budget is shared over topics: {names}; default: equal. With adaptive, half of it goes to topics where "
         "relevant documents are found.",
-        names="building.serve.judging_settings:SHARES",
+        names="building.serve.project.judging_modes:SHARES",
         group=MORE,
     )
     order: str | None = option(
         "--order NAME",
         "The order of the documents of a topic: {names}; default: own, an order of its own for each assessor, which "
         "does not tell the rank.",
-        names="building.serve.judging_settings:ORDERS",
+        names="building.serve.project.judging_modes:ORDERS",
         group=MORE,
     )
     guidelines: str | None = option("--guidelines FILE", "A text for assessors.", reads=True)
@@ -135,9 +137,9 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
                     raise UsageError(f"{label} {value} applies only to --runs")
 
     def run(self) -> None:
-        from cranfield.building.serve.judging_project import prepare
-        from cranfield.building.serve.serving import Address, serve
-        from cranfield.building.serve.store import Store
+        from cranfield.building.serve.project.judging_project import prepare
+        from cranfield.building.serve.project.store import Store
+        from cranfield.building.serve.web.serving import Address, serve
         from cranfield.collection.ending import ends_cleanly
         from cranfield.errors import UsageError
 
@@ -159,8 +161,8 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
 
     def sources(self) -> Any:
         """What is read, and the settings that were given."""
-        from cranfield.building.serve.judging_project import Sources
-        from cranfield.building.serve.judging_settings import read_grades
+        from cranfield.building.serve.project.judging_modes import read_grades
+        from cranfield.building.serve.project.judging_project import Sources
         from cranfield.collection.source import expand
 
         settings = self.values(

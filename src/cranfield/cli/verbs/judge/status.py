@@ -25,8 +25,8 @@ cranfield judge status judgments.db -f json
     what: str = options.show("assessors", "topics", "agreement", help="{names}.")
 
     def run(self) -> None:
-        from cranfield.building.serve.judging_status import live_agreement, status
-        from cranfield.building.serve.opening import existing
+        from cranfield.building.serve.project.judging_status import live_agreement, status
+        from cranfield.building.serve.project.store import existing
         from cranfield.errors import UsageError
 
         with existing(self.database) as store:

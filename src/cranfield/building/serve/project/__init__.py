@@ -1,0 +1,1 @@
+"""A judging project: its settings, people, documents and judgments, who gets which document, and its files."""

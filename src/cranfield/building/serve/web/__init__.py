@@ -1,0 +1,1 @@
+"""The server of a judging project: its pages, and who may reach them."""
