@@ -16,7 +16,7 @@ from cranfield import _core
 from cranfield.assessed.attachment import Moves
 from cranfield.assessed.by_rank import ByRank
 from cranfield.assessed.segments import position_in_segment
-from cranfield.collection.table_schema import DOC, Numbers, Schema
+from cranfield.collection.tables.schema import DOC, Numbers, Schema
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 LENGTHS = Schema(
     "doc length [snippet]",
     key=("doc",),
-    plain=3,
+    layouts=("doc length", "doc length snippet"),
     any_of=("length", "words", "characters", "cost"),
     doc=DOC,
     length=Numbers(("length", "len", "doc_length", "document_length"), least=0, optional=True),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.assessed.attachment import Attachment
-from cranfield.collection.table_schema import TOPIC, Numbers, Rows, Schema
+from cranfield.collection.tables.schema import TOPIC, Numbers, Rows, Schema
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index
@@ -21,7 +21,6 @@ if TYPE_CHECKING:
 NUMBERS = Schema(
     "topic N [alpha]",
     key=("topic",),
-    plain=3,
     any_of=("N", "alpha"),
     topic=TOPIC,
     N=Numbers(("n",), least=1, blank=math.nan, optional=True),

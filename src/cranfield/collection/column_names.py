@@ -74,7 +74,7 @@ def column_key(name: str) -> str:
     >>> column_key(" Query-ID")
     'query_id'
     """
-    return name.strip().lower().replace("-", "_").replace(" ", "_")
+    return name.strip().lstrip("!").lower().replace("-", "_").replace(" ", "_")
 
 
 def find_columns(names: Sequence[str], words: Mapping[str, Sequence[str]]) -> dict[str, int]:

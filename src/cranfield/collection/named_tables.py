@@ -57,7 +57,10 @@ class Coded(Sequence[str]):
 
     def mapped(self, change: Callable[[str], str]) -> Coded:
         """The column with every text changed; texts that become the same have one number."""
-        texts = Coded.of(map(change, self.texts))
+        changed = list(map(change, self.texts))
+        if changed == self.texts:
+            return self
+        texts = Coded.of(changed)
         return Coded(texts.texts, self.number if len(texts.texts) == len(self.texts) else texts.number[self.number])
 
     def at(self, number: Index32) -> Coded:

@@ -497,12 +497,12 @@ _NOT_TEXT = {
 """How files begin that are not what they seem, and what to say about them."""
 
 
-def check_content(head: bytes, path: str) -> None:
-    """Raise an error for UTF-16, HTML, a pointer of git-lfs, or line ends that are CR alone."""
+def check_content(head: bytes, path: str, *, cr_ends: bool = False) -> None:
+    """Raise an error for UTF-16, HTML, a pointer of git-lfs, or line ends that are CR alone, unless `cr_ends`."""
     for pattern, message in _NOT_TEXT.items():
         if re.match(pattern, head, re.IGNORECASE):
             raise DataError(path, None, message)
-    if b"\r" in head and b"\n" not in head and not head.startswith(BINARY):
+    if not cr_ends and b"\r" in head and b"\n" not in head and not head.startswith(BINARY):
         first, second, *_ = head.split(b"\r")
         if len(first.split()) == len(second.split()) >= 3:
             message = "has CR alone at the end of lines, expected LF; to convert it: tr '\\r' '\\n'"
