@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cranfield.collection.column_names import named_columns
-from cranfield.collection.tables.schema import DOC, Numbers, Schema, Words
+from cranfield.collection.tables.table_schema import DOC, Numbers, Schema, Words
 from cranfield.errors import DataError, UsageError
 
 PRICES = Schema(

@@ -16,7 +16,7 @@ from cranfield import _core
 from cranfield.assessed.attachment import Moves
 from cranfield.assessed.by_rank import ByRank
 from cranfield.assessed.segments import position_in_segment
-from cranfield.collection.tables.schema import DOC, Numbers, Schema
+from cranfield.collection.tables.table_schema import DOC, Numbers, Schema
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index

@@ -17,7 +17,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.side_files import number_in
 from cranfield.collection.source import PathLike
 from cranfield.collection.structured import is_frame
-from cranfield.collection.tables.schema import Numbers, Schema, Words
+from cranfield.collection.tables.table_schema import Numbers, Schema, Words
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import Tidy
 from cranfield.text import counted, listed, plain_number

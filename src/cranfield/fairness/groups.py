@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from cranfield import check
-from cranfield.collection.tables.schema import DOC, Numbers, Schema, Words
+from cranfield.collection.tables.table_schema import DOC, Numbers, Schema, Words
 from cranfield.errors import DataError
 from cranfield.text import counted, listed
 from cranfield.types import Array

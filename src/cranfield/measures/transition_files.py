@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 
 from cranfield.collection.source import PathLike
-from cranfield.collection.tables.schema import Numbers, Schema
+from cranfield.collection.tables.table_schema import Numbers, Schema
 from cranfield.errors import DataError, UsageError
 from cranfield.types import Array
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.collection.column_names import COLUMNS
 from cranfield.collection.source import PathLike
-from cranfield.collection.tables.schema import TOPIC, Numbers, Schema, Words
+from cranfield.collection.tables.table_schema import TOPIC, Numbers, Schema, Words
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.record import Record
 from cranfield.scores.scores import Scores

@@ -21,7 +21,7 @@ from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.building.effect.labelled_runs import LabelledRuns
 from cranfield.building.effect.random_assessors import GAPS, RATES, gaps_to_random
 from cranfield.collection.source import PathLike
-from cranfield.collection.tables.schema import Numbers, Schema, Words
+from cranfield.collection.tables.table_schema import Numbers, Schema, Words
 from cranfield.errors import DataError, NotedWarning, UsageError, warn_caller
 from cranfield.record import Record
 from cranfield.scores.scores import Scores

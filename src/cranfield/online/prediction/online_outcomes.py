@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.collection.source import PathLike
-from cranfield.collection.tables.schema import Numbers, Schema, Words
+from cranfield.collection.tables.table_schema import Numbers, Schema, Words
 from cranfield.record import Record
 from cranfield.types import Array
 
