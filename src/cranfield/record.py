@@ -24,7 +24,6 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
-from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, get_type_hints
 
@@ -53,16 +52,21 @@ def column(*names: str, kind: str = "") -> Headings:
     return Headings(names, kind)
 
 
-@cache
 def declared_columns(record: type) -> dict[str, Headings]:
     """The fields of a record that are columns, in their order."""
+    if record in _DECLARED:
+        return _DECLARED[record]
     hints = {}
     for name, hint in get_type_hints(record, include_extras=True).items():
         for part in (hint, *getattr(hint, "__args__", ())):  # also in `Annotated[...] | None`
             for fact in getattr(part, "__metadata__", ()):
                 if isinstance(fact, Headings):
                     hints[name] = fact
-    return {field.name: hints[field.name] for field in fields(record) if field.name in hints}
+    columns = {field.name: hints[field.name] for field in fields(record) if field.name in hints}
+    return _DECLARED.setdefault(record, columns)
+
+
+_DECLARED: dict[type, dict[str, Headings]] = {}
 
 
 class Shown(Tidy):

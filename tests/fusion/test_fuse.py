@@ -166,7 +166,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "norm of ranks": ({"norm": "z"}, "norm == 'z', but rrf uses ranks, not scores; leave it out"),
     "parameter": ({"phi": 0.5}, "rrf: no parameter 'phi'; there are 'k'"),
     "k": ({"k": -1}, "rrf: k == -1, must be 0 or above"),
-    "phi": ({"method": "rbc", "phi": 1}, "rbc: phi == 1, must be above 0, and below 1"),
+    "phi": ({"method": "rbc", "phi": 1}, "rbc: phi == 1, must be above 0 and below 1"),
     "depth": ({"depth": 0}, "depth == 0, must be a whole number"),
     "too few weights": ({"weights": [1]}, r"1 weight for 2 runs \(bm25, dense\); give one for each"),
     "weight": ({"weights": [1, -2]}, "weight of dense == -2, must be 0 or above"),

@@ -1,12 +1,20 @@
-"""How a verb is declared: a class whose fields are its arguments and options, with a method `run`."""
+"""How a verb is declared: a class whose fields are its arguments and options, with a method `run`.
+
+A verb of an operation, `class SwapVerb(Source, of="meta.stability.swap:swap_rates")`, also has an option for each
+setting of that function. They are read from `operations.json`, which `tools/make_operations.py` writes, so that the
+command line starts without importing the library.
+"""
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import MISSING, dataclass, field, fields, replace
+from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar
 
+from cranfield.declared.settings import NO_DEFAULT, Setting
 from cranfield.errors import UsageError
 
 OPTIONS, RESULT = "Options", "Output"
@@ -117,7 +125,14 @@ class Verb:
     examples: ClassVar[str] = ""
     """Command lines, one per line; the overview shows the first."""
 
-    def __init_subclass__(cls) -> None:
+    operation: ClassVar[str] = ""
+    """The function that the verb calls, as `module:function`; its settings are options."""
+    not_options: ClassVar[tuple[str, ...]] = ()
+    """Settings of the operation that are no options; a field of the same name replaces the option of a setting."""
+
+    def __init_subclass__(cls, of: str = "") -> None:
+        if of:
+            cls.operation = of
         dataclass(init=False, repr=False, eq=False, match_args=False)(cls)  # generating no code, it starts faster
 
     def __init__(self, **values: Any) -> None:
@@ -127,6 +142,18 @@ class Verb:
     def values(self, *names: str) -> dict[str, Any]:
         """Some options by name, for a function whose parameters have the same names."""
         return {name: getattr(self, name) for name in names}
+
+    def settings(self) -> dict[str, Any]:
+        """The settings of the operation by name, for its call; fields of the verb replace those of the same name."""
+        own = {each.name for each in fields(self) if "parameter" in each.metadata}
+        settings = operation_settings(self.operation)
+        return {
+            parameter.name: value if parameter.name in own else _passed(parameter, settings[parameter.name], value)
+            for parameter in declared(type(self))
+            if parameter.name in settings and parameter.name not in self.not_options
+            for value in [getattr(self, parameter.name)]
+            if value is not None or not settings[parameter.name].only
+        }
 
     def given(self) -> bool:
         """Is there anything to work on? If not, a short usage is printed."""
@@ -209,17 +236,101 @@ def declared(verb: type[Verb]) -> tuple[Parameter, ...]:
     """
     if verb in _DECLARED:
         return _DECLARED[verb]
-    own = verb.__annotations__
+    own = inspect.get_annotations(verb)
+    known = [each for each in fields(verb) if "parameter" in each.metadata]  # others only say the type of a setting
     parameters = [
         replace(
-            one.metadata["parameter"],
-            name=one.name,
-            kind=str(one.type).partition(" ")[0].partition("[")[0],
-            default=None if one.default is MISSING else one.default,
-            **({"reads": True, "solves": f"{one.name}="} if one.metadata["parameter"].group == SIDE else {}),
-            **({"writes": True} if _is_result(one.metadata["parameter"]) else {}),
+            each.metadata["parameter"],
+            name=each.name,
+            kind=str(each.type).partition(" ")[0].partition("[")[0],
+            default=None if each.default is MISSING else each.default,
+            **({"reads": True, "solves": f"{each.name}="} if each.metadata["parameter"].group == SIDE else {}),
+            **({"writes": True} if _is_result(each.metadata["parameter"]) else {}),
         )
-        for one in fields(verb)
+        for each in known
     ]
-    parameters.sort(key=lambda one: bool(one.spellings) or (one.name not in own and 0.5))
+    taken = {*verb.not_options, *(parameter.name for parameter in parameters)}
+    of_operation = operation_settings(verb.operation).items()
+    parameters += [_option_of(name, setting) for name, setting in of_operation if name not in taken]
+    parameters.sort(key=lambda parameter: bool(parameter.spellings) or (parameter.name not in own and 0.5))
     return _DECLARED.setdefault(verb, tuple(parameters))
+
+
+@cache
+def operation_settings(operation: str) -> dict[str, Setting]:
+    """The settings of an operation by name; none without an operation."""
+    if not operation:
+        return {}
+    import json
+    from pathlib import Path
+
+    from cranfield import declared
+
+    listed = json.loads(Path(declared.__file__).with_name("operations.json").read_text("utf-8"))
+    return {name: Setting(**{"default": NO_DEFAULT, **entry}) for name, entry in listed[operation].items()}
+
+
+METAVARS = {"int": "N", "float": "X", "str": "NAME", "ints": "N,N,...", "floats": "X,X,...", "strs": "NAME,..."}
+
+
+def _option_of(name: str, setting: Setting) -> Parameter:
+    """The option for a setting. That of a truth value which is true by default turns it off."""
+    spelled = setting.spelled or f"--{name.replace('_', '-')} {METAVARS.get(setting.kind, '')}".rstrip()
+    spellings, metavar = (spelled, "") if setting.kind == "bool" else spelled.rpartition(" ")[::2]
+    required, is_list = setting.default is NO_DEFAULT, setting.kind.endswith("s")
+    default = False if setting.kind == "bool" else None if required or setting.only else _written(setting.default)
+    return Parameter(
+        tuple(spellings.split(", ")),
+        _sentence(setting),
+        metavar,
+        MORE if setting.rare or setting.only else OPTIONS,
+        choices=() if is_list else tuple(setting.choices),
+        names=setting.names or (" ".join(setting.choices) if is_list else ""),
+        required=required,
+        solves=setting.solves,
+        most=int(setting.most) if setting.most < 2**63 else Parameter.most,
+        name=name,
+        kind="str" if is_list else setting.kind or "str",
+        default=default,
+    )
+
+
+def _sentence(setting: Setting) -> str:
+    """What an option means, what it is for, and the default of a setting that is passed on only if it was given."""
+    if not setting.only:
+        return setting.summary
+    usual = "" if setting.default in (None, NO_DEFAULT) else f"; default: {_shown(setting.default)}"
+    return f"For {setting.only}: {setting.summary[:1].lower()}{setting.summary[1:].removesuffix('.')}{usual}."
+
+
+def _written(default: Any) -> Any:
+    """A default as it would be typed."""
+    return ",".join(map(str, default)) if isinstance(default, list) else default
+
+
+def _shown(default: Any) -> str:
+    """A default in a sentence."""
+    return f"{default:g}" if isinstance(default, float) else str(_written(default))
+
+
+def _passed(parameter: Parameter, setting: Setting, value: Any) -> Any:
+    """The value of an option as the operation takes it."""
+    if setting.kind == "bool":
+        return value is not bool(setting.default)
+    if not setting.kind.endswith("s") or not isinstance(value, str) or value in setting.choices:
+        return value
+    words = [word for word in value.replace(",", " ").split() if word]
+    if setting.kind == "strs":
+        return words
+    wanted = "whole numbers" if setting.kind == "ints" else "numbers"
+    try:
+        numbers: list[Any] = [float(word) for word in words]
+        if setting.kind == "ints":
+            if any(number != int(number) for number in numbers):
+                raise ValueError
+            numbers = [int(number) for number in numbers]
+    except (ValueError, OverflowError):
+        numbers = []
+    if not numbers:
+        raise UsageError(f"{parameter.label} {value}: expected {wanted} separated by commas")
+    return numbers

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.declare import MORE, Verb, option
+from cranfield.cli.declare import Verb, option
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ METHODS = "building.merging.merging_registry:MERGING_METHODS"
 FIGURES = ("entropy", "confusion", "accuracy")
 
 
-class MergeOptions(Verb):
+class MergeOptions(Verb, of="building.merging.merge_labels:merge"):
     """How labels are merged."""
 
     gold: str | None = option(
@@ -25,59 +25,6 @@ class MergeOptions(Verb):
         "methods learn from them.",
         reads=True,
     )
-    ties: str = option(
-        "--ties RULE",
-        "An item on which several labels are equally probable: {names}.",
-        default="lowest",
-        choices=("lowest", "highest", "random", "undecided"),
-    )
-    seed: int = option("--seed N", "Seed of the random numbers.", default=0)
-    steps: int | None = option(
-        "--steps N", "The largest number of steps; default: 1000.", group=MORE, solves="allow more steps"
-    )
-    tolerance: float | None = option(
-        "--tolerance T",
-        "Stop if a step adds less to the log-likelihood per label, and labels have settled; default: 1e-7.",
-        group=MORE,
-    )
-    class_prior: str | None = option(
-        "--class-prior P",
-        "Probabilities of labels: estimated, uniform, or numbers separated by commas; default: that of the method.",
-        group=MORE,
-    )
-    class_counts: float | None = option(
-        "--class-counts N", "Imaginary items of each label, if probabilities are estimated; default: 0.", group=MORE
-    )
-    worker_prior: str | None = option(
-        "--worker-prior RIGHT,WRONG",
-        "Imaginary right and wrong labels of each assessor, such as 2,1; default: that of the method.",
-        group=MORE,
-    )
-    weight: str | None = option("--weight NAME", "For weighted: log-odds or accuracy; default: log-odds.", group=MORE)
-    inference: str | None = option(
-        "--inference NAME", "For mace: vb (variational Bayes) or em (maximum likelihood); default: vb.", group=MORE
-    )
-    restarts: int | None = option(
-        "--restarts N", "For mace: random starts in addition to the one from the votes.", group=MORE
-    )
-    window: int | None = option(
-        "--window N", "For gp: labels in a row with the same accuracy; default: 10.", group=MORE
-    )
-    length: float | None = option(
-        "--length-scale N", "For gp: windows over which the accuracy changes; default: 5.", group=MORE
-    )
-
-    def merge_settings(self) -> dict[str, Any]:
-        """The settings, for `merge`."""
-        settings = self.values(
-            "gold", "ties", "seed", "steps", "tolerance", "class_counts", "weight", "inference", "restarts", "window",
-            "length",
-        )  # fmt: skip
-        classes: Any = self.class_prior
-        if classes not in (None, "estimated", "uniform"):
-            classes = number_list("--class-prior", classes)
-        workers = None if self.worker_prior is None else number_list("--worker-prior", self.worker_prior)
-        return {**settings, "class_prior": classes, "worker_prior": workers}
 
 
 def number_list(name: str, text: str) -> list[float]:

@@ -13,6 +13,7 @@ from cranfield.text import plain_number
 
 WORDS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 """How true and false are written."""
+MANY = 1_000_000
 Value = bool | int | float | str
 
 
@@ -34,10 +35,10 @@ class Setting:
     0.95
     >>> Setting(0.8, "the persistence of the reader", least=0, below=1).checked("rbp", "p", 1)
     Traceback (most recent call last):
-    cranfield.errors.UsageError: rbp: p == 1, must be 0 or above, and below 1
+    cranfield.errors.UsageError: rbp: p == 1, must be 0 or above and below 1
     """
 
-    default: Value
+    default: Any
     summary: str = ""
     least: float = -math.inf
     most: float = math.inf
@@ -52,6 +53,12 @@ class Setting:
     """How the command line writes it, if not as its name: `--resamples, -B N`."""
     rare: bool = False
     """Whether only the whole help of a verb shows it."""
+    only: str = ""
+    """What the setting is for, if not for everything: `mace`. It is passed on only if it was given."""
+    solves: str = ""
+    """A pattern: the command line suggests the option where a message matches it."""
+    kind: str = ""
+    """`bool`, `int`, `float`, `str`, or `ints`, `floats`, `strs` for several; it follows from the type."""
 
     def checked(self, owner: str, name: str, given: Any) -> Value:
         """The value of text or of a Python value; an error if it is not allowed."""
@@ -64,20 +71,33 @@ class Setting:
         number = _number(owner, name, given)
         if isinstance(self.default, int) and number != int(number):
             raise check.wrong(owner, name, given, "a whole number")
-        if not (self.least <= number <= self.most and self.above < number < self.below):
+        if not self.allows(number):
             raise check.wrong(owner, name, given, self.range)
         return int(number) if isinstance(self.default, int) else number
 
+    def allows(self, number: float) -> bool:
+        """Whether a number is within the limits."""
+        return self.least <= number <= self.most and self.above < number < self.below
+
     @property
     def range(self) -> str:
-        """The numbers that are allowed, in words."""
-        if self.least > -math.inf and self.most < math.inf:
-            return f"between {self.least:g} and {self.most:g}"
-        bounds = [f"{self.least:g} or above"] if self.least > -math.inf else []
-        bounds += [f"above {self.above:g}"] if self.above > -math.inf else []
-        bounds += [f"at most {self.most:g}"] if self.most < math.inf else []
-        bounds += [f"below {self.below:g}"] if self.below < math.inf else []
-        return ", and ".join(bounds) or "a number"
+        """The numbers that are allowed, in words.
+
+        A limit of a million or more is one that nobody meets by mistake; it is not mentioned.
+
+        >>> Setting(0, above=0, below=1).range, Setting(0, least=1, most=5_000_000, kind="int").range
+        ('above 0 and below 1', 'a whole number, 1 or more')
+        """
+        whole = self.kind in ("int", "ints")
+        least, above, most, below = map(plain_bound, (self.least, self.above, self.most, self.below))
+        if self.least > -math.inf and self.most < MANY:
+            return f"a whole number between {least} and {most}" if whole else f"between {least} and {most}"
+        bounds = [f"{least} or {'more' if whole else 'above'}"] if self.least > -math.inf else []
+        bounds += [f"above {above}"] if self.above > -math.inf else []
+        bounds += [f"at most {most}"] if self.most < MANY else []
+        bounds += [f"below {below}"] if self.below < math.inf else []
+        words = " and ".join(bounds)
+        return f"a whole number{', ' if words else ''}{words}" if whole else words or "a number"
 
     def _word(self, owner: str, name: str, given: Any) -> str:
         given = "none" if given is None else given  # which names with parameters read as a constant
@@ -86,6 +106,17 @@ class Setting:
         if self.choices:
             check.one_of(owner, self.choices, **{name: given})
         return given
+
+
+def plain_bound(bound: float) -> str:
+    """A limit in words.
+
+    >>> plain_bound(0.5), plain_bound(2**64)
+    ('0.5', '2**64')
+    """
+    if bound == 2**64:
+        return "2**64"
+    return str(int(bound)) if math.isfinite(bound) and bound == int(bound) else f"{bound:g}"
 
 
 def _number(owner: str, name: str, given: Any) -> float:

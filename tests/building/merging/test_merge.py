@@ -323,7 +323,7 @@ def test_gold_labels_are_a_column_of_a_wide_table(tmp_path: Path) -> None:
         (lambda: merge([("t1", "a", 1), ("t1", "b", 1)]), "all 2 labels are '1', .* by scale="),
         (lambda: merge([("t1", "a", "yes"), ("t1", "b", "no")], "ordinal"), "with an order, but 'no', 'yes' are words"),
         (lambda: merge([("t1", "a", "yes"), ("t1", "b", "no")], "bmv"), "bmv needs labels with an order"),
-        (lambda: merge(VOTES, ties="first"), "majority: ties == 'first', must be one of 'lowest'"),
+        (lambda: merge(VOTES, ties="first"), "merge: ties == 'first', must be one of 'lowest'"),
         (lambda: merge(VOTES, steps=5), "steps == 5 is a setting of dawid-skene, .*, gp, not of majority"),
         (lambda: merge(VOTES, "glad", worker_prior=(1, 1)), "is a setting of weighted, .*, not of glad"),
         (lambda: merge(VOTES, "dawid-skene", steps=0), "steps == 0, must be a whole number, 1 or more"),

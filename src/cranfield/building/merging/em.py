@@ -55,21 +55,21 @@ def expectation_maximisation(problem: Problem, model: Model, posterior: Array | 
     """
     settings = problem.settings
     posterior = problem.start() if posterior is None else posterior
-    least = settings.tolerance * max(len(problem.item), 1)
+    least = settings["tolerance"] * max(len(problem.item), 1)
     trace: list[float] = []
     likelihood, converged = float("nan"), False
     moved = np.inf
-    for step in range(settings.steps):
+    for step in range(settings["steps"]):
         model.update(posterior)
         before, moved_before = posterior, moved
         posterior, likelihood = problem.normalised(model.scores())
         moved = float(np.abs(posterior - before).max(initial=0.0))
         trace.append(likelihood + model.penalty())
-        if settings.progress is not None:
-            settings.progress(step + 1, settings.steps)
+        if problem.progress is not None:
+            problem.progress(step + 1, settings["steps"])
         flat = len(trace) > 1 and trace[-1] - trace[-2] < least
         left = remaining(moved, moved_before)
-        if flat and (left <= SETTLED or (step + 1 == settings.steps and keep_labels(posterior, left))):
+        if flat and (left <= SETTLED or (step + 1 == settings["steps"] and keep_labels(posterior, left))):
             converged = True
             break
     return Steps(posterior, tuple(trace), likelihood, converged)
@@ -104,9 +104,9 @@ class ClassShares:
 
     def __init__(self, problem: Problem, default: str) -> None:
         settings = problem.settings
-        prior = default if settings.class_prior is None else settings.class_prior
+        prior = default if settings["class_prior"] is None else settings["class_prior"]
         self.estimated = prior == "estimated"
-        self.counts = settings.class_counts
+        self.counts = settings["class_counts"]
         uniform = np.full(problem.classes, 1 / problem.classes)
         self.shares = uniform if isinstance(prior, str) else np.array(prior, dtype=np.float64)
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.merging.merge_settings import MergeSettings
+from cranfield.declared.operation import with_defaults
 from cranfield.errors import UsageError
 from cranfield.text import counted
-from cranfield.types import Array, Index64
+from cranfield.types import Array, Index64, Progress
 
 MOST_CELLS = 50_000_000
 """The largest number of cells of all tables of confusion, to bound memory: 400 MB."""
@@ -35,9 +36,10 @@ class Problem:
     """The number of labels on the scale."""
     gold: Index64
     """The gold label of each item, -1 if there is none."""
-    settings: MergeSettings = field(default_factory=MergeSettings)
+    settings: MergeSettings = field(default_factory=lambda: with_defaults(MergeSettings, MergeSettings()))
     first: Array | None = None
     """Probabilities to start from (items × classes), NaN for items that have none; by default the shares of votes."""
+    progress: Progress | None = field(default=None, compare=False)
     order: Index64 | None = None
     """The positions of the labels in the order in which they were given; None is the order of the data."""
 
@@ -180,7 +182,11 @@ def row_by_row(operation: np.ufunc, table: Array) -> Array:
 
 
 def problem_of(
-    labels: Labels, gold: Index64 | None = None, settings: MergeSettings | None = None, first: Array | None = None
+    labels: Labels,
+    gold: Index64 | None = None,
+    settings: MergeSettings | None = None,
+    first: Array | None = None,
+    progress: Progress | None = None,
 ) -> tuple[Problem, Index64]:
     """The problem of merging some labels, and the positions of its items among those of the labels."""
     size = len(labels.items)
@@ -190,7 +196,8 @@ def problem_of(
     number[active] = np.arange(len(active))
     problem = Problem(
         number[labels.item], labels.worker, labels.label, len(active), len(labels.workers), len(labels.scale),
-        known[active], settings or MergeSettings(), None if first is None else first[active],
+        known[active], with_defaults(MergeSettings, settings or MergeSettings()),
+        None if first is None else first[active], progress,
         None if labels.time is None else np.argsort(labels.time, kind="stable"),
     )  # fmt: skip
     return problem, active

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import Annotated, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,41 +11,32 @@ from numpy.typing import NDArray
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.building.merging.gold_labels import GoldLike, gold_of
 from cranfield.building.merging.label_problem import Fit, Problem, problem_of
-from cranfield.building.merging.merge_settings import MergeSettings
+from cranfield.building.merging.merge_settings import MergeSettings, check_priors
 from cranfield.building.merging.merged import Merged
 from cranfield.building.merging.merging_registry import MERGING_METHODS, MergingMethod
 from cranfield.building.merging.vote_comparison import worse_than_votes
+from cranfield.declared.operation import about, operation, with_defaults
 from cranfield.errors import NotedWarning, UsageError, warn_caller
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
+METHOD = about("How labels are merged: {names}.", names="building.merging.merging_registry:MERGING_METHODS")
 VOTING = "majority"
 """The method that all others are compared with."""
 TIE = 1e-9
 """Probabilities that differ by no more than this are equal, apart from rounding."""
 
 
+@operation
 def merge(
     labels: LabelsLike,
-    method: str = "majority",
+    method: Annotated[str, METHOD] = "majority",
     *,
     gold: GoldLike | None = None,
-    ties: str = "lowest",
-    seed: int = 0,
     start: Merged | None = None,
-    steps: int | None = None,
-    tolerance: float | None = None,
-    class_prior: str | Sequence[float] | None = None,
-    class_counts: float | None = None,
-    worker_prior: Sequence[float] | None = None,
-    weight: str | None = None,
-    inference: str | None = None,
-    restarts: int | None = None,
-    alpha: float | None = None,
-    window: int | None = None,
-    length: float | None = None,
     compare_votes: bool = True,
     progress: Progress | None = None,
+    **settings: Unpack[MergeSettings],
 ) -> Merged:
     """Merge the labels of several assessors into one label per item, with the probability of each label.
 
@@ -52,15 +44,12 @@ def merge(
     method: a name of `MERGING_METHODS`.
     gold: true labels of some items: {task: label}, {topic: {doc: grade}}, qrels, or a file. These labels are kept, and
         the method learns from them.
-    ties: the label of an item on which several labels are equally probable: the `lowest` or `highest` of them, a
-        `random` one (by `seed`), or none (`undecided`).
     start: an earlier result to start from (a warm start), for methods that take steps; items that it does not have
         start from their shares of votes, as all items do without it.
     compare_votes: whether the result is compared with the majority vote, on gold labels or on labels that are held out,
         so that a warning can say if the votes are better. The method merges parts of the labels once more for it, or
         three times.
-    The other parameters are settings of some methods; see `MergeSettings`. A setting that the method does not have is
-    an error.
+    settings: see `MergeSettings`. A setting that the method does not have is an error.
 
     >>> labels = [("t1", "ann", 1), ("t1", "ben", 1), ("t1", "cy", 0), ("t2", "ann", 0), ("t2", "cy", 0)]
     >>> merged = merge(labels)
@@ -69,18 +58,13 @@ def merge(
     """
     labels = Labels.of(labels)
     kind = MERGING_METHODS.find(method)
-    given = MERGING_METHODS.own_settings(
-        kind, steps=steps, tolerance=tolerance, class_counts=class_counts, weight=weight, inference=inference,
-        restarts=restarts, alpha=alpha, window=window, length=length,
-        class_prior=class_prior if class_prior is None or isinstance(class_prior, str) else tuple(class_prior),
-        worker_prior=None if worker_prior is None else tuple(worker_prior),
-    )  # fmt: skip
-    settings = MergeSettings(ties=ties, seed=seed, progress=progress, **given)
-    settings.check(kind.name, len(labels.scale))
+    MERGING_METHODS.own_settings(kind, **{k: value for k, value in settings.items() if k not in ("ties", "seed")})
+    chosen = with_defaults(MergeSettings, settings)
+    check_priors(kind.name, chosen, len(labels.scale))
     _check_labels(labels, kind)
     known, gold_notes = gold_of(gold, labels)
     first = _first(start, labels, kind)
-    problem, active = problem_of(labels, known, settings, first)
+    problem, active = problem_of(labels, known, chosen, first, progress)
     blind = kind.iterative and not problem.compares_assessors
     fit = Fit(problem.shares) if blind else kind.fit(problem)
     posterior = np.full((len(labels.items), len(labels.scale)), np.nan)
@@ -147,11 +131,11 @@ def _decided(fit: Fit, problem: Problem, active: Index64, size: int) -> tuple[In
     settings = problem.settings
     best = fit.posterior >= fit.posterior.max(axis=1, keepdims=True) - TIE
     tied = best.sum(axis=1) > 1
-    chosen = first_or_last(best, settings.ties == "highest")
-    if settings.ties == "undecided":
+    chosen = first_or_last(best, settings["ties"] == "highest")
+    if settings["ties"] == "undecided":
         chosen[tied] = -1
-    elif settings.ties == "random":
-        keys = np.random.default_rng(settings.seed).random(best.shape)
+    elif settings["ties"] == "random":
+        keys = np.random.default_rng(settings["seed"]).random(best.shape)
         chosen = np.argmax(np.where(best, keys, -1.0), axis=1)
     if fit.undecided is not None:
         chosen[fit.undecided & (problem.gold < 0)] = -1
@@ -183,8 +167,8 @@ def _notes(
             sentence += f", log-likelihood {fit.log_likelihood:.2f}"
     notes = [sentence, *fit.notes]
     if len(tied):
-        rule = {"undecided": "stay undecided", "random": f"are decided at random, seed {settings.seed}"}
-        how = rule.get(settings.ties, f"get the {settings.ties} label")
+        rule = {"undecided": "stay undecided", "random": f"are decided at random, seed {settings['seed']}"}
+        how = rule.get(settings["ties"], f"get the {settings['ties']} label")
         if len(tied) == 1:
             how = how.replace("stay", "stays").replace("are", "is").replace("get", "gets")
         names = listed([labels.items[i] for i in tied.tolist()], most=3)
@@ -192,8 +176,8 @@ def _notes(
             len(tied), "item with several most probable labels", "items with several most probable labels"
         )
         notes.append(f"{subject} {how}: {names}")
-        if not labels.ordered and settings.ties in ("lowest", "highest"):
-            notes.append(f"the labels have no order; the {settings.ties} is the {_end(settings.ties)} by name")
+        if not labels.ordered and settings["ties"] in ("lowest", "highest"):
+            notes.append(f"the labels have no order; the {settings['ties']} is the {_end(settings['ties'])} by name")
     single = np.flatnonzero((problem.votes.sum(axis=1) == 1) & (problem.gold < 0))
     if len(single):
         notes.append(f"{counted(len(single), 'item has', 'items have')} a single label, which no other label checks")

@@ -2,78 +2,70 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any, TypedDict
 
 import numpy as np
 
 from cranfield import check
+from cranfield.declared.operation import Seed, about
 from cranfield.errors import UsageError
-from cranfield.types import Progress
 
 TIES = ("lowest", "highest", "random", "undecided")
-"""What to do if several labels of an item are equally probable."""
-WEIGHTS = ("log-odds", "accuracy")
-"""The weights of votes, from the accuracy of the assessor."""
-INFERENCE = ("vb", "em")
-"""How MACE is estimated: variational Bayes, or maximum likelihood."""
+STEPS, ALLOW_MORE = "methods that take steps", "allow more steps"
 
 
-@dataclass(frozen=True)
-class MergeSettings:
+class MergeSettings(TypedDict, total=False):
     """The settings of a method. `MergingMethod.settings` names those of a method, in addition to `ties` and `seed`."""
 
-    ties: str = "lowest"
-    seed: int = 0
-    steps: int = 1000
-    """The largest number of steps."""
-    tolerance: float = 1e-7
-    """A method has converged if a step adds less than this to the log-likelihood per label, and labels have settled."""
-    class_prior: str | tuple[float, ...] | None = None
-    """`estimated`, `uniform`, or the probability of each label of the scale; None is the default of the method."""
-    class_counts: float = 0.0
-    """Imaginary items of each class, added when the probabilities of classes are estimated (a Dirichlet prior)."""
-    worker_prior: tuple[float, float] | None = None
-    """Imaginary right and wrong labels of each assessor; None is the default of the method."""
-    weight: str = "log-odds"
-    """For weighted votes: one of `WEIGHTS`."""
-    inference: str = "vb"
-    """For MACE: one of `INFERENCE`."""
-    restarts: int = 0
-    """For MACE: random starts in addition to the one from the votes; the most likely result is kept."""
-    alpha: float | None = None
-    """For the binomial majority vote: items whose majority is not significant at this level stay undecided."""
-    window: int = 10
-    """For gp: the number of labels in a row over which the accuracy of an assessor is constant."""
-    length: float = 5.0
-    """For gp: the distance, in windows, over which the accuracy of an assessor changes."""
-    progress: Progress | None = field(default=None, compare=False)
-
-    def check(self, method: str, classes: int) -> None:
-        """Raise an error for a value that is not allowed."""
-        check.one_of(method, TIES, ties=self.ties)
-        check.one_of(method, WEIGHTS, weight=self.weight)
-        check.one_of(method, INFERENCE, inference=self.inference)
-        check.whole(method, steps=self.steps, window=self.window)
-        check.finite(method, tolerance=self.tolerance, class_counts=self.class_counts, length=self.length)
-        check.not_negative(method, tolerance=self.tolerance, class_counts=self.class_counts)
-        check.positive(method, length=self.length)
-        check_count(method, seed=self.seed, restarts=self.restarts)
-        if self.alpha is not None:
-            check.finite(method, alpha=self.alpha)
-            if not 0 < self.alpha < 1:
-                raise check.wrong(method, "alpha", self.alpha, "above 0 and below 1")
-        if self.worker_prior is not None:
-            _check_worker_prior(method, self.worker_prior)
-        if self.class_prior is not None:
-            _check_class_prior(method, self.class_prior, classes)
+    ties: Annotated[str, about("An item whose labels are equally probable: {names}.", "lowest", choices=TIES)]
+    seed: Annotated[Seed, about("Seed of the random numbers.", 0, least=0)]
+    steps: Annotated[int, about("The largest number of steps.", 1000, least=1, only=STEPS, solves=ALLOW_MORE)]
+    tolerance: Annotated[
+        float,
+        about(
+            "Stop if a step adds less to the log-likelihood per label, and labels settle.", 1e-7, least=0, only=STEPS
+        ),
+    ]
+    class_prior: Annotated[
+        str | Sequence[float] | None,
+        about("Probabilities of labels: {names}, or numbers.", None, choices=("estimated", "uniform"), only=STEPS),
+    ]
+    class_counts: Annotated[
+        float, about("Imaginary items of each label, if probabilities are estimated.", 0.0, least=0, only=STEPS)
+    ]
+    worker_prior: Annotated[
+        Sequence[float] | None,
+        about(
+            "Imaginary right and wrong labels of each assessor, such as 2,1.",
+            None,
+            only="weighted, dawid-skene, one-coin and mace",
+        ),
+    ]
+    weight: Annotated[
+        str, about("The weight of a vote: {names}.", "log-odds", choices=("log-odds", "accuracy"), only="weighted")
+    ]
+    inference: Annotated[
+        str,
+        about("{names} (variational Bayes, maximum likelihood).", "vb", choices=("vb", "em"), only="mace"),
+    ]
+    restarts: Annotated[int, about("Random starts in addition to the start from the votes.", 0, least=0, only="mace")]
+    alpha: Annotated[
+        float | None,
+        about("The level at which a majority must be significant; else undecided.", None, above=0, below=1, only="bmv"),
+    ]
+    window: Annotated[int, about("Labels in a row with the same accuracy.", 10, least=1, only="gp")]
+    length: Annotated[
+        float, about("Windows over which the accuracy changes.", 5.0, above=0, only="gp", spelled="--length-scale N")
+    ]
 
 
-def check_count(caller: str, **values: Any) -> None:
-    """Check that every value is a whole number, 0 or more."""
-    for name, value in values.items():
-        if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 0:
-            raise check.wrong(caller, name, value, "a whole number, 0 or more")
+def check_priors(method: str, settings: MergeSettings, classes: int) -> None:
+    """Raise an error for imaginary labels that are not allowed with this number of labels."""
+    if settings["worker_prior"] is not None:
+        _check_worker_prior(method, settings["worker_prior"])
+    if settings["class_prior"] is not None:
+        _check_class_prior(method, settings["class_prior"], classes)
 
 
 def _check_worker_prior(method: str, prior: Any) -> None:

@@ -17,7 +17,6 @@ only in what they choose, each side may be mixed with uniform probabilities, by 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 
@@ -141,7 +140,7 @@ def equal_assessors(problem: Problem) -> Array:
 def _held_out(problem: Problem) -> Iterator[Index64]:
     """Tenths of the labels, at most one of each item, from items with three labels or more and no gold."""
     candidates = (problem.votes.sum(axis=1) >= 3) & (problem.gold < 0)
-    rng = np.random.default_rng(problem.settings.seed)
+    rng = np.random.default_rng(problem.settings["seed"])
     for _ in range(ROUNDS if len(problem.item) <= MANY else 1):
         shuffled = rng.permutation(len(problem.item))
         shuffled = shuffled[candidates[problem.item[shuffled]]]
@@ -158,5 +157,5 @@ def _part(problem: Problem, kept: Index64, gold: Index64) -> Problem:
         order = np.argsort(rank[kept], kind="stable")
     return Problem(
         problem.item[kept], problem.worker[kept], problem.label[kept], problem.items, problem.workers,
-        problem.classes, gold, replace(settings, progress=None, steps=min(settings.steps, MOST_STEPS)), None, order,
+        problem.classes, gold, {**settings, "steps": min(settings["steps"], MOST_STEPS)}, order=order,
     )  # fmt: skip

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from cranfield.cli.declare import MORE, RESULT, flag, option
+from cranfield.cli.declare import RESULT, flag, option
 from cranfield.cli.label_options import LabelSource
-from cranfield.cli.merge_options import METHODS, MergeOptions, figure_option, merged_figure, write_table
+from cranfield.cli.merge_options import MergeOptions, figure_option, merged_figure, write_table
 from cranfield.cli.printing import TABLE_FORMATS, Plotting, warn_of_notes
 from cranfield.errors import UsageError
 
@@ -36,11 +36,7 @@ cranfield merge labels.csv --method mace --posteriors posteriors.csv --workers w
 cranfield merge labels.csv --method dawid-skene --plot confusion.svg --figure confusion -o merged.qrels
 """
 
-    method: str = option("--method NAME", "How labels are merged: {names}.", default="majority", names=METHODS)
     expected: bool = flag("--expected", "Write expected grades, such as 1.37, instead of the most probable label.")
-    alpha: float | None = option(
-        "--alpha A", "For bmv: items whose majority is not significant at A stay undecided.", group=MORE
-    )
     posteriors: str | None = option("--posteriors FILE", "Also write the probability of each label.", group=RESULT)
     workers: str | None = option("--workers FILE", "Also write what is known about each assessor.", group=RESULT)
     figure: str = figure_option("entropy")
@@ -65,7 +61,7 @@ cranfield merge labels.csv --method dawid-skene --plot confusion.svg --figure co
 
         labels = self.labels()
         with self.progress("merging") as progress:
-            merged = merge(labels, self.method, alpha=self.alpha, progress=progress, **self.merge_settings())
+            merged = merge(labels, gold=self.gold, progress=progress, **self.settings())
         if self.format == "auto":
             if self.expected or named_qrels(self.output):
                 labels.need_topics()

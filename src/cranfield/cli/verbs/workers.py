@@ -30,6 +30,7 @@ class WorkersVerb(LabelSource, MergeOptions, Plotting):
     is expected to tell most about it.
     """
 
+    not_options = ("alpha",)
     repeats_warnings = True
     summary = "rate assessors, and plan more labels"
     examples = """
@@ -67,7 +68,7 @@ cranfield workers labels.csv --next 100 --stop margin -f csv -o next.csv
 
         labels = self.labels()
         with self.progress("merging") as progress:
-            merged = merge(labels, self.method, progress=progress, **self.merge_settings())
+            merged = merge(labels, gold=self.gold, progress=progress, **self.settings())
         if self.next is not None:
             plan = self.values("stop", "probability", "margin", "slack", "per_worker")
             self.show(plan_labels(labels, count=self.next, merged=merged, **plan).table())

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
-from cranfield.comparison.resampling import check_resampling
-from cranfield.comparison.test_result import check_alpha
+from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import CompleteScores, divided
@@ -27,6 +25,12 @@ _BLOCK = 2_000_000
 """Number of differences held at a time, to bound memory; it does not change the result."""
 _EDGE = 1e-9
 """In units of a bin's width: a difference that is below the edge of a bin by rounding only belongs above it."""
+DISJOINT = about(
+    "Use two sets without a common topic, at most half of the topics each (Voorhees & Buckley); default: draw both "
+    "from all topics, with replacement.",
+    spelled="--disjoint",
+)
+SIZES = about("The number of topics in each set; default: as many as possible.", least=1)
 LEAST = 100
 """The least number of comparisons that must reach a difference for it to be the required one."""
 _GROUPS = 1_000
@@ -227,18 +231,19 @@ def first_low_bin(counts: NDArray[Any], swaps: NDArray[Any], rate: float) -> NDA
     return np.asarray(np.where(low.any(axis=-1), np.argmax(low, axis=-1), counts.shape[-1]))
 
 
+@operation
 def swap_rates(
     scores: Scores,
     measures: Any = None,
     *,
-    replacement: bool = True,
-    sizes: int | Iterable[int] | None = None,
-    resamples: int = 1_000,
-    seed: int = 0,
-    bins: int = 21,
-    width: float = 0.01,
-    rate: float = 0.05,
-    level: float = 0.95,
+    rate: Annotated[float, about("The highest swap rate allowed.", least=0, most=1, spelled="--rate R")] = 0.05,
+    replacement: Annotated[bool, DISJOINT] = True,
+    sizes: Annotated[int | Sequence[int] | None, SIZES] = None,
+    bins: Annotated[int, about("The number of bins of differences.", least=1, rare=True)] = 21,
+    width: Annotated[float, about("The width of a bin.", above=0, spelled="--width W", rare=True)] = 0.01,
+    level: Level = 0.95,
+    resamples: Annotated[int, about("The number of pairs of topic sets.", **RESAMPLES)] = 1_000,
+    seed: Seed = 0,
     progress: Progress | None = None,
 ) -> SwapRates:
     r"""How often a second set of topics contradicts the first on which of two systems is better, by their difference.
@@ -269,11 +274,6 @@ def swap_rates(
     >>> result.required.tolist(), result.satisfying.round(2).tolist()
     ([[0.2]], [[0.54]])
     """
-    check_resampling("swap_rates", resamples, seed, None)
-    check.whole("swap_rates", bins=bins)
-    check.positive("swap_rates", width=width)
-    check.between("swap_rates", low=0, high=1, rate=rate)
-    check_alpha("swap_rates", level, "level")
     complete = CompleteScores.of(scores, "swap_rates", measures, least_measures=1)
     runs, topics = len(complete.runs), len(complete.topics)
     chosen = _sizes(sizes, topics, replacement)
@@ -322,7 +322,7 @@ def _interval(binned: Counts, width: float, rate: float, level: float, seed: int
     return ends
 
 
-def _sizes(sizes: int | Iterable[int] | None, topics: int, replacement: bool) -> tuple[int, ...]:
+def _sizes(sizes: int | Sequence[int] | None, topics: int, replacement: bool) -> tuple[int, ...]:
     """The numbers of topics per set; by default the largest possible."""
     most = topics if replacement else topics // 2
     if most < 1:
@@ -331,7 +331,6 @@ def _sizes(sizes: int | Iterable[int] | None, topics: int, replacement: bool) ->
         return (most,)
     chosen = [sizes] if isinstance(sizes, (int, np.integer)) else list(sizes)
     for size in chosen:
-        check.whole("swap_rates", sizes=size)
         if size > most:
             limit = f"{topics} topics" if replacement else f"half of {topics} topics, as the two sets are disjoint"
             raise UsageError(f"swap_rates: sizes == {size}, must be at most {most} ({limit})")

@@ -101,7 +101,7 @@ def interleaving_power(
     check.positive("interleaving_power", design_effect=design_effect)
     check.whole("interleaving_power", impressions=impressions)
     if not 0 <= ties < 1:
-        raise check.wrong("interleaving_power", "ties", ties, "0 or above, and below 1")
+        raise check.wrong("interleaving_power", "ties", ties, "0 or above and below 1")
     for value in values.tolist():
         if not 0 < abs(value) <= (1 - ties) / 2:
             raise UsageError(

@@ -50,7 +50,7 @@ def binomial_majority_vote(problem: Problem) -> Fit:
     fewer = np.minimum(successes, n * trials - successes)
     tail: Array = bdtr(fewer, (n * trials).astype(np.int64), 0.5)
     p = np.minimum(2 * tail, 1.0)
-    level = problem.settings.alpha
+    level = problem.settings["alpha"]
     significant = int((p < (level or USUAL)).sum())
     note = f"{counted(significant, 'item has', 'items have')} a significant majority at {level or USUAL:g}"
     return Fit(

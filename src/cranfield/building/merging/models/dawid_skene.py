@@ -19,7 +19,7 @@ class Confusion:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.classes = ClassShares(problem, "estimated")
-        right, wrong = problem.settings.worker_prior or (0.0, 0.0)
+        right, wrong = problem.settings["worker_prior"] or (0.0, 0.0)
         self.prior = np.where(np.eye(problem.classes, dtype=bool), right, wrong)
         self.table = np.empty((problem.workers, problem.classes, problem.classes))
 

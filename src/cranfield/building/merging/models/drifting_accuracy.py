@@ -48,7 +48,7 @@ class Drift:
         self.middle = float(np.log(USUAL / (1 - USUAL)))
         self.odds = np.full(len(self.count), self.middle)
         self.groups = [
-            SameLength(self.first[of][:, None] + np.arange(size), _precision(size, problem.settings.length))
+            SameLength(self.first[of][:, None] + np.arange(size), _precision(size, problem.settings["length"]))
             for size in np.unique(sizes[sizes > 0]).tolist()
             for of in [np.flatnonzero(sizes == size)]
         ]
@@ -110,7 +110,7 @@ def windows_of(problem: Problem) -> tuple[Index64, Index64, int]:
     counts = problem.of_worker.astype(np.int64)
     rank = np.empty(len(order), dtype=np.int64)
     rank[by_worker] = np.arange(len(order)) - np.repeat(np.cumsum(counts) - counts, counts)
-    long = np.maximum(problem.settings.window, -(-counts // MOST))
+    long = np.maximum(problem.settings["window"], -(-counts // MOST))
     sizes = -(-counts // long)
     window = (np.cumsum(sizes) - sizes)[problem.worker] + rank // long[problem.worker]
     return window, sizes, int(long[counts > 0].max(initial=0))
@@ -144,8 +144,8 @@ def drifting_accuracy(problem: Problem) -> Fit:
     model = Drift(problem)
     steps = expectation_maximisation(problem, model)
     by_time = "their times" if problem.order is not None else "the data"
-    note = f"accuracy drifts over windows of {counted(problem.settings.window, 'label')}, in the order of {by_time}"
-    if model.longest > problem.settings.window:
+    note = f"accuracy drifts over windows of {counted(problem.settings['window'], 'label')}, in the order of {by_time}"
+    if model.longest > problem.settings["window"]:
         note += f"; assessors with many labels have windows of up to {model.longest:,}, {MOST} of them"
     return Fit(
         steps.posterior, steps.trace, steps.log_likelihood, steps.converged, model.classes.shares,

@@ -23,9 +23,9 @@ class Habit:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.classes = ClassShares(problem, "uniform")
-        self.variational = problem.settings.inference == "vb"
+        self.variational = problem.settings["inference"] == "vb"
         small = SMOOTHING / problem.classes
-        right, wrong = problem.settings.worker_prior or ((0.5, 0.5) if self.variational else (small, small))
+        right, wrong = problem.settings["worker_prior"] or ((0.5, 0.5) if self.variational else (small, small))
         self.knowing_prior = np.array([right, wrong])
         self.habit_prior = HABIT if self.variational else small
         self.knowing = np.full(problem.workers, 0.5)
@@ -116,19 +116,18 @@ def mace(problem: Problem) -> Fit:
     True
     """
     best, best_model = _run(problem, Habit(problem), problem.first is None)
-    rng = np.random.default_rng(problem.settings.seed)
-    for _ in range(problem.settings.restarts):
+    rng = np.random.default_rng(problem.settings["seed"])
+    for _ in range(problem.settings["restarts"]):
         model = Habit(problem)
         model.shake(rng)
         steps, _ = _run(problem, model, True)
         if steps.trace[-1] > best.trace[-1]:
             best, best_model = steps, model
-    restarts = problem.settings.restarts
+    restarts = problem.settings["restarts"]
     notes = [f"MACE by {'variational Bayes' if best_model.variational else 'maximum likelihood'}"]
     if restarts:
-        notes[0] += (
-            f"; {counted(restarts, 'random start')} in addition to the one from the votes, seed {problem.settings.seed}"
-        )
+        starts = f"{counted(restarts, 'random start')} in addition to the one from the votes"
+        notes[0] += f"; {starts}, seed {problem.settings['seed']}"
     both = best_model.knowing + best_model.guessing
     return Fit(
         best.posterior, best.trace, best.log_likelihood, best.converged, best_model.classes.shares,

@@ -17,7 +17,7 @@ class Coin:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.classes = ClassShares(problem, "estimated")
-        self.prior = problem.settings.worker_prior or (0.0, 0.0)
+        self.prior = problem.settings["worker_prior"] or (0.0, 0.0)
         self.accuracy = np.full(problem.workers, 0.5)
 
     def update(self, posterior: Array) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from cranfield.building.merging.label_problem import Fit, Problem, summed
@@ -55,15 +57,15 @@ def weighted(problem: Problem) -> Fit:
     ([0.75, 0.5], [0.4, 0.6])
     """
     settings = problem.settings
-    accuracy, gold_assessors = measured_accuracy(problem, settings.worker_prior or (2.0, 1.0))
-    if settings.weight == "accuracy":
+    accuracy, gold_assessors = measured_accuracy(problem, settings["worker_prior"] or (2.0, 1.0))
+    if settings["weight"] == "accuracy":
         weight = accuracy
     else:
         kept = np.clip(accuracy, LEAST, 1 - LEAST)
         weight = np.log((problem.classes - 1) * kept / (1 - kept))
     flat = summed(problem.cell, weight[problem.worker], problem.votes.size)
     sums = flat.reshape(problem.votes.shape)
-    if settings.weight == "accuracy":
+    if settings["weight"] == "accuracy":
         total = sums.sum(axis=1, keepdims=True)
         posterior = np.divide(sums, total, out=problem.shares.copy(), where=total > 0)
     else:
@@ -75,11 +77,11 @@ def weighted(problem: Problem) -> Fit:
     return Fit(
         problem.with_gold(posterior),
         worker_values={"weight": weight, "measured accuracy": accuracy},
-        notes=(f"weights: {settings.weight}, accuracy from {source}",),
+        notes=(f"weights: {settings['weight']}, accuracy from {source}",),
     )
 
 
-def measured_accuracy(problem: Problem, prior: tuple[float, float]) -> tuple[Array, int]:
+def measured_accuracy(problem: Problem, prior: Sequence[float]) -> tuple[Array, int]:
     """The accuracy of each assessor on gold items, else against the votes; and how many assessors have gold items.
 
     On an item with several most frequent labels, a label that is one of m of them counts 1/m.

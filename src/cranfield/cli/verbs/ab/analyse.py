@@ -147,7 +147,7 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
             self.write_report(ab_report(result, self._outline))
         return 1 if result.mismatch else 0
 
-    def settings(self) -> dict[str, Any]:
+    def analysis(self) -> dict[str, Any]:
         """The options for tables and logs."""
         names = ("control", "sequential", "look", "tuned_for", "method", "alpha", "correction", "relative",
                  "cuped", "ratio_alpha")  # fmt: skip
@@ -168,14 +168,14 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         caps = dict(ab_options.by_name("--cap", self.cap))
         return analyse(
             self.table, ab_options.split_metrics(self.metric), covariates=self.covariate, caps=caps, engine=engine,
-            **self.values("arm", "unit", "day"), **self.settings(),
+            **self.values("arm", "unit", "day"), **self.analysis(),
         )  # fmt: skip
 
     def of_log(self, engine: Engine) -> Analysis:
         """The analysis of a log."""
         from cranfield.online.experiments.log_analysis import analyse_log
 
-        settings = {name: value for name, value in self.settings().items() if name != "cuped"}
+        settings = {name: value for name, value in self.analysis().items() if name != "cuped"}
         return analyse_log(self.read_log(engine), **self.compared(), **self.days(), **settings)
 
     def read_looks(self) -> Any:

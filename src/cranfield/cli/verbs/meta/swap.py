@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from cranfield.cli import options
 from cranfield.cli.by_class import ByClass
-from cranfield.cli.declare import MORE, flag, option
 from cranfield.cli.printing import Plotting
 
 
-class SwapVerb(ByClass, options.Source, Plotting):
+class SwapVerb(ByClass, options.Source, Plotting, of="meta.stability.swap:swap_rates"):
     """Use the swap method: do two sets of topics agree on which of two runs is better?
 
     For each measure, it gives the difference between two runs above which a second set of topics reverses at most 5% of
@@ -27,18 +26,6 @@ cranfield meta swap qrels.txt runs/*.run -m AP --disjoint --sizes 5,10,15,20,25
 cranfield meta swap --scores scores.csv --show curves -f csv -o curves.csv
 """
 
-    rate: float = option("--rate R", "The highest swap rate allowed.", default=0.05)
-    disjoint: bool = flag(
-        "--disjoint",
-        "Use two sets without a common topic, at most half of the topics each (Voorhees & Buckley); default: draw "
-        "both from all topics, with replacement.",
-    )
-    sizes: str | None = option("--sizes N,N,...", "The number of topics in each set; default: as many as possible.")
-    bins: int = option("--bins N", "The number of bins of differences.", default=21, group=MORE)
-    width: float = option("--width W", "The width of a bin.", default=0.01, group=MORE)
-    level: float = options.level()
-    resamples: int = options.resamples(1_000, "The number of pairs of topic sets.")
-    seed: int = options.seed()
     what: str = options.show(
         "measures", "curves", help="{names}: the difference needed and how many comparisons reach it, or a row per bin."
     )
@@ -46,16 +33,9 @@ cranfield meta swap --scores scores.csv --show curves -f csv -o curves.csv
     def run(self) -> None:
         from cranfield.meta.stability.swap import swap_rates
 
-        sizes = options.whole_numbers("--sizes", self.sizes)
         scores = self.read_scores()
         with self.progress("drawing topics") as progress:
-            result = swap_rates(
-                scores,
-                replacement=not self.disjoint,
-                sizes=sizes,
-                **self.values("resamples", "seed", "bins", "width", "rate", "level"),
-                progress=progress,
-            )
+            result = swap_rates(scores, **self.settings(), progress=progress)
         if self.what == "curves":
             self.show(result.curves())
         else:
