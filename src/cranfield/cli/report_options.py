@@ -10,9 +10,7 @@ from cranfield.cli.printing import check_page, emit
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
-    from cranfield.report.pages.figure_worker import Drawing
-    from cranfield.report.pages.outline import Outline
-    from cranfield.report.pages.report_parts import Report
+    from cranfield.report.pages.report_parts import Drawing, Outline, Report
 
 
 def sections(names: str, group: str = MORE) -> Any:
@@ -39,7 +37,7 @@ class Outlined(Verb):
         """The outline of a report that can have these sections."""
         from dataclasses import replace
 
-        from cranfield.report.pages.outline import Outline, section_names
+        from cranfield.report.pages.report_parts import Outline, section_names
 
         outline = Outline() if self.outline is None else Outline.read(self.outline, known)
         if (chosen := getattr(self, "sections", None)) is not None:

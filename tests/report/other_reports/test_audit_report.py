@@ -12,8 +12,7 @@ import pytest
 from cranfield.building.machine.machine_audit import audit
 from cranfield.collection.qrels import Qrels
 from cranfield.report.other_reports.audit_report import SECTIONS, audit_report
-from cranfield.report.pages.outline import Outline
-from cranfield.report.pages.report_parts import Block, FigureBlock, Section, TableBlock
+from cranfield.report.pages.report_parts import Block, FigureBlock, Outline, Section, TableBlock
 from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield
 from tests.report.other_reports.machine_grades import machine_grades

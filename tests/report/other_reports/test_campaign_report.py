@@ -13,8 +13,7 @@ from cranfield.building.campaign.campaign_results import score
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.errors import UsageError
 from cranfield.report.other_reports.campaign_report import SECTIONS, campaign_report
-from cranfield.report.pages.outline import Outline
-from cranfield.report.pages.report_parts import Report, TableBlock
+from cranfield.report.pages.report_parts import Outline, Report, TableBlock
 from tests.building.campaign.players import TEAMS, TOPICS, make_campaign
 from tests.building.campaign.test_campaign_browser import played
 from tests.cli.conftest import Cranfield

@@ -17,14 +17,13 @@ from cranfield.evaluation.evaluator import evaluate
 from cranfield.meta.study.study import run_study
 from cranfield.meta.study.study_file import plan_of
 from cranfield.online.experiments import analyse
+from cranfield.report.figures.result_figures import plain_figures
 from cranfield.report.other_reports.ab_report import ab_report
 from cranfield.report.other_reports.audit_report import audit_report
 from cranfield.report.other_reports.campaign_report import campaign_report
-from cranfield.report.other_reports.study_figures import plain_figures
 from cranfield.report.other_reports.study_page import study_report
-from cranfield.report.pages.outline import Outline
 from cranfield.report.pages.report_page import report_page
-from cranfield.report.pages.report_parts import FigureBlock, Report, TableBlock
+from cranfield.report.pages.report_parts import FigureBlock, Outline, Report, TableBlock
 from cranfield.report.run_report.experiment import Experiment
 from cranfield.report.run_report.make_report import make_report
 from cranfield.samples import Sample, sample

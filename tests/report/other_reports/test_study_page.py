@@ -12,9 +12,8 @@ import pytest
 from cranfield.meta.study.study import run_study
 from cranfield.meta.study.study_file import Study, plan_of
 from cranfield.meta.study.study_methods import METHODS
-from cranfield.report.figures.result_figures import METHOD_FIGURES
-from cranfield.report.figures.stored_figure import figure_from_plain, figure_to_plain
-from cranfield.report.other_reports.study_figures import plain_figures
+from cranfield.report.figures.figure import figure_from_plain, figure_to_plain
+from cranfield.report.figures.result_figures import METHOD_FIGURES, plain_figures
 from cranfield.report.other_reports.study_page import study_report
 from cranfield.report.pages.figure_worker import DrawnBeside, DrawnHere
 from cranfield.report.pages.report_page import report_page

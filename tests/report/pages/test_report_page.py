@@ -14,8 +14,8 @@ import pytest
 
 from cranfield.errors import UsageError
 from cranfield.report.figures import describe_heat
+from cranfield.report.pages.figure_worker import cleaned
 from cranfield.report.pages.html_page import source_digest
-from cranfield.report.pages.inline_figure import cleaned
 from cranfield.report.pages.report_page import report_page
 from cranfield.report.pages.report_parts import FigureBlock, ListingBlock, Report, Section, TableBlock
 from cranfield.report.run_report.experiment import Experiment

@@ -15,8 +15,7 @@ from cranfield.collection.run import Run
 from cranfield.comparison import compare
 from cranfield.errors import DataError, UsageError
 from cranfield.evaluation.evaluator import evaluate
-from cranfield.report.pages.outline import Outline
-from cranfield.report.pages.report_parts import FigureBlock, ListingBlock, Section, TableBlock
+from cranfield.report.pages.report_parts import FigureBlock, ListingBlock, Outline, Section, TableBlock
 from cranfield.report.run_report.citations import cited
 from cranfield.report.run_report.experiment import Experiment, ReportSettings
 from cranfield.report.run_report.make_report import SECTIONS, make_report

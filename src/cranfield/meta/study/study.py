@@ -119,7 +119,7 @@ def run_study(
     Scores and results are cached under a hash of the files, the measures, the options and the code, so that a second
     run of a study, or of one that was stopped, computes only what is new. A step that fails is listed in the outcome
     and in the report, and the other steps still run. `modules` names the modules that the study may import for measures
-    `module:name`. `figures` describes the figures of a result (see `cranfield.report.other_reports.study_figures`);
+    `module:name`. `figures` describes the figures of a result (see `cranfield.report.figures.result_figures`);
     they are cached with it.
     """
     plan = study if isinstance(study, Study) else read_study(study, modules)

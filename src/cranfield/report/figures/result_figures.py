@@ -48,6 +48,10 @@ if TYPE_CHECKING:  # these import half of the package
     from cranfield.scores.topic_sheet import DecidingTopics
 
 
+from cranfield.errors import CranfieldError
+from cranfield.report.figures.figure import figure_from_plain, figure_to_plain
+
+
 def figure_of(result: Shown, **options: Any) -> Figure:
     """The figure of a result; `options` are those of the function that describes it.
 
@@ -444,3 +448,19 @@ def deciding_topics_figure(result: DecidingTopics, measure: str | None = None) -
         run: dict(zip(topics, result.data[run][own].tolist(), strict=True)) for run in (result.first, result.second)
     }
     return figures.describe_differences(pair, (result.first, result.second), measure=chosen)
+
+
+def plain_figures(method: str, result: Any) -> list[dict[str, Any]]:
+    """The figures of a result of a method, as plain values; none if there is nothing to draw.
+
+    Give it to `run_study` as `figures`.
+    """
+    try:
+        return [figure_to_plain(figure) for figure in METHOD_FIGURES[method](result)]
+    except CranfieldError:
+        return []
+
+
+def drawn_figures(plain: Sequence[Mapping[str, Any]] | None) -> list[Figure]:
+    """The figures that `plain_figures` described."""
+    return [figure_from_plain(one) for one in plain or ()]

@@ -10,8 +10,16 @@ from cranfield.errors import UsageError
 from cranfield.online.experiments.ab_record import Analysis
 from cranfield.record import Record, table_of
 from cranfield.report.figures import describe_arm_effects
-from cranfield.report.pages.outline import Outline, Part, report_of
-from cranfield.report.pages.report_parts import Block, FigureBlock, Report, Section, TableBlock
+from cranfield.report.pages.report_parts import (
+    Block,
+    FigureBlock,
+    Outline,
+    Part,
+    Report,
+    Section,
+    TableBlock,
+    report_of,
+)
 from cranfield.text import counted, listed
 
 SECTIONS = {

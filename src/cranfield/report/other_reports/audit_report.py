@@ -17,8 +17,16 @@ from cranfield.record import Record, table_of
 from cranfield.report.figures import describe_judge_confusion, describe_judge_ranks, describe_topic_leniency
 from cranfield.report.figures.figure import in_order
 from cranfield.report.pages.file_digests import files_block
-from cranfield.report.pages.outline import Outline, Part, report_of
-from cranfield.report.pages.report_parts import Block, FigureBlock, Report, Section, TableBlock
+from cranfield.report.pages.report_parts import (
+    Block,
+    FigureBlock,
+    Outline,
+    Part,
+    Report,
+    Section,
+    TableBlock,
+    report_of,
+)
 from cranfield.report.run_report.citations import METHODS_TEXT, methods_blocks
 from cranfield.table import escape_latex
 from cranfield.text import counted, listed

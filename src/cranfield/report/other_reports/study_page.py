@@ -14,10 +14,18 @@ from cranfield import __version__
 from cranfield.collection.source import expand
 from cranfield.meta.study.study import Outcome, Step
 from cranfield.meta.study.study_file import FILES, Collection, Study, Task
-from cranfield.report.other_reports.study_figures import drawn_figures
+from cranfield.report.figures.result_figures import drawn_figures
 from cranfield.report.pages.file_digests import files_block
-from cranfield.report.pages.outline import Outline, Part, report_of
-from cranfield.report.pages.report_parts import Block, FigureBlock, Report, Section, TableBlock
+from cranfield.report.pages.report_parts import (
+    Block,
+    FigureBlock,
+    Outline,
+    Part,
+    Report,
+    Section,
+    TableBlock,
+    report_of,
+)
 from cranfield.report.run_report.citations import METHODS_TEXT, citations_of, cited_in, paragraph_blocks
 from cranfield.table import Cell, Column, Table, escape_latex
 from cranfield.text import counted, listed

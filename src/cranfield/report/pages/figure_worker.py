@@ -1,35 +1,28 @@
-"""Draw the figures of a page in another process, while this one computes and makes tables.
+"""Figures inside a page, drawn here or in another process, while this one computes and makes tables.
 
 The converter keeps the lock of the interpreter, so that a thread would not help. Importing altair and starting the
-converter take as long as several figures; the other process does both while runs are read and scored.
+converter take as long as several figures; the other process does both while runs are read and scored. A figure in a
+page is SVG without anything that a strict policy forbids, and small enough for many marks.
 """
 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 import threading
 from contextlib import suppress
-from typing import Any, Protocol
+from typing import Any
 
-from cranfield.report.figures.stored_figure import figure_from_plain, figure_to_plain
-from cranfield.report.pages.inline_figure import inline_svg
+from cranfield.report.figures.figure import Figure, figure_from_plain, figure_to_plain
+from cranfield.report.figures.saving import converter_for, specification
+from cranfield.report.pages.html_page import shown_text
 from cranfield.report.pages.report_parts import FigureBlock, Section
 
 COMMAND = "from cranfield.report.pages.figure_worker import answer; answer()"
 PATIENCE = 120.0
 """Seconds to wait for a figure, which takes less than one."""
-
-
-class Drawing(Protocol):
-    """What draws the figures of a page."""
-
-    def begin(self, section: Section) -> None:
-        """Begin to draw the figures of a section."""
-
-    def svg(self, block: FigureBlock) -> str:
-        """The figure of a block, as an element of a page."""
 
 
 class DrawnHere:
@@ -114,3 +107,42 @@ def answer() -> None:
             svg = inline_svg(figure_from_plain(asked["figure"]), asked["name"])
         sys.stdout.write(json.dumps({"name": asked["name"], "svg": svg}) + "\n")
         sys.stdout.flush()
+
+
+def inline_svg(figure: Figure, name: str) -> str:
+    """The figure as an `<svg>` element of a page; `name` is unique in the page.
+
+    The labels of single marks are left out: a screen reader reads the title, and the numbers are in tables.
+    """
+    spec = specification(figure, validate=False)
+    spec.setdefault("config", {})["aria"] = False
+    spec["params"] = [param for param in spec.get("params", ()) if param.get("bind") != "scales"]
+    _drop_tooltips(spec)
+    svg = str(converter_for(spec).vegalite_to_svg(spec, allowed_base_urls=[]))
+    return cleaned(svg, figure.title or name, name)
+
+
+def cleaned(svg: str, label: str, name: str) -> str:
+    """SVG for a page with other SVG: ids are unique, there are no styles and no links, and a label for all of it.
+
+    >>> cleaned('<svg xmlns="http://www.w3.org/2000/svg"><g id="a" style="x" fill="url(#a)"/></svg>', "L", "f")
+    '<svg role="img" overflow="visible" aria-label="L"><g id="f-a" fill="url(#f-a)"/></svg>'
+    """
+    svg = re.sub(r"<[^<>]*>", lambda tag: _cleaned_tag(tag[0], name), svg)
+    # Text may be wider than was measured, if the reader has other fonts.
+    return svg.replace("<svg", f'<svg role="img" overflow="visible" aria-label="{shown_text(label)}"', 1)
+
+
+def _drop_tooltips(spec: dict[str, Any]) -> None:
+    """Leave out what only an interactive figure shows."""
+    spec.get("encoding", {}).pop("tooltip", None)
+    for name in ("layer", "hconcat", "vconcat", "concat"):
+        for part in spec.get(name, ()):
+            _drop_tooltips(part)
+
+
+def _cleaned_tag(tag: str, name: str) -> str:
+    tag = re.sub(r' (?:xmlns(?::\w+)?|style|class|role|aria-\w+|pointer-events)="[^"]*"', "", tag)
+    tag = re.sub(r' (?:xlink:)?href="(?!#)[^"]*"', "", tag)
+    tag = re.sub(r' id="([^"]*)"', rf' id="{name}-\1"', tag)
+    return re.sub(r'(url\(|href=")#', rf"\1#{name}-", tag)

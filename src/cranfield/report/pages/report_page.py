@@ -6,9 +6,9 @@ from collections import Counter
 from typing import Any
 
 from cranfield.errors import UsageError
-from cranfield.report.pages.figure_worker import Drawing, DrawnHere
+from cranfield.report.pages.figure_worker import DrawnHere
 from cranfield.report.pages.html_page import environment, html_page
-from cranfield.report.pages.report_parts import FigureBlock, Report
+from cranfield.report.pages.report_parts import Drawing, FigureBlock, Report
 
 STYLES = ("page.css", "report.css")
 SCRIPTS = ("tables.js", "saving.js")

@@ -1,11 +1,17 @@
-"""What a report holds: sections of text, tables, figures and listings. `report_page` makes a page of it."""
+"""What a report holds: sections of text, tables, figures and listings; and the outline that chooses among them."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+import warnings
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Protocol
 
+from cranfield import __version__
+from cranfield.check import nearest
+from cranfield.collection.source import PathLike
+from cranfield.collection.toml_files import only_known, read_toml, typed_entry
+from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 from cranfield.report.figures.figure import Figure
 from cranfield.report.pages.sortable_table import HtmlColumn, table_columns
 from cranfield.table import Table
@@ -97,3 +103,119 @@ class Report:
     introduction: tuple[str, ...] = ()
     """Paragraphs before the first section."""
     footer: str = ""
+
+
+class Drawing(Protocol):
+    """What draws the figures of a page."""
+
+    def begin(self, section: Section) -> None:
+        """Begin to draw the figures of a section."""
+
+    def svg(self, block: FigureBlock) -> str:
+        """The figure of a block, as an element of a page."""
+
+
+@dataclass(frozen=True)
+class Outline:
+    """What a report has: its title, the text before the first section, its sections, and text for some of them."""
+
+    title: str = ""
+    """Empty: the usual title of this kind of report."""
+    introduction: tuple[str, ...] = ()
+    sections: tuple[str, ...] = ()
+    """Empty: all that can be made."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """{section: text at its beginning}."""
+
+    @staticmethod
+    def read(path: PathLike, known: Collection[str]) -> Outline:
+        """Read a TOML file with `title`, `introduction`, `sections` and a table `notes`; all are optional.
+
+        `known` are the sections that this kind of report can have.
+        """
+
+        def made_of(table: Mapping[str, Any]) -> Outline:
+            outline = _outline(table)
+            outline.check(known)
+            return outline
+
+        return read_toml(path, made_of)
+
+    def check(self, known: Collection[str]) -> None:
+        """Raise an error for a section that is not known; it suggests the most similar one.
+
+        >>> Outline(sections=("pears",)).check(["pairs", "topics"])
+        Traceback (most recent call last):
+        cranfield.errors.UsageError: no section 'pears'; did you mean 'pairs'?
+        """
+        for name in (*self.sections, *self.notes):
+            if name not in known:
+                raise nearest(name, list(known), "section")
+
+
+def _outline(table: Mapping[str, Any]) -> Outline:
+    only_known(table, ("title", "introduction", "sections", "notes"))
+    sections = typed_entry(table, "sections", list, default=[])
+    notes = typed_entry(table, "notes", dict, default={})
+    for name, value in [*(("sections", one) for one in sections), *((f"notes.{k}", v) for k, v in notes.items())]:
+        if not isinstance(value, str):
+            raise UsageError(f"{name} == {value!r}, must be text")
+    text = typed_entry(table, "introduction", str, default="")
+    paragraphs = tuple(" ".join(part.split()) for part in text.split("\n\n") if part.strip())
+    return Outline(typed_entry(table, "title", str, default=""), paragraphs, tuple(sections), notes)
+
+
+def section_names(text: str | Iterable[str], known: Collection[str]) -> tuple[str, ...]:
+    """Names of sections between commas or blanks; unknown ones are errors.
+
+    >>> section_names("leaderboard, pairs", ["leaderboard", "pairs", "topics"])
+    ('leaderboard', 'pairs')
+    """
+    names: Sequence[str] = text.replace(",", " ").split() if isinstance(text, str) else tuple(text)
+    if not names:
+        raise UsageError(f"no section given; there are {', '.join(known)}")
+    Outline(sections=tuple(names)).check(known)
+    return tuple(names)
+
+
+@dataclass(frozen=True)
+class Part:
+    """How a section is made; only the sections of a report are made."""
+
+    title: str
+    make: Callable[[], Section]
+    usual: bool = True
+    """Is it in a report without a choice of sections? If not, there is no data for it."""
+
+
+def report_of(
+    parts: Mapping[str, Part], title: str, lead: str, outline: Outline | None = None, drawing: Drawing | None = None
+) -> Report:
+    """A report of these parts, ready for `report_page`. A section that cannot be made says why.
+
+    `drawing` can begin with the figures of a section when it is made, before the others are.
+    """
+    outline = outline or Outline()
+    outline.check(parts)
+    chosen = dict.fromkeys(outline.sections or (name for name, part in parts.items() if part.usual))
+    sections = []
+    for name in chosen:
+        section = _section(name, parts[name])
+        sections.append(_with_note(section, outline.notes.get(name)))
+        if drawing is not None:
+            drawing.begin(section)
+    footer = f"Made by cranfield {__version__}."
+    return Report(outline.title or title, tuple(sections), lead, outline.introduction, footer)
+
+
+def _section(name: str, part: Part) -> Section:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CranfieldWarning)  # they were given when the results were computed
+            return part.make()
+    except CranfieldError as error:
+        return Section(name, part.title, (f"Not computed: {error}.",))
+
+
+def _with_note(section: Section, note: str | None) -> Section:
+    return section if note is None else replace(section, text=(note, *section.text))

@@ -7,24 +7,32 @@ from dataclasses import replace
 from functools import partial
 from importlib import import_module
 
-from cranfield.report.pages.figure_worker import Drawing
-from cranfield.report.pages.outline import Outline, Part, report_of
-from cranfield.report.pages.report_parts import Block, FigureBlock, Report, Section, TableBlock
+from cranfield.report.pages.report_parts import (
+    Block,
+    Drawing,
+    FigureBlock,
+    Outline,
+    Part,
+    Report,
+    Section,
+    TableBlock,
+    report_of,
+)
 from cranfield.report.run_report.experiment import Experiment
 from cranfield.text import counted
 
 SECTIONS = {
-    "summary": ("In short", "leaderboard_section:summary_section"),
-    "evaluated": ("What was evaluated", "evaluated_section:evaluated_section"),
-    "leaderboard": ("Leaderboard", "leaderboard_section:leaderboard_section"),
-    "pairs": ("Pairs of runs", "pairs_section:pairs_section"),
-    "topics": ("Topics", "topics_section:topics_section"),
-    "explain": ("Explained topics", "explained_section:explained_section"),
-    "curves": ("Curves", "curves_section:curves_section"),
+    "summary": ("In short", "runs_sections:summary_section"),
+    "evaluated": ("What was evaluated", "data_sections:evaluated_section"),
+    "leaderboard": ("Leaderboard", "runs_sections:leaderboard_section"),
+    "pairs": ("Pairs of runs", "runs_sections:pairs_section"),
+    "topics": ("Topics", "topics_sections:topics_section"),
+    "explain": ("Explained topics", "topics_sections:explained_section"),
+    "curves": ("Curves", "runs_sections:curves_section"),
     "measures": ("Measures", "measures_section:measures_section"),
-    "judgments": ("Judgments", "judgments_section:judgments_section"),
-    "efficiency": ("Efficiency", "efficiency_section:efficiency_section"),
-    "methods": ("Methods", "methods_section:methods_section"),
+    "judgments": ("Judgments", "data_sections:judgments_section"),
+    "efficiency": ("Efficiency", "runs_sections:efficiency_section"),
+    "methods": ("Methods", "citations:methods_section"),
 }
 """{name: (title, module:function)} in the order of the page."""
 TITLE = "Evaluation report"

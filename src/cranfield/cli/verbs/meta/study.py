@@ -14,7 +14,7 @@ from cranfield.errors import UsageError
 if TYPE_CHECKING:
     from cranfield.meta.study.study import Outcome
     from cranfield.meta.study.study_file import Study
-    from cranfield.report.pages.outline import Outline
+    from cranfield.report.pages.report_parts import Outline
 
 
 class StudyVerb(Printing, Reporting):
@@ -66,7 +66,7 @@ cranfield meta study study.toml --import mine  # the study has measures from min
             return 0
         from cranfield.meta.study.study import run_study
         from cranfield.meta.study.study_file import read_study
-        from cranfield.report.other_reports.study_figures import plain_figures
+        from cranfield.report.figures.result_figures import plain_figures
 
         plan = read_study(self.file, self.modules or ())
         outline = self._outline(plan)
