@@ -15,8 +15,7 @@ from mutation import PIECES, mutate, mutated, mutated_json, mutated_toml
 
 from cranfield.building.campaign.campaign_config import FILE, read_config, starter
 from cranfield.building.campaign.campaign_export import export_campaign
-from cranfield.building.campaign.campaign_import import import_campaign
-from cranfield.building.campaign.campaign_setup import init_campaign
+from cranfield.building.campaign.campaign_setup import import_campaign, init_campaign
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.building.campaign.submitting import submit
 from cranfield.building.pools.pool_file import Pool

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.building.campaign.campaign_export import export_campaign
-from cranfield.building.campaign.campaign_import import NEEDED, import_campaign
-from cranfield.building.campaign.campaign_setup import init_campaign
+from cranfield.building.campaign.campaign_setup import NEEDED, import_campaign, init_campaign
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.errors import DataError
 

@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from cranfield.building.campaign.campaign_export import export_campaign
-from cranfield.building.campaign.campaign_import import import_campaign
 from cranfield.building.campaign.campaign_pool import build_pool
 from cranfield.building.campaign.campaign_results import Results, score
-from cranfield.building.campaign.campaign_setup import add_organiser
+from cranfield.building.campaign.campaign_setup import add_organiser, import_campaign
 from cranfield.building.campaign.campaign_site import campaign_app
 from cranfield.building.campaign.campaign_status import campaign_status
 from cranfield.building.campaign.campaign_store import Campaign

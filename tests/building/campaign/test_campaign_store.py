@@ -11,9 +11,9 @@ import pytest
 
 from cranfield.building.campaign import campaign_pool
 from cranfield.building.campaign.campaign_export import export_campaign
-from cranfield.building.campaign.campaign_import import import_campaign
 from cranfield.building.campaign.campaign_pool import build_pool
 from cranfield.building.campaign.campaign_results import Scoreboard
+from cranfield.building.campaign.campaign_setup import import_campaign
 from cranfield.building.campaign.campaign_site import campaign_app
 from cranfield.building.campaign.campaign_store import Campaign, ClosedError, WrongCodeError
 from cranfield.building.campaign.submitting import mark, submit

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from cranfield.answers.answer_rows import read_rows
 from cranfield.building.campaign.campaign_export import export_campaign
-from cranfield.building.campaign.campaign_import import import_campaign
 from cranfield.building.campaign.campaign_pool import build_pool
+from cranfield.building.campaign.campaign_setup import import_campaign
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.building.campaign.submitting import submit
 from cranfield.building.serve.project.accounts import hashed

@@ -395,7 +395,7 @@ def test_judging_by_dimension(app: Any, sqlite_store: Store) -> None:
 
 
 def test_preferences_are_blind_to_names_and_sides_vary(app: Any, sqlite_store: Store) -> None:
-    from cranfield.building.serve.web.page_data import list_key
+    from cranfield.building.serve.project.project_parts import list_key
 
     def empty(connection: Connection) -> None:
         connection.run("DELETE FROM pool")

@@ -1,7 +1,17 @@
-"""The file of a campaign, `campaign.toml`: its name, dates, rules for runs, measures, pool and judging."""
+"""The file of a campaign, `campaign.toml`: its name, dates, rules for runs, measures, pool and judging.
+
+| mode | what is judged | what ranks the runs |
+|---|---|---|
+| `graded` | one grade for each document | measures of grades; of a sample, their estimates |
+| `intents` | a grade for each intent of the topic | measures of grades and of diversity |
+| `nuggets` | passages of documents, attached to nuggets | the same, with a nugget as an intent |
+| `dimensions` | a grade in each dimension, relevance among them | the same as for grades, and measures of dimensions |
+| `preferences` | which of the lists of two runs is better | `wins`, the share of comparisons that a run wins |
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -10,13 +20,21 @@ from datetime import UTC, datetime
 from typing import Any
 
 from cranfield import check
-from cranfield.building.campaign.campaign_modes import check_measures, check_mode, measure_names
+from cranfield.assessed.dimensions import RELEVANCE
 from cranfield.building.pools.pool_methods import Method
 from cranfield.building.serve.project.judging_modes import DEFAULT_GRADES, MODE_GRADES, ORDERS, SHARES, Settings
 from cranfield.collection.run_rules import RunRules, check_rules
 from cranfield.collection.toml_files import entries_for, only_known, read_toml, typed_entry
-from cranfield.errors import DataError, UsageError
+from cranfield.errors import CranfieldError, DataError, UsageError
 from cranfield.text import shown
+
+JUDGED = ("graded", "intents", "nuggets", "dimensions", "preferences")
+"""The modes of judging that the leaderboard can be scored by."""
+BY_INTENT = ("intents", "nuggets")
+"""The modes whose judgments have a grade for each part of a topic."""
+WINS = "wins"
+"""The measure of preferences."""
+
 
 FILE = "campaign.toml"
 PHASES = ("submission", "pooling", "judging", "results")
@@ -151,8 +169,6 @@ def starter(
     dimensions: Sequence[str] = (),
 ) -> str:
     """The text of a new file."""
-    import json
-
     named = json.dumps(list(dimensions), ensure_ascii=False)
     grades = [label for _, label in MODE_GRADES.get(mode, DEFAULT_GRADES)]
     return STARTER.format(
@@ -168,8 +184,6 @@ def starter(
 
 def name_database(path: str, database: str) -> None:
     """Change the database that a file names, and nothing else in it."""
-    import json
-
     with open(path, encoding="utf-8") as file:
         text = file.read()
     line = f"database = {json.dumps(database)}"
@@ -211,7 +225,7 @@ def config_of(data: Mapping[str, Any]) -> Config:
     grades = usual if labels is None else tuple((float(at), str(label)) for at, label in enumerate(labels))
     config = Config(
         str(typed_entry(data, "name", str, "")),
-        measure_names(measures, mode),
+        _measure_names(measures, mode),
         str(typed_entry(data, "database", str, "", "campaign.db")),
         rules,
         pool,
@@ -236,8 +250,8 @@ def _check(config: Config) -> None:
     if rules.bytes > LARGEST:
         raise UsageError(f"rules: bytes == {rules.bytes:,}, must be at most {LARGEST:,}")
     check.whole("pool", depth=pool.depth, per_topic=pool.per_topic, budget=pool.budget)
-    check_mode(config)
-    check_measures(config)
+    _check_mode(config)
+    _check_measures(config)
     if pool.samples and pool.budget is None and pool.per_topic is None:
         raise UsageError(f"pool: {pool.method} needs the number of documents to draw: give budget or per_topic")
     check.one_of("pool", tuple(SHARES), share=pool.share)
@@ -270,3 +284,91 @@ def _dates(phases: Mapping[str, Any]) -> dict[str, Dates]:
 def _table(data: Mapping[str, Any], name: str) -> Mapping[str, Any]:
     table: Mapping[str, Any] = typed_entry(data, name, dict, "", {})
     return table
+
+
+# ---- modes of judging, and the measures that fit their judgments
+
+
+def _measure_names(names: Sequence[Any], mode: str) -> tuple[str, ...]:
+    """The measures of a campaign by their usual names."""
+    from cranfield.measures import parse
+
+    if mode == "preferences":
+        if [str(name) for name in names] != [WINS]:
+            raise UsageError(
+                "measures: preferences have no grades, so that runs are ranked by the share of comparisons that they "
+                f'win; write measures = ["{WINS}"]'
+            )
+        return (WINS,)
+    if WINS in names:
+        raise UsageError(f'measures: {WINS} needs preferences; write mode = "preferences" under [judging]')
+    return tuple(str(parse(str(name))) for name in names)
+
+
+def _check_mode(config: Config) -> None:
+    """Raise an error for a mode that a campaign cannot have, or that does not fit its pool."""
+    mode, pool = config.mode, config.pool
+    if mode == "answers":
+        raise UsageError(
+            "judging: the runs of a campaign are lists of documents, not answers; judge answers with `cranfield judge "
+            "serve --mode answers`, and score them with `cranfield nuggets`"
+        )
+    check.one_of("judging", JUDGED, mode=mode)
+    if config.dimensions and mode != "dimensions":
+        raise UsageError(f'judging: dimensions are judged only with mode = "dimensions", but the mode is "{mode}"')
+    if mode == "dimensions" and (RELEVANCE not in config.dimensions or len(config.dimensions) < 2):
+        raise UsageError(
+            f"judging: dimensions must be {RELEVANCE} and at least one other; write, for example, "
+            f'dimensions = ["{RELEVANCE}", "credibility"]'
+        )
+    if pool.samples and mode != "graded":
+        raise UsageError(f"pool: {pool.method} draws a sample, which is judged only with one grade for each document")
+    if mode == "preferences" and pool.method != "depth":
+        raise UsageError(f'pool: method == "{pool.method}", but preferences compare lists, not documents; leave it out')
+    if mode in ("preferences", "nuggets") and config.gold_rate:
+        raise UsageError(f"judging: gold documents have a known grade, which mode {mode} does not ask for")
+
+
+def _check_measures(config: Config) -> None:
+    """Raise an error for measures that the judgments will not fit."""
+    from cranfield.measures import parse
+
+    if config.mode == "preferences":
+        return
+    for name in config.measures:
+        needs = parse(name).looks_at()
+        if "intents" in needs and config.mode not in BY_INTENT:
+            raise UsageError(f'measures: {name} needs judgments by intent; write mode = "intents" under [judging]')
+        if "dimensions" in needs and config.mode != "dimensions":
+            raise UsageError(
+                f'measures: {name} needs judgments in several dimensions; write mode = "dimensions" and dimensions = '
+                f'["{RELEVANCE}", ...] under [judging]'
+            )
+        if config.pool.samples and not needs & {"sample", "inclusion"}:
+            raise UsageError(
+                f"measures: {name} cannot be estimated from the sample that {config.pool.method} draws; use xinfAP, "
+                "infNDCG or statAP, or another method"
+            )
+        if "lengths" in needs:
+            raise UsageError(f"measures: {name} needs lengths, which a campaign does not have")
+        if config.mode in ("graded", "dimensions") and not config.pool.samples:
+            _try(name, config)
+
+
+def _try(measure: str, config: Config) -> None:
+    """Raise an error for a measure that the grades are not enough for; a small example shows it."""
+    from cranfield.evaluation.evaluator import evaluate
+
+    grades = {"topic": {"a": 1, "b": 0}}
+    others = {name: grades for name in config.dimensions if name != RELEVANCE}
+    try:
+        evaluate(grades, {"run": {"topic": {"a": 2.0, "b": 1.0}}}, measure, dimensions=others or None)
+    except CranfieldError as error:
+        if others:
+            judged = " and ".join(config.dimensions)
+            raise UsageError(f"measures: {measure} cannot be computed from grades of {judged}: {error}") from None
+        why = str(error).partition(":")[0]
+        raise UsageError(
+            f"measures: {measure} cannot be computed from one grade for each document: {why}; for diversity measures, "
+            'write mode = "intents" under [judging]'
+        ) from None

@@ -5,18 +5,13 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
-from typing import Any
 
-import numpy as np
-
-from cranfield.building.campaign.campaign_judgments import SAMPLE
 from cranfield.building.campaign.campaign_store import Campaign, Submission, add_event
 from cranfield.building.pools.pool_building import make_pool
-from cranfield.building.pools.pool_file import Pool
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.building.pools.pooling import Pooling
 from cranfield.building.serve.database.database import Connection
-from cranfield.building.serve.project.judging_project import pairs_of_lists
+from cranfield.building.serve.project.judging_project import all_documents, pairs_of_lists, pool_entries
 from cranfield.building.serve.project.project_parts import PoolEntry
 from cranfield.building.serve.project.proposals import Adaptive, Proposals
 from cranfield.building.serve.project.store import Store, put_pool
@@ -25,6 +20,8 @@ from cranfield.errors import UsageError
 from cranfield.text import counted
 
 FACT = "campaign pool"
+SAMPLE = "campaign sample"
+"""Where the database has the sample that was drawn, with the documents that were not."""
 
 
 def counting_runs(campaign: Campaign, submissions: Sequence[Submission] | None = None) -> list[Run]:
@@ -61,10 +58,11 @@ def build_pool(campaign: Campaign, who: str) -> list[str]:
     if campaign.config.mode == "preferences":
         entries = _pairs(campaign, runs)
     elif plan.adaptive:
-        entries, notes = _all_documents(campaign, lists)
+        entries = all_documents(lists, plan.method, set(topics))
+        notes = (f"{plan.method} chooses the next document while people judge",)
     else:
         pool = make_pool(lists, plan.method, budget=plan.budget, per_topic=plan.per_topic, seed=plan.seed)
-        entries, notes = _fixed(pool), pool.notes
+        entries, notes = pool_entries(pool), pool.notes
         sample = pool.to_tsv() if plan.samples else None
     place = {topic: at for at, topic in enumerate(topics)}
     entries.sort(key=lambda entry: place[entry.topic])
@@ -103,28 +101,6 @@ def _pairs(campaign: Campaign, runs: list[Run]) -> list[PoolEntry]:
         chosen += list(enumerate(pairs[: plan.per_topic]))
     chosen.sort(key=lambda numbered: numbered[0])
     return [pair for _, pair in chosen[: plan.budget]]
-
-
-def _fixed(pool: Pool) -> list[PoolEntry]:
-    """The pool of a method whose order does not depend on judgments; of a sample, only what was drawn."""
-    names = ("order", "run", "rank", "estimate", "stratum", "probability")
-    columns: dict[str, list[Any]] = {name: column.tolist() for name, column in pool.columns().items() if name in names}
-    return [
-        PoolEntry(str(pool.topic[at]), str(pool.doc[at]), {n: c[at] for n, c in columns.items() if c[at] == c[at]})
-        for at in np.argsort(pool.order, kind="stable").tolist()
-        if pool.order[at] > 0
-    ]
-
-
-def _all_documents(campaign: Campaign, lists: PooledLists) -> tuple[list[PoolEntry], tuple[str, ...]]:
-    """All documents, from which a method chooses while people judge."""
-    method = campaign.config.pool.method
-    entries = [
-        PoolEntry(topic, str(doc), {"method": method})
-        for number, topic in enumerate(lists.topics)
-        for doc in lists.docs(number)
-    ]
-    return entries, (f"{method} chooses the next document while people judge",)
 
 
 def campaign_proposals(campaign: Campaign) -> Proposals | None:

@@ -1,20 +1,25 @@
-"""Scores of the runs that count: the leaderboard, comparisons, and a sheet for each team."""
+"""The judgments of a campaign as its measures read them, and scores: leaderboard, comparisons, sheets of teams."""
 
 from __future__ import annotations
 
+import json
 import threading
 import warnings
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cranfield.building.campaign.campaign_judgments import campaign_judgments, wins
-from cranfield.building.campaign.campaign_pool import counting_runs
+from cranfield.assessed.dimensions import RELEVANCE
+from cranfield.building.campaign.campaign_config import WINS
+from cranfield.building.campaign.campaign_pool import SAMPLE, counting_runs
 from cranfield.building.campaign.campaign_store import Campaign
+from cranfield.building.pools.pool_file import Pool
+from cranfield.building.pools.pool_samples import SampledQrels, join_pool
+from cranfield.building.serve.project.exporting import grades, grades_by_row, intents_of_topics, nuggets_by_document
 from cranfield.check import nearest
+from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.comparison.compare import compare
 from cranfield.comparison.leaderboard import Leaderboard
@@ -23,10 +28,102 @@ from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.evaluation.same_rankings import same_rankings
 from cranfield.measures.property_tables import lower_is_better
-from cranfield.record import Record
+from cranfield.record import Record, column
 from cranfield.scores.scores import Scores
 from cranfield.text import counted
 from cranfield.types import Array, Index64
+
+
+@dataclass(frozen=True)
+class CampaignJudgments:
+    """Judgments, and what `evaluate` needs with them."""
+
+    qrels: Qrels
+    options: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+def campaign_judgments(campaign: Campaign) -> CampaignJudgments | None:
+    """The judgments so far; None if there are none."""
+    if campaign.config.mode == "intents":
+        return _by_part(campaign, "intent", grades_by_row(campaign.store))
+    if campaign.config.mode == "nuggets":
+        return _by_part(campaign, "nugget", nuggets_by_document(campaign.store))
+    by_topic = by_document(grades(campaign.store))
+    if not by_topic:
+        return None
+    if campaign.config.mode == "dimensions":
+        judged = grades_by_row(campaign.store)
+        others: dict[str, Any] = {
+            name: by_document({(topic, doc): grade for (topic, doc, row), grade in judged.items() if row == name})
+            for name in campaign.config.dimensions
+            if name != RELEVANCE
+        }
+        return CampaignJudgments(Qrels.from_dict(by_topic), {"dimensions": others})
+    if campaign.config.pool.samples and (sampled := sampled_judgments(campaign)) is not None:
+        return CampaignJudgments(sampled.qrels(), notes=sampled.notes)
+    return CampaignJudgments(Qrels.from_dict(by_topic))
+
+
+def by_document(judged: Mapping[tuple[str, str], float]) -> dict[str, dict[str, float]]:
+    """{topic: {document: grade}}."""
+    by_topic: dict[str, dict[str, float]] = {}
+    for (topic, doc), grade in judged.items():
+        by_topic.setdefault(topic, {})[doc] = grade
+    return by_topic
+
+
+def _by_part(
+    campaign: Campaign, kind: str, judged: Mapping[tuple[str, str, str], float]
+) -> CampaignJudgments | None:  # fmt: skip
+    """Judgments by intent, or by nugget, which is read as an intent."""
+    if not judged:
+        return None
+    lines = "".join(f"{topic} {part} {doc} {grade:g}\n" for (topic, doc, part), grade in judged.items())
+    intents = intents_of_topics(campaign.store, kind)
+    probabilities: dict[str, dict[str, float]] = {}
+    types: dict[str, dict[str, str]] = {}
+    for topic, intent, probability, kind in intents.rows:
+        probabilities.setdefault(topic, {})[intent] = probability
+        types.setdefault(topic, {})[intent] = kind
+    options = {"intent_probabilities": probabilities, "intent_types": types}
+    return CampaignJudgments(Qrels.of(lines.encode(), format="diversity"), options, intents.notes)
+
+
+def sampled_judgments(campaign: Campaign) -> SampledQrels | None:
+    """The sample with the judgments so far; drawn documents that are not judged yet count as not drawn."""
+    kept = campaign.store.fact(SAMPLE)
+    if kept is None:
+        return None
+    return join_pool(Pool.parse(kept, "sample"), by_document(grades(campaign.store)), partial=True)
+
+
+def wins(campaign: Campaign, runs: Sequence[str]) -> Scores | None:
+    r"""The share of comparisons that each run wins on each topic; None if nothing is judged.
+
+    .. math:: \text{wins} = \frac{\text{preferred} + \text{ties} / 2}{\text{comparisons}}
+
+    Every judgment of every assessor is a comparison. A run without any on a topic has NaN there. Comparisons with runs
+    that do not count any more are left out.
+    """
+    topics = campaign.store.topic_ids()
+    row, column = ({name: at for at, name in enumerate(names)} for names in (runs, topics))
+    won, made = np.zeros((len(runs), len(topics))), np.zeros((len(runs), len(topics)))
+    for topic, payload in campaign.store.database.read(
+        "SELECT topic, payload FROM current_qrels WHERE payload IS NOT NULL ORDER BY topic, doc, assessor"
+    ):
+        said = json.loads(payload)
+        if said["first"] not in row or said["second"] not in row:
+            continue
+        for side in ("first", "second"):
+            place = row[said[side]], column[topic]
+            made[place] += 1
+            won[place] += {side: 1.0, "tie": 0.5}.get(said["preferred"], 0.0)
+    judged = np.flatnonzero(made.sum(axis=0))
+    if not len(judged):
+        return None
+    shares = np.divide(won, made, out=np.full_like(won, np.nan), where=made > 0)
+    return Scores([WINS], runs, [topics[at] for at in judged.tolist()], shares[None, :, judged])
 
 
 class NoResultsError(UsageError):
@@ -42,11 +139,12 @@ class Sheet(Record):
     run: str
     team: str
     measure: str
-    topic: tuple[str, ...]
-    score: Array
-    median: Array
-    best: Array
-    place: Index64
+    topic: Annotated[tuple[str, ...], column()]
+    score: Annotated[Array, column()]
+    median: Annotated[Array, column()]
+    best: Annotated[Array, column()]
+    against_median: Annotated[Array, column()]
+    place: Annotated[Index64, column()]
     """The place of the run on each topic, 1 for the best; runs with equal scores share a place."""
     notes: tuple[str, ...] = ()
 
@@ -62,18 +160,7 @@ class Sheet(Record):
             best = (np.nanmin if lower else np.nanmax)(values, axis=0)
         ahead = values < own if lower else values > own
         place = np.where(np.isnan(own), 0, ahead.sum(axis=0) + 1).astype(np.int64)
-        return Sheet(run, team, measure, tuple(scores.topics), own, median, best, place)
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """topic, score, median, best, difference from the median, place."""
-        return {
-            "topic": np.array(self.topic, dtype=object),
-            "score": self.score,
-            "median": self.median,
-            "best": self.best,
-            "against median": self.score - self.median,
-            "place": self.place,
-        }
+        return Sheet(run, team, measure, tuple(scores.topics), own, median, best, own - median, place)
 
 
 @dataclass(frozen=True)

@@ -80,16 +80,14 @@ def campaign_site(request: Request) -> CampaignSite:
 
 def campaign_app(campaign: Campaign, *, hosts: Sequence[str] = (), secure: bool = False) -> Any:
     """The server as an ASGI application."""
-    from cranfield.building.campaign.campaign_pages import ROUTES as ORGANISING
-    from cranfield.building.campaign.result_pages import ROUTES as RESULTS
-    from cranfield.building.campaign.team_pages import ROUTES as TEAMS
+    from cranfield.building.campaign.campaign_pages import ROUTES
 
     sweep(campaign)
     judging = Judging(campaign.store, lambda: campaign_proposals(campaign))
     judging.load()
     site = CampaignSite(campaign.store, judging, secure=secure, campaign=campaign)
     uploads = {"/team/runs": max(campaign.config.rules.bytes + FORM, MOST_BODY)}
-    return make_app(site, hosts=hosts, routes=[*TEAMS, *ORGANISING, *RESULTS], uploads=uploads)
+    return make_app(site, hosts=hosts, routes=ROUTES, uploads=uploads)
 
 
 def serve_campaign(campaign: Campaign, address: Address, ready: Callable[[str], None]) -> None:

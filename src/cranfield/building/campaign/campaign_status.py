@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.building.serve.project.judging_status import status
-from cranfield.record import Record
+from cranfield.record import Record, column
 from cranfield.table import Table
 from cranfield.text import counted
 from cranfield.types import Index64
@@ -32,28 +31,17 @@ class CampaignStatus(Record):
     wanted: int
     judged: int
     """Judgments that are wanted in all, and those that are made."""
-    team: tuple[str, ...]
-    state: tuple[str, ...]
-    submitted: Index64
-    counting: Index64
-    refused: Index64
+    team: Annotated[tuple[str, ...], column()]
+    state: Annotated[tuple[str, ...], column()]
+    submitted: Annotated[Index64, column()]
+    counting: Annotated[Index64, column()]
+    refused: Annotated[Index64, column()]
     """Files that were refused, because they broke a rule."""
-    last: tuple[str, ...]
+    last: Annotated[tuple[str, ...], column("last run")]
     """The tag of the last submission."""
     notes: tuple[str, ...] = ()
     pooled: str = "document"
     """What the pool holds: documents, or pairs of lists."""
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """team, state, submitted, counting, refused, last run."""
-        return {
-            "team": np.array(self.team, dtype=object),
-            "state": np.array(self.state, dtype=object),
-            "submitted": self.submitted,
-            "counting": self.counting,
-            "refused": self.refused,
-            "last run": np.array(self.last, dtype=object),
-        }
 
     def table(self) -> Table:
         """A row per team, and lines about the whole."""

@@ -14,13 +14,33 @@ from functools import partial
 from typing import Any
 
 from cranfield.building.campaign.campaign_config import FILE, PHASES, Config, read_config
-from cranfield.building.campaign.campaign_tables import campaign_tables
 from cranfield.building.serve.database.database import Connection
+from cranfield.building.serve.database.schema import statements
 from cranfield.building.serve.project import accounts
 from cranfield.building.serve.project.store import Store
 from cranfield.check import one_of
 from cranfield.errors import DataError, UsageError
 from cranfield.text import shown
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS team (
+    number {serial}, name TEXT NOT NULL UNIQUE REFERENCES assessor (name), title TEXT NOT NULL, contact TEXT NOT NULL,
+    joined_at DOUBLE PRECISION NOT NULL);
+
+CREATE TABLE IF NOT EXISTS submission (
+    number {serial}, digest TEXT NOT NULL UNIQUE, team TEXT NOT NULL REFERENCES team (name), tag TEXT NOT NULL,
+    file TEXT NOT NULL, bytes BIGINT NOT NULL, lists BIGINT NOT NULL, documents BIGINT NOT NULL,
+    counts INTEGER NOT NULL, findings TEXT NOT NULL, submitted_at DOUBLE PRECISION NOT NULL);
+
+CREATE UNIQUE INDEX IF NOT EXISTS one_counting_run_with_a_tag ON submission (tag) WHERE counts = 1;
+
+CREATE TABLE IF NOT EXISTS event (
+    number {serial}, happened_at DOUBLE PRECISION NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, data TEXT NOT NULL);
+
+CREATE TABLE IF NOT EXISTS known_document (id TEXT PRIMARY KEY);
+"""
+"""`number` is the order in which rows came; times are only shown, since two things can happen at the same time."""
+
 
 TEAM_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,39}")
 LONGEST_TEXT = 200
@@ -101,7 +121,7 @@ class Campaign:
             raise
 
     def _make(self, connection: Connection) -> None:
-        for statement in campaign_tables(self.store.database.engine.words):
+        for statement in statements(TABLES, self.store.database.engine.words):
             connection.run(statement)
 
     def __enter__(self) -> Campaign:

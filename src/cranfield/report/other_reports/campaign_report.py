@@ -16,9 +16,8 @@ import numpy as np
 
 from cranfield import __version__
 from cranfield.building.campaign.campaign_config import PHASES, Dates
-from cranfield.building.campaign.campaign_judgments import campaign_judgments
 from cranfield.building.campaign.campaign_pool import FACT, counting_runs
-from cranfield.building.campaign.campaign_results import NoResultsError, Results, Sheet, score
+from cranfield.building.campaign.campaign_results import NoResultsError, Results, Sheet, campaign_judgments, score
 from cranfield.building.campaign.campaign_status import campaign_status
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.building.pools.pool_coverage import pool_contributions

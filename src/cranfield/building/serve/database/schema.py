@@ -66,28 +66,24 @@ CREATE INDEX IF NOT EXISTS judgment_counts ON judgment (assessor, topic, state, 
 """
 """The statements that make the tables, each ended by a semicolon."""
 
-VIEWS = {
-    "standing_judgment": """
-        SELECT * FROM judgment AS j
-        WHERE j.state <> 'none' AND NOT EXISTS (SELECT 1 FROM judgment AS later WHERE later.supersedes = j.id)
-    """,
-    "current_qrels": """
-        SELECT topic, doc, assessor, grade, payload FROM standing_judgment WHERE state = 'graded' AND counted = 1
-    """,
-}
-"""{view: query}. A standing judgment is the last of its chain, unless that was an undo back to nothing."""
+VIEWS = """
+CREATE VIEW standing_judgment AS
+    SELECT * FROM judgment AS j
+    WHERE j.state <> 'none' AND NOT EXISTS (SELECT 1 FROM judgment AS later WHERE later.supersedes = j.id);
+
+CREATE VIEW current_qrels AS
+    SELECT topic, doc, assessor, grade, payload FROM standing_judgment WHERE state = 'graded' AND counted = 1;
+"""
+"""A standing judgment is the last of its chain, unless that was an undo back to nothing."""
 
 
-def statements(words: Mapping[str, str]) -> list[str]:
-    """All statements that make the database; `words` has those that differ between databases.
+def statements(tables: str, words: Mapping[str, str]) -> list[str]:
+    """The statements that make tables, from text; `words` has those that differ between databases.
 
-    >>> statements({"serial": "INTEGER PRIMARY KEY"})[0]
+    >>> statements(TABLES, {"serial": "INTEGER PRIMARY KEY"})[0]
     'CREATE TABLE IF NOT EXISTS setting (name TEXT PRIMARY KEY, value TEXT NOT NULL)'
     """
-    made = [statement.strip() for statement in TABLES.format(**words).split(";") if statement.strip()]
-    for view, query in VIEWS.items():
-        made.append(f"CREATE VIEW {view} AS {query.strip()}")
-    return made
+    return [statement.strip() for statement in tables.format(**words).split(";") if statement.strip()]
 
 
 def judgment_indexes() -> dict[str, str]:

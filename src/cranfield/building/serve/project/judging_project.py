@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,10 +15,9 @@ from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.building.pools.pooling import Pooling
 from cranfield.building.serve.project.document_files import check_url, read_documents
 from cranfield.building.serve.project.judging_modes import DEFAULT_GRADES, MODE_GRADES, Settings
-from cranfield.building.serve.project.project_parts import Facet, PoolEntry
+from cranfield.building.serve.project.project_parts import LIST_DEPTH, Facet, PoolEntry, list_key
 from cranfield.building.serve.project.proposals import Adaptive, Proposals
 from cranfield.building.serve.project.store import Store
-from cranfield.building.serve.web.page_data import list_key
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, read_runs
 from cranfield.collection.side_files import read_side_file
@@ -26,9 +25,6 @@ from cranfield.collection.source import read_bytes, text_of
 from cranfield.collection.topics import Topics
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, unguarded
-
-LISTED = 10
-"""Documents of a list that are shown when two lists are compared."""
 
 
 @dataclass(frozen=True)
@@ -95,23 +91,32 @@ def _pool(store: Store, settings: Settings, path: str) -> list[str]:
     if settings.mode == "preferences":
         entries = read_pairs(path)
     else:
-        pool = Pool.read(path)
-        names = ("order", "run", "rank", "estimate", "stratum", "probability")
-        columns = {name: column.tolist() for name, column in pool.columns().items() if name in names}
-        order = np.lexsort((pool.order, np.array(_numbers(pool.topic.tolist()))))
-        entries = [
-            PoolEntry(str(pool.topic[at]), str(pool.doc[at]), {n: c[at] for n, c in columns.items() if c[at] == c[at]})
-            for at in order.tolist()
-            if pool.order[at] > 0
-        ]
+        entries = pool_entries(Pool.read(path))
     new = store.add_pool(entries)
     some = "" if new == len(entries) else f", {new:,} of them new"
     return [f"{counted(len(entries), 'document')} in {path}{some}"]
 
 
-def _numbers(names: Sequence[str]) -> list[int]:
-    number = {name: at for at, name in enumerate(dict.fromkeys(names))}
-    return [number[name] for name in names]
+def pool_entries(pool: Pool) -> list[PoolEntry]:
+    """The documents of a pool topic by topic, in its order; of a sample, only what was drawn."""
+    audit = {name: column.tolist() for name, column in pool.columns().items() if name not in ("topic", "doc")}
+    number = {topic: at for at, topic in enumerate(pool.topics)}
+    order = np.lexsort((pool.order, np.array([number[topic] for topic in pool.topic.tolist()])))
+    return [
+        PoolEntry(str(pool.topic[at]), str(pool.doc[at]), {n: c[at] for n, c in audit.items() if c[at] == c[at]})
+        for at in order.tolist()
+        if pool.order[at] > 0
+    ]
+
+
+def all_documents(lists: PooledLists, method: str, topics: Container[str]) -> list[PoolEntry]:
+    """All documents of runs in some topics, from which a method chooses while people judge."""
+    return [
+        PoolEntry(topic, str(doc), {"method": method})
+        for number, topic in enumerate(lists.topics)
+        if topic in topics
+        for doc in lists.docs(number)
+    ]
 
 
 def read_pairs(path: str) -> list[PoolEntry]:
@@ -157,7 +162,7 @@ def pairs_of_lists(store: Store, runs: Sequence[Run]) -> list[PoolEntry]:
 
 
 def _best(docs: dict[str, float]) -> list[str]:
-    return sorted(docs, key=lambda doc: (docs[doc], doc), reverse=True)[:LISTED]
+    return sorted(docs, key=lambda doc: (docs[doc], doc), reverse=True)[:LIST_DEPTH]
 
 
 def _adaptive(store: Store, sources: Sources) -> list[str]:
@@ -170,12 +175,7 @@ def _adaptive(store: Store, sources: Sources) -> list[str]:
     pooling = _pooling(chosen, store.settings().seed)
     lists = pooling.lists
     known = set(store.topic_ids())
-    entries = [
-        PoolEntry(topic, doc, {"method": str(pooling.method)})
-        for number, topic in enumerate(lists.topics)
-        if topic in known
-        for doc in lists.docs(number)
-    ]
+    entries = all_documents(lists, str(pooling.method), known)
     missing = [topic for topic in lists.topics if topic not in known]
     store.add_pool(entries)
     store.keep_fact("adaptive", json.dumps(chosen))

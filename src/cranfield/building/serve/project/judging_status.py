@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.building.agreement.assessor_pairs import PairAgreement, pair_agreement
 from cranfield.building.serve.project.judgment_log import standing_sums
 from cranfield.building.serve.project.store import Store
 from cranfield.building.serve.project.topic_budgets import TopicBudgets
-from cranfield.record import Record
-from cranfield.table import Column, Table
+from cranfield.record import Record, column, table_of
+from cranfield.table import Table
 from cranfield.types import Array, Index64
 
 WINDOW = 25
@@ -41,18 +40,18 @@ class Status(Record):
     counted: int
     """Judgments that count."""
     budget: int | None
-    assessors: tuple[str, ...]
-    judgments: Index64
+    assessors: Annotated[tuple[str, ...], column("assessor")]
+    judgments: Annotated[Index64, column()]
     """By assessor: grades that stand, of documents of the pool and documents found by search."""
-    cannot: Index64
-    later: Index64
-    checks: Index64
+    cannot: Annotated[Index64, column("cannot judge")]
+    later: Annotated[Index64, column()]
+    checks: Annotated[Index64, column()]
     """Judgments of gold and repeated documents."""
-    seconds: Array
+    seconds: Annotated[Array, column("median s")]
     """The median time of the last judgments; NaN if unknown."""
-    gold: Array
+    gold: Annotated[Array, column("agrees with gold")]
     """The share of judgments of gold documents that give the known grade; NaN without any."""
-    self_agreement: Array
+    self_agreement: Annotated[Array, column("agrees with self")]
     """The share of repeated documents that got the same grade again; NaN without any."""
     topics: tuple[str, ...]
     topic_documents: Index64
@@ -60,19 +59,6 @@ class Status(Record):
     topic_wanted: Index64
     """By topic: the judgments that are wanted, or that a topic has if the budget follows relevance."""
     notes: tuple[str, ...] = ()
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """assessor, judgments, cannot, later, checks, seconds, gold, self agreement."""
-        return {
-            "assessor": np.array(self.assessors, dtype=object),
-            "judgments": self.judgments,
-            "cannot judge": self.cannot,
-            "later": self.later,
-            "checks": self.checks,
-            "median s": self.seconds,
-            "agrees with gold": self.gold,
-            "agrees with self": self.self_agreement,
-        }
 
     def table(self) -> Table:
         """A row per assessor, and a line about the whole."""
@@ -85,17 +71,16 @@ class Status(Record):
 
     def by_topic(self) -> Table:
         """A row per topic: documents, judgments that count, and the share of the wanted ones that is done."""
-        numbers = (self.topic_documents, self.topic_counted, self.topic_wanted)
-        rows = zip(self.topics, *(column.tolist() for column in numbers), strict=True)
-        columns = (
-            Column("topic"),
-            Column("documents", "count"),
-            Column("judgments", "count"),
-            Column("done", "number"),
+        done = np.divide(
+            self.topic_counted, self.topic_wanted, out=np.zeros(len(self.topics)), where=self.topic_wanted > 0
         )
-        return Table(
-            columns,
-            tuple((topic, docs, done, done / wanted if wanted else 0.0) for topic, docs, done, wanted in rows),
+        return table_of(
+            {
+                "topic": np.array(self.topics, dtype=object),
+                "documents": self.topic_documents,
+                "judgments": self.topic_counted,
+                "done": done,
+            }
         )
 
 

@@ -8,6 +8,9 @@ from typing import Any
 
 from cranfield.collection.topics import Subtopic, Topic
 
+LIST_DEPTH = 10
+"""Documents of a list that are shown when two lists are compared."""
+
 
 @dataclass(frozen=True)
 class Document:
@@ -74,3 +77,8 @@ def _weight(subtopic: Subtopic) -> float | None:
         return float(subtopic.fields.get("probability", ""))
     except (TypeError, ValueError):
         return None
+
+
+def list_key(topic: str, name: str) -> str:
+    """Where the documents of a list are kept."""
+    return f"list/{topic}/{name}"

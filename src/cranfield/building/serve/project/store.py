@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from cranfield.building.serve.database.database import Connection, Database, StoreError, open_database
-from cranfield.building.serve.database.schema import VERSION, statements
+from cranfield.building.serve.database.schema import TABLES, VERSION, VIEWS, statements
 from cranfield.building.serve.project.judging_modes import Settings, facet_kind
 from cranfield.building.serve.project.project_parts import (
     Document,
@@ -62,7 +62,8 @@ class Store:
         if names and "judgment" not in names:
             raise StoreError(self.origin, f"is the database of another program, with tables {listed(sorted(names))}")
         if not names:
-            for statement in (*statements(self.database.engine.words), *self.database.engine.search_tables):
+            engine = self.database.engine
+            for statement in (*statements(TABLES + VIEWS, engine.words), *engine.search_tables):
                 connection.run(statement)
             self._set(connection, "version", str(VERSION))
             self._set(connection, "settings", Settings().to_json())

@@ -24,6 +24,7 @@ from cranfield.building.serve.project.project_parts import Facet
 from cranfield.building.serve.web.web_app import Site, download_of, for_role, site_of
 from cranfield.building.serve.web.web_security import form_of
 from cranfield.errors import UsageError
+from cranfield.record import rows_of
 from cranfield.text import shown
 
 ROWS = 50
@@ -42,14 +43,8 @@ async def overview(request: Request, session: Session) -> Response:
 def _overview(site: Site) -> dict[str, Any]:
     state = status(site.store)
     version, guidelines = site.store.guidelines()
-    people = [
-        {
-            **dict(
-                zip(("name", "judgments", "cannot", "later", "checks", "seconds", "gold", "again"), values, strict=True)
-            )
-        }
-        for values in zip(*(column.tolist() for column in state.columns().values()), strict=True)
-    ]
+    names = ("name", "judgments", "cannot", "later", "checks", "seconds", "gold", "again")
+    people = rows_of(dict(zip(names, state.columns().values(), strict=True)))
     return {
         "state": state,
         "people": people,

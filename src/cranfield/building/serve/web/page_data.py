@@ -13,11 +13,8 @@ from urllib.parse import quote
 from cranfield.building.serve.database.stored_text import marked_words
 from cranfield.building.serve.project.judging_modes import Settings, facet_kind, left_is_first, rows_to_grade
 from cranfield.building.serve.project.offer_memory import Offer
-from cranfield.building.serve.project.project_parts import Document
+from cranfield.building.serve.project.project_parts import LIST_DEPTH, Document, list_key
 from cranfield.building.serve.project.store import Store
-
-LIST_DEPTH = 10
-"""Documents of a list that are shown when two lists are compared."""
 
 
 @dataclass(frozen=True)
@@ -81,8 +78,3 @@ class Pages:
         elif str(extra.get("url", "")).startswith(("http://", "https://")):
             data["link"] = extra["url"]
         return data
-
-
-def list_key(topic: str, name: str) -> str:
-    """Where the documents of a list are kept."""
-    return f"list/{topic}/{name}"

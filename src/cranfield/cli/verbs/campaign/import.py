@@ -29,8 +29,7 @@ cranfield campaign import notes2027-copy notes2027-files --database postgresql:/
     )
 
     def run(self) -> None:
-        from cranfield.building.campaign.campaign_import import import_campaign
-        from cranfield.building.campaign.campaign_setup import add_organiser
+        from cranfield.building.campaign.campaign_setup import add_organiser, import_campaign
         from cranfield.text import counted
 
         with import_campaign(self.folder, self.source, database=self.database) as campaign:

@@ -45,7 +45,7 @@ cranfield campaign init notes2027 --topics topics.xml --database postgresql://me
         "--mode MODE",
         "What assessors judge: {names}.",
         default="graded",
-        names="building.campaign.campaign_modes:JUDGED",
+        names="building.campaign.campaign_config:JUDGED",
     )
     dimension: list[str] = option(
         "--dimension NAME", "With --mode dimensions: one of them; relevance must be among them. May be repeated."
