@@ -280,7 +280,7 @@ def pool_section(campaign: Campaign) -> Section:
     """How the pool was made, its size by topic, and what each team contributed."""
     read = campaign.store.database.read
     found: dict[str, int] = dict(read("SELECT topic, COUNT(*) FROM pool GROUP BY topic"))
-    topics = [topic for (topic,) in read("SELECT id FROM topic ORDER BY position, id")]
+    topics = campaign.store.topic_ids()
     sizes = {topic: found[topic] for topic in topics if topic in found}
     if not sizes:
         raise UsageError("there is no pool yet")
