@@ -12,10 +12,9 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.building.effect.rank_agreement import Significance
+from cranfield.building.kept_pairs import Significance
 from cranfield.building.machine.judge_rankings import compare_rankings
 from cranfield.building.machine.scored_twice import BOTH, ScoredTwice
-from cranfield.building.pools.kept_pairs import SignificantPairs
 from cranfield.comparison.across_collections import compare_collections
 from cranfield.comparison.gate.gate import Conditions, gate_scores
 from cranfield.comparison.leaderboard import leaderboard_of
@@ -115,8 +114,6 @@ def test_marks_of_a_measure_where_lower_is_better_follow_the_test() -> None:
 
 @pytest.mark.parametrize("test", ["wilcoxon", "sign"])
 def test_pairs_kept_by_fewer_judgments_and_by_merging_have_the_direction_of_the_test(test: str) -> None:
-    pairs = SignificantPairs.of(SCORES, test, "none", 0.05)
-    assert pairs.sign.tolist() == [[-1]]
     how = Significance(TESTS.find(test), "none", TestSettings())
     signs, reason = how.signs(SCORES.values[0], ["A", "B"], SCORES.topics, "AP")
     assert (signs.tolist(), reason) == ([-1], None)

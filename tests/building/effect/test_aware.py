@@ -11,8 +11,8 @@ import cranfield as cf
 from cranfield import CranfieldError
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.effect import aware, aware_weights, merge_effect
+from cranfield.building.effect.aware import GAPS, _random_grades
 from cranfield.building.effect.labelled_runs import LabelledRuns
-from cranfield.building.effect.random_assessors import GAPS, _random_grades
 from cranfield.errors import NotedWarning
 from cranfield.scores.scores import Scores
 from tests.building.effect.simulated_labels import simulated

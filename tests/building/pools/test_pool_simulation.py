@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 import numpy as np
 import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.building.pools.kept_pairs import SignificantPairs
+from cranfield.building.kept_pairs import KeptPairs, Significance
 from cranfield.building.pools.pool_coverage import pool_contributions, pool_holes
 from cranfield.building.pools.pool_methods import POLICIES, Method
 from cranfield.building.pools.pool_simulation import judging_order, simulate_pools
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.comparison.corrections import holm
+from cranfield.comparison.pair_tests import TESTS, TestSettings
 from cranfield.errors import CranfieldWarning, UsageError
 from tests.building.pools.small_pools import as_runs, random_lists, random_relevance
 
@@ -139,28 +142,31 @@ def test_progress_counts_the_teams_that_are_left_out() -> None:
     assert calls == [(step, 6) for step in range(1, 7)]  # two methods: two teams, then the method itself
 
 
+def signs(values: np.ndarray, alpha: float) -> np.ndarray:
+    how = Significance(TESTS.find("t"), "holm", TestSettings(alpha=alpha))
+    return how.signs(values, "abcd"[: len(values)], [str(t) for t in range(20)], "AP")[0]
+
+
 def test_significant_pairs_are_those_of_a_corrected_t_test() -> None:
     rng = np.random.default_rng(0)
     values = rng.random((4, 20)) + np.array([0, 0, 0.5, 0.8])[:, None]
-    scores = cf.Scores(["AP"], list("abcd"), [str(t) for t in range(20)], values[None])
-    pairs = SignificantPairs.of(scores, "t", "holm", 0.05)
-    p = [stats.ttest_rel(values[i], values[j]).pvalue for i, j in zip(pairs.first, pairs.second, strict=True)]
-    sign = [np.sign(values[i].mean() - values[j].mean()) for i, j in zip(pairs.first, pairs.second, strict=True)]
-    assert pairs.sign[0].tolist() == [s if x <= 0.05 else 0 for s, x in zip(sign, holm(p), strict=True)]
+    full = signs(values, 0.05)
+    p = [stats.ttest_rel(values[i], values[j]).pvalue for i, j in combinations(range(4), 2)]
+    sign = [np.sign(values[i].mean() - values[j].mean()) for i, j in combinations(range(4), 2)]
+    assert full.tolist() == [s if x <= 0.05 else 0 for s, x in zip(sign, holm(p), strict=True)]
     # The same scores keep all pairs; the opposite scores reverse all; constant scores lose all.
-    significant = int((pairs.sign[0] != 0).sum())
-    assert pairs.compare(0, values)[:3] == (significant, significant, 0)
-    assert pairs.compare(0, -values).reversed == significant
-    assert pairs.compare(0, np.ones((4, 20))).lost == significant
-    assert pairs.compare(0, np.full((4, 20), np.nan)).lost == significant
+    significant = int((full != 0).sum())
+    assert KeptPairs.of(full, signs(values, 0.05))[:3] == (significant, significant, 0)
+    assert KeptPairs.of(full, signs(-values, 0.05)).reversed == significant
+    assert KeptPairs.of(full, signs(np.ones((4, 20)), 0.05)).lost == significant
+    assert KeptPairs.of(full, signs(np.full((4, 20), np.nan), 0.05)).lost == significant
 
 
 def test_new_pairs_are_counted() -> None:
     same = np.tile(np.linspace(0, 1, 20), (2, 1)) + np.array([[0.0], [0.0]])
     noise = np.random.default_rng(1).normal(0, 0.01, (2, 20))
-    scores = cf.Scores(["AP"], ["a", "b"], map(str, range(20)), (same + noise)[None])
-    pairs = SignificantPairs.of(scores, "t", "holm", 0.01)
-    assert pairs.compare(0, same + noise + np.array([[0.5], [0.0]])) == (0, 0, 0, 0, 1)
+    moved = same + noise + np.array([[0.5], [0.0]])
+    assert KeptPairs.of(signs(same + noise, 0.01), signs(moved, 0.01)) == (0, 0, 0, 0, 1)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from cranfield.building.assessor_labels import collapse
 from cranfield.building.effect.aware import AwareWeights, aware, aware_weights
 from cranfield.building.effect.effect_record import MergeEffect
 from cranfield.building.effect.merge_effect import merge_effect
-from cranfield.building.effect.scale_change import collapse
 
 __all__ = ["AwareWeights", "MergeEffect", "aware", "aware_weights", "collapse", "merge_effect"]

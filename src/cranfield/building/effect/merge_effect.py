@@ -11,21 +11,24 @@ import numpy as np
 
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.building.assessor_labels import Labels, LabelsLike
+from cranfield.building.assessor_labels import Labels, LabelsLike, collapse
 from cranfield.building.effect.aware import WEIGHTS, few_runs, weighted_mean, weights_of
 from cranfield.building.effect.effect_record import Interval, MergeEffect
 from cranfield.building.effect.labelled_runs import LabelledRuns
-from cranfield.building.effect.rank_agreement import Significance, correlations, mean_scores, pair_counts
-from cranfield.building.effect.scale_change import collapse
+from cranfield.building.kept_pairs import KeptPairs, Significance
 from cranfield.building.merging import MERGING_METHODS, merge
 from cranfield.collection.qrels import Qrels
 from cranfield.comparison.compare import default_correction
+from cranfield.comparison.differences import noise
 from cranfield.comparison.pair_tests import TESTS, TestSettings
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.measures.property_tables import lower_is_better
+from cranfield.meta.agreement.coefficients import tau_ap, tau_b
+from cranfield.meta.complete_scores import levels_of
 from cranfield.meta.judgments.rescoring import ranks
+from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
 from cranfield.scores.t_and_normal import t_quantile
 from cranfield.text import INTERRUPTED_AFTER, counted, listed
@@ -115,11 +118,12 @@ def merge_effect(
     notes += joined.notes() + topic_notes
     study = _Study(joined, variants, rows, fixed, how, seed)
     means, signs, values = study.scores(every, None)
-    reference = means[0] if fixed is None else mean_scores(fixed)
+    reference = means[0] if fixed is None else summaries.mean(fixed)
     reference_signs = signs[0] if fixed is None else study.signs(fixed)
     lower = study.lower
     agreement = [correlations(reference, own, lower) for own in means]
-    pairs = np.array([[pair_counts(a, b) for a, b in zip(reference_signs, own, strict=True)] for own in signs])
+    pairs = np.array([[KeptPairs.of(a, b) for a, b in zip(reference_signs, own, strict=True)] for own in signs])
+    _, kept, lost, turned, new = np.moveaxis(pairs, -1, 0)
     draws = _resampled(study, every, resamples, progress, means) if resamples else None
     if resamples and draws is None:
         notes.append("there is one assessor, so assessors cannot be resampled and there are no intervals")
@@ -151,12 +155,29 @@ def merge_effect(
         reference_rank=ranks(reference, lower), tau=interval(tau, "tau"),
         tau_ap=interval(np.stack([ap for _, ap in agreement]), "tau_ap"),
         significant=np.abs(signs).sum(axis=2), reference_significant=np.abs(reference_signs).sum(axis=1),
-        kept=interval(pairs[..., 0].astype(np.float64), "kept"), lost=pairs[..., 1], new=pairs[..., 2],
-        reversed=pairs[..., 3],
-        stability=undefined if draws is None else mean_scores(np.moveaxis(draws["stability"], 0, -1)),
+        kept=interval(kept.astype(np.float64), "kept"), lost=lost, new=new, reversed=turned,
+        stability=undefined if draws is None else summaries.mean(np.moveaxis(draws["stability"], 0, -1)),
         test=chosen.name, correction=how.correction, alpha=alpha, level=level, resamples=done, seed=seed,
         notes=tuple(dict.fromkeys(notes)),
     )  # fmt: skip
+
+
+def correlations(reference: Array, other: Array, lower: Sequence[bool]) -> tuple[Array, Array]:
+    """measures: τ_b, and τ_ap with the reference as the gold standard, of two rankings by mean scores.
+
+    reference, other: measures × runs. lower: for each measure, whether lower scores are better. NaN if a run has no
+    score, or if all runs tie in one of the rankings.
+    """
+    both = np.full((2, len(lower)), np.nan)
+    for m, is_lower in enumerate(lower):
+        pair = np.stack([reference[m], other[m]]) * (-1.0 if is_lower else 1.0)
+        if not np.isfinite(pair).all():
+            continue
+        levels = levels_of(pair, np.array([noise(row) for row in pair]))
+        if (levels.max(axis=1) == 0).any():
+            continue
+        both[:, m] = np.clip(tau_b(levels)[0, 1], -1, 1), tau_ap(levels)[0, 1]
+    return both[0], both[1]
 
 
 class _Study:
@@ -187,7 +208,7 @@ class _Study:
         drawn: the numbers of the assessors that were drawn; None for all of them.
         """
         values = [self._values(variant, drawn)[:, :, self.rows] for variant in self.variants]
-        means = np.stack([mean_scores(own) for own in values])
+        means = np.stack([summaries.mean(own) for own in values])
         return means, np.stack([self.signs(own) for own in values]), values
 
     def signs(self, values: Array) -> Index64:
@@ -310,13 +331,13 @@ def _resampled(
         return None
     rng = np.random.default_rng(study.seed)
     parts: dict[str, list[Array]] = {"means": [], "tau": [], "tau_ap": [], "kept": [], "stability": []}
-    gold = None if study.fixed is None else (mean_scores(study.fixed), study.signs(study.fixed))
+    gold = None if study.fixed is None else (summaries.mean(study.fixed), study.signs(study.fixed))
     try:
         for number in range(resamples):
             means, signs, _ = study.scores(labels, rng.integers(workers, size=workers))
             reference, reference_signs = gold if gold is not None else (means[0], signs[0])
             agreement = [correlations(reference, own, study.lower) for own in means]
-            kept = [[pair_counts(a, b)[0] for a, b in zip(reference_signs, own, strict=True)] for own in signs]
+            kept = [[KeptPairs.of(a, b).kept for a, b in zip(reference_signs, own, strict=True)] for own in signs]
             stable = [correlations(whole, own, study.lower)[0] for whole, own in zip(full, means, strict=True)]
             parts["means"].append(means)
             parts["tau"].append(np.stack([tau for tau, _ in agreement]))

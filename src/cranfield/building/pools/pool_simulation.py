@@ -15,13 +15,16 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import segment_starts
-from cranfield.building.pools.kept_pairs import KeptPairs, SignificantPairs
+from cranfield.building.kept_pairs import KeptPairs, Significance
 from cranfield.building.pools.pool_methods import Method
 from cranfield.building.pools.pool_policy import Policy
 from cranfield.building.pools.pool_samples import Stratum, shared
 from cranfield.building.pools.pooled_lists import NEVER, DocumentNames, Mask, PooledLists, best_ranks
 from cranfield.collection.run_table import Belongs, belongs
+from cranfield.comparison.corrections import CORRECTIONS
 from cranfield.comparison.differences import noise
+from cranfield.comparison.pair_tests import TESTS, TestSettings
+from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, values_of
 from cranfield.meta.judgments import rescoring
@@ -166,8 +169,11 @@ def simulate_pools(
         groups = run_groups(scorer.full.runs, None if teams is None else belongs(teams, "team"), runs)
         if len(groups[0]) < 2:
             raise UsageError(f"all runs belong to team {groups[0][0]!r}, there must be 2 or more teams")
-    pairs = SignificantPairs.of(scorer.full, test, correction, alpha, seed)
-    simulation = Simulation(scorer, depth, rel, seed, tuple(strata), sorted(set(budgets)), per_topic, groups, pairs)
+    check_alpha(NAME, alpha)
+    tested = TESTS.find(test)
+    name = "none" if tested.simultaneous else CORRECTIONS.find(correction).name
+    how = Significance(tested, name, TestSettings(alpha=alpha, seed=seed))
+    simulation = Simulation(scorer, depth, rel, seed, tuple(strata), sorted(set(budgets)), per_topic, groups, how)
     outcomes, curves = [], {}
     steps = 1 if groups is None else 1 + len(groups[0])
 
@@ -180,11 +186,11 @@ def simulate_pools(
         outcomes += found
         curves[str(method)] = curve
         tell(number, steps, steps)
-    notes = (*scorer.full.notes, *simulation.notes(chosen), *pairs.notes)
+    notes = (*scorer.full.notes, *simulation.notes(chosen))
     by = "" if groups is None else "run" if teams is None else "team"
     size = f"{counted(len(scorer.full.runs), 'run')}, {counted(len(scorer.full.topics), 'topic')}"
     pooled = f"{size}, {'whole lists' if depth is None else f'depth {depth}'}; topics are judged in turn"
-    return PoolSimulation(tuple(outcomes), curves, per_topic, test, pairs.correction, alpha, seed, by, pooled, notes)
+    return PoolSimulation(tuple(outcomes), curves, per_topic, test, how.correction, alpha, seed, by, pooled, notes)
 
 
 @dataclass
@@ -199,12 +205,13 @@ class Simulation:
     budgets: list[int]
     per_topic: bool
     groups: tuple[tuple[str, ...], Any] | None
-    pairs: SignificantPairs
+    how: Significance
 
     def __post_init__(self) -> None:
         self.documents: JudgedDocuments = self.scorer.documents
         self.lists, self.judged = lists_of_judged(self.documents, self.depth)
         self.relevant = self.documents.grade >= self.rel
+        self.signs = [self.significant(m, values) for m, values in enumerate(self.scorer.full.values)]
         self.lower = [measure.properties.better == "lower" for measure in self.scorer.measures]
 
     def of(self, method: Method, progress: Progress | None = None) -> tuple[list[Outcome], Array]:
@@ -228,7 +235,7 @@ class Simulation:
                         found,
                         found / max(int(self.relevant.sum()), 1),
                         float(tau[m]),
-                        self.pairs.compare(m, values[b][m]),
+                        KeptPairs.of(self.signs[m], self.significant(m, values[b][m])),
                         **more,
                     )
                 )
@@ -236,6 +243,11 @@ class Simulation:
         order = judged[np.lexsort((self.lists.topic[judged], place[judged]))]
         curve = np.cumsum(self.relevant[self.judged[order]]) / max(int(self.relevant.sum()), 1)
         return outcomes, np.asarray(curve)
+
+    def significant(self, measure: int, values: Array) -> Index64:
+        """The signs of the pairs of runs that differ by these scores (runs × topics)."""
+        full = self.scorer.full
+        return self.how.signs(values, full.runs, full.topics, full.measures[measure])[0]
 
     def masks(self, method: Method, lists: PooledLists, judged: Index64) -> tuple[list[Mask], Index64]:
         """For each budget, which of the judged documents are judged; and when each pooled document is."""
@@ -283,6 +295,11 @@ class Simulation:
         if self.groups is not None:
             whom = "itself" if len(self.groups[0]) == len(self.scorer.full.runs) else "its team"
             yield f"left out: the score of a run without {whom} in the pool minus that with it, mean over runs"
+        corrected = "for all pairs together" if self.how.test.simultaneous else f"corrected by {self.how.correction}"
+        yield (
+            f"pairs: those of {len(self.signs[0]):,} that differ with all judgments ({self.how.test.name}, "
+            f"α = {self.how.settings.alpha:g}, {corrected})"
+        )
 
 
 def judging_order(policy: Policy, relevant: Mask, most: int | None = None, progress: Progress | None = None) -> Index64:
