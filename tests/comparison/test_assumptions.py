@@ -16,11 +16,11 @@ from cranfield.comparison.assumptions import (
     interval_scale,
     normality,
     same_variance,
+    shapiro_wilk,
 )
 from cranfield.comparison.compare import compare
 from cranfield.comparison.data import Matrix, all_pairs
 from cranfield.comparison.methods.wilcoxon_and_sign import RANKS_DIFFERENCES
-from cranfield.comparison.normality import shapiro_wilk
 
 
 @pytest.mark.parametrize("n", [3, 4, 5, 6, 11, 12, 50, 1000])

@@ -13,7 +13,7 @@ from scipy import stats
 
 from cranfield import UsageError
 from cranfield.comparison.data import Matrix
-from cranfield.comparison.distributions.noncentral import noncentrality
+from cranfield.comparison.distributions import noncentrality
 from cranfield.comparison.effects import (
     PAIRED_EFFECTS,
     UNPAIRED_EFFECTS,

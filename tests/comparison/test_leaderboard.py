@@ -10,7 +10,7 @@ import pytest
 from cranfield.cli import main
 from cranfield.comparison.compare import compare
 from cranfield.comparison.leaderboard import Leaderboard, leaderboard, leaderboard_of, rank_intervals, teams_of_runs
-from cranfield.comparison.letters import letters
+from cranfield.comparison.result_tables import letters
 from cranfield.errors import UsageError
 from cranfield.evaluation.same_rankings import SameRankings
 from cranfield.scores.scores import Scores

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.comparison import result
-from cranfield.comparison.letters import letters
+from cranfield.comparison.result_tables import letters
 
 
 @st.composite

@@ -11,7 +11,6 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.assessed.joined_runs import each_run
 from cranfield.check import nearest
 from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.collection.run_table import Belongs, belongs
@@ -20,11 +19,12 @@ from cranfield.comparison.compare import compare, default_correction
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.methods.max_t import max_t_of_pairs
 from cranfield.comparison.pair_tests import TESTS, TestSettings
-from cranfield.comparison.result import AGAINST_MARK, Comparison
+from cranfield.comparison.result import Comparison
+from cranfield.comparison.result_tables import AGAINST_MARK
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import CranfieldError, SameRunWarning, UsageError
 from cranfield.evaluation.evaluator import EvaluateOptions, MeasureLike, evaluate
-from cranfield.evaluation.same_rankings import SameRankings, same_rankings
+from cranfield.evaluation.same_rankings import SameRankings, runs_by_name, same_rankings
 from cranfield.measures.property_tables import better_of, lower_is_better
 from cranfield.record import Record
 from cranfield.scores.labels import label
@@ -349,12 +349,6 @@ def leaderboard(
     return leaderboard_of(
         scores, teams=teams, files=files, same=same, level=level, test=test, correction=correction, alpha=alpha
     )
-
-
-def runs_by_name(scores: Scores, runs: RunsLike) -> dict[str, Any]:
-    """{name: run or file} of the runs that were scored; empty if one file holds several runs."""
-    things = [run for _, run in each_run(runs)]
-    return dict(zip(scores.runs, things, strict=True)) if len(things) == len(scores.runs) else {}
 
 
 def _reading(options: Mapping[str, Any]) -> dict[str, Any]:

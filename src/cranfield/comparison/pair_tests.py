@@ -8,7 +8,7 @@ docs/tests.md find it here.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -21,6 +21,8 @@ from cranfield.comparison.resampling import check_resampling
 from cranfield.comparison.test_result import check_alternative
 from cranfield.declared.registry import Registry, registers
 from cranfield.errors import UsageError
+from cranfield.record import Record, table_of
+from cranfield.table import Table
 from cranfield.types import Array, Index64, Progress
 
 
@@ -147,3 +149,35 @@ TESTS: Registry[PairTest] = Registry(
 def pair_test(name: str, **fields: Any) -> Callable[[E], E]:
     """Register a test of pairs; `fields` are the other fields of `PairTest`."""
     return registers(TESTS, PairTest, name, **fields)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
+class PairRecord(Record):
+    """All pairs of systems: `first` − `second`."""
+
+    measure: str
+    first: Index64
+    second: Index64
+    difference: Array
+    p: Array
+    alpha: float
+    notes: tuple[str, ...] = ()
+
+    @property
+    def differ(self) -> NDArray[np.bool_]:
+        """Which pairs differ at α."""
+        return np.asarray(self.p <= self.alpha)
+
+    def sentence(self) -> str:
+        """How many pairs differ, and how they were tested."""
+        raise NotImplementedError
+
+    def table(self) -> Table:
+        """A row per pair."""
+        return table_of(self.columns(), caption=self.sentence(), notes=self.notes)
+
+
+def pair_columns(names: Sequence[str], first: Index64, second: Index64, **columns: Any) -> dict[str, NDArray[Any]]:
+    """The names of both members of each pair, and then the other columns."""
+    array = np.array(names, dtype=object)
+    return {"first": array[first], "second": array[second], **columns}

@@ -16,8 +16,21 @@ from cranfield.comparison.corrections import family_wise_error, out_of_reach
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.differences import difference_blocks
 from cranfield.comparison.effects import paired_effects
-from cranfield.comparison.letters import letters
 from cranfield.comparison.pair_tests import PairTests
+from cranfield.comparison.result_tables import (
+    AGAINST_MARK,
+    BETTER_MARK,
+    COUNTS,
+    OF_DIFFERENCES,
+    OF_MEANS,
+    WORSE_MARK,
+    chosen_columns,
+    chosen_marks,
+    latex,
+    letters,
+    notes_of,
+    wide_table,
+)
 from cranfield.comparison.test_result import Assumption, pairs_differ
 from cranfield.errors import UsageError
 from cranfield.record import Record, plain, rows_of, table_of
@@ -31,16 +44,8 @@ MOST_LETTERS = 200
 """With more systems than this, groups are not shown, because they would be unreadable."""
 FEW_PAIRS = 28
 """Up to this many pairs, those of eight systems, are shown with the ranking."""
-BETTER_MARK, WORSE_MARK = "▲", "▼"
-AGAINST_MARK = "≠"
-"""After a mark: the test and the means of a pair point in opposite directions."""
-OF_DIFFERENCES = "[low, high] of a difference:"
-"""How notes begin that are about the intervals of differences; those of means and of groups have other beginnings."""
-OF_MEANS = "[low, high]:"
-OF_GROUPS = "groups"
 ROUNDING = 1e-12
 """A share of resamples that equals α up to rounding is not below it."""
-COUNTS = "beats, loses to: the number of other systems that are significantly worse, and significantly better"
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,13 +139,6 @@ class Family:
         size = len(self.matrix.systems)
         winner, loser = self.beaten(alpha)
         return np.bincount(winner, minlength=size), np.bincount(loser, minlength=size)
-
-
-class Notes(tuple[str, ...]):
-    """Notes of a comparison; calling them gives them too, because `notes` used to be a method."""
-
-    def __call__(self) -> Iterator[str]:
-        return iter(self)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -347,8 +345,6 @@ class Comparison(Record):
         b       0.5500  ▲    +0.1250  0.0308
         c       0.3750       -0.0500  0.1817
         """
-        from cranfield.comparison.wide_table import wide_table
-
         return wide_table(self, show, marks)
 
     def pairs(self, *, only_significant: bool = False) -> Table:
@@ -425,9 +421,9 @@ class Comparison(Record):
         return "; ".join(parts)
 
     @cached_property
-    def notes(self) -> Notes:
+    def notes(self) -> tuple[str, ...]:
         """How the numbers were computed, how to read them, and reasons for doubt."""
-        return Notes(self._notes())
+        return tuple(self._notes())
 
     def _notes(self) -> Iterator[str]:
         yield self.method()
@@ -535,8 +531,6 @@ class Comparison(Record):
 
     def _wide_notes(self, show: Iterable[str] | str | None, marks: str | None) -> Iterable[str]:
         """The notes below the wide table and the pairs."""
-        from cranfield.comparison.wide_table import chosen_columns, chosen_marks, notes_of
-
         return notes_of(self, chosen_marks(self, marks), chosen_columns(self, show, ("difference",)), True)
 
     def __str__(self) -> str:
@@ -567,6 +561,4 @@ class Comparison(Record):
         `show` and `marks` are those of `wide`; with a baseline, the default is the difference in percent. `caption` is
         LaTeX; the default one gives the test, the correction, α and n. The table needs the package booktabs only.
         """
-        from cranfield.comparison.latex import latex
-
         return latex(self, show, marks, caption, label, digits)

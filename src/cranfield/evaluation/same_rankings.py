@@ -1,12 +1,15 @@
-"""Runs that are the same under two names."""
+"""Which runs have the same rankings? They are one run under two names, or have not changed since a baseline."""
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
+
+from cranfield.assessed.joined_runs import each_run
 from cranfield.collection.run import Run
 from cranfield.collection.run_digest import ranking_digest
 from cranfield.collection.source import is_pipe
@@ -44,12 +47,8 @@ def same_rankings(
         digests: dict[str, Hashable] = {}
         for name in names:
             thing = runs.get(name)
-            if thing is None or (isinstance(thing, str) and is_pipe(thing)):
-                continue
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore", CranfieldWarning)  # it was given when the run was scored
-                run = Run.of(thing, **reading)
-            digests[name] = ranking_digest(run, order or "score", ties)
+            if thing is not None and not _is_pipe(thing):
+                digests[name] = _digest(thing, order, ties, reading)
         groups += _together(digests)
         if len(digests) < len(names):
             unchecked.append(names)
@@ -66,3 +65,54 @@ def _together(keys: Mapping[str, Hashable]) -> list[tuple[str, ...]]:
     for name, key in keys.items():
         groups.setdefault(key, []).append(name)
     return [tuple(names) for names in groups.values() if len(names) > 1]
+
+
+def _is_pipe(thing: Any) -> bool:
+    return isinstance(thing, str) and is_pipe(thing)
+
+
+def _digest(thing: Any, order: str | None, ties: str | None, reading: Mapping[str, Any]) -> str:
+    """The digest of all lists of a run or its file."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CranfieldWarning)  # it was given when the run was scored
+        run = Run.of(thing, **reading)
+    return ranking_digest(run, order or "score", ties or "z-a")
+
+
+def runs_by_name(scores: Scores, runs: Any) -> dict[str, Any]:
+    """{name: run or file} of the runs that were scored; empty if one file holds several runs."""
+    things = [run for _, run in each_run(runs)]
+    return dict(zip(scores.runs, things, strict=True)) if len(things) == len(scores.runs) else {}
+
+
+# -- a candidate and its baseline
+
+_NOTE = "digest of the ranking"
+
+
+def may_be_same(scores: Scores, against: Scores) -> bool:
+    """Whether a candidate has the scores of the baseline on every topic, so that it is worth reading again."""
+    if set(scores.topics) != set(against.topics) or not {*scores.measures} <= {*against.measures}:
+        return False
+    other = against.select(measures=scores.measures, topics=scores.topics).values
+    return bool(((scores.values == other) | (np.isnan(scores.values) & np.isnan(other))).all(axis=(0, 2)).any())
+
+
+def digests(scores: Scores, runs: Any, options: Mapping[str, Any]) -> dict[str, str]:
+    """{run: digest of all its lists}; empty if a file holds several runs, or cannot be read again."""
+    by_name = runs_by_name(scores, runs)
+    if any(map(_is_pipe, by_name.values())):
+        return {}
+    reading = {name: options[name] for name in ("format", "on_duplicate") if options.get(name) is not None}
+    return {name: _digest(run, options.get("order"), options.get("ties"), reading) for name, run in by_name.items()}
+
+
+def with_digest(scores: Scores, digest: str | None) -> Scores:
+    """Scores of one run that remember its rankings when they are saved."""
+    return scores if digest is None else replace(scores, notes=(*scores.notes, f"{_NOTE}: {digest}"))
+
+
+def saved_digest(scores: Scores) -> str | None:
+    """The digest that saved scores remember."""
+    notes = [note.removeprefix(f"{_NOTE}: ") for note in scores.notes if note.startswith(_NOTE)]
+    return notes[0] if notes else None

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cranfield.comparison.power.designs import pooled_variance
 from cranfield.comparison.power.topic_set_size import achieved_power, detectable_difference, topic_set_size
-from cranfield.comparison.power.variance import pooled_variance
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.samples import Sample
 from cranfield.scores.scores import Scores

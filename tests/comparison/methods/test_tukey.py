@@ -12,7 +12,7 @@ from statsmodels.stats.multicomp import pairwise_tukeyhsd
 
 from cranfield.comparison.anova.anova import anova, one_way, two_way
 from cranfield.comparison.data import Matrix
-from cranfield.comparison.distributions.studentized_range import range_quantile, range_sf
+from cranfield.comparison.distributions import range_quantile, range_sf
 from cranfield.comparison.methods.tukey import scheffe, tukey
 from cranfield.comparison.pair_tests import TESTS, TestSettings
 from cranfield.errors import UsageError

@@ -13,7 +13,7 @@ from scipy import stats
 
 from cranfield import UsageError
 from cranfield.comparison.data import Matrix
-from cranfield.comparison.distributions.rank_distributions import mean_ranks
+from cranfield.comparison.distributions import mean_ranks
 from cranfield.comparison.methods.wilcoxon_and_sign import (
     rank_sum,
     sign_of_pairs,

@@ -12,9 +12,8 @@ from scipy import stats
 from statsmodels.stats.power import FTestAnovaPower, TTestIndPower, TTestPower
 
 from cranfield.comparison.methods.t import unpaired_t
-from cranfield.comparison.power.designs import DESIGNS, Experiment
+from cranfield.comparison.power.designs import DESIGNS, Experiment, Variance, estimated_variance
 from cranfield.comparison.power.topic_set_size import achieved_power, detectable_difference, topic_set_size
-from cranfield.comparison.power.variance import Variance, estimated_variance
 from cranfield.errors import UsageError
 from cranfield.scores.scores import Scores
 

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from cranfield.comparison.power.designs import estimated_variance, pooled_variance
 from cranfield.comparison.power.topic_set_size import achieved_power, topic_set_size
-from cranfield.comparison.power.variance import estimated_variance, pooled_variance
 from cranfield.errors import UsageError
 from tests.comparison.power.test_power import matrix
 

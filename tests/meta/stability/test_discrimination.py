@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cranfield.comparison import compare
-from cranfield.comparison.borderline import bootstrap_borderline
+from cranfield.comparison.methods.paired_resampling import bootstrap_borderline
 from cranfield.comparison.pair_tests import TESTS, Matrix, TestSettings
 from cranfield.errors import UsageError
 from cranfield.meta.stability.discrimination import DiscriminativePower, discriminative_power
@@ -74,7 +74,7 @@ def test_the_borderline_does_not_change_the_p_values_of_the_bootstrap(monkeypatc
     expected = TESTS.find("bootstrap").run(matrix, first, second, TestSettings(resamples=3000)).p
     assert bootstrap_borderline(matrix, first, second, TestSettings(resamples=3000)).p.tolist() == expected.tolist()
     whole = bootstrap_borderline(matrix, first, second, TestSettings(resamples=1000))
-    monkeypatch.setattr("cranfield.comparison.borderline.MOST_SUMS", 1)
+    monkeypatch.setattr("cranfield.comparison.methods.paired_resampling.MOST_SUMS", 1)
     part = bootstrap_borderline(matrix, first, second, TestSettings(resamples=3000))
     assert part.p.tolist() == expected.tolist()
     assert part.difference.tolist() == whole.difference.tolist()

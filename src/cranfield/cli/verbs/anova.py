@@ -153,9 +153,8 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
         check_alpha("", self.alpha, "--alpha")
 
     def run(self) -> None:
-        from cranfield.comparison.anova.anova import anova
+        from cranfield.comparison.anova.anova import anova, repeated_measures
         from cranfield.comparison.anova.mixed import mixed
-        from cranfield.comparison.anova.repeated import repeated_measures
 
         across = self.across
         if self.shards is not None:
@@ -243,8 +242,7 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
         return factors
 
     def _compared(self, result: Anova | MixedAnova, factor: str) -> LevelPairs:
-        from cranfield.comparison.methods.pooled_t import pooled_t
-        from cranfield.comparison.methods.tukey import scheffe, tukey
+        from cranfield.comparison.methods.tukey import pooled_t, scheffe, tukey
 
         test = scheffe if self.scheffe else pooled_t if self.fdr else tukey
         return test(result, factor=factor, alpha=self.alpha)

@@ -128,7 +128,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
     show_columns: str | None = option(
         "--show COLUMNS",
         "With --baseline, the columns beside each mean: one or more of {names}.",
-        names="comparison.wide_table:SHOWN",
+        names="comparison.result_tables:SHOWN",
         group=RESULT,
     )
     marks: str | None = option(
@@ -154,8 +154,8 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
         from cranfield.comparison.corrections import CORRECTIONS
         from cranfield.comparison.pair_tests import TESTS
         from cranfield.comparison.resampling import check_asl, check_resampling
+        from cranfield.comparison.result_tables import column_names
         from cranfield.comparison.test_result import check_alpha
-        from cranfield.comparison.wide_table import column_names
 
         check_alpha("", self.alpha, "--alpha")
         check_resampling("compare", self.resamples, self.seed, self.threads)
@@ -235,7 +235,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
 
     def _tables(self, result: Comparison) -> tuple[Table, ...]:
         """The table of runs, and that of pairs; if that is left out, a note says how to get it."""
-        from cranfield.comparison.wide_table import SHOWN
+        from cranfield.comparison.result_tables import SHOWN
 
         first, *pairs = result.tables(self.show_columns, marks=self.marks, pairs=self.pairs or None)
         if pairs:

@@ -15,8 +15,8 @@ from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
-    from cranfield.comparison.power.answers import PowerAnswer
-    from cranfield.comparison.power.variance import Variance
+    from cranfield.comparison.power.designs import Variance
+    from cranfield.comparison.power.topic_set_size import PowerAnswer
     from cranfield.table import Table
 
 
@@ -107,7 +107,7 @@ cranfield power --scores old.csv --scores new.csv --pool --width 0.1
             raise UsageError("give --difference (how many topics?), --topics (which difference?) or both (the power?)")
 
     def _pooled(self) -> list[PowerAnswer]:
-        from cranfield.comparison.power.variance import pooled_variance
+        from cranfield.comparison.power.designs import pooled_variance
 
         parts = self.read_scores_by_file("--pool pools the variances of several collections")
         self._check_question()

@@ -11,19 +11,21 @@ from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.collection.qrels import Qrels
 from cranfield.comparison.gate.gate_checks import (
     Compared,
+    Limit,
     at_least_check,
     at_most_check,
     drop_check,
     floor_check,
+    limits_by_measure,
     margin_check,
+    margins,
 )
 from cranfield.comparison.gate.gate_result import GateCheck, GateResult
-from cranfield.comparison.gate.limits import Limit, limits_by_measure, margins
-from cranfield.comparison.gate.rankings import digests, may_be_same
 from cranfield.comparison.pair_tests import TESTS, PairTest, TestSettings
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import EvaluateOptions, as_measures, evaluate
+from cranfield.evaluation.same_rankings import digests, may_be_same
 from cranfield.scores.basis import CHANGES, changed_topics
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
@@ -127,11 +129,11 @@ def gate(
     - `observed`: the candidate fails if its observed mean loss exceeds the margin, whatever the chance of that. A
       candidate that is really worse by exactly the margin passes half of the time.
 
-    Every measure must pass, so α needs no correction for several measures (an intersection–union test). If fewer than
-    5 topics changed, no test can show much: topics that lose may be rare and not among these. The loss is then bounded
-    by the share of topics that may change, times the worst loss (`few_changes`); with a margin of 0.01, a candidate
-    with the scores of the baseline passes from 299 topics on. One with the same rankings passes with fewer too.
-    Otherwise `t` is corrected for skewness. A margin in percent is a share of the baseline's score on every topic.
+    Every measure must pass, so α needs no correction for several measures (an intersection–union test). If fewer than 5
+    topics changed, no test can show much: topics that lose may be rare and not among these. The loss is then bounded by
+    the share of topics that may change, times the worst loss; with a margin of 0.01, a candidate with the scores of the
+    baseline passes from 299 topics on. One with the same rankings passes with fewer too. Otherwise `t` is corrected for
+    skewness. A margin in percent is a share of the baseline's score on every topic.
 
     baseline: a run, or `against`: scores of an earlier evaluation. If these were computed from other judgments, on
         other topics, by other definitions of a measure or by other rules, the error says what differs.

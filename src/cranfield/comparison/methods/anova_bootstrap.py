@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 
 from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.comparison.data import Matrix, all_pairs, check_systems, check_topics
-from cranfield.comparison.distributions.rank_distributions import extremeness
-from cranfield.comparison.pair_record import PairRecord, pair_columns
-from cranfield.comparison.pair_tests import PairTests, TestSettings, pair_test
+from cranfield.comparison.distributions import extremeness
+from cranfield.comparison.pair_tests import PairRecord, PairTests, TestSettings, pair_columns, pair_test
 from cranfield.comparison.resampling import Resampling, check_resampling, p_of, resample
 from cranfield.comparison.test_result import check_alpha, pairs_differ
 from cranfield.errors import UsageError

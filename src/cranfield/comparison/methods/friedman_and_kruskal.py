@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.comparison.data import Matrix, all_pairs, check_systems, check_topics, sample
-from cranfield.comparison.distributions.rank_distributions import mean_ranks
-from cranfield.comparison.distributions.studentized_range import range_quantile, range_sf
-from cranfield.comparison.pair_record import PairRecord, pair_columns
-from cranfield.comparison.pair_tests import PairTests, TestSettings, pair_test
+from cranfield.comparison.distributions import mean_ranks, range_quantile, range_sf
+from cranfield.comparison.pair_tests import PairRecord, PairTests, TestSettings, pair_columns, pair_test
 from cranfield.comparison.test_result import check_alpha, pairs_differ, shown_p
 from cranfield.errors import UsageError
 from cranfield.frames import need

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from cranfield import _core
 from cranfield.comparison.assumptions import pooled_cautions
 from cranfield.comparison.data import Matrix, all_pairs, check_systems, check_topics
-from cranfield.comparison.pair_record import pair_columns
-from cranfield.comparison.pair_tests import PairTests, TestSettings, pair_test
+from cranfield.comparison.pair_tests import PairTests, TestSettings, pair_columns, pair_test
 from cranfield.comparison.resampling import (
     TIE,
     Resampling,

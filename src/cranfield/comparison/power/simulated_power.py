@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.comparison.data import paired
 from cranfield.comparison.differences import row_moments
-from cranfield.comparison.distributions.rank_distributions import normal_p, sign_p, signed_ranks
+from cranfield.comparison.distributions import normal_p, sign_p, signed_ranks
 from cranfield.comparison.methods.t import t_of
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.comparison.distributions.rank_distributions import sign_p
+from cranfield.comparison.distributions import sign_p
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.coefficients import products
 from cranfield.meta.complete_scores import CompleteScores, divided, names_of

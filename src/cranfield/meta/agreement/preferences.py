@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.collection.side_files import read_side_file
 from cranfield.comparison.differences import gap
-from cranfield.comparison.distributions.rank_distributions import sign_p
+from cranfield.comparison.distributions import sign_p
 from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import DataError, UsageError
 from cranfield.measures.property_tables import lower_is_better

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.comparison.assumptions import geometric_cautions
-from cranfield.comparison.borderline import bootstrap_borderline
 from cranfield.comparison.data import Matrix, check_topics
+from cranfield.comparison.methods.paired_resampling import bootstrap_borderline
 from cranfield.comparison.pair_tests import TESTS, PairTest, TestSettings
 from cranfield.comparison.resampling import check_asl, check_resampling
 from cranfield.comparison.test_result import check_alpha

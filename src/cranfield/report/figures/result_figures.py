@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # these import half of the package
     from cranfield.building.machine.machine_audit import Audit
     from cranfield.building.pools.pool_simulation import PoolSimulation
     from cranfield.comparison.anova.anova import LevelMeans
-    from cranfield.comparison.power.answers import PowerAnswer
+    from cranfield.comparison.power.topic_set_size import PowerAnswer
     from cranfield.comparison.result import Comparison
     from cranfield.meta.agreement.preferences import PredictivePower
     from cranfield.meta.agreement.preferred_rank import PreferredRanks
@@ -360,7 +360,7 @@ def distances_figure(result: Distances) -> Figure:
 
 def power_answer_figure(answers: PowerAnswer | Sequence[PowerAnswer]) -> Figure:
     """The curves of all measures: power, detectable difference, or width of intervals."""
-    from cranfield.comparison.power.answers import PowerAnswer, share
+    from cranfield.comparison.power.topic_set_size import PowerAnswer, share
 
     given = [answers] if isinstance(answers, PowerAnswer) else list(answers)
     drawn = first_answers(given)

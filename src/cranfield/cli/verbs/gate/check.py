@@ -123,7 +123,7 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
 
     def run(self) -> int:
         from cranfield.comparison.gate.gate import Conditions, gate_scores
-        from cranfield.comparison.gate.rankings import digests, may_be_same, with_digest
+        from cranfield.evaluation.same_rankings import digests, may_be_same, with_digest
 
         if self.baseline and self.against:
             raise UsageError("--baseline and --against are two baselines; give one of them")
@@ -167,7 +167,7 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
 
     def _same(self, rankings: dict[str, str], against: Scores | None) -> set[str]:
         """The candidates with the rankings of the baseline."""
-        from cranfield.comparison.gate.rankings import digests, saved_digest
+        from cranfield.evaluation.same_rankings import digests, saved_digest
 
         if against is None or not rankings:
             return set()

@@ -60,7 +60,7 @@ def describe_intervals(comparison: Comparison, measure: str | None = None) -> Fi
         title=f"{where}{matrix.measure} of {counted(len(matrix.systems), 'system')} on {counted(matrix.n, 'topic')}",
         subtitle=f"{comparison.method()}\n{rule}",
         references=marks,
-        notes=tuple(comparison.notes()),
+        notes=comparison.notes,
     )
 
 

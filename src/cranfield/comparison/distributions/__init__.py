@@ -1,1 +1,0 @@
-"""Probability distributions that scipy lacks or computes too slowly."""
