@@ -229,7 +229,7 @@ from cranfield.online.interleaving.attribution_log import count_logged
 figure = figures.describe_preferences(analyse_interleaving(count_logged("lists.jsonl")))
 """,
     "describe_interleaving_power": """\
-from cranfield.online.interleaving.impressions_needed import interleaving_power
+from cranfield.online.interleaving.sign_statistics import interleaving_power
 
 curve = interleaving_power([0.02, 0.05], ties=0.4, impressions=2000).curve()
 curve["series"] = [f"Δ = {delta:g}" for delta in curve["delta"]]

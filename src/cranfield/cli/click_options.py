@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cranfield.cli.declare import MORE, READING, Verb, flag, option
-from cranfield.cli.engine_options import OnEngine
+from cranfield.cli.log_options import LogColumns
 from cranfield.cli.merge_options import number_list
 
 MODELS = "online.clicks.click_kinds:CLICK_MODELS"
@@ -16,23 +16,9 @@ LOG = (
 MODEL = "A click model, written by cranfield clicks fit."
 
 
-class ClickReading(OnEngine):
+class ClickReading(LogColumns):
     """How a log is read."""
 
-    events: str | None = option(
-        "--events FILE", "The events or clicks, if LOG does not hold them.", reads=True, solves="events="
-    )
-    columns: str | None = option(
-        "--columns MAP",
-        "Which column holds what: entries such as session=qid,doc=url; for a log, also a TOML file.",
-        solves="columns=",
-    )
-    zone: str | None = option(
-        "--zone ZONE", "The time zone of times without one, such as Europe/Berlin.", solves="zone="
-    )
-    first_position: int | None = option(
-        "--first-position N", "The position of the first document, 0 or 1.", group=READING, solves="first_position=0"
-    )
     depth: int | None = option(
         "--depth N", "Use only the first N documents of each list.", group=READING, solves="set the depth"
     )

@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.declare import READING, argument, declared, flag, option
+from cranfield.cli.declare import READING, Verb, argument, declared, flag, option
 from cranfield.cli.engine_options import OnEngine
 
 if TYPE_CHECKING:
@@ -18,17 +18,16 @@ LOG = (
 )
 
 
-class LogTables(OnEngine):
-    """The tables of a log, and how they are read."""
+class LogColumns(OnEngine):
+    """Where the events of a log are, and which column holds what."""
 
-    log: str = argument("LOG", LOG, required=True, reads=True)
     events: str | None = option(
-        "--events FILE", "The events or clicks, if LOG does not hold them.", reads=True, solves="events="
+        "--events FILE", "The events or clicks of a log that has them elsewhere.", reads=True, solves="events="
     )
     columns: str | None = option(
         "--columns MAP",
-        "Which column holds what: a TOML file, or entries such as query_id=qid,events.time=when. Columns with usual "
-        "names are found without it.",
+        "Which column holds what: entries such as query_id=qid,events.time=when; for a log, also a TOML file. Columns "
+        "with usual names are found without it.",
         solves="columns=",
     )
     zone: str | None = option(
@@ -37,18 +36,62 @@ class LogTables(OnEngine):
     first_position: int | None = option(
         "--first-position N", "The position of the first document, 0 or 1.", group=READING, solves="first_position=0"
     )
-    salt: str | None = option(
-        "--salt TEXT",
-        "Hash users with this salt; default: the environment variable CRANFIELD_SALT, or a new salt.",
-        group=READING,
-        solves="salt=",
-    )
+
+
+class LogTables(LogColumns):
+    """The tables of a log, and which of their rows are read."""
 
     application: str | None = option(
         "--application NAME",
         "Read only the rows that this application wrote, if several write into the log.",
         group=READING,
         solves="application=",
+    )
+
+    def read_tables(self, path: str, **more: Any) -> Log:
+        """The log at a path, for a verb that cannot leave out wrong rows."""
+        from cranfield.online.engines.engine import without_skip
+        from cranfield.online.logs import read_log
+
+        with without_skip():
+            return read_log(path, **self.values(*LOG_TABLES), **more)
+
+
+LOG_TABLES = ("events", "columns", "zone", "first_position", "application")
+
+
+class TopicTexts(Verb):
+    """The topics that queries belong to."""
+
+    topics: str | None = option(
+        "--topics FILE",
+        "The topics; queries belong to the topic with the same text. Default: topics are the texts of queries.",
+        reads=True,
+        solves="topics=",
+    )
+
+    def topic_texts(self) -> dict[str, str] | None:
+        """{topic: text}, if there is a file of topics."""
+        if self.topics is None:
+            return None
+        from cranfield.collection.topics import Topics
+
+        return Topics.read(self.topics).queries()
+
+
+class LogOfTopics(LogTables, TopicTexts):
+    """A log whose queries belong to topics."""
+
+
+class LogChecking(LogTables):
+    """The log itself, and how its users are hashed."""
+
+    log: str = argument("LOG", LOG, required=True, reads=True)
+    salt: str | None = option(
+        "--salt TEXT",
+        "Hash users with this salt; default: the environment variable CRANFIELD_SALT, or a new salt.",
+        group=READING,
+        solves="salt=",
     )
 
     def with_options(self, record: Any) -> Any:
@@ -66,12 +109,11 @@ class LogTables(OnEngine):
 
     def log_tables(self) -> dict[str, Any]:
         """The parameters that `read_log` and `check_log` have in common, the source apart."""
-        names = ("events", "columns", "zone", "first_position", "salt", "application")
-        return {**self.values(*names), "engine": self.open_engine()}
+        return {**self.values(*LOG_TABLES, "salt"), "engine": self.open_engine()}
 
 
-class LogReading(LogTables):
-    """As `LogTables`, for verbs that use the log."""
+class LogReading(LogChecking):
+    """As `LogChecking`, for verbs that use the log."""
 
     keep_users: bool = flag("--keep-users", "Do not hash the users.", group=READING)
     no_texts: bool = flag("--no-texts", "Do not read the texts of queries.", group=READING)

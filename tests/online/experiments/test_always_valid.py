@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 
-from cranfield.online.experiments.always_valid import always_valid_half_width, always_valid_p, mixing_variance
+from cranfield.online.experiments.repeated_looks import always_valid_half_width, always_valid_p, mixing_variance
 
 
 def test_the_likelihood_ratio_is_an_integral_over_the_mixture() -> None:

@@ -249,7 +249,7 @@ def test_constant_metrics_and_empty_arms_are_no_differences() -> None:
 
 @pytest.mark.parametrize("design", ["obrien-fleming", "lan-demets-pocock"])
 def test_a_group_sequential_look_uses_its_boundary(design: str) -> None:
-    from cranfield.online.experiments.sequential_boundaries import boundaries
+    from cranfield.online.experiments.repeated_looks import boundaries
 
     frame = users(2_000, effect=0.15)
     plain = analyse(frame, "revenue").rows[0].effect

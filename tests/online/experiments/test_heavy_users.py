@@ -10,8 +10,7 @@ import pytest
 from scipy import stats
 
 from cranfield.online.experiments.ab_analysis import analyse
-from cranfield.online.experiments.arm_estimates import ArmEstimates
-from cranfield.online.experiments.heavy_users import SKEWED, skewness
+from cranfield.online.experiments.arm_estimates import SKEWED, ArmEstimates, skewness
 from cranfield.online.experiments.random_splits import aa_splits
 from cranfield.online.few_users import Influence
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import multivariate_normal
 
 from cranfield.errors import UsageError
-from cranfield.online.experiments.sequential_boundaries import DESIGNS, boundaries, crossing, repeated_p
+from cranfield.online.experiments.repeated_looks import DESIGNS, boundaries, crossing, repeated_p
 
 # Jennison & Turnbull, Group Sequential Methods, 2000: Tables 2.1 (Pocock) and 2.3 (O'Brien–Fleming), two-sided α.
 POCOCK = {(2, 0.05): 2.178, (3, 0.05): 2.289, (4, 0.05): 2.361, (5, 0.05): 2.413, (10, 0.05): 2.555, (5, 0.01): 2.986}

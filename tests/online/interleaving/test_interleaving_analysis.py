@@ -8,7 +8,6 @@ import pytest
 from scipy import integrate, stats
 
 from cranfield import UsageError
-from cranfield.online.interleaving.impressions_needed import interleaving_power
 from cranfield.online.interleaving.interleaving_analysis import analyse_interleaving, cycles_of
 from cranfield.online.interleaving.preference_counts import ClusterCounts, count_preferences
 from cranfield.online.interleaving.sign_statistics import (
@@ -17,6 +16,7 @@ from cranfield.online.interleaving.sign_statistics import (
     always_valid_interval,
     flip_test,
     impressions_needed,
+    interleaving_power,
     power_at,
     preference,
     sign_test,

@@ -9,8 +9,7 @@ import pytest
 from cranfield import CranfieldWarning, UsageError, evaluate
 from cranfield.online.interleaving.attribution_log import count_logged, write_records
 from cranfield.online.interleaving.interleaving_simulation import simulate_interleaving
-from cranfield.online.interleaving.simulated_impressions import simulate_log
-from cranfield.online.interleaving.simulated_users import USERS, CascadeUser
+from cranfield.online.interleaving.simulated_impressions import USERS, CascadeUser, simulate_log
 from cranfield.samples import sample
 
 QRELS = {f"q{n}": {"a": 1, "b": 1, "c": 0, "d": 0, "e": 0} for n in range(4)}

@@ -11,7 +11,7 @@ from cranfield.online.engines import Engine, open_engine
 from cranfield.online.log_measures import measure_log, parse_online
 from cranfield.online.log_measures.log_rows import LogRows
 from cranfield.online.log_measures.log_signals import FIRST_CLICK, FIRST_RANKED
-from cranfield.online.log_measures.next_queries import NextQueries
+from cranfield.online.log_measures.log_stretches import NextQueries
 from cranfield.online.logs import read_log
 from tests.online.log_measures.literal_measures import LITERAL, Literal
 from tests.online.log_measures.small_logs import MINUTE, Rows, log_of, random_rows

@@ -8,8 +8,7 @@ import pytest
 
 from cranfield.online.engines import open_engine
 from cranfield.online.log_measures import measure_log, parse_online_many
-from cranfield.online.log_measures.log_rows import LogRows
-from cranfield.online.log_measures.odd_rows import odd_rows
+from cranfield.online.log_measures.log_rows import LogRows, odd_rows
 from tests.online.log_measures.small_logs import Rows, log_of, random_rows
 
 STRAYS = "events of queries that are not in the log, or that another user asked, count for no query"

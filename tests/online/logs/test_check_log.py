@@ -10,7 +10,7 @@ from cranfield.errors import DataError, UsageError
 from cranfield.online.engines import Engine
 from cranfield.online.logs import read_log, write_demo
 from cranfield.online.logs.check_log import check_log
-from cranfield.online.logs.findings import CheckReport
+from cranfield.online.logs.log_traps import CheckReport
 
 NOON = "2026-03-02T12:00:{:02d}Z"
 

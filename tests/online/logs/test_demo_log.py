@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from cranfield.errors import DataError, UsageError
-from cranfield.online.logs import Log, demo_users, simulate_log, write_demo
+from cranfield.online.logs import Log, demo_world, simulate_log, write_demo
 from cranfield.online.logs.demo_world import ATTRACTION, DemoSettings, make_world
 
 
@@ -94,7 +94,7 @@ def test_batches_do_not_change_who_is_in_which_arm(monkeypatch: pytest.MonkeyPat
     one = simulate_log(users=60, days=3, seed=1)
     monkeypatch.setattr("cranfield.online.logs.demo_log.USERS_PER_BATCH", 20)
     three = simulate_log(users=60, days=3, seed=1)
-    assert demo_users.USERS_PER_BATCH > 60
+    assert demo_world.USERS_PER_BATCH > 60
     assert one.truth.counts["users"].tolist() == three.truth.counts["users"].tolist()
     for frame in (three.queries, three.events):
         ids = three.engine.fetch(frame)["query_id"].to_pylist()

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, RESULT, argument, flag, option
+from cranfield.cli.log_options import LOG, LogOfTopics
 from cranfield.cli.printing import Printing
-from cranfield.cli.reading_log import LOG, ReadsLog
 
 
-class CalibrateVerb(ReadsLog, Printing):
+class CalibrateVerb(LogOfTopics, Printing):
     """Estimate the parameters of a measure from a log of clicks, and print the measure's name for -m.
 
     RBP gets its persistence from where readers made their last click, ERR its probabilities of stopping by grade, TBG
@@ -55,8 +55,9 @@ cranfield calibrate queries.jsonl qrels.txt --events events.jsonl --measure TBG 
         if self.moves and self.measure != "MP":
             raise UsageError(f"--moves is for MP, and {self.measure} has no moves")
         judgments = None if self.qrels is None else Qrels.read(self.qrels).to_dict()
+        log = self.read_tables(self.log, engine=self.open_engine())
         result = calibrate(
-            self.read_log(self.log), self.measure, judgments, topics=self.topic_texts(), lengths=self._lengths(),
+            log, self.measure, judgments, topics=self.topic_texts(), lengths=self._lengths(),
             restart=not self.no_restart, **self.values("depth", "timed", "rel", "speed", "level", "seed"),
         )  # fmt: skip
         if self.moves:

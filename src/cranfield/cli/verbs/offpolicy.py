@@ -6,12 +6,12 @@ import warnings
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, argument, option
+from cranfield.cli.log_options import LogOfTopics
 from cranfield.cli.printing import Printing
-from cranfield.cli.reading_log import ReadsLog
 from cranfield.errors import CranfieldWarning, UsageError
 
 
-class OffpolicyVerb(ReadsLog, Printing):
+class OffpolicyVerb(LogOfTopics, Printing):
     """Estimate what a new policy or ranking would be worth, from a log that another system made.
 
     LOG is a table with a row per decision: reward, propensity (the probability with which the logging system did what
@@ -94,9 +94,10 @@ cranfield offpolicy log/ --run new.run --topics topics.tsv --examined pbm.json -
             from cranfield.collection.run import read_runs
             from cranfield.online.policies import off_policy_runs
 
+            log = self.read_tables(self.log, engine=self.open_engine())
             result = off_policy_runs(
-                self.read_log(self.log), read_runs(self.run_files or []), self._examination(),
-                topics=self.topic_texts(), utility=self.utility, depth=self.depth, **settings,
+                log, read_runs(self.run_files or []), self._examination(), topics=self.topic_texts(),
+                utility=self.utility, depth=self.depth, **settings,
             )  # fmt: skip
         self.show_record(result)
         return 1 if result.refused else 0

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cranfield.online.experiments.log_analysis import analyse_log as analyse_log
     from cranfield.online.experiments.random_splits import aa_splits as aa_splits
     from cranfield.online.experiments.ratio_mismatch import sample_ratio as sample_ratio
-    from cranfield.online.experiments.sequential_boundaries import boundaries as boundaries
+    from cranfield.online.experiments.repeated_looks import boundaries as boundaries
 
 _HOME = {
     "random_splits": ("aa_splits",),

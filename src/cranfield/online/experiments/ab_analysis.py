@@ -12,9 +12,9 @@ from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.comparison.resampling import check_resampling
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
-from cranfield.online.experiments.ab_record import Analysis, EffectRow
-from cranfield.online.experiments.always_valid import TUNED_FOR
-from cranfield.online.experiments.analysis_notes import (
+from cranfield.online.experiments.ab_record import (
+    Analysis,
+    EffectRow,
     cautions,
     empty_arms,
     method_notes,
@@ -24,16 +24,35 @@ from cranfield.online.experiments.analysis_notes import (
 from cranfield.online.experiments.analysis_settings import METHODS, Settings, checked_settings
 from cranfield.online.experiments.analysis_settings import SEQUENTIAL as SEQUENTIAL
 from cranfield.online.experiments.arm_effects import ArmEffect, share_effect, welch_effect
-from cranfield.online.experiments.arm_estimates import ArmEstimates, arm_estimates, check_share, needed_columns
+from cranfield.online.experiments.arm_estimates import (
+    ArmEstimates,
+    arm_estimates,
+    check_share,
+    heavy_notes,
+    jackknifed,
+    needed_columns,
+    skew_cautions,
+    skewed_side,
+    suspects,
+)
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
-from cranfield.online.experiments.heavy_users import heavy_notes, jackknifed, skew_cautions, skewed_side, suspects
 from cranfield.online.experiments.novelty_effects import NoveltyEffects, novelty_effects
 from cranfield.online.experiments.parquet_moments import ParquetTable, parquet_table
 from cranfield.online.experiments.quantile_estimates import quantile_arms, quantile_effect
 from cranfield.online.experiments.ratio_mismatch import sample_ratio
+from cranfield.online.experiments.repeated_looks import TUNED_FOR
 from cranfield.online.experiments.segment_effects import SegmentEffects, segment_effects
-from cranfield.online.experiments.table_faults import placed_errors, user_column, user_notes
-from cranfield.online.experiments.unit_table import ARM, UnitTable, arm_counts, chosen_control, read_table, unit_table
+from cranfield.online.experiments.unit_table import (
+    ARM,
+    UnitTable,
+    arm_counts,
+    chosen_control,
+    placed_errors,
+    read_table,
+    unit_table,
+    user_column,
+    user_notes,
+)
 from cranfield.online.few_users import Influence, influences
 from cranfield.online.moments import Moments, moments_of_sets
 from cranfield.text import counted, listed
@@ -241,7 +260,7 @@ def _analysed(
             rows.append(EffectRow(str(metric), metric.kind, treated, effect, pair.reduction))
         notes += cautions(metric, estimates, order, [row.effect for row in rows if row.metric == str(metric)])
     if method == "bootstrap":
-        from cranfield.online.experiments.bootstrap_effects import with_bootstrap
+        from cranfield.online.experiments.user_buckets import with_bootstrap
 
         rows = with_bootstrap(
             engine, table.frame, rows, parsed, adjusting, moments, order, alpha=settings.alpha, resamples=resamples,

@@ -10,7 +10,7 @@ from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.online.experiments.arm_effects import RELATIVE, Looks
 from cranfield.online.experiments.arm_estimates import CUPED
-from cranfield.online.experiments.sequential_boundaries import DESIGNS, SPENDING, look_fractions
+from cranfield.online.experiments.repeated_looks import DESIGNS, SPENDING, look_fractions
 
 METHODS = ("analytic", "bootstrap")
 SEQUENTIAL = ("once", "always-valid", *DESIGNS)

@@ -7,13 +7,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from cranfield.online.experiments.always_valid import (
+from cranfield.online.experiments.repeated_looks import (
     TUNED_FOR,
     always_valid_half_width,
     always_valid_p,
+    boundaries,
     mixing_variance,
+    repeated_p,
 )
-from cranfield.online.experiments.sequential_boundaries import boundaries, repeated_p
 
 RELATIVE = ("fieller", "delta", "tea-tasting", "growthbook")
 """Ways to the relative difference and its interval; the last two are those of the programs of these names."""

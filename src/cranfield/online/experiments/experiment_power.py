@@ -15,8 +15,7 @@ from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.online.experiments.arm_estimates import adjustment, check_share, needed_columns, value_and_gradient
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
-from cranfield.online.experiments.table_faults import placed_errors
-from cranfield.online.experiments.unit_table import check_columns, read_table
+from cranfield.online.experiments.unit_table import check_columns, placed_errors, read_table
 from cranfield.online.moments import Moments, moments_of_sets
 from cranfield.record import Record
 from cranfield.table import Cell, Column, Table

@@ -14,9 +14,15 @@ from numpy.typing import NDArray
 from cranfield.comparison.test_result import shown_p
 from cranfield.errors import UsageError
 from cranfield.online.experiments.arm_effects import ArmEffect, welch_df, welch_effect
-from cranfield.online.experiments.arm_estimates import ArmEstimates, value_and_gradient
+from cranfield.online.experiments.arm_estimates import (
+    ArmEstimates,
+    jackknifed,
+    skew_cautions,
+    skewed_side,
+    suspects,
+    value_and_gradient,
+)
 from cranfield.online.experiments.experiment_metrics import Metric
-from cranfield.online.experiments.heavy_users import jackknifed, skew_cautions, skewed_side, suspects
 from cranfield.online.experiments.unit_table import ARM, UNIT, check_columns, with_units
 from cranfield.online.few_users import influence_of, influences, near_one
 from cranfield.online.moments import Moments, fetched, moments

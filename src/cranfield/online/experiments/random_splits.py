@@ -13,11 +13,9 @@ from cranfield import check
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.online.experiments.arm_effects import wilson
-from cranfield.online.experiments.arm_estimates import arm_estimates, check_share, needed_columns
+from cranfield.online.experiments.arm_estimates import arm_estimates, check_share, jackknifed, needed_columns, suspects
 from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
-from cranfield.online.experiments.heavy_users import jackknifed, suspects
-from cranfield.online.experiments.table_faults import placed_errors
-from cranfield.online.experiments.unit_table import ROWS, added_up, read_table, with_units
+from cranfield.online.experiments.unit_table import ROWS, added_up, placed_errors, read_table, with_units
 from cranfield.online.experiments.user_buckets import BUCKETS, BucketSums, bucket_sums
 from cranfield.online.few_users import influences
 from cranfield.record import Record

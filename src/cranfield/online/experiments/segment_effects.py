@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.online.experiments.arm_effects import ArmEffect
-from cranfield.online.experiments.arm_estimates import arm_estimates, needed_columns
+from cranfield.online.experiments.arm_estimates import arm_estimates, needed_columns, skew_cautions, suspects
 from cranfield.online.experiments.experiment_metrics import Metric
-from cranfield.online.experiments.heavy_users import skew_cautions, suspects
 from cranfield.online.experiments.unit_table import ARM
 from cranfield.online.few_users import Influence, influences
 from cranfield.online.moments import Moments, moments_of_sets

@@ -8,7 +8,6 @@ if TYPE_CHECKING:
     from cranfield.online.interleaving.attribution_log import write_records as write_records
     from cranfield.online.interleaving.history_reuse import reuse_history as reuse_history
     from cranfield.online.interleaving.history_reuse import reuse_logged as reuse_logged
-    from cranfield.online.interleaving.impressions_needed import interleaving_power as interleaving_power
     from cranfield.online.interleaving.interleaved import Interleaved as Interleaved
     from cranfield.online.interleaving.interleaved import Interleaver as Interleaver
     from cranfield.online.interleaving.interleaved import credit as credit
@@ -17,7 +16,8 @@ if TYPE_CHECKING:
     from cranfield.online.interleaving.interleaving_simulation import simulate_interleaving as simulate_interleaving
     from cranfield.online.interleaving.mixing_methods import MIXING_METHODS as MIXING_METHODS
     from cranfield.online.interleaving.mixing_methods import MixingMethod as MixingMethod
-    from cranfield.online.interleaving.simulated_users import CascadeUser as CascadeUser
+    from cranfield.online.interleaving.sign_statistics import interleaving_power as interleaving_power
+    from cranfield.online.interleaving.simulated_impressions import CascadeUser as CascadeUser
 
 _HOME = {
     "attribution_log": ("read_records", "write_records"),

@@ -15,8 +15,13 @@ import numpy as np
 
 from cranfield import _core, check
 from cranfield.errors import UsageError
-from cranfield.online.interleaving.click_credit import balanced_credit, pairwise_credit, sample_only_list
-from cranfield.online.interleaving.mixing_methods import MIXING_METHODS, MixingMethod
+from cranfield.online.interleaving.mixing_methods import (
+    MIXING_METHODS,
+    MixingMethod,
+    balanced_credit,
+    pairwise_credit,
+    sample_only_list,
+)
 from cranfield.online.interleaving.optimised_lists import ListPolicy, filled, list_policy
 from cranfield.text import counted, shown
 

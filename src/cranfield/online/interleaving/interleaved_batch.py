@@ -15,7 +15,8 @@ from cranfield import _core
 from cranfield.assessed.segments import starts_of
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.errors import UsageError
-from cranfield.online.interleaving.click_credit import (
+from cranfield.online.interleaving.interleaved import MOST_SEED, Interleaved, Interleaver, check_repeated
+from cranfield.online.interleaving.mixing_methods import (
     Clicks,
     Ranks,
     balanced_credit,
@@ -23,7 +24,6 @@ from cranfield.online.interleaving.click_credit import (
     sample_only_worth,
     worth_credit,
 )
-from cranfield.online.interleaving.interleaved import MOST_SEED, Interleaved, Interleaver, check_repeated
 from cranfield.online.interleaving.optimised_lists import filled
 from cranfield.types import Array, Index64
 

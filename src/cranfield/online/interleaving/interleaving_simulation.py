@@ -23,8 +23,14 @@ from cranfield.online.interleaving.interleaved_batch import (
 from cranfield.online.interleaving.mixing_methods import MixingMethod
 from cranfield.online.interleaving.preference_counts import CreditMoments, outcomes_of
 from cranfield.online.interleaving.sign_statistics import impressions_needed, power_at, preference, sign_test
-from cranfield.online.interleaving.simulated_impressions import SimulatedImpressions, biased_policies
-from cranfield.online.interleaving.simulated_users import CascadeUser, ClickingUser, FittedUser, user_of
+from cranfield.online.interleaving.simulated_impressions import (
+    CascadeUser,
+    ClickingUser,
+    FittedUser,
+    SimulatedImpressions,
+    biased_policies,
+    user_of,
+)
 from cranfield.record import Record, table_of
 from cranfield.table import Table
 from cranfield.text import counted

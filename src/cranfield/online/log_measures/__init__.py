@@ -11,9 +11,8 @@ from cranfield.online.log_measures import (
     session_level,
 )
 from cranfield.online.log_measures.document_clicks import DocumentClicks, document_clicks
-from cranfield.online.log_measures.log_rows import LogRows
-from cranfield.online.log_measures.measured_log import LogMeasures, measure_log
-from cranfield.online.log_measures.metric_sets import SETS, MetricSet, metric_set
+from cranfield.online.log_measures.log_rows import LogRows, UserSums, per_user
+from cranfield.online.log_measures.measured_log import SETS, LogMeasures, MetricSet, measure_log, metric_set
 from cranfield.online.log_measures.oec import OEC, OECPart, read_oec
 from cranfield.online.log_measures.online_measure import (
     ONLINE_MEASURES,
@@ -22,7 +21,6 @@ from cranfield.online.log_measures.online_measure import (
     parse_online,
     parse_online_many,
 )
-from cranfield.online.log_measures.user_sums import UserSums, per_user
 
 __all__ = [
     "OEC",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cranfield.online.log_measures.expressions import col, indicator, lit, where
+from cranfield.online.expressions import col, indicator, lit, where
 from cranfield.online.log_measures.log_signals import (
     CONVERSIONS,
     END,

@@ -5,13 +5,88 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield import check
-from cranfield.online.log_measures.expressions import col, where
+from cranfield.online.expressions import col, where
 from cranfield.online.log_measures.log_signals import CLICKS, DWELL, DWELLS, Signal, satisfied
 from cranfield.online.log_measures.online_measure import NO_DWELL, Evidence, OnlineMeasure, online_measure
-from cranfield.online.log_measures.shown_documents import CLICKS_ON_SHOWN
 
 if TYPE_CHECKING:
     import narwhals as nw
+
+
+from collections.abc import Sequence
+from typing import Any
+
+from cranfield.online.expressions import indicator
+from cranfield.online.logs.log import Log
+from cranfield.text import counted
+
+CLICKS_ON_SHOWN = "clicks on shown"
+
+
+def clicks_on_shown(log: Log) -> Any:
+    """The clicks on documents that were shown: `query_id`, and the `position` and `doc` in the list of the query.
+
+    The document of a click tells where it was shown; a click without a document is on the one at its position. Clicks
+    of queries that are not in the log, of other users than the query, and on other documents are left out.
+    """
+    import narwhals as nw
+
+    asked = log.queries.select("query_id", col("user").alias("asker"))
+    clicks = log.events.filter(col("action") == "click", ~col("query_id").is_null())
+    clicks = clicks.join(asked, on="query_id", how="inner")
+    own = (col("user") == col("asker")) | (col("user").is_null() & col("asker").is_null())
+    clicks = clicks.filter(own).select("query_id", "doc", "position")
+    places = log.shown.group_by("query_id", "doc").agg(col("position").min().alias("position"))
+    named = clicks.filter(~col("doc").is_null()).select("query_id", "doc")
+    named = named.join(places, on=["query_id", "doc"], how="inner").select("query_id", "position", "doc")
+    docs = log.shown.group_by("query_id", "position").agg(col("doc").min().alias("doc"))
+    placed = clicks.filter(col("doc").is_null()).select("query_id", "position")
+    placed = placed.join(docs, on=["query_id", "position"], how="inner").select("query_id", "position", "doc")
+    return log.engine.keep(nw.concat([named, placed], how="vertical"))
+
+
+def not_on_shown(log: Log, clicks: Any) -> list[str]:
+    """A note on the clicks of a log that are not among its clicks on documents that were shown, if there are any."""
+    import narwhals as nw
+
+    every = log.events.filter(col("action") == "click")
+    counts = [log.engine.fetch(frame.select(nw.len().alias("n")))["n"][0].as_py() for frame in (every, clicks)]
+    if counts[0] == counts[1]:
+        return []
+    many = counted(counts[0] - counts[1], "click")
+    return [f"{many} on documents that the list of their query does not have, or without a query, do not count in COEC"]
+
+
+def rank_rates(log: Log, clicks: Any) -> Any:
+    """The rate of clicks at each rank: clicks on documents that were shown there, divided by documents shown there."""
+    import narwhals as nw
+
+    shown = log.shown.group_by("position").agg(nw.len().alias("impressions"))
+    clicked = clicks.group_by("position").agg(nw.len().alias("clicks"))
+    rates = shown.join(clicked, on="position", how="left")
+    return log.engine.keep(rates.select("position", rate=col("clicks").fill_null(0) / col("impressions")))
+
+
+def add_shown(queries: Any, log: Log, cutoffs: Sequence[int] = (), *, clicks: Any = None) -> Any:
+    """Queries with the number of documents `shown`, and of those down to each cutoff.
+
+    clicks: the clicks on documents that were shown; then queries also have the number of these, `clicks on shown`, and
+        the `expected` clicks. Over the whole log, both have the same sum.
+    """
+    import narwhals as nw
+
+    shown = log.shown
+    sums = [nw.len().alias("shown")]
+    sums += [indicator(col("position") <= k).sum().alias(f"shown @{k}") for k in cutoffs]
+    if clicks is not None:
+        counts = clicks.group_by("query_id").agg(nw.len().alias(CLICKS_ON_SHOWN))
+        queries = queries.join(counts, on="query_id", how="left")
+        queries = queries.with_columns(col(CLICKS_ON_SHOWN).fill_null(0))
+        shown = shown.join(rank_rates(log, clicks), on="position", how="left")
+        sums.append(col("rate").sum().alias("expected"))
+    names = ["shown", *(f"shown @{k}" for k in cutoffs), *(["expected"] if clicks is not None else [])]
+    rows = queries.join(shown.group_by("query_id").agg(*sums), on="query_id", how="left")
+    return rows.with_columns(*(col(name).fill_null(0) for name in names))
 
 
 @online_measure

@@ -1,4 +1,4 @@
-"""The rows that online measures add up: queries, sessions and users, from one pass over the events of a log."""
+"""The rows that online measures add up, from one pass over a log: queries, sessions and users; also rows of users."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from typing import Any
 
 from cranfield import check
 from cranfield.check import nearest
-from cranfield.online.log_measures.expressions import col, lit, where
-from cranfield.online.log_measures.local_time import DAY, HOUR, UTC, check_timezone, local_micros, local_time
+from cranfield.online.expressions import col, indicator, lit, where
+from cranfield.online.log_measures.document_level import add_shown, clicks_on_shown
 from cranfield.online.log_measures.log_signals import (
     ACTIONS,
     ASKED,
@@ -24,15 +24,21 @@ from cranfield.online.log_measures.log_signals import (
     Signal,
     shown_within,
 )
-from cranfield.online.log_measures.log_stretches import Stretches, below
-from cranfield.online.log_measures.next_queries import FOLLOWING, NextQueries
-from cranfield.online.log_measures.online_measure import OnlineMeasure
-from cranfield.online.log_measures.query_texts import TEXT_NUMBER, add_repeats, add_similarity, add_words
-from cranfield.online.log_measures.shown_documents import add_shown, clicks_on_shown
+from cranfield.online.log_measures.log_stretches import FOLLOWING, NextQueries, Stretches, below
+from cranfield.online.log_measures.online_measure import OnlineMeasure, parse_online_many
+from cranfield.online.log_measures.query_level import TEXT_NUMBER, add_repeats, add_similarity, add_words
+from cranfield.online.logs.check_log import BOT_EVENTS
+from cranfield.online.logs.local_time import DAY, HOUR, UTC_ZONE, check_timezone, local_micros, local_time
 from cranfield.online.logs.log import PAGE_SIZE, Log
-from cranfield.online.logs.named_sessions import WAYS, with_event_sessions
-from cranfield.online.logs.sessions import SILENCE, assign_sessions
-from cranfield.online.logs.silence import mark_sessions, parts_of_sessions, whole_sessions
+from cranfield.online.logs.sessions import (
+    SILENCE,
+    WAYS,
+    assign_sessions,
+    mark_sessions,
+    parts_of_sessions,
+    whole_sessions,
+    with_event_sessions,
+)
 
 OF_TIME = ("day", "hour")
 """Groups by time: the day, and the hour of the day."""
@@ -59,7 +65,7 @@ class LogRows:
     silence: float = SILENCE
     names_users: bool = True
     """Whether users keep their names; numbers are faster."""
-    timezone: str = UTC
+    timezone: str = UTC_ZONE
     """The time zone of days and hours."""
 
     def __post_init__(self) -> None:
@@ -358,7 +364,7 @@ class LogRows:
     @cached_property
     def starts(self) -> tuple[int, int]:
         """Times before and after which no query, stretch or session begins; UTC needs none."""
-        if self.timezone == UTC:
+        if self.timezone == UTC_ZONE:
             return (0, 0)
         last = END if END in self.signals else START
         ends = self.passed.whole.select(col(START.name).min().alias("low"), col(last.name).max().alias("high"))
@@ -407,3 +413,72 @@ def check_by(by: str | Sequence[str] | None) -> tuple[str, ...]:
     """The columns to group by, each once."""
     names = (by,) if isinstance(by, str) else tuple(by or ())
     return tuple(dict.fromkeys(names))
+
+
+def odd_rows(rows: LogRows, bot_events: int = BOT_EVENTS, leave_out: Sequence[str] = ()) -> list[str]:
+    """Notes on users with too many actions to be people, on events without their query, and on missing ids.
+
+    leave_out: what is not to be told: `bots`, `strays`, `nobody` or `nameless`.
+
+    `check_log` looks for everything that can be wrong in a log; these can be counted without another scan of it.
+    """
+    actions = col(ACTIONS.name)
+    strays = rows.whole.select(
+        strays=where(~col("query_id").is_null() & (col(QUERIES.name) == 0), actions).sum(),
+        nameless=where(col("query_id").is_null(), col(QUERIES.name)).sum(),
+        nobody=where(col("user").is_null(), actions).sum(),
+    )
+    users = rows.whole.filter(~col("user").is_null()).group_by("user").agg(actions.sum())
+    bots = users.select(bots=indicator(actions >= bot_events).sum())
+    fetch = rows.log.engine.fetch
+    numbers: dict[str, Any] = {**fetch(strays).to_pylist()[0], **fetch(bots).to_pylist()[0]}
+    kinds = {
+        "bots": f"users with {bot_events:,} queries and events or more, perhaps bots, are in these numbers",
+        "strays": "events of queries that are not in the log, or that another user asked, count for no query",
+        "nobody": "queries and events without a user count as those of one user",
+        "nameless": "queries without an id are left out of measures of queries",
+    }
+    return [
+        f"{meaning}: {int(numbers[kind]):,}"
+        for kind, meaning in kinds.items()
+        if kind not in leave_out and numbers[kind]
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class UserSums:
+    """A lazy frame with a row per user and group, and the columns of each measure in it."""
+
+    frame: Any
+    """The columns `user`, those of the groups, and two per measure; kept by the engine."""
+    sums: dict[str, tuple[str, str]]
+    """{measure: (column above the line, column below the line)}. The value is the ratio of the sums over users."""
+
+    def ratio(self, measure: str) -> str:
+        """A measure as `ab analyse` names a ratio of two columns: `above/below`."""
+        return "/".join(self.sums[measure])
+
+
+def per_user(
+    log: Log,
+    measures: Iterable[str | OnlineMeasure],
+    *,
+    by: str | Sequence[str] | None = "arm",
+    sessions: str = "auto",
+    silence: float = SILENCE,
+    timezone: str = UTC_ZONE,
+) -> UserSums:
+    """The sums of each user above and below the line of each measure, with a row per user and arm.
+
+    timezone: that of days and hours, if `by` has them.
+    A user in two arms has two rows. An event without a query counts for the arm of the user's queries.
+
+    >>> from cranfield.online.logs import simulate_log
+    >>> users = per_user(simulate_log(users=20, days=2, seed=1), ["CTR@5", "revenue"])
+    >>> users.sums["CTR@5"]
+    ('CTR_5_numerator', 'CTR_5_denominator')
+    >>> users.frame.collect_schema().names()[:2]
+    ['user', 'arm']
+    """
+    rows = LogRows(log, parse_online_many(measures), check_by(by), sessions, silence, timezone=timezone)
+    return UserSums(rows.per_user, {str(measure): sum_names(measure) for measure in rows.measures})

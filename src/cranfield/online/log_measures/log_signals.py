@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cranfield.online.log_measures.expressions import col, lit, where
+from cranfield.online.expressions import col, lit, where
 from cranfield.online.logs.log import PAGE_SIZE
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield import check
-from cranfield.online.log_measures.expressions import col, indicator, lit
+from cranfield.online.expressions import col, indicator, lit
 from cranfield.online.log_measures.log_signals import CLICKS, QUERIES, SECOND, SESSIONS, Signal
 from cranfield.online.log_measures.online_measure import OnlineMeasure, online_measure
 

@@ -1,4 +1,4 @@
-"""Online measures of a log, with intervals over users: overall, or by day, arm and segment."""
+"""Online measures of a log, also ready-made sets, with intervals over users: overall, or by day, arm and segment."""
 
 from __future__ import annotations
 
@@ -13,17 +13,14 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.online.few_users import Part
-from cranfield.online.log_measures.local_time import UTC as UTC_ZONE
-from cranfield.online.log_measures.log_rows import OF_TIME, LogRows, check_by, sum_names
-from cranfield.online.log_measures.metric_sets import MetricSet
-from cranfield.online.log_measures.odd_rows import odd_rows
+from cranfield.online.log_measures.document_level import not_on_shown
+from cranfield.online.log_measures.log_rows import OF_TIME, LogRows, check_by, odd_rows, sum_names
 from cranfield.online.log_measures.oec import OEC
 from cranfield.online.log_measures.online_measure import Evidence, OnlineMeasure, parse_online_many
-from cranfield.online.log_measures.shown_documents import not_on_shown
 from cranfield.online.log_measures.user_intervals import Measured, user_intervals
+from cranfield.online.logs.local_time import UTC_ZONE
 from cranfield.online.logs.log import Log
-from cranfield.online.logs.named_sessions import AUTO, session_note
-from cranfield.online.logs.sessions import SILENCE
+from cranfield.online.logs.sessions import AUTO, SILENCE, session_note
 from cranfield.online.moments import Estimates, Moments, moments_of_sets
 from cranfield.record import Record
 from cranfield.table import Cell, Column, Estimate, Table
@@ -32,6 +29,88 @@ from cranfield.types import Array
 
 if TYPE_CHECKING:
     from cranfield.online.engines.engine import Engine
+
+
+@dataclass(frozen=True)
+class SetPart:
+    """A part of a set: the measures for it, or why a log does not have it."""
+
+    name: str
+    measures: tuple[str, ...] = ()
+    missing: str = ""
+
+
+@dataclass(frozen=True)
+class MetricSet:
+    """A set of measures."""
+
+    name: str
+    parts: tuple[SetPart, ...]
+    source: str
+
+    @property
+    def measures(self) -> tuple[str, ...]:
+        """The measures of all parts, each once."""
+        return tuple(dict.fromkeys(name for part in self.parts for name in part.measures))
+
+    def parts_of(self, measure: str) -> str:
+        """The parts that a measure stands for."""
+        return ", ".join(part.name for part in self.parts if measure in part.measures)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a log cannot say."""
+        return tuple(f"{self.name}: {part.name}: {part.missing}" for part in self.parts if part.missing)
+
+
+SETS = {
+    "pulse": MetricSet(
+        "PULSE",
+        (
+            SetPart("Page views", ("page-views",)),
+            SetPart("Uptime", (), "not in a log of queries and events; the monitoring of the service has it"),
+            SetPart("Latency", (), "not in a log of queries and events; the monitoring of the service has it"),
+            SetPart("Seven-day active users", ("active-users",)),
+            SetPart("Earnings", ("revenue",)),
+        ),
+        "Ferro & Maistro 2024, §6.5; Rodden, Hutchinson & Fu, CHI 2010, doi:10.1145/1753326.1753687",
+    ),
+    "heart": MetricSet(
+        "HEART",
+        (
+            SetPart("Happiness", (), "users have to be asked; with some answers, log satisfaction predicts the others"),
+            SetPart("Engagement", ("sessions-per-day", "queries-per-day")),
+            SetPart("Adoption", ("adoption",)),
+            SetPart("Retention", ("retention",)),
+            SetPart("Task success", ("session-success",)),
+        ),
+        "Ferro & Maistro 2024, §6.5; Rodden, Hutchinson & Fu, CHI 2010, doi:10.1145/1753326.1753687",
+    ),
+    "pirate": MetricSet(
+        "PIRATE",
+        (
+            SetPart("Acquisition", ("adoption",), "a log says how many users are new, but not where they come from"),
+            SetPart("Activation", ("activation",)),
+            SetPart("Retention", ("retention",)),
+            SetPart("Referral", ("referral",)),
+            SetPart("Revenue", ("conversion", "revenue")),
+        ),
+        "Ferro & Maistro 2024, §6.5; McClure, Startup Metrics for Pirates, 2007",
+    ),
+}
+"""The sets by name."""
+
+
+def metric_set(name: str) -> MetricSet:
+    """The set of a name.
+
+    >>> metric_set("pulse").measures
+    ('page-views', 'active-users', 'revenue')
+    """
+    if name.casefold() not in SETS:
+        raise check.nearest(name, tuple(SETS), "set of measures")
+    return SETS[name.casefold()]
+
 
 DEFAULT = (
     "CTR", "CTR@5", "satisfied-clicks", "dwell", "click-rank", "click-RR", "time-to-first-click", "abandonment",

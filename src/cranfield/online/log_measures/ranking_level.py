@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from cranfield import check
-from cranfield.online.log_measures.expressions import col, indicator, lit, where
+from cranfield.online.expressions import col, indicator, lit, where
 from cranfield.online.log_measures.log_signals import (
     ASKED,
     CLICK_RANKS,

@@ -15,14 +15,12 @@ from zoneinfo import ZoneInfo
 
 from cranfield import check
 from cranfield.online.engines.table_source import lines_of_rows
-from cranfield.online.logs import group_traps, log_traps
-from cranfield.online.logs.actions import action_counts
-from cranfield.online.logs.daylight import clock_changes
-from cranfield.online.logs.findings import EXAMPLES, LEVELS, CheckReport, Finding, example_of
-from cranfield.online.logs.joined_events import joined_events
+from cranfield.online.logs import log_traps
+from cranfield.online.logs.column_map import action_counts
+from cranfield.online.logs.joined_events import joined_events, two_starts
+from cranfield.online.logs.local_time import clock_changes
 from cranfield.online.logs.log import Log
-from cranfield.online.logs.log_traps import AHEAD, Trap
-from cranfield.online.logs.position_starts import two_starts
+from cranfield.online.logs.log_traps import AHEAD, EXAMPLES, LEVELS, CheckReport, Finding, Trap, example_of
 from cranfield.online.logs.raw_log import RawLog, RawOptions
 from cranfield.online.logs.read_log import FIRST_TIME, LAST_TIME, build_log, open_raw
 from cranfield.online.logs.sessions import SILENCE, session_rows
@@ -66,7 +64,7 @@ def check_log(
     findings = [
         *_rejected(raw),
         *_counted(raw, log_traps.query_rows(raw), log_traps.query_traps(raw, zone, first)),
-        *group_traps.grouped_query_traps(raw, shares, UNBALANCED),
+        *log_traps.grouped_query_traps(raw, shares, UNBALANCED),
     ]
     if raw.events is not None:
         mixed = two_starts(raw)
@@ -74,13 +72,12 @@ def check_log(
         of_events = _counted(raw, raw.events.frame, log_traps.event_traps(raw, zone, first))
         findings += [_unshifted(finding) for finding in of_events] if mixed else of_events
         findings += _counted(raw, joined_events(raw, first), log_traps.joined_traps(raw))
-        findings += group_traps.grouped_event_traps(raw)
-    findings += group_traps.unit_traps(raw)
-    findings += group_traps.bot_traps(log, bot_events)
+        findings += log_traps.grouped_event_traps(raw)
+    findings += log_traps.unit_traps(raw)
+    findings += log_traps.bot_traps(log, bot_events)
     findings += _session_traps(raw, log, zone, silence)
     sizes = [
-        raw.engine.fetch(group_traps.size_of(frame))["rows"][0].as_py()
-        for frame in (log.queries, log.shown, log.events)
+        raw.engine.fetch(log_traps.size_of(frame))["rows"][0].as_py() for frame in (log.queries, log.shown, log.events)
     ]
     tables = (("queries", raw.queries, sizes[0], "error"), ("events", raw.events, sizes[2], "warning"))
     for name, table, rows, level in tables:
@@ -186,7 +183,7 @@ def _session_traps(raw: RawLog, log: Log, zone: str | None, silence: float) -> l
         Finding(f"sessions across midnight ({local})", "note", counts["midnight"] or 0, (), MIDNIGHT),
         Finding(f"sessions across a change of the clocks ({local})", "note", crossing, (), CLOCKS),
     ]
-    return findings + group_traps.ambiguous_times(raw, changes) + group_traps.skipped_times(raw, changes, zone)
+    return findings + log_traps.ambiguous_times(raw, changes) + log_traps.skipped_times(raw, changes, zone)
 
 
 def _local_day(time: Any, zone: str, changes: list[tuple[int, int]], low: int) -> Any:

@@ -1,8 +1,8 @@
-"""The world of a simulated log: topics, documents with grades, rankings of each arm, and how users behave."""
+"""The world of a simulated log and its users: topics, documents, rankings; sessions, queries, clicks, conversions."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 import numpy as np
@@ -10,7 +10,9 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.types import Array
+from cranfield.online.digest import BUCKETS, bucket
+from cranfield.online.logs import demo_world as world_of
+from cranfield.types import Array, Index64
 
 START = int(datetime(2026, 1, 5, tzinfo=UTC).timestamp())
 """The first second of every simulated log, a Monday."""
@@ -119,3 +121,171 @@ def _text(topic: int) -> str:
     adjective, rest = ADJECTIVES[topic % len(ADJECTIVES)], topic // len(ADJECTIVES)
     noun, number = NOUNS[rest % len(NOUNS)], rest // len(NOUNS)
     return f"{adjective} {noun}" + (f" {number + 1}" if number else "")
+
+
+USERS_PER_BATCH = 20_000
+LONGEST_SESSION = 6
+"""The most queries of a session."""
+SECOND = 1_000_000
+ACTIONS = ("click", "hover", "conversion")
+SATISFIED_SECONDS = 30.0
+
+
+@dataclass(frozen=True, eq=False)
+class Batch:
+    """The simulated traffic of some users, in order of time. Numbers count from 0 over the whole log."""
+
+    user: Index64
+    """Of the queries."""
+    session: Index64
+    time: Index64
+    """In microseconds."""
+    arm: Index64
+    device: Index64
+    country: Index64
+    topic: Index64
+    variant: Index64
+    left_with_answer: NDArray[np.bool_]
+    first_query: int
+    """The number of the first query."""
+    event_query: Index64
+    """Of the events: the place of their query in this batch."""
+    event_time: Index64
+    action: Index64
+    """As in `ACTIONS`."""
+    position: Index64
+    value: Array
+    """The revenue of a conversion; NaN for other events."""
+    dwell: Array
+    """The seconds on a clicked document; NaN for other events."""
+    users: int = 0
+    users_by_arm: Index64 = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+
+def simulate_batch(world: World, first_user: int, users: int, first_session: int, first_query: int) -> Batch:
+    """The traffic of `users` users; the numbers of sessions and queries go on from those given."""
+    settings = world.settings
+    rng = np.random.default_rng([settings.seed, 1, first_user])
+    share = (
+        np.array([bucket(f"u{n}", f"demo-{settings.seed}") for n in range(first_user, first_user + users)]) / BUCKETS
+    )
+    arm = (share * len(settings.arms)).astype(np.int64)
+    device = rng.choice(len(world_of.DEVICES), size=users, p=list(world_of.DEVICES.values()))
+    country = rng.choice(len(world_of.COUNTRIES), size=users, p=list(world_of.COUNTRIES.values()))
+    rate = rng.gamma(0.8, settings.sessions_per_day / 0.8, size=users)
+    weekday = world_of.WEEKDAY[np.arange(settings.days) % 7]
+    counts = rng.poisson(rate[:, None] * weekday)
+    user, day = (np.repeat(index, counts.ravel()) for index in np.indices(counts.shape).reshape(2, -1))
+    hour = rng.choice(24, size=len(user), p=world_of.HOURS / world_of.HOURS.sum())
+    start = day * 86_400 + hour * 3600 + rng.random(len(user)) * 3600
+    order = np.lexsort((start, user))
+    user, start = user[order], start[order]
+    steps = _sessions(world, rng, user, start, arm, device)
+    return _in_time_order(steps, user, arm, device, country, first_user, first_session, first_query)
+
+
+def _sessions(
+    world: World, rng: np.random.Generator, user: Index64, start: Array, arm: Index64, device: Index64
+) -> list[dict[str, NDArray[np.generic]]]:
+    """The queries of all sessions, first queries first, each step with its events."""
+    session = np.arange(len(user))
+    time, topic = start, np.searchsorted(world.popularity, rng.random(len(user)))
+    variant = np.zeros(len(user), dtype=np.int64)
+    steps = []
+    for _ in range(LONGEST_SESSION):
+        if not len(session):
+            break
+        step, satisfied, end = _query(
+            world, rng, session, time, topic, variant, arm[user[session]], device[user[session]]
+        )
+        steps.append(step)
+        goes_on = rng.random(len(session)) < np.where(satisfied, 0.25, 0.55)
+        new_topic = satisfied | (variant + 1 >= len(world_of.VARIANTS))
+        drawn = np.searchsorted(world.popularity, rng.random(len(session)))
+        time = end + 3 + rng.exponential(15, size=len(session))
+        topic, variant = np.where(new_topic, drawn, topic), np.where(new_topic, 0, variant + 1)
+        session, time, topic, variant = session[goes_on], time[goes_on], topic[goes_on], variant[goes_on]
+    return steps
+
+
+def _query(
+    world: World, rng: np.random.Generator, session: Index64, time: Array, topic: Index64, variant: Index64,
+    arm: Index64, device: Index64,
+) -> tuple[dict[str, NDArray[np.generic]], NDArray[np.bool_], Array]:  # fmt: skip
+    """One query of each session: the query and its events; whether the user is satisfied; when the user is done."""
+    settings = world.settings
+    grade = world.grades[arm, variant, topic]
+    size = grade.shape
+    novelty = 1 + settings.novelty * np.exp(-(time / 86_400) / world_of.NOVELTY_DAYS) * (arm > 0)
+    appeal = world_of.ATTRACTION[grade] * (novelty * np.where(device == 0, 0.9, 1.0))[:, None]
+    left = world.answered[topic] & (rng.random(len(topic)) < world_of.LEAVES_WITH_ANSWER)
+    clicked = (rng.random(size) < np.minimum(world.examination * appeal, 1)) & ~left[:, None]
+    hovered = ~clicked & (rng.random(size) < 0.12 * world.examination)
+    seconds = np.where(clicked, world_of.DWELL[grade] * rng.lognormal(0, 0.6, size=size), 0)
+    reading = 2 + 1.5 * np.arange(size[1]) + rng.random(size)
+    at = time[:, None] + reading + np.cumsum(seconds, axis=1) - seconds  # documents above are read first
+    bought = clicked & (rng.random(size) < world_of.CONVERSION[grade])
+    satisfied = left | ((seconds >= SATISFIED_SECONDS) & (grade >= 2)).any(axis=1)
+    end = np.where(clicked.any(axis=1), np.where(clicked, at + seconds, 0).max(axis=1), time + 8)
+    rows, columns, actions, values, dwells, times = [], [], [], [], [], []
+    for action, mask in enumerate((clicked, hovered, bought)):
+        row, column = np.nonzero(mask)
+        rows.append(row)
+        columns.append(column)
+        actions.append(np.full(len(row), action))
+        values.append(rng.lognormal(3, 0.8, size=len(row)).round(2) if action == 2 else np.full(len(row), np.nan))
+        dwells.append(seconds[row, column].round(3) if action == 0 else np.full(len(row), np.nan))
+        times.append(at[row, column] + (seconds[row, column] if action == 2 else 0))
+    step: dict[str, NDArray[np.generic]] = {
+        "session": session, "time": time, "topic": topic, "variant": variant, "left": left,
+        "event_row": np.concatenate(rows), "event_time": np.concatenate(times), "action": np.concatenate(actions),
+        "position": np.concatenate(columns) + 1, "value": np.concatenate(values), "dwell": np.concatenate(dwells),
+    }  # fmt: skip
+    return step, satisfied, end
+
+
+def _in_time_order(
+    steps: list[dict[str, NDArray[np.generic]]], user: Index64, arm: Index64, device: Index64, country: Index64,
+    first_user: int, first_session: int, first_query: int,
+) -> Batch:  # fmt: skip
+    """All queries and events of the steps, sorted by time."""
+    sizes = np.cumsum([0, *(len(step["session"]) for step in steps)])
+    joined = {name: np.concatenate([step[name] for step in steps]) for name in steps[0]} if steps else _NOTHING
+    rows = [step["event_row"].astype(np.int64) + size for step, size in zip(steps, sizes, strict=False)]
+    query_of_event = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
+    order = np.argsort(joined["time"], kind="stable")
+    place = np.empty_like(order)
+    place[order] = np.arange(len(order))
+    by_time = np.argsort(joined["event_time"], kind="stable")
+    session = joined["session"][order].astype(np.int64)
+    of_user = user[session]
+    return Batch(
+        user=of_user + first_user,
+        session=session + first_session,
+        time=_microseconds(joined["time"][order]),
+        arm=arm[of_user],
+        device=device[of_user],
+        country=country[of_user],
+        topic=joined["topic"][order].astype(np.int64),
+        variant=joined["variant"][order].astype(np.int64),
+        left_with_answer=joined["left"][order].astype(np.bool_),
+        first_query=first_query,
+        event_query=place[query_of_event[by_time]],
+        event_time=_microseconds(joined["event_time"][by_time]),
+        action=joined["action"][by_time].astype(np.int64),
+        position=joined["position"][by_time].astype(np.int64),
+        value=joined["value"][by_time].astype(np.float64),
+        dwell=joined["dwell"][by_time].astype(np.float64),
+        users=len(arm),
+        users_by_arm=np.bincount(arm).astype(np.int64),
+    )
+
+
+def _microseconds(seconds: NDArray[np.generic]) -> Index64:
+    return ((world_of.START + seconds.astype(np.float64)) * 1000).astype(np.int64) * (SECOND // 1000)
+
+
+_NOTHING = {
+    name: np.zeros(0)
+    for name in ("session", "time", "topic", "variant", "left", "event_time", "action", "position", "value", "dwell")
+}

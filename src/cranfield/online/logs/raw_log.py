@@ -1,9 +1,10 @@
-"""The two tables of a log with the columns that we need, as they are written: nothing is checked or left out yet."""
+"""The two tables of a log as they are written, with the forms of their times: nothing is checked or left out yet."""
 
 from __future__ import annotations
 
 import os
 import secrets
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -11,13 +12,13 @@ from typing import Any
 from cranfield.collection.column_names import column_key
 from cranfield.errors import DataError
 from cranfield.online.digest import digest_sql
-from cranfield.online.engines.dialect import Field
+from cranfield.online.engines.dialect import TIME_KINDS, Field
 from cranfield.online.engines.engine import Engine
 from cranfield.online.engines.table_source import find_table
-from cranfield.online.logs.bulk_files import BulkFiles
 from cranfield.online.logs.column_map import EVENT_NAMES, QUERY_NAMES, UBI, ColumnMap
 from cranfield.online.logs.log import PAGE_SIZE, USER_NUMBER
-from cranfield.text import listed
+from cranfield.online.logs.log_tables import BulkFiles
+from cranfield.text import counted, listed
 
 SALT_VARIABLE = "CRANFIELD_SALT"
 SAMPLE = 10_000
@@ -277,3 +278,41 @@ def _found_notes(table: str, raw: RawTable) -> list[str]:
         return []
     pairs = ", ".join(f"{role} is {raw.paths[role]}" for role in raw.guessed)
     return [f"{table}: columns found by their names: {pairs}"]
+
+
+FORMS = {
+    **{unit: f"in {unit} since 1970" for unit in TIME_KINDS[:4]},
+    "zone": "as a date",
+    "no zone": "as a date",
+}
+"""How a time of each kind is written."""
+
+
+def time_kinds(raw: RawLog, table: RawTable) -> dict[str, int]:
+    """How many rows of a table have a time of each of `TIME_KINDS`."""
+    import narwhals as nw
+
+    rows = table.frame.filter(~nw.col("_unreadable")).group_by("time_kind").agg(nw.len().alias("rows"))
+    return {row["time_kind"]: int(row["rows"]) for row in raw.engine.fetch(rows).to_pylist()}
+
+
+def time_forms(kinds: Mapping[str, int]) -> list[tuple[int, str]]:
+    """The rows of each form, most rows first.
+
+    >>> time_forms({"milliseconds": 2, "zone": 5, "missing": 1})
+    [(5, 'as a date'), (2, 'in milliseconds since 1970')]
+    """
+    counts = Counter[str]()
+    for kind, form in FORMS.items():
+        counts[form] += kinds.get(kind, 0)
+    found = [(rows, form) for form, rows in counts.items() if rows]
+    return sorted(found, key=lambda form: (-form[0], form[1]))
+
+
+def forms_text(forms: Sequence[tuple[int, str]]) -> str:
+    """Forms in words.
+
+    >>> forms_text([(5, "as a date"), (1, "in seconds since 1970")])
+    '5 times as a date, 1 time in seconds since 1970'
+    """
+    return listed([f"{counted(rows, 'time')} {form}" for rows, form in forms])

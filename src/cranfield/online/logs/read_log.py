@@ -11,15 +11,29 @@ from cranfield import check
 from cranfield.errors import DataError
 from cranfield.online.engines.dialect import TIME_KINDS
 from cranfield.online.engines.engine import open_engine
-from cranfield.online.logs.actions import action_counts, action_notes, with_usual_actions
-from cranfield.online.logs.bulk_files import BulkFiles, split_bulk
-from cranfield.online.logs.column_map import EVENT_NAMES, QUERY_NAMES, ColumnMap, read_column_map
-from cranfield.online.logs.log import EVENTS, PAGE_SIZE, QUERIES, SHOWN, USER_NUMBER, Log
-from cranfield.online.logs.log_tables import find_log
-from cranfield.online.logs.position_starts import two_starts
-from cranfield.online.logs.raw_log import RawLog, RawOptions, RawTable, read_raw
-from cranfield.online.logs.time_forms import forms_text, time_forms
-from cranfield.online.logs.whole_queries import KEYS, WholeQueries, whole_queries
+from cranfield.online.logs.column_map import (
+    EVENT_NAMES,
+    QUERY_NAMES,
+    ColumnMap,
+    action_counts,
+    action_notes,
+    read_column_map,
+    with_usual_actions,
+)
+from cranfield.online.logs.joined_events import two_starts
+from cranfield.online.logs.log import (
+    EVENTS,
+    KEYS,
+    PAGE_SIZE,
+    QUERIES,
+    SHOWN,
+    USER_NUMBER,
+    Log,
+    WholeQueries,
+    whole_queries,
+)
+from cranfield.online.logs.log_tables import BulkFiles, find_log, split_bulk
+from cranfield.online.logs.raw_log import RawLog, RawOptions, RawTable, forms_text, read_raw, time_forms
 from cranfield.text import counted, listed, printable
 
 UNITS = TIME_KINDS[:4]

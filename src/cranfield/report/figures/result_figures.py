@@ -40,8 +40,8 @@ if TYPE_CHECKING:  # these import half of the package
     from cranfield.meta.stability.discrimination import DiscriminativePower
     from cranfield.meta.stability.generalisability import GStudies, GStudy
     from cranfield.meta.stability.swap import SwapRates
-    from cranfield.online.interleaving.impressions_needed import InterleavingPower
     from cranfield.online.interleaving.interleaving_simulation import InterleavingSimulation
+    from cranfield.online.interleaving.sign_statistics import InterleavingPower
     from cranfield.online.log_measures.measured_log import LogMeasures
     from cranfield.online.log_measures.satisfaction.learned_satisfaction import Satisfaction
     from cranfield.online.prediction.online_agreement import OnlineAgreement

@@ -18,7 +18,7 @@ from cranfield.online.log_measures.satisfaction import (
     learn_satisfaction,
 )
 from cranfield.online.log_measures.satisfaction import learned_satisfaction as module
-from cranfield.online.log_measures.satisfaction.satisfaction_signals import SIGNALS
+from cranfield.online.log_measures.satisfaction.learned_satisfaction import SIGNALS
 from tests.online.log_measures.literal_measures import Literal
 from tests.online.log_measures.small_logs import Row, Rows, log_of, random_rows
 

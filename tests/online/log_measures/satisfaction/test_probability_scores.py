@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cranfield.online.log_measures.satisfaction import area_under_curve, brier_score, reliability_curve
-from cranfield.online.log_measures.satisfaction.probability_scores import wilson
+from cranfield.online.log_measures.satisfaction.logistic_fit import wilson
 
 
 def test_the_parts_add_up_to_the_brier_score() -> None:

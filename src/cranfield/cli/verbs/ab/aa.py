@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cranfield.cli import ab_options, options
-from cranfield.cli.ab_log import FromLog
+from cranfield.cli.ab_options import FromLog
 from cranfield.cli.declare import MORE, argument, flag, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import ab_options, options, report_options
-from cranfield.cli.ab_log import DaysFromLog
+from cranfield.cli.ab_options import DaysFromLog
 from cranfield.cli.declare import MORE, MOST_RESAMPLES, argument, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cranfield.cli import ab_options, options
-from cranfield.cli.ab_log import DaysFromLog
+from cranfield.cli.ab_options import DaysFromLog
 from cranfield.cli.declare import argument, option
 from cranfield.cli.printing import Plotting
 

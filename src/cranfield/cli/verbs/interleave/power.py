@@ -56,7 +56,7 @@ cranfield interleave power log.jsonl --delta 0.01,0.02
             raise UsageError("--clicks belongs to a LOG; give the file of attribution records as well")
 
     def run(self) -> None:
-        from cranfield.online.interleaving.impressions_needed import interleaving_power
+        from cranfield.online.interleaving.sign_statistics import interleaving_power
 
         ties, effect = self.ties, self.design_effect
         if self.log is not None:

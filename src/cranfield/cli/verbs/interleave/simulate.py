@@ -42,7 +42,7 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
         "--clicks USER,...",
         "How users click: {names}.",
         default="navigational",
-        names="online.interleaving.simulated_users:USERS",
+        names="online.interleaving.simulated_impressions:USERS",
     )
     measure: str = option("--measure, -m MEASURE", "The measure that says which run is better.", default="nDCG@10")
     impressions: int = option("--impressions N", "Lists that are shown.", default=10_000)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import MORE, option
-from cranfield.cli.log_options import LogTables
+from cranfield.cli.log_options import LogChecking
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
 
-class CheckVerb(LogTables, Printing):
+class CheckVerb(LogChecking, Printing):
     """Check a log for everything that would make its numbers wrong: count it, and show where it is.
 
     Errors are wrong rows: clicks on documents that were not shown, events before their query, duplicated events,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import argument, option
-from cranfield.cli.log_options import LOG, LogReading
+from cranfield.cli.log_options import LOG, LogReading, TopicTexts
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
 
-class PreferencesVerb(LogReading, Printing):
+class PreferencesVerb(LogReading, TopicTexts, Printing):
     """Count how often users preferred one document to another, and say which runs agree with them.
 
     A clicked document is preferred to those above it that were skipped (skip-above); --rule names other rules. With
@@ -27,12 +27,6 @@ cranfield log preferences log/ bm25.run dense.run --topics topics.tsv
     runs: list[str] = argument("RUN", "Run files, to see which ones the preferences favour.", reads=True)
     rule: list[str] | None = option(
         "--rule NAME", "When a click is a preference: {names}.", names="online.log_measures.preferences:RULES"
-    )
-    topics: str | None = option(
-        "--topics FILE",
-        "The topics of the runs, with the texts of their queries; default: a topic is named by its text.",
-        reads=True,
-        solves="topics=",
     )
     test: str = option("--test, -t TEST", "The test of pairs of runs.", default="t")
     alpha: float = option("--alpha P", "The significance level.", default=0.05)
@@ -68,17 +62,9 @@ cranfield log preferences log/ bm25.run dense.run --topics topics.tsv
 
         read = [Run.read(path) for path in self.runs]
         runs = dict(zip(distinct_names([run.name for run in read], self.runs), read, strict=True))
-        agreement = run_agreement(preferences, runs, topics=self._texts(), test=self.test, alpha=self.alpha)
+        agreement = run_agreement(preferences, runs, topics=self.topic_texts(), test=self.test, alpha=self.alpha)
         if self.for_programs:
             self.show_record(agreement)
         else:
             tables = [agreement.table(), *([agreement.comparison.table()] if agreement.comparison else [])]
             self.show(*tables)
-
-    def _texts(self) -> dict[str, str] | None:
-        """{topic: text of its query}."""
-        if self.topics is None:
-            return None
-        from cranfield.collection.topics import Topics
-
-        return Topics.read(self.topics).queries()

@@ -32,7 +32,7 @@ cranfield log satisfaction log/ --labels labels.csv --by arm
     )
     signals: str | None = option(
         "--signals NAMES", "The signals to use, separated by commas: {names}; default: all.",
-        names="online.log_measures.satisfaction.satisfaction_signals:SIGNALS",
+        names="online.log_measures.satisfaction.learned_satisfaction:SIGNALS",
     )  # fmt: skip
     by: list[str] | None = option("--by COLUMN", "Show the mean prediction for each day, arm or segment.")
     ridge: float = option(

@@ -40,14 +40,14 @@ cranfield meta online --scores scores.csv --outcomes outcomes.tsv
         "--user KIND",
         "With --simulate, how users click: {names}, or a file of a click model (cranfield clicks fit --save).",
         default="navigational",
-        names="online.interleaving.simulated_users:USERS",
+        names="online.interleaving.simulated_impressions:USERS",
     )
     queries: int = option("--simulated-queries N", "With --simulate: queries per run and per pair.", default=2_000)
     metric: str = option(
         "--metric NAME",
         "With --simulate, what A/B tests compare: {names}.",
         default="reciprocal-rank",
-        names="online.prediction.outcome_simulation:METRICS",
+        names="online.prediction.online_outcomes:METRICS",
         group=MORE,
     )
     write: str | None = option("--write FILE", "With --simulate: write the outcomes.", group=RESULT)

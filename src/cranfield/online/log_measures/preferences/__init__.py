@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from cranfield.online.log_measures.preferences.click_preferences import (
     RULES,
+    Cycle,
     Preferences,
     click_preferences,
+    shortest_cycle,
 )
-from cranfield.online.log_measures.preferences.preference_cycles import Cycle, shortest_cycle
 from cranfield.online.log_measures.preferences.run_agreement import RunAgreement, run_agreement
 
 __all__ = [

@@ -13,8 +13,7 @@ from cranfield.collection.run import Run
 from cranfield.comparison.compare import compare
 from cranfield.comparison.result import Comparison
 from cranfield.errors import UsageError
-from cranfield.online.log_measures.preferences.click_preferences import Preferences
-from cranfield.online.log_measures.preferences.preference_cycles import Cycle, majority, shortest_cycle
+from cranfield.online.log_measures.preferences.click_preferences import Cycle, Preferences, majority, shortest_cycle
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.table import Column, Table

@@ -7,11 +7,12 @@ from cranfield.online.log_measures.satisfaction.learned_satisfaction import (
     Satisfaction,
     learn_satisfaction,
 )
-from cranfield.online.log_measures.satisfaction.logistic_fit import LogisticFit, fit_logistic
-from cranfield.online.log_measures.satisfaction.probability_scores import (
+from cranfield.online.log_measures.satisfaction.logistic_fit import (
+    LogisticFit,
     Reliability,
     area_under_curve,
     brier_score,
+    fit_logistic,
     reliability_curve,
 )
 

@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.errors import DataError, UsageError
 from cranfield.online.digest import BUCKETS
-from cranfield.online.log_measures.expressions import col, lit
+from cranfield.online.expressions import col, lit
 from cranfield.online.log_measures.log_rows import LogRows
 from cranfield.online.log_measures.log_signals import Signal
 from cranfield.online.log_measures.online_measure import OnlineMeasure
-from cranfield.online.log_measures.satisfaction.logistic_fit import LogisticFit, fit_logistic
-from cranfield.online.log_measures.satisfaction.probability_scores import (
+from cranfield.online.log_measures.satisfaction.logistic_fit import (
+    LogisticFit,
     Reliability,
     area_under_curve,
+    fit_logistic,
     reliability_curve,
 )
-from cranfield.online.log_measures.satisfaction.satisfaction_signals import COUNTED, NEEDS, SIGNALS
 from cranfield.online.logs.log import Log
 from cranfield.online.logs.sessions import SILENCE
 from cranfield.record import Record
@@ -32,6 +32,61 @@ from cranfield.types import Array
 
 if TYPE_CHECKING:
     import narwhals as nw
+
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from cranfield.online.expressions import indicator, where
+from cranfield.online.log_measures.log_signals import (
+    ASKED,
+    CLICKS,
+    DWELL,
+    FIRST_CLICK,
+    FIRST_RANKED,
+    HOVERS,
+    LAST_RANKED,
+    SECOND,
+    rank_in,
+    satisfied,
+)
+from cranfield.online.log_measures.ranking_level import reformulated
+
+if TYPE_CHECKING:
+    import narwhals as nw
+
+
+SATISFIED = satisfied(30)
+COUNTED: tuple[Signal, ...] = (
+    ASKED, CLICKS, DWELL, FIRST_CLICK, FIRST_RANKED, HOVERS, LAST_RANKED, SATISFIED,
+)  # fmt: skip
+"""What is counted in the log for the signals below."""
+NEEDS = frozenset({"sessions", "similarity"})
+
+
+def _known(value: nw.Expr, otherwise: float = 0.0) -> nw.Expr:
+    return where(value.is_null(), lit(otherwise), value)
+
+
+def _logarithm(value: nw.Expr) -> nw.Expr:
+    """log(1 + x) of a number of seconds, for the few long times; a time below 0 counts as 0."""
+    return (where(value > 0, value, lit(0.0)) + 1.0).log()
+
+
+SIGNALS: dict[str, Callable[[], nw.Expr]] = {
+    "clicks": lambda: col(CLICKS.name) * 1.0,
+    "abandoned": lambda: indicator(col(CLICKS.name) == 0) * 1.0,
+    "satisfied clicks": lambda: col(SATISFIED.name) * 1.0,
+    "log dwell": lambda: _logarithm(_known(col(DWELL.name))),
+    "first click RR": lambda: _known(1.0 / rank_in(FIRST_RANKED.name)),
+    "last click RR": lambda: _known(1.0 / rank_in(LAST_RANKED.name)),
+    "log seconds to click": lambda: _logarithm(_known((col(FIRST_CLICK.name) - col(ASKED.name)) / SECOND)),
+    "hovers": lambda: _known(col(HOVERS.name) * 1.0),
+    "reformulated": lambda: indicator(reformulated(0.3)) * 1.0,
+    "last query": lambda: indicator(col("last query")) * 1.0,
+}
+"""{name: expression on the row of a query}. Dwell is the sum over clicks, in seconds; RR is 0 without a click."""
+
 
 MOST_LABELS = 200_000
 """The most labelled queries that are fetched; of more, a sample is drawn."""
