@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import cranfield as cf
-from cranfield.cli.by_class import joined
 from cranfield.cli.guard import NO_MEMORY, guarded
+from cranfield.cli.options.by_class import joined
 from cranfield.table import Column, Table
 from tests.cli.conftest import Cranfield
 

@@ -6,18 +6,149 @@ import inspect
 import math
 import re
 import textwrap
-from collections.abc import Iterable, Mapping
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from cranfield.cli.formula import readable
 from cranfield.measures import Measure
 from cranfield.measures.base import show
 from cranfield.measures.families import by_family, title_and_summary
-from cranfield.measures.property_tables import footnotes, property_values
+from cranfield.measures.property_tables import (
+    DIVERSE,
+    RANKED,
+    diverse,
+    footnotes,
+    property_values,
+    ranked,
+)
+from cranfield.measures.property_tables import (
+    MEANINGS as PROPERTY_MEANINGS,
+)
 from cranfield.measures.scale_type import declared_scale
 from cranfield.measures.view_descriptions import describe_views
 from cranfield.table import Column, Table, visible_width
+
+Properties = Mapping[str, Mapping[str, Any]]
+"""{measure: {property: True, False, or None if it is not known}}."""
+CELLS = {True: "yes", False: "-", None: "?"}
+
+
+def property_tables(measures: Sequence[Measure], *, one: bool) -> list[Table]:
+    """The properties of these measures, or of all: one table for programs, or two for people."""
+    if measures:
+        lists = {str(measure): property_values(measure) for measure in measures if not measure.uses_intents()}
+        intents = {str(measure): property_values(measure) for measure in measures if measure.uses_intents()}
+    else:
+        lists, intents = ({name: asdict(entry) for name, entry in every.items()} for every in (ranked(), diverse()))
+    return [for_programs(lists, intents)] if one else for_people(lists, intents)
+
+
+def for_people(lists: Properties, intents: Properties) -> list[Table]:
+    """A table of measures of ranked lists and one of measures of diversity, if there are any."""
+    tables: list[Table] = []
+    explained: set[str] = set()
+    for caption, properties, headings in (
+        ("Measures of ranked lists", lists, RANKED),
+        ("Measures of diversity", intents, DIVERSE),
+    ):
+        if properties:
+            rows = [(name, *(CELLS[values[key]] for key in headings)) for name, values in properties.items()]
+            notes = tuple(f"{text}: {PROPERTY_MEANINGS[text]}" for text in headings.values() if text not in explained)
+            explained.update(headings.values())
+            if any("?" in row[1:] for row in rows):
+                notes += ("?: not known of this variant of the measure",)
+            notes += footnotes(properties)
+            tables.append(Table((Column("measure"), *map(Column, headings.values())), tuple(rows), caption, notes))
+    return tables
+
+
+def for_programs(lists: Properties, intents: Properties) -> Table:
+    """A row per measure and a column per property: 1, 0, or empty if the property does not apply."""
+    keys = tuple(dict.fromkeys((*RANKED, *DIVERSE)))
+    rows = [
+        (kind, name, *(_flag(values[key]) if key in applies else None for key in keys))
+        for kind, properties, applies in (("ranked", lists, RANKED), ("diversity", intents, DIVERSE))
+        for name, values in properties.items()
+    ]
+    return Table((Column("kind"), Column("measure"), *(Column(key, "count") for key in keys)), tuple(rows))
+
+
+def _flag(value: bool | None) -> int | None:
+    return None if value is None else int(value)
+
+
+SYMBOLS = {
+    "sum": "Σ", "prod": "Π", "cdot": "·", "le": "≤", "ge": "≥", "cap": "∩", "in": "∈", "ldots": "…", "alpha": "α",
+    "beta": "β", "gamma": "γ", "epsilon": "ε", "lfloor": "⌊", "rfloor": "⌋", "qquad": "\n", "quad": "\n", "left": "",
+    "right": "", "infty": "∞", "times": "×", "pi": "π", "Big": "", "big": "", "bigl": "", "bigr": "", "Bigl": "",
+    "Bigr": "", "mid": "|", "lambda": "λ", "tau": "τ", "omega": "ω", "cup": "∪", "ne": "≠", "emptyset": "∅",
+    "mathcal": "",
+}  # fmt: skip
+"""The letters for LaTeX commands; other commands become their name: \\log, \\min."""
+ACCENTS = {"hat": "\u0302", "bar": "\u0304"}
+"""The signs that these commands put on a letter."""
+
+
+def readable(latex: str) -> str:
+    r"""A formula in plain text, with a line for each of its parts.
+
+    >>> readable(r"\frac{1}{R}\sum_{r \le l} g^*(r)\,p^{r-1}")
+    '1/R Σ_{r ≤ l} g*(r) p^(r-1)'
+    """
+    text = " ".join(latex.split())
+    text = re.sub(r"\\text\{([^{}]*)\}", r"\1", text)
+    for command, accent in ACCENTS.items():
+        text = re.sub(rf"\\{command}\s*(?:\{{(\w)\}}|(\w))", rf"\1\2{accent}", text)
+    text = unicodedata.normalize("NFC", text)
+    while parts := _innermost(r"\binom", text):
+        begin, above, below, end = parts
+        text = f"{text[:begin]}({above} choose {below}){text[end:]}"
+    while parts := _innermost(r"\frac", text):
+        begin, above, below, end = parts
+        text = f"{text[:begin]} {_atom(above)}/{_atom(below)} {text[end:]}"
+    text = text.replace(r"\{", "⦃").replace(r"\}", "⦄")
+    text = re.sub(r"\\([a-zA-Z]+)", lambda command: SYMBOLS.get(command[1], command[1]), text)
+    text = re.sub(r"\\[,;:! ]", " ", text)
+    text = re.sub(r"_\{(\w+)\}", r"_\1", text.replace("^*", "*"))
+    while "^{" in text:
+        power, end = _group(text, begin := text.rindex("^{") + 1)
+        power = power if re.fullmatch(r"[\w*]+", power) else f"({power})"
+        text = text[:begin] + power + text[end:]
+    text = re.sub(r"(?<=[\w)}*])([ΣΠ])", r" \1", text.replace("⦃", "{").replace("⦄", "}"))
+    text = re.sub(r"(?<=[(⌊]) +| +(?=[),⌋])", "", re.sub(r" {2,}", " ", text))
+    return "\n".join(line.strip().rstrip(",") for line in text.split("\n"))
+
+
+def _innermost(command: str, text: str) -> tuple[int, str, str, int] | None:
+    """The last fraction or binomial, which contains no other: its begin, numerator, denominator and end."""
+    begin = text.rfind(command)
+    if begin < 0:
+        return None
+    above, after = _group(text, begin + len(command))
+    below, end = _group(text, after)
+    return begin, above, below, end
+
+
+def _group(text: str, at: int) -> tuple[str, int]:
+    """The text in the braces that open at `at`, or a single letter, and where it ends."""
+    at += len(text[at:]) - len(text[at:].lstrip())
+    if text[at] != "{":
+        return text[at], at + 1
+    depth, i = 0, at
+    while True:
+        depth += (text[i] == "{") - (text[i] == "}")
+        i += 2 if text[i] == "\\" and text[i + 1] in "{}" else 1
+        if depth == 0:
+            return text[at + 1 : i - 1].strip(), i
+
+
+def _atom(text: str) -> str:
+    """The text in brackets, unless it is a name, a number, a call or an amount between bars."""
+    a_name, a_call = r"[\w^*'\u0302]+(\([\w']*\))?", r"\\(?:min|max|log_2)\([^()]*(\(\w*\))?[^()]*\)"
+    single = re.fullmatch(rf"\\pi|(\\pi\(\w\))|{a_name}|{a_call}|\|[^|]*\|", text)
+    return text if single else f"({text})"
+
 
 MEANINGS = {
     "rel": "the lowest grade that counts as relevant",

@@ -14,8 +14,7 @@ from cranfield.answers import cited_answers, one_click, passages, sessions, vert
 from cranfield.answers.nugget_scores import MEASURES as OF_NUGGETS
 from cranfield.answers.pyramid_scores import MEASURES as PYRAMIDS
 from cranfield.answers.sessions import SESSION_MEASURES
-from cranfield.cli.formula import ACCENTS, SYMBOLS, readable
-from cranfield.cli.measure_page import MEANINGS, Page, all_pages, meaning
+from cranfield.cli.measure_page import ACCENTS, MEANINGS, SYMBOLS, Page, all_pages, meaning, readable
 from cranfield.cli.verb_measures import verb_pages
 from cranfield.measures import REGISTRY, parse
 from cranfield.measures.view_descriptions import VIEW_DESCRIPTIONS, describe_views

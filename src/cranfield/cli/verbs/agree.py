@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, flag, option
-from cranfield.cli.label_options import LabelSource, relevant
+from cranfield.cli.options.label_options import LabelSource, relevant
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 

@@ -6,10 +6,11 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from cranfield import check
-from cranfield.cli import options, report_options
+from cranfield.cli import options
 from cranfield.cli.declare import MORE, argument, option
 from cranfield.cli.file_kind import kind_of_file
 from cranfield.cli.measure_names import chosen
+from cranfield.cli.options import report_options
 from cranfield.cli.printing import Plotting
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted

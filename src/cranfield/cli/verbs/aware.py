@@ -7,8 +7,8 @@ from functools import partial
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, flag, option
-from cranfield.cli.label_options import relevant
-from cranfield.cli.labelled_options import LabelledOptions
+from cranfield.cli.options.label_options import relevant
+from cranfield.cli.options.labelled_options import LabelledOptions
 from cranfield.cli.printing import Printing
 
 WEIGHTS = "building.effect.aware:WEIGHTS"

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, flag, option
+from cranfield.cli.options.text_options import ReferenceTexts
 from cranfield.cli.score_printing import TopicPrinting
-from cranfield.cli.text_options import ReferenceTexts
 
 
 class BleuVerb(ReferenceTexts, TopicPrinting):

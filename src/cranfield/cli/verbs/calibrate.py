@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, RESULT, argument, flag, option
-from cranfield.cli.log_options import LOG, LogOfTopics
+from cranfield.cli.options.log_options import LOG, LogOfTopics
 from cranfield.cli.printing import Printing
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, option
+from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 

@@ -7,11 +7,12 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cranfield.cli import engine_options, options
-from cranfield.cli.by_class import ByClass, joined
-from cranfield.cli.collection_options import SeveralCollections
+from cranfield.cli import options
 from cranfield.cli.declare import MORE, MOST_PARTS, READING, RESULT, flag, option
 from cranfield.cli.measure_names import chosen
+from cranfield.cli.options import engine_options
+from cranfield.cli.options.by_class import ByClass, joined
+from cranfield.cli.options.collection_options import SeveralCollections
 from cranfield.cli.printing import Printing, format_option, warn_of_notes
 from cranfield.errors import UsageError
 

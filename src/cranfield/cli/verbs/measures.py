@@ -50,7 +50,7 @@ cranfield measures --format json
         from cranfield.cli import measure_page, verb_measures
 
         if self.table:
-            from cranfield.cli.property_table import property_tables
+            from cranfield.cli.measure_page import property_tables
             from cranfield.measures import parse_many
 
             measures = [measure for name in self.names or [] for measure in parse_many(name, modules=True)]

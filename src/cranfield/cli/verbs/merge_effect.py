@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from cranfield.cli import options
 from cranfield.cli.declare import RESULT, option
-from cranfield.cli.labelled_options import LabelledOptions
 from cranfield.cli.measure_names import chosen
-from cranfield.cli.merge_options import METHODS
+from cranfield.cli.options.labelled_options import LabelledOptions
+from cranfield.cli.options.merge_options import METHODS
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli.declare import MORE, declared, flag, option
 from cranfield.cli.options import Sized
+from cranfield.cli.options.text_options import WordOptions, explain, same_source, systems
 from cranfield.cli.score_printing import ScorePrinting, chosen_names
-from cranfield.cli.text_options import WordOptions, explain, same_source, systems
 from cranfield.errors import UsageError, warn_caller
 
 if TYPE_CHECKING:

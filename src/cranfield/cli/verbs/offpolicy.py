@@ -6,7 +6,7 @@ import warnings
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, argument, option
-from cranfield.cli.log_options import LogOfTopics
+from cranfield.cli.options.log_options import LogOfTopics
 from cranfield.cli.printing import Printing
 from cranfield.errors import CranfieldWarning, UsageError
 

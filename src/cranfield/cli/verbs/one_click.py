@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cranfield.cli.declare import flag, option
 from cranfield.cli.options import Sized
+from cranfield.cli.options.text_options import explain, systems
 from cranfield.cli.score_printing import ScorePrinting, chosen_names
-from cranfield.cli.text_options import explain, systems
 from cranfield.errors import UsageError
 
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from cranfield import check
 from cranfield.cli import options
-from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import RESULT, argument, flag, option
+from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.printing import FIGURES, Printing, check_plot
 from cranfield.errors import UsageError
 

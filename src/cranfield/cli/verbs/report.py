@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cranfield import check
-from cranfield.cli import options, report_options
+from cranfield.cli import options
 from cranfield.cli.declare import MORE, RESULT, option
+from cranfield.cli.options import report_options
 from cranfield.cli.printing import check_page
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 

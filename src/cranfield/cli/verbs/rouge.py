@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, flag, option
+from cranfield.cli.options.text_options import ReferenceTexts, WordOptions, explain
 from cranfield.cli.score_printing import TopicPrinting, chosen_names
-from cranfield.cli.text_options import ReferenceTexts, WordOptions, explain
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from dataclasses import asdict, is_dataclass
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
-from cranfield.cli.by_class import Experiment, SplitByClass
 from cranfield.cli.declare import argument
+from cranfield.cli.options.by_class import Experiment, SplitByClass
 from cranfield.cli.printing import Printing
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from cranfield.cli import options
-from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, flag, option
 from cranfield.cli.measure_names import chosen
+from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import option
-from cranfield.cli.label_options import LabelSource
-from cranfield.cli.merge_options import METHODS, MergeOptions, figure_option, merged_figure
 from cranfield.cli.options import alpha
+from cranfield.cli.options.label_options import LabelSource
+from cranfield.cli.options.merge_options import METHODS, MergeOptions, figure_option, merged_figure
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 

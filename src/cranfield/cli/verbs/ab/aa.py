@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from cranfield.cli import ab_options, options
-from cranfield.cli.ab_options import FromLog
+from cranfield.cli import options
 from cranfield.cli.declare import MORE, argument, flag, option
+from cranfield.cli.options import ab_options
+from cranfield.cli.options.ab_options import FromLog
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli import ab_options, options, report_options
-from cranfield.cli.ab_options import DaysFromLog
+from cranfield.cli import options
 from cranfield.cli.declare import MORE, MOST_RESAMPLES, argument, option
+from cranfield.cli.options import ab_options, report_options
+from cranfield.cli.options.ab_options import DaysFromLog
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from cranfield.cli import ab_options, options
+from cranfield.cli import options
 from cranfield.cli.declare import MORE, argument, flag, option
+from cranfield.cli.options import ab_options
 from cranfield.cli.printing import Output, Quiet, format_option
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted

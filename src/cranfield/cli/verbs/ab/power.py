@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from cranfield.cli import ab_options, options
-from cranfield.cli.ab_options import DaysFromLog
+from cranfield.cli import options
 from cranfield.cli.declare import argument, option
+from cranfield.cli.options import ab_options
+from cranfield.cli.options.ab_options import DaysFromLog
 from cranfield.cli.printing import Plotting
 
 

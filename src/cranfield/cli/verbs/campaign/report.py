@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cranfield.cli import report_options
 from cranfield.cli.declare import RESULT, argument, option
+from cranfield.cli.options import report_options
 from cranfield.cli.printing import Quiet, check_page
 from cranfield.cli.verbs.campaign.init import FOLDER
 

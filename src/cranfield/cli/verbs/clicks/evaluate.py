@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cranfield.cli.click_options import LOG, MODEL, MODELS, ClickFitting, ClickReading
 from cranfield.cli.declare import argument, option
+from cranfield.cli.options.click_options import LOG, MODEL, MODELS, ClickFitting, ClickReading
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cranfield.cli import options
-from cranfield.cli.click_options import LOG, MODELS, ClickFitting, ClickReading
 from cranfield.cli.declare import MORE, RESULT, argument, flag, option
-from cranfield.cli.merge_options import write_table
+from cranfield.cli.options.click_options import LOG, MODELS, ClickFitting, ClickReading
+from cranfield.cli.options.merge_options import write_table
 from cranfield.cli.printing import Plotting
 
 

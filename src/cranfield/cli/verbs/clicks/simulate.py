@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cranfield.cli import options
-from cranfield.cli.click_options import MODEL
 from cranfield.cli.declare import RANKING, RESULT, argument, option
+from cranfield.cli.options.click_options import MODEL
 from cranfield.cli.printing import Quiet, warn_of_notes
 from cranfield.errors import UsageError
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, argument, option
-from cranfield.cli.engine_options import OnEngine
+from cranfield.cli.options.engine_options import OnEngine
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import MORE, option
-from cranfield.cli.log_options import LogChecking
+from cranfield.cli.options.log_options import LogChecking
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 

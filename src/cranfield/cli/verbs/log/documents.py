@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import flag, option
-from cranfield.cli.log_options import LogReading
+from cranfield.cli.options.log_options import LogReading
 from cranfield.cli.printing import Printing
 
 

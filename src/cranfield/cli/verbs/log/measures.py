@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import option
-from cranfield.cli.log_options import LogReading
+from cranfield.cli.options.log_options import LogReading
+from cranfield.cli.options.session_options import SessionOptions
 from cranfield.cli.printing import Plotting
-from cranfield.cli.session_options import SessionOptions
 from cranfield.errors import UsageError
 
 UNCHECKED = "repeated events and clicks on documents that were not shown count here; cranfield log check counts them"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import argument, option
-from cranfield.cli.log_options import LOG, LogReading, TopicTexts
+from cranfield.cli.options.log_options import LOG, LogReading, TopicTexts
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli.declare import option
-from cranfield.cli.log_options import LogReading
+from cranfield.cli.options.log_options import LogReading
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 

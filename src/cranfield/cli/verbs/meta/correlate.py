@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cranfield.cli import options
-from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, RESULT, flag, option
 from cranfield.cli.measure_names import chosen
+from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 

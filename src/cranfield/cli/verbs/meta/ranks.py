@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cranfield.cli import options
-from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import RESULT, flag
+from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.printing import Printing
 
 

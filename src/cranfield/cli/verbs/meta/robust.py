@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MOST_PARTS, option
 from cranfield.cli.measure_names import chosen
+from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.printing import Plotting
 from cranfield.errors import DataError, UsageError
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.cli.declare import RESULT, argument, flag, option
+from cranfield.cli.options.report_options import Reporting
 from cranfield.cli.printing import Printing, check_page, emit
-from cranfield.cli.report_options import Reporting
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:

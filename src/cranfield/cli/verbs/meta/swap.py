@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cranfield.cli import options
-from cranfield.cli.by_class import ByClass
+from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.printing import Plotting
 
 

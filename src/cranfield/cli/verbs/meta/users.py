@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cranfield.cli import options
-from cranfield.cli.by_class import ByClass
 from cranfield.cli.declare import MORE, argument, flag, option
+from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 

@@ -8,42 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.cli.declare import MORE, argument, flag, option
 from cranfield.cli.measure_names import chosen, score_names
-from cranfield.cli.option_values import (
-    assumed_length,
-    baseline_file,
-    bytes_of,
-    columns_of,
-    named_files,
-    numbers,
-    whole_numbers,
-)
-from cranfield.cli.printing import Quiet
-from cranfield.cli.reading_options import QRELS_FORMATS, RUN_FORMATS, Detected, Files, Lists, Ranked, Sized
-from cranfield.cli.single_options import (
-    TESTS,
-    alpha,
-    asl,
-    condensed,
-    depth,
-    intent_types,
-    level,
+from cranfield.cli.options.reading_options import Lists
+from cranfield.cli.options.recurring import (
     measures,
     missing,
-    nan,
-    order,
-    per_topic,
-    pool_depth,
-    rel,
-    resamples,
     scores,
-    seed,
-    show,
-    significance_test,
-    split_tags,
-    threads,
-    ties,
-    topic_texts,
 )
+from cranfield.cli.printing import Quiet
 from cranfield.errors import UsageError
 from cranfield.text import listed
 
@@ -51,14 +22,6 @@ if TYPE_CHECKING:
     from cranfield.assessed.lists import Assessed
     from cranfield.collection.qrels import Qrels
     from cranfield.scores.scores import Scores
-
-__all__ = [
-    "QRELS", "QRELS_FORMATS", "RUNS", "RUN_FORMATS", "TESTS", "USUAL", "Collection", "Detected", "Files",
-    "Lists", "Ranked", "Rescaled", "Sized", "Source", "alpha", "asl", "assumed_length", "baseline_file", "bytes_of",
-    "columns_of", "condensed", "depth", "intent_types", "level", "measures", "missing", "named_files", "nan",
-    "numbers", "order", "per_topic", "pool_depth", "read_score_files", "rel", "resamples", "scores", "seed",
-    "shared_measures", "show", "significance_test", "split_tags", "threads", "ties", "topic_texts", "whole_numbers",
-]  # fmt: skip
 
 USUAL = "nDCG@10"
 """The measure of verbs that need one, if none is given."""

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
 from cranfield.cli.declare import READING, argument, option
-from cranfield.cli.label_options import LabelReading
 from cranfield.cli.measure_names import chosen
+from cranfield.cli.options.label_options import LabelReading
 from cranfield.cli.printing import Quiet
 from cranfield.errors import UsageError
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli.declare import READING, Verb, argument, declared, flag, option
-from cranfield.cli.engine_options import OnEngine
+from cranfield.cli.options.engine_options import OnEngine
 
 if TYPE_CHECKING:
     from cranfield.online.logs import Log

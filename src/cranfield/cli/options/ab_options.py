@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli.declare import MORE, option
-from cranfield.cli.log_options import LOG_TABLES, LogTables
+from cranfield.cli.options.log_options import LOG_TABLES, LogTables
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli.declare import RANKING, READING, SIDE, Verb, declared, flag, option
-from cranfield.cli.option_values import assumed_length, bytes_of, columns_of, named_files
-from cranfield.cli.single_options import intent_types, order, split_tags, ties
+from cranfield.cli.options.option_values import assumed_length, bytes_of, columns_of, named_files
+from cranfield.cli.options.recurring import intent_types, order, split_tags, ties
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
