@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from cranfield import _core
-from cranfield.collection.formats import QRELS, RUNS
+from cranfield.collection.file_formats.formats import QRELS, RUNS
 
 LIBRARY = ctypes.CDLL(None)
 LIBRARY.failing_new_start.argtypes = [ctypes.c_long]

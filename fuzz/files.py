@@ -37,7 +37,7 @@ from cranfield.answers.answer_texts import Answer
 from cranfield.answers.sessions import read_session_topics, read_sessions, session_scores, write_sessions
 from cranfield.assessed.lengths import LengthTable
 from cranfield.collection import source
-from cranfield.collection.lint import check_files
+from cranfield.collection.linting.lint import check_files
 from cranfield.collection.side_files import read_side_file
 from cranfield.fairness.groups import Groups
 from cranfield.scores import Scores

@@ -27,7 +27,7 @@ from cranfield.building.serve.project.judging_status import status
 from cranfield.building.serve.project.judgment_log import FIELDS
 from cranfield.building.serve.project.store import Store
 from cranfield.collection.collection_files import read_collections
-from cranfield.collection.run_rules import RunRules, check_run, read_track_rules
+from cranfield.collection.linting.run_rules import RunRules, check_run, read_track_rules
 from cranfield.collection.topics import Topic, Topics
 from cranfield.comparison.gate.gate_history import GateHistory
 from cranfield.meta.study.study_file import read_study

@@ -16,7 +16,7 @@ from fuzzing import Target
 from mutation import mutate
 
 from cranfield import _core
-from cranfield.collection.formats import QRELS, RUNS, Layout
+from cranfield.collection.file_formats.formats import QRELS, RUNS, Layout
 
 RUN = b"1 Q0 d1 1 9.5 tag\n1\tQ0 d2 2 8.25 tag\r\n2 Q0 d1 1 0x1p3 tag\n# note\n\n2 Q0 d3 2 -inf tag\n1 Q0 d9 3 1e-3 b\n"
 QREL = b"1 0 d1 1\n1 0 d2 0\n2 0 d1 2\n2 1 d3 -1\n"

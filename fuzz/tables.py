@@ -15,7 +15,7 @@ from mutation import PIECES, mutate
 
 from cranfield import Qrels, Run, Topics
 from cranfield.building.assessor_labels import Labels
-from cranfield.collection.lint import check_files
+from cranfield.collection.linting.lint import check_files
 from cranfield.scores import Scores
 
 NAMES = [

@@ -19,7 +19,7 @@ from scipy.stats import norm
 import cranfield as cf
 from cranfield import cli
 from cranfield.cli.measure_page import Page, meaning
-from cranfield.collection import formats
+from cranfield.collection.file_formats import formats
 from cranfield.comparison.pair_tests import TESTS
 from cranfield.measures import recall
 from cranfield.measures.base import REGISTRY

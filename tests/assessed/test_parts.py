@@ -24,7 +24,7 @@ from cranfield.assessed import parts
 from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions, Sharding
 from cranfield.assessed.lists import Assessed
-from cranfield.collection.formats import RUNS
+from cranfield.collection.file_formats.formats import RUNS
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 

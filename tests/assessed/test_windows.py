@@ -22,7 +22,7 @@ from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.memory import MemoryPlan, memory_plan, size_in_bytes
 from cranfield.collection import source
-from cranfield.collection.blocks import Blocks, load_or_open
+from cranfield.collection.file_formats.blocks import Blocks, load_or_open
 from cranfield.errors import DataError, UsageError
 from tests.content_in_blocks import PACKERS, Slowly, named_pipe
 from tests.oracles.joined import joined as slow_join
@@ -170,7 +170,7 @@ def small_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are read in windows of 1,000 bytes."""
     plan = MemoryPlan(threads=2, chunk=300, window=1000, scattered=5000, whole=2000)
     monkeypatch.setattr(joined_runs, "memory_plan", lambda memory, threads: plan)
-    monkeypatch.setattr("cranfield.collection.blocks.BLOCK", 700)
+    monkeypatch.setattr("cranfield.collection.file_formats.blocks.BLOCK", 700)
 
 
 @pytest.mark.usefixtures("small_windows")

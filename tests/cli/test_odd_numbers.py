@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield.collection import named_tables, read_in_parts
+from cranfield.collection import named_tables
+from cranfield.collection.file_formats import blocks
 from tests.cli.conftest import Cranfield
 
 LINES = {
@@ -99,9 +100,9 @@ def test_an_infinite_number_in_other_formats_is_a_warning() -> None:
 def test_a_file_of_any_size_names_the_line(ending: str, size: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A large file is read in parts, whose rows are not those of the file."""
     if size == "large":
-        monkeypatch.setattr(read_in_parts, "SMALL", 0)
+        monkeypatch.setattr(blocks, "SMALL", 0)
         monkeypatch.setattr(named_tables, "BLOCK", 1)
-        monkeypatch.setattr(read_in_parts, "ROWS", 1)
+        monkeypatch.setattr(blocks, "ROWS", 1)
     scores = ["3", "Infinity", "2", "1e999"]
     file = Path(f"file.{ending}")
     if ending == "csv":
@@ -117,7 +118,7 @@ def test_a_file_of_any_size_names_the_line(ending: str, size: str, monkeypatch: 
 
 @pytest.mark.parametrize("small", [0, 1 << 21])
 def test_a_number_in_base_16_in_csv_is_a_warning_with_its_line(small: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(read_in_parts, "SMALL", small)
+    monkeypatch.setattr(blocks, "SMALL", small)
     Path("file.csv").write_text("topic,doc,relevance\n1,x0,1\n1,0x1,2\n1,b,0x10\n")
     with pytest.warns(cf.CranfieldWarning) as caught:
         cf.Qrels.read("file.csv")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cranfield.collection.formats import RUNS, STRUCTURED, Layout, detect, formats_of, named
+from cranfield.collection.file_formats.formats import RUNS, STRUCTURED, Layout, detect, formats_of, named
 from cranfield.errors import UsageError
 
 

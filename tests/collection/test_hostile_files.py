@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.collection.lint import check_files
+from cranfield.collection.linting.lint import check_files
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import HEAD, load, read_stream

@@ -18,7 +18,7 @@ import pytest
 import cranfield as cf
 from cranfield import _core
 from cranfield.collection import records, source
-from cranfield.collection.blocks import Blocks, load_or_open
+from cranfield.collection.file_formats.blocks import Blocks, load_or_open
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import DataError
 from tests.content_in_blocks import PACKERS, Slowly, named_pipe
@@ -203,7 +203,7 @@ AGAIN = APART + b"7 0 d3 2\n"
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """More than 2,000 bytes are read in blocks."""
     monkeypatch.setattr(records, "load_or_open", partial(load_or_open, whole=2000))
-    monkeypatch.setattr("cranfield.collection.blocks.BLOCK", 700)
+    monkeypatch.setattr("cranfield.collection.file_formats.blocks.BLOCK", 700)
 
 
 Written = Callable[[Path, bytes], Path]

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import cranfield
-from cranfield.collection import lint_bytes
-from cranfield.collection.lint import check_files
-from cranfield.collection.lint_findings import Finding
+from cranfield.collection.linting import file_findings
+from cranfield.collection.linting.file_findings import Finding
+from cranfield.collection.linting.lint import check_files
 
 SAMPLES = Path(cranfield.__file__).parent / "samples"
 
@@ -246,10 +246,10 @@ def test_lines_are_the_same_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatc
     pieces = [b"\n", b"\r\n", b" ", b"\t", b"a", b"\xef\xbb\xbf", b"\xff", b"\xc3\xa9", b"\r"]
     for _ in range(300):
         data = b"".join(rng.choices(pieces, k=rng.randrange(25)))
-        found = list(lint_bytes.byte_findings("f", data))
+        found = list(file_findings.byte_findings("f", data))
         with monkeypatch.context() as patch:
-            patch.setattr(lint_bytes, "BLOCK", rng.choice([1, 4, 9]))
-            assert list(lint_bytes.byte_findings("f", data)) == found, data
+            patch.setattr(file_findings, "BLOCK", rng.choice([1, 4, 9]))
+            assert list(file_findings.byte_findings("f", data)) == found, data
 
 
 def test_a_file_of_faults_is_not_counted_to_its_end(folder: Folder) -> None:

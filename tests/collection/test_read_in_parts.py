@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cranfield.collection import named_tables, read_in_parts
+from cranfield.collection import named_tables
 from cranfield.collection.convert import convert
+from cranfield.collection.file_formats import blocks
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.errors import CranfieldWarning, DataError
@@ -68,9 +69,9 @@ def test_parts_of_any_size_give_the_judgments_or_the_message(
     data = FILES[name].encode()
     format = "json" if name.startswith(("nested", "records")) else None
     whole = told(lambda: Qrels.of(data, format=format))
-    monkeypatch.setattr(read_in_parts, "SMALL", 0)
+    monkeypatch.setattr(blocks, "SMALL", 0)
     monkeypatch.setattr(named_tables, "BLOCK", size)
-    monkeypatch.setattr(read_in_parts, "ROWS", 2)
+    monkeypatch.setattr(blocks, "ROWS", 2)
     assert told(lambda: Qrels.of(data, format=format)) == whole
 
 
@@ -84,7 +85,7 @@ def test_a_second_tag_may_come_late(split: bool, monkeypatch: pytest.MonkeyPatch
 
     with pytest.warns(CranfieldWarning, match="2 tags") if not split else _nothing():
         whole = read()
-    monkeypatch.setattr(read_in_parts, "SMALL", 0)
+    monkeypatch.setattr(blocks, "SMALL", 0)
     monkeypatch.setattr(named_tables, "BLOCK", 50)
     with pytest.warns(CranfieldWarning, match="2 tags") if not split else _nothing():
         assert read() == whole

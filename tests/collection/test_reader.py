@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from cranfield import _core
-from cranfield.collection.formats import QRELS, RUNS, Layout
+from cranfield.collection.file_formats.formats import QRELS, RUNS, Layout
 from tests.oracles import reader as twin
 
 LAYOUTS = [("run", layout) for layout in RUNS.values()] + [("qrels", layout) for layout in QRELS.values()]

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.collection import run_rules
-from cranfield.collection.run_rules import Checked, check_run
-from cranfield.collection.run_rules import RunRules as Rules
+from cranfield.collection.linting import run_rules
+from cranfield.collection.linting.run_rules import Checked, check_run
+from cranfield.collection.linting.run_rules import RunRules as Rules
 from tests.peak_memory import needs_peak_memory
 
 GOOD = "1 Q0 a 1 2.0 mine\n1 Q0 b 2 1.0 mine\n2 Q0 a 1 1.0 mine\n"
@@ -138,7 +138,7 @@ def test_memory_is_bounded_whatever_a_file_holds(tmp_path: Path, name: str) -> N
     """A file of 2 MB may take 40 MB: twelve times its size, and what the modules of the check take."""
     (tmp_path / "run").write_bytes(FILES[name])
     script = (
-        "import re, sys; from cranfield.collection.run_rules import RunRules, check_run\n"
+        "import re, sys; from cranfield.collection.linting.run_rules import RunRules, check_run\n"
         "def peak(): return int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1])\n"
         "rules = RunRules(documents='collection'); check_run(sys.argv[1], '', rules, ['1'], set); before = peak()\n"
         "check_run(sys.argv[2], '', rules, ['1'], set); print(peak() - before)\n"

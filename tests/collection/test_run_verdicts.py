@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cranfield.collection.lint_findings import Finding
-from cranfield.collection.run_verdicts import verdicts
+from cranfield.collection.linting.file_findings import Finding
+from cranfield.collection.linting.run_rules import verdicts
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cranfield import DataError, Qrels, Run, UsageError
-from cranfield.collection.formats import detect
+from cranfield.collection.file_formats.formats import detect
 
 
 def response(*hits: tuple[str, float | None]) -> dict[str, Any]:

@@ -9,9 +9,9 @@ from typing import Any
 
 from cranfield.collection.column_names import COLUMNS, column_key, find_columns, repeated_column
 from cranfield.collection.doors import csv_rows, reads
+from cranfield.collection.file_formats.structured import parsed_json
 from cranfield.collection.side_files import number_in
 from cranfield.collection.source import PathLike, check_content, head_of, load, shown_path, text_of
-from cranfield.collection.structured import parsed_json
 from cranfield.errors import DataError
 from cranfield.text import counted, listed, shown, unguarded
 

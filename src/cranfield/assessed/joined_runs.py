@@ -24,10 +24,10 @@ from cranfield.assessed.memory import MemoryPlan, memory_plan
 from cranfield.assessed.parts import can_be_cut, join_contents, join_in_parts, join_rules
 from cranfield.assessed.segments import Judged
 from cranfield.assessed.topic_numbers import topic_numbers_of
-from cranfield.collection import formats as layouts
-from cranfield.collection.blocks import Blocks, load_or_open
 from cranfield.collection.columns import with_way_out
-from cranfield.collection.list_shapes import plain_lists, wrong_depth
+from cranfield.collection.file_formats import formats as layouts
+from cranfield.collection.file_formats.blocks import Blocks, load_or_open
+from cranfield.collection.file_formats.structured import plain_lists, wrong_depth
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import TIES, Run, runs_of, several_tags
 from cranfield.collection.source import (
@@ -500,7 +500,7 @@ def _numbered(topics: list[str], path: str) -> str:
 
 def _spelled_differently(extra: Sequence[str], known: Sequence[str]) -> str:
     """The end of a message: an unknown topic that is another one but for leading zeros or case."""
-    from cranfield.collection.lint_entries import plain_id
+    from cranfield.collection.linting.lint import plain_id
 
     by_plain_id = {plain_id(topic): topic for topic in known}
     for topic in extra:

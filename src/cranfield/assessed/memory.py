@@ -8,7 +8,7 @@ import sys
 from dataclasses import dataclass
 from typing import Any
 
-from cranfield.collection.blocks import WHOLE
+from cranfield.collection.file_formats.blocks import WHOLE
 from cranfield.errors import UsageError
 
 CHUNK = 4 << 20

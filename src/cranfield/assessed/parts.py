@@ -18,8 +18,8 @@ from cranfield import _core
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.kept_parts import ARRAYS, KeptParts
 from cranfield.assessed.memory import MemoryPlan
-from cranfield.collection.blocks import Blocks, load_or_open
-from cranfield.collection.formats import Layout
+from cranfield.collection.file_formats.blocks import Blocks, load_or_open
+from cranfield.collection.file_formats.formats import Layout
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import Buffer, check_complete, compression, load
 from cranfield.types import Progress

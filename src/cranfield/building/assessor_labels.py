@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.building.label_files import LabelColumns, from_columns, from_file, from_judgments, from_rows
+from cranfield.collection.file_formats.structured import is_frame
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.side_files import number_in
 from cranfield.collection.source import PathLike
-from cranfield.collection.structured import is_frame
 from cranfield.collection.tables.table_schema import Numbers, Schema, Words
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import Tidy

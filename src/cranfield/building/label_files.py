@@ -20,11 +20,11 @@ from cranfield.collection.column_names import (
     repeated_column,
 )
 from cranfield.collection.doors import header_cells, reads
+from cranfield.collection.file_formats.structured import frame_columns, parquet_table
 from cranfield.collection.named_tables import Coded, lines_of, read_csv, read_json_lines, text_blocks
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.side_files import number_in, read_side_file
 from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, stem, text_of
-from cranfield.collection.structured import frame_columns, parquet_table
 from cranfield.errors import DataError, UsageError
 from cranfield.text import listed, plain_number, shown
 from cranfield.types import Array

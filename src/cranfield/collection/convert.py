@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from cranfield import check
-from cranfield.collection import formats, writing
 from cranfield.collection.column_names import column_key
+from cranfield.collection.file_formats import formats, writing
 from cranfield.collection.grade_labels import levels_as_numbers
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.records import NO_LABEL

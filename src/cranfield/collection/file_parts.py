@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from cranfield import check
-from cranfield.collection import formats, writing
 from cranfield.collection.convert import KINDS, kind_of
+from cranfield.collection.file_formats import formats, writing
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import PathLike, load, write_bytes

@@ -14,9 +14,9 @@ from cranfield import _core
 from cranfield.collection.accepted_inputs import FrameLike, QrelsLike
 from cranfield.collection.accepted_inputs import Records as GivenRecords
 from cranfield.collection.column_names import named_columns
+from cranfield.collection.file_formats.writing import Outgoing, Part
 from cranfield.collection.records import PLAIN, Reading, Records, are_whole, from_mapping, matrix_columns, table_of
 from cranfield.collection.source import PathLike, stem
-from cranfield.collection.writing import Outgoing, Part
 from cranfield.errors import DataError
 
 DIVERSITY = "diversity"

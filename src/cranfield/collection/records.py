@@ -13,14 +13,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core, check
-from cranfield.collection import formats, source, structured, writing
-from cranfield.collection.blocks import Blocks, load_or_open
+from cranfield.collection import source
 from cranfield.collection.column_names import VALUE
 from cranfield.collection.columns import Columns, with_way_out
 from cranfield.collection.doors import reads
+from cranfield.collection.file_formats import formats, structured, writing
+from cranfield.collection.file_formats.blocks import Blocks, load_or_open, read_in_parts
+from cranfield.collection.file_formats.structured import booleans_as_grades, plain_lists, wrong_depth
 from cranfield.collection.grade_labels import are_named, levels_as_numbers
-from cranfield.collection.list_shapes import booleans_as_grades, plain_lists, wrong_depth
-from cranfield.collection.read_in_parts import read_in_parts
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.frames import install_command
 from cranfield.text import counted, cut, one_line

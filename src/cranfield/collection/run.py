@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
@@ -14,10 +15,10 @@ from cranfield.collection.accepted_inputs import FrameLike, RunLike
 from cranfield.collection.accepted_inputs import Records as GivenRecords
 from cranfield.collection.column_names import named_columns
 from cranfield.collection.columns import Columns
+from cranfield.collection.file_formats.search_responses import named_queries
+from cranfield.collection.file_formats.writing import Outgoing, Part
 from cranfield.collection.records import Reading, Records, are_whole, from_mapping, matrix_columns, table_of
-from cranfield.collection.search_responses import named_queries
 from cranfield.collection.source import PathLike, named_paths, stem
-from cranfield.collection.writing import Outgoing, Part
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.text import listed
 from cranfield.types import Index64
@@ -324,3 +325,20 @@ def read_runs(
     names = [paths] if not isinstance(paths, Iterable) or isinstance(paths, str) else list(paths)
     options: dict[str, Any] = {"format": format, "on_duplicate": on_duplicate, "split_tags": split_tags}
     return [run for name, path in named_paths(names) for run in runs_of(path, name, **options)]
+
+
+def ranking_digest(run: Run, order: str = "score", ties: str = "z-a") -> str:
+    """The SHA-256 digest of all lists of a run: topics, and documents in their order. Scores and tags do not matter.
+
+    >>> first = Run.of({"1": {"a": 2.0, "b": 1.0}}, name="red")
+    >>> ranking_digest(first) == ranking_digest(Run.of({"1": {"b": 0.1, "a": 0.7}}, name="blue"))
+    True
+    >>> ranking_digest(first) == ranking_digest(Run.of({"1": {"b": 0.7, "a": 0.1}}, name="red"))
+    False
+    """
+    digest = hashlib.sha256()
+    for topic in sorted(run.topics):
+        docs = run.ordered_docs(topic, order, ties)
+        text = "\0".join([topic, str(len(docs)), *docs])
+        digest.update(text.encode("utf-8", "surrogatepass") + b"\0\0")
+    return digest.hexdigest()

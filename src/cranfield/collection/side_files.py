@@ -8,8 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import compress
 
-from cranfield.collection.doors import reads
-from cranfield.collection.first_block import check_lines
+from cranfield.collection.doors import check_lines, reads
 from cranfield.collection.source import Buffer, PathLike, load, shown_path, text_of
 from cranfield.errors import DataError
 from cranfield.text import counted

@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 from xml.parsers import expat
 from xml.sax.saxutils import escape, quoteattr
 
-from cranfield.collection.topic_record import PART, TEXTS, Found, Record, fields_of, record_of, shortened
+from cranfield.collection.topic_tables import PART, TEXTS, Found, Record, fields_of, record_of, shortened
 from cranfield.errors import CranfieldWarning, DataError, warn_caller
 from cranfield.text import counted
 

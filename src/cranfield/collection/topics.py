@@ -1,7 +1,7 @@
 """Topics: the questions or queries of a test collection, read from and written to files.
 
 This module has the values and detects formats. `topic_markup` and `topic_tables` read and write each format, between
-text and plain records (`topic_record`). To add a format, add its reader and writer there and an entry to `_FORMATS`.
+text and plain records. To add a format, add its reader and writer there and an entry to `_FORMATS`.
 A reader keeps everything in a topic; a writer refuses data that its format cannot hold, so that a written file reads
 back as equal topics.
 """
@@ -21,8 +21,7 @@ from typing import Any, TypeAlias
 from cranfield import check
 from cranfield.collection import topic_markup, topic_tables
 from cranfield.collection.accepted_inputs import TopicsLike
-from cranfield.collection.doors import reads
-from cranfield.collection.first_block import check_json
+from cranfield.collection.doors import check_json, reads
 from cranfield.collection.source import (
     HEAD,
     bytes_origin,
@@ -32,7 +31,7 @@ from cranfield.collection.source import (
     without_compression,
     write_bytes,
 )
-from cranfield.collection.topic_record import SPELLINGS, TEXTS, Found, Record, shortened
+from cranfield.collection.topic_tables import SPELLINGS, TEXTS, Found, Record, shortened
 from cranfield.errors import DataError, UsageError
 from cranfield.text import listed, one_line
 

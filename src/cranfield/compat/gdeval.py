@@ -25,8 +25,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import __version__, _core
-from cranfield.collection.first_block import load_lines
-from cranfield.collection.formats import Layout
+from cranfield.collection.doors import load_lines
+from cranfield.collection.file_formats.formats import Layout
 from cranfield.collection.source import Buffer
 from cranfield.compat.output import run_program
 from cranfield.compat.trec_eval import RUN, join_run, run_name

@@ -19,7 +19,7 @@ from typing import IO
 import numpy as np
 
 from cranfield import __version__
-from cranfield.collection.first_block import load_lines
+from cranfield.collection.doors import load_lines
 from cranfield.collection.source import Buffer, unmarked
 from cranfield.compat.output import run_program
 from cranfield.errors import DataError, UsageError

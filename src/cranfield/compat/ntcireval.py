@@ -15,7 +15,7 @@ from functools import partial
 from typing import IO
 
 from cranfield import __version__
-from cranfield.collection.first_block import load_lines
+from cranfield.collection.doors import load_lines
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.source import Buffer

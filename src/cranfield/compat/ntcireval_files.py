@@ -9,8 +9,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple, TypeVar
 
-from cranfield.collection.doors import reads
-from cranfield.collection.first_block import load_lines
+from cranfield.collection.doors import load_lines, reads
 from cranfield.collection.source import Buffer, load, text_of
 from cranfield.errors import DataError
 from cranfield.text import counted

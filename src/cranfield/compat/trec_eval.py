@@ -20,8 +20,8 @@ from typing import IO
 import numpy as np
 
 from cranfield import __version__, _core
-from cranfield.collection.first_block import load_lines
-from cranfield.collection.formats import Layout
+from cranfield.collection.doors import load_lines
+from cranfield.collection.file_formats.formats import Layout
 from cranfield.collection.side_files import SideTable, read_side_file
 from cranfield.collection.source import HEAD, Buffer, check_complete
 from cranfield.compat.output import run_program

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from cranfield import _core
 from cranfield.assessed.segments import Judged
-from cranfield.collection.formats import Layout
+from cranfield.collection.file_formats.formats import Layout
 from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import Buffer
 from cranfield.compat.trec_lists import TrecLists, lists_of, sorted_labels

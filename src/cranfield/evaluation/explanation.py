@@ -17,7 +17,7 @@ from cranfield.assessed.segments import Hits
 from cranfield.collection.accepted_inputs import QrelsLike, RunLike, TopicsLike
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.collection.topic_record import TEXTS
+from cranfield.collection.topic_tables import TEXTS
 from cranfield.collection.topics import Topic, text_lines, topic_of
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, notes_of, values_of, warn_of_gains, with_scores

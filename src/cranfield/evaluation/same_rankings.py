@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.assessed.joined_runs import each_run
-from cranfield.collection.run import Run
-from cranfield.collection.run_digest import ranking_digest
+from cranfield.collection.run import Run, ranking_digest
 from cranfield.collection.source import is_pipe
 from cranfield.errors import CranfieldWarning
 from cranfield.scores.scores import Scores

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.collection.topic_record import TEXTS
+from cranfield.collection.topic_tables import TEXTS
 from cranfield.collection.topics import Topic, text_lines
 from cranfield.errors import UsageError
 from cranfield.evaluation.explanation import Explanation, Line, Missed, in_html

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cranfield.collection.writing import to_delimited
+from cranfield.collection.file_formats.writing import to_delimited
 from cranfield.record import plain
 from cranfield.scores.score_input import joined_notes
 from cranfield.table import Column, Table

@@ -15,8 +15,8 @@ from typing import BinaryIO
 
 from cranfield.building.campaign.campaign_store import SUBMISSION, Campaign, Submission, add_event, submission_of
 from cranfield.building.serve.database.database import Connection, StoreError
-from cranfield.collection.lint_findings import Finding
-from cranfield.collection.run_rules import Checked, check_run
+from cranfield.collection.linting.file_findings import Finding
+from cranfield.collection.linting.run_rules import Checked, check_run
 from cranfield.errors import UsageError
 from cranfield.text import counted, shown
 

@@ -20,10 +20,10 @@ from cranfield.assessed.segments import position_in_segment, starts_of
 from cranfield.building.pools.pool_file import Pool
 from cranfield.building.pools.pool_policy import FixedOrder, steady, summed
 from cranfield.building.pools.pooled_lists import Mask, PooledLists
-from cranfield.collection.formats import QRELS, SAMPLED
+from cranfield.collection.file_formats.formats import QRELS, SAMPLED
+from cranfield.collection.file_formats.writing import Outgoing, Part, encode
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import PathLike, write_bytes
-from cranfield.collection.writing import Outgoing, Part, encode
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.text import counted, listed

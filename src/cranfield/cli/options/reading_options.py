@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from cranfield.collection.qrels import Qrels
     from cranfield.collection.run import Run
 
-RUN_FORMATS = "collection.formats:RUNS collection.formats:STRUCTURED"
-QRELS_FORMATS = "collection.formats:QRELS collection.formats:STRUCTURED"
+RUN_FORMATS = "collection.file_formats.formats:RUNS collection.file_formats.formats:STRUCTURED"
+QRELS_FORMATS = "collection.file_formats.formats:QRELS collection.file_formats.formats:STRUCTURED"
 
 
 class Sized(Verb):
@@ -110,7 +110,7 @@ class Files(Sized):
 
     def perform(self) -> int | None:
         from cranfield.collection.column_names import named_columns
-        from cranfield.collection.search_responses import queries_named_in
+        from cranfield.collection.file_formats.search_responses import queries_named_in
 
         with named_columns(columns_of(self.columns)), queries_named_in(self.query_ids):
             return super().perform()

@@ -278,7 +278,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
 
     def _delimited(self, data: Mapping[str, NDArray[Any]]) -> str:
         """A row per pair with all its columns; undefined is empty."""
-        from cranfield.collection.writing import to_delimited
+        from cranfield.collection.file_formats.writing import to_delimited
 
         columns: dict[str, list[object]] = {}
         for name, column in data.items():

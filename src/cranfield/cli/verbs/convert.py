@@ -44,7 +44,7 @@ zcat bm25.run.gz | cranfield convert - - --kind run --to jsonl | head
 
     def run(self) -> None:
         from cranfield.collection.convert import convert, only_kind
-        from cranfield.collection.search_responses import queries_named_in
+        from cranfield.collection.file_formats.search_responses import queries_named_in
         from cranfield.text import counted
 
         kind = self.kind or only_kind(self.read_as) or ("run" if self.query_ids else None)

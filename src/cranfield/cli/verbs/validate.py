@@ -14,9 +14,8 @@ from cranfield.cli.printing import Output
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
-    from cranfield.collection.lint_findings import Finding
-    from cranfield.collection.run_rules import TrackRules
-    from cranfield.collection.run_verdicts import Verdict
+    from cranfield.collection.linting.file_findings import Finding
+    from cranfield.collection.linting.run_rules import TrackRules, Verdict
 
 MANY_RUNS = 8
 """With at least this number of runs, the table of runs comes first."""
@@ -68,10 +67,9 @@ cranfield validate runs/*.run --table --format csv -o runs.csv
         return bool(self.files or self.qrels or self.runs or self.topics)
 
     def run(self) -> int:
-        from cranfield.collection.lint import check_files
-        from cranfield.collection.lint_findings import SEVERITIES, Finding
-        from cranfield.collection.run_rules import read_track_rules
-        from cranfield.collection.run_verdicts import verdicts
+        from cranfield.collection.linting.file_findings import SEVERITIES, Finding
+        from cranfield.collection.linting.lint import check_files
+        from cranfield.collection.linting.run_rules import read_track_rules, verdicts
         from cranfield.collection.source import expand
 
         track = None if self.rules is None else read_track_rules(self.rules)  # before the runs, which may be large
@@ -106,7 +104,7 @@ cranfield validate runs/*.run --table --format csv -o runs.csv
 
     def _emit_table(self, runs: list[Verdict], findings: list[Finding], summary: str) -> None:
         """The table of runs, then the findings of other files, and with `--details` all findings."""
-        from cranfield.collection.run_verdicts import verdict_table
+        from cranfield.collection.linting.run_rules import verdict_table
         from cranfield.table import printable
         from cranfield.text import counted
 
@@ -144,7 +142,7 @@ cranfield validate runs/*.run --table --format csv -o runs.csv
         self, track: TrackRules, topics: tuple[str, ...] | None, kinds: dict[str, list[str]], findings: list[Finding]
     ) -> list[Finding]:
         """What the rules of the track say of each run that can be read."""
-        from cranfield.collection.run_rules import rule_findings
+        from cranfield.collection.linting.run_rules import rule_findings
 
         unreadable = {finding.path for finding in findings if finding.severity == "error"}
         return [

@@ -27,12 +27,11 @@ from cranfield.collection.column_names import (
     no_column,
     repeated_column,
 )
-from cranfield.collection.doors import reads
-from cranfield.collection.first_block import check_lines
+from cranfield.collection.doors import check_lines, reads
+from cranfield.collection.file_formats.structured import frame_columns, is_frame, parquet_table
 from cranfield.collection.named_tables import Coded
 from cranfield.collection.side_files import number_in
 from cranfield.collection.source import Buffer, load, shown_path
-from cranfield.collection.structured import frame_columns, is_frame, parquet_table
 from cranfield.collection.tables.cells import MOST_COLUMNS, Cells, LineForm, read_cells
 from cranfield.declared.settings import Setting
 from cranfield.errors import DataError, UsageError

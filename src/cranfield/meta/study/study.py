@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from cranfield.collection.file_formats.writing import to_delimited
 from cranfield.collection.source import PathLike, write_bytes
-from cranfield.collection.writing import to_delimited
 from cranfield.errors import CranfieldError
 from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, part_of, report
 from cranfield.meta.study.cache import Cache, key_of, make_folder, table_from_plain, table_to_plain

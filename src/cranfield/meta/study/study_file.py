@@ -14,8 +14,7 @@ from typing import Any
 
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.collection.doors import reads
-from cranfield.collection.first_block import check_json, whole_lines
+from cranfield.collection.doors import check_json, reads, whole_lines
 from cranfield.collection.source import PathLike, read_bytes, unmarked
 from cranfield.errors import DataError, UsageError
 from cranfield.measures import parse_many

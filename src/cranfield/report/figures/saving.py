@@ -11,8 +11,8 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from cranfield import _address_space
+from cranfield.collection.file_formats.writing import to_delimited
 from cranfield.collection.source import write_bytes
-from cranfield.collection.writing import to_delimited
 from cranfield.errors import UsageError
 from cranfield.report.figures.theme import altair, without_packages
 

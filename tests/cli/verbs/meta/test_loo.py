@@ -10,7 +10,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.assessed import joined_runs
-from cranfield.collection.blocks import load_or_open
+from cranfield.collection.file_formats.blocks import load_or_open
 from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield
 

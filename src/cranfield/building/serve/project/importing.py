@@ -26,7 +26,7 @@ from cranfield.building.serve.project.judgment_log import COUNTED, FIELDS, STATE
 from cranfield.building.serve.project.project_parts import PoolEntry
 from cranfield.building.serve.project.store import Store, put_pool
 from cranfield.collection.doors import reads
-from cranfield.collection.lint_bytes import blocks_of_lines
+from cranfield.collection.linting.file_findings import blocks_of_lines
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import Buffer, load, release, shown_path
 from cranfield.errors import DataError, UsageError

@@ -30,8 +30,8 @@ from typing import Any
 from cranfield.collection.column_names import COLUMNS, VALUE
 from cranfield.collection.columns import Columns, shown
 from cranfield.collection.doors import reads
+from cranfield.collection.file_formats.writing import Outgoing
 from cranfield.collection.source import Buffer, PathLike, load, text_of
-from cranfield.collection.writing import Outgoing
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted
 

@@ -1,4 +1,4 @@
-"""Checks of the bytes of a text file: line ends, blanks, encoding."""
+"""Findings of the linter, and those about the bytes of a text file: line ends, blanks, encoding."""
 
 from __future__ import annotations
 
@@ -7,9 +7,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.collection.lint_findings import Finding
-from cranfield.collection.source import Buffer
+from cranfield.collection.source import Buffer, shown_path
 from cranfield.text import counted
+
+SEVERITIES = ("error", "warning", "info")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A fault of a file, or something to know about it."""
+
+    path: str
+    line: int | None
+    severity: str
+    """`error`: cannot be scored; `warning`: scores may be misleading; `info`: good to know."""
+    code: str
+    message: str
+
+    def __str__(self) -> str:
+        path = shown_path(self.path)
+        place = f"{path}:{self.line}" if self.line else path
+        return f"{place}: {self.severity}: {self.message} [{self.code}]"
+
 
 BLANKS = (ord(" "), ord("\t"))
 MARK = b"\xef\xbb\xbf"

@@ -16,11 +16,12 @@ from itertools import islice
 from typing import Any
 
 from cranfield import _core
-from cranfield.collection import search_responses, structured, writing
-from cranfield.collection.blocks import Blocks
 from cranfield.collection.column_names import header_delimiter
 from cranfield.collection.columns import Columns, with_way_out
-from cranfield.collection.first_block import check_json, whole_lines
+from cranfield.collection.doors import check_json, whole_lines
+from cranfield.collection.file_formats import search_responses, structured, writing
+from cranfield.collection.file_formats.blocks import Blocks
+from cranfield.collection.file_formats.writing import Outgoing
 from cranfield.collection.grade_labels import levels_as_numbers
 from cranfield.collection.source import (
     DATA_LINE,
@@ -34,7 +35,6 @@ from cranfield.collection.source import (
     unmarked,
     without_compression,
 )
-from cranfield.collection.writing import Outgoing
 from cranfield.errors import DataError, UsageError
 
 

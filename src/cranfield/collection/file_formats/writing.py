@@ -18,7 +18,7 @@ from cranfield.frames import need
 from cranfield.text import listed
 
 if TYPE_CHECKING:
-    from cranfield.collection.formats import Layout, Structured
+    from cranfield.collection.file_formats.formats import Layout, Structured
 
 
 BLOCK = 1 << 15

@@ -1,0 +1,1 @@
+"""The formats of runs and judgments: how they are recognised, read and written."""
