@@ -185,7 +185,7 @@ OTHERS = {
     "building/campaign/campaign_export.py": "within one of them",
     "building/campaign/campaign_store.py": "the runs of a campaign: a folder to which files are added",
     "online/logs/log_tables.py": "a temporary folder",
-    "meta/study/cache.py": "results of steps, each complete: a study that was stopped goes on",
+    "meta/study/inputs.py": "results of steps, each complete: a study that was stopped goes on",
     "assessed/kept_parts.py": "a cache, whose files are complete",
 }
 """Modules that make folders, and why they may."""

@@ -12,9 +12,9 @@ from scipy.stats import t as student
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.coefficients import COEFFICIENTS
 from cranfield.meta.agreement.correlation import correlate, rank_correlation
+from cranfield.meta.agreement.gain_change import change_gains
 from cranfield.meta.agreement.overlap import TIES, rbo
 from cranfield.meta.complete_scores import levels_of
-from cranfield.meta.judgments.gain_change import change_gains
 from cranfield.samples import sample
 from cranfield.scores.scores import Scores
 

@@ -8,7 +8,7 @@ from scipy.optimize import minimize
 from scipy.stats import ttest_rel
 
 from cranfield.errors import UsageError
-from cranfield.meta.agreement.rank_distance import rank_distances
+from cranfield.meta.agreement.correlation import rank_distances
 from cranfield.scores.scores import Scores
 
 

@@ -10,8 +10,16 @@ import pytest
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import evaluate
-from cranfield.meta.reproduction.reproduction import reproduce, reproduce_scores
-from cranfield.meta.reproduction.reproduction_measures import delta_ri, effect_ratio, nrmse, p_value, rmse, tau_union
+from cranfield.meta.reproduction.reproduction import (
+    delta_ri,
+    effect_ratio,
+    nrmse,
+    p_value,
+    reproduce,
+    reproduce_scores,
+    rmse,
+    tau_union,
+)
 from cranfield.scores.scores import Scores
 
 with warnings.catch_warnings():  # it imports scipy.stats.stats, and pkg_resources

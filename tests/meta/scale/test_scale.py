@@ -14,9 +14,8 @@ from cranfield.errors import UsageError
 from cranfield.measures import parse
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.scale_type import scale_of
-from cranfield.meta.scale.scale import scale, scales
-from cranfield.meta.scale.scale_tests import scale_tests
-from cranfield.meta.scale.scale_theory import ADMITS, PROVED, proved_scale, proved_scales
+from cranfield.meta.scale.conclusions import scale_tests
+from cranfield.meta.scale.scale import ADMITS, PROVED, proved_scale, proved_scales, scale, scales
 from cranfield.meta.synthetic_lists import MOST, SyntheticLists
 from cranfield.scores.scores import Scores
 

@@ -12,8 +12,7 @@ from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Judged
 from cranfield.errors import UsageError
 from cranfield.measures import parse
-from cranfield.meta.stability.informativeness import informativeness
-from cranfield.meta.stability.max_entropy import max_entropy
+from cranfield.meta.stability.informativeness import informativeness, max_entropy
 from tests.oracles.joined import side_by_side
 
 

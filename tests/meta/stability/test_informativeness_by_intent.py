@@ -17,9 +17,8 @@ from cranfield.assessed.lists import Assessed
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import UsageError
 from cranfield.measures import parse
-from cranfield.meta.stability.expected_by_intent import IntentRows, expected_over_intents
-from cranfield.meta.stability.informativeness import _binary, informativeness
-from cranfield.meta.stability.max_entropy import max_entropy, solve
+from cranfield.meta.stability.expected_scores import IntentRows, expected_over_intents
+from cranfield.meta.stability.informativeness import _binary, informativeness, max_entropy, solve
 
 KNOWN = [
     *("alpha-nDCG@3", "alpha-DCG", "alpha-nDCG(alpha=0.3,probabilities=True)", 'alpha-DCG(dialect="ndeval")@3', "NRBP"),

@@ -20,7 +20,7 @@ from cranfield.errors import DataError, UsageError
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.meta.agreement.correlation import correlate
 from cranfield.meta.study import inputs as study_inputs
-from cranfield.meta.study.cache import Cache, measure_key, table_from_plain, table_to_plain
+from cranfield.meta.study.inputs import Cache, measure_key, table_from_plain, table_to_plain
 from cranfield.meta.study.study import Outcome, run_study
 from cranfield.meta.study.study_file import EXAMPLE, plan_of, read_study
 from cranfield.meta.study.study_methods import METHODS, methods_table
@@ -250,7 +250,7 @@ def test_results_of_other_options_are_cached_separately(folder: Path, scored: li
 
 def test_another_version_of_the_code_computes_everything(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_study(folder / "study.toml")
-    monkeypatch.setattr("cranfield.meta.study.cache.code_version", lambda: "another")
+    monkeypatch.setattr("cranfield.meta.study.inputs.code_version", lambda: "another")
     assert set(states(run_study(folder / "study.toml")).values()) == {"computed"}
 
 

@@ -16,8 +16,7 @@ from cranfield.comparison.differences import noise
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
 from cranfield.measures import Measure
-from cranfield.meta.agreement.tau_of_two import tau_b_of_two
-from cranfield.meta.complete_scores import Levels, check_count, levels_of
+from cranfield.meta.complete_scores import Levels, check_count, levels_of, tau_b_of_two
 from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
 from cranfield.text import counted

@@ -7,13 +7,23 @@ than `table()` also needs a row in `TABLES`.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from cranfield.check import nearest
+from cranfield.errors import UsageError
 from cranfield.meta.meta_record import headings
 from cranfield.table import Table
+from cranfield.types import Progress
+
+if TYPE_CHECKING:  # these import most of meta-evaluation
+    from cranfield.assessed.join_options import JoinOptions
+    from cranfield.collection.run import Run
+    from cranfield.meta.reproduction.reproduction import Reproduction
+    from cranfield.meta.stability.informativeness import Informativeness
+
 
 SCORES, COLLECTION, MEASURES = "scores", "collection", "measures"
 """What a method works on: scores; judgments and runs; or only measures, whatever the collection."""
@@ -95,13 +105,13 @@ METHODS = {
         Method(
             "inform",
             "how much a score says about its list",
-            "meta.study.collection_methods:inform_of_collection",
+            "meta.study.study_methods:inform_of_collection",
             COLLECTION,
         ),
         Method(
             "reproduce",
             "does a repeated run reproduce the original",
-            "meta.study.collection_methods:reproduce_in_collection",
+            "meta.study.study_methods:reproduce_in_collection",
             COLLECTION,
             files=("other_qrels",),
         ),
@@ -127,3 +137,62 @@ def _toml(default: Any) -> str:
     if isinstance(default, bool):
         return str(default).lower()
     return repr(list(default) if isinstance(default, tuple) else default)
+
+
+# -- methods that take judgments and all runs of a collection, where the function itself takes other input
+
+
+def inform_of_collection(
+    qrels: Any,
+    runs: Mapping[str, Run],
+    measures: Any = None,
+    *,
+    depth: int = 1000,
+    rel: float = 1.0,
+    options: JoinOptions | None = None,
+    progress: Progress | None = None,
+) -> Informativeness:
+    """How much scores say about the lists of a collection, see `informativeness`.
+
+    Reference: Aslam, Yilmaz & Pavlu, SIGIR 2005, 27-34
+    """
+    from cranfield.assessed.join import join
+    from cranfield.meta.stability.informativeness import informativeness
+
+    return informativeness(join(qrels, runs, options), measures, depth=depth, rel=rel, progress=progress)
+
+
+def reproduce_in_collection(
+    qrels: Any,
+    runs: Mapping[str, Run],
+    measures: Any = None,
+    *,
+    baseline: Sequence[str],
+    advanced: Sequence[str] | None = None,
+    other_qrels: Any = None,
+    p: float = 0.95,
+    union: str = "rank",
+    depth: int | None = None,
+    missing: str = "zero",
+    options: JoinOptions | None = None,
+) -> Reproduction:
+    """Compare runs of a collection with their repetitions, see `reproduce`; pairs are given by the names of runs.
+
+    Reference: Breuer et al., SIGIR 2020, doi:10.1145/3397271.3401036
+    """
+    from cranfield.meta.reproduction.reproduction import reproduce
+
+    def pair(role: str, names: Any) -> tuple[Run, Run]:
+        if isinstance(names, str) or len(names) != 2:
+            raise UsageError(f"{role} == {names!r}, must be the names of two runs: the original and its repetition")
+        for name in names:
+            if name not in runs:
+                raise nearest(str(name), list(runs), "run")
+        return runs[names[0]], runs[names[1]]
+
+    both = None if advanced is None else pair("advanced", advanced)
+    order, ties = (None, "z-a") if options is None else (options.order, options.ties)
+    return reproduce(
+        qrels, pair("baseline", baseline), both, measures, other_qrels=other_qrels, p=p, union=union, depth=depth,
+        missing=missing, order=order, ties=ties,
+    )  # fmt: skip

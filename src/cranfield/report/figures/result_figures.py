@@ -26,16 +26,16 @@ if TYPE_CHECKING:  # these import half of the package
     from cranfield.comparison.anova.anova import LevelMeans
     from cranfield.comparison.power.topic_set_size import PowerAnswer
     from cranfield.comparison.result import Comparison
+    from cranfield.meta.agreement.correlation import Distances
+    from cranfield.meta.agreement.gain_change import GainChange
     from cranfield.meta.agreement.preferences import PredictivePower
     from cranfield.meta.agreement.preferred_rank import PreferredRanks
-    from cranfield.meta.agreement.rank_distance import Distances
-    from cranfield.meta.judgments.gain_change import GainChange
     from cranfield.meta.judgments.leave_out import LeftOut
     from cranfield.meta.judgments.robustness import Robustness
     from cranfield.meta.reproduction.reproduction import Reproduction
+    from cranfield.meta.scale.conclusions import ScaleTests
     from cranfield.meta.scale.meaningfulness import Meaningfulness
     from cranfield.meta.scale.scale import Scale, Scales
-    from cranfield.meta.scale.scale_tests import ScaleTests
     from cranfield.meta.stability.accuracy_of_tests import TestAccuracy
     from cranfield.meta.stability.discrimination import DiscriminativePower
     from cranfield.meta.stability.generalisability import GStudies, GStudy

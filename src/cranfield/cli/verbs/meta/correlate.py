@@ -80,7 +80,7 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
         scores = self.read_scores(MEASURES)
         with self.progress("resampling") as progress:
             if self.names == [D_RANK]:
-                from cranfield.meta.agreement.rank_distance import rank_distances
+                from cranfield.meta.agreement.correlation import rank_distances
 
                 distances = rank_distances(scores, progress=progress)
                 table = distances.table()
@@ -104,7 +104,7 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
             result.plot().save(self.plot)
 
     def _change_gains(self, gains: list[str]) -> None:
-        from cranfield.meta.judgments.gain_change import change_gains
+        from cranfield.meta.agreement.gain_change import change_gains
 
         with self.progress("resampling") as progress:
             result = change_gains(

@@ -41,7 +41,7 @@ cranfield meta power qrels.txt runs/*.run -m AP,Q --statistic gmean  # by the ge
         "--statistic NAME",
         "Compare runs by this summary of their topics: {names} (the area under the mean of the x worst topics).",
         default="mean",
-        names="meta.stability.summary_discrimination:SUMMARIES",
+        names="meta.stability.discrimination:SUMMARIES",
         group=MORE,
     )
     worst: int | None = option(

@@ -56,7 +56,7 @@ cranfield meta reproduce qrels.txt bm25.run again.run --by classes.txt  # for ea
         "--union RULE",
         "Number documents for Kendall's tau by {names} (as repro_eval).",
         default="rank",
-        names="meta.reproduction.reproduction_measures:UNIONS",
+        names="meta.reproduction.reproduction:UNIONS",
         group=MORE,
     )
     depth: int | None = option("--depth K", "Compare only the first K documents of each list.")

@@ -95,11 +95,11 @@ cranfield meta scale --show theory
             conclusions = self._conclusions()
             self.show(conclusions.changed() if self.what == "changed" else conclusions.table())
         elif self.with_runs:
-            from cranfield.meta.scale.scale_tests import scale_tests
+            from cranfield.meta.scale.conclusions import scale_tests
 
             self.show(scale_tests(self.read_scores(), alpha=self.alpha).table())
         elif self.what == "theory":
-            from cranfield.meta.scale.scale_theory import proved_scales
+            from cranfield.meta.scale.scale import proved_scales
 
             self.show(proved_scales(chosen(self.measures) if self.measures else None))
         else:

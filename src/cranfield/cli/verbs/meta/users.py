@@ -74,8 +74,7 @@ cranfield meta users ratings.csv --show needed --difference 0.5,0.25
 
     def run(self) -> None:
         from cranfield.meta.agreement.user_agreement import user_agreement
-        from cranfield.meta.agreement.user_model import rating_model, users_needed
-        from cranfield.meta.agreement.user_ratings import read_user_ratings
+        from cranfield.meta.agreement.user_ratings import rating_model, read_user_ratings, users_needed
 
         assert self.ratings is not None
         ratings = read_user_ratings(self.ratings)

@@ -7,8 +7,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from cranfield.meta.agreement.coefficients import tau_b
-from cranfield.meta.agreement.tau_of_two import tau_b_of_two
-from cranfield.meta.complete_scores import levels_of
+from cranfield.meta.complete_scores import levels_of, tau_b_of_two
 
 
 @pytest.mark.filterwarnings("ignore:An input array is constant")
