@@ -25,7 +25,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
-from typing import Any, ClassVar, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints  # noqa: F401 the example above needs Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,7 +56,7 @@ def declared_columns(record: type) -> dict[str, Headings]:
     """The fields of a record that are columns, in their order."""
     if record in _DECLARED:
         return _DECLARED[record]
-    hints = {}
+    hints: dict[str, Headings] = {}
     for name, hint in get_type_hints(record, include_extras=True).items():
         for part in (hint, *getattr(hint, "__args__", ())):  # also in `Annotated[...] | None`
             for fact in getattr(part, "__metadata__", ()):

@@ -66,6 +66,8 @@ def fit_logistic(
     centre, spread = features.mean(axis=0), features.std(axis=0)
     varies = spread > 0
     design = np.column_stack([np.ones(n), (features[:, varies] - centre[varies]) / spread[varies]])
+    if not ridge and np.linalg.matrix_rank(design) < design.shape[1]:
+        raise UsageError("some signals determine others, so the fit is not unique; to allow this: ridge=1")
     penalty = np.diag([0.0, *np.full(design.shape[1] - 1, ridge)])
     beta = np.zeros(design.shape[1])
     beta[0] = np.log(labels.mean() / (1 - labels.mean()))
@@ -75,7 +77,7 @@ def fit_logistic(
         p = logistic(design @ beta)
         gradient = design.T @ (labels - p) - penalty @ beta
         hessian = (design * (p * (1 - p))[:, None]).T @ design + penalty
-        step = _solve(hessian, gradient)
+        step = np.linalg.solve(hessian, gradient)
         better = _objective(design, labels, beta + step, ridge)
         while better < value - 1e-12 and np.abs(step).max() > 1e-12:
             step = step / 2
@@ -100,13 +102,6 @@ def _objective(design: Array, labels: Array, beta: Array, ridge: float) -> float
     linear = design @ beta
     likelihood = labels @ linear - np.logaddexp(0, linear).sum()
     return float(likelihood - ridge / 2 * (beta[1:] @ beta[1:]))
-
-
-def _solve(matrix: Array, vector: Array) -> Array:
-    try:
-        return np.asarray(np.linalg.solve(matrix, vector), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        raise UsageError("some signals determine others, so the fit is not unique; to allow this: ridge=1") from None
 
 
 def _sandwich(design: Array, residual: Array, p: Array, penalty: Array, groups: NDArray[np.generic] | None) -> Array:
