@@ -168,6 +168,18 @@ class Verb:
         seed = getattr(self, "seed", None)
         if isinstance(seed, int) and not 0 <= seed < 2**64:
             raise UsageError(f"--seed == {seed}, must be a whole number, 0 or more and below 2**64")
+        if self.operation:
+            self._check_settings()
+
+    def _check_settings(self) -> None:
+        """Raise a `UsageError` for a setting that the operation would refuse, before anything is read."""
+        from cranfield.declared.operation import check_setting
+
+        settings = operation_settings(self.operation)
+        for parameter in declared(type(self)):
+            value = getattr(self, parameter.name)
+            if parameter.name in settings and value is not None:
+                check_setting("", parameter.label, value, settings[parameter.name])
 
     def check_written(self) -> None:
         """Raise an `InputLost` if a file to write is also an input, which the result would replace."""

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
-from cranfield import check
 from cranfield.check import nearest
 from cranfield.comparison.assumptions import check_matrices
-from cranfield.comparison.corrections import CORRECTIONS, adjust, interval_alpha
-from cranfield.comparison.data import NAN_RULES, Matrix, ScoresLike, all_pairs
+from cranfield.comparison.corrections import CORRECTIONS, CorrectionName, adjust, interval_alpha
+from cranfield.comparison.data import Baseline, Matrix, NanRule, ScoresLike, all_pairs
 from cranfield.comparison.differences import difference_blocks, zeros_for_nan
 from cranfield.comparison.effects import PAIRED_EFFECTS
-from cranfield.comparison.methods.wilcoxon_and_sign import widened
-from cranfield.comparison.pair_tests import TESTS, PairTest, TestSettings
-from cranfield.comparison.resampling import check_asl, check_resampling
+from cranfield.comparison.methods.wilcoxon_and_sign import METHODS, ZEROS, widened
+from cranfield.comparison.pair_tests import TESTS, PairTest, PairTestName, TestSettings
+from cranfield.comparison.resampling import Asl, Threads, check_asl
 from cranfield.comparison.result import Comparison, Family
-from cranfield.comparison.test_result import Assumption, check_alpha, check_alternative
+from cranfield.comparison.test_result import Alternative, Assumption
+from cranfield.declared.operation import ALPHA, RESAMPLES, Seed, about, operation
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.scores.scores import Scores
 from cranfield.text import INTERRUPTED_AFTER
@@ -33,28 +33,55 @@ MOST_PAIRS = 5_000_000
 DIRECTIONS = ("better", "given")
 
 
+@operation
 def compare(
     data: ScoresLike | Mapping[str, Scores],
     measure: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
-    test: str = "t",
-    baseline: str | None = None,
-    correction: str | None = None,
-    alpha: float = 0.05,
-    alternative: str = "two-sided",
-    effect: str = "d_z",
+    test: PairTestName = "t",
+    baseline: Baseline = None,
+    correction: CorrectionName = None,
+    alpha: Annotated[
+        float, about("Significance level; confidence intervals have level 1 - A, if possible together.", **ALPHA)
+    ] = 0.05,
+    alternative: Alternative = "two-sided",
+    effect: Annotated[str, about("The effect size: {names}.", choices=PAIRED_EFFECTS, rare=True)] = "d_z",
     systems: Mapping[str, str] | None = None,
-    nan: str = "listwise",
-    direction: str = "better",
-    resamples: int = 10_000,
-    seed: int = 0,
-    threads: int | None = None,
+    nan: NanRule = "listwise",
+    direction: Annotated[str, about("Which run of a pair comes first.", choices=DIRECTIONS)] = "better",
+    resamples: Annotated[int, about("Number of resamples, for tests that resample.", **RESAMPLES)] = 10_000,
+    seed: Seed = 0,
+    threads: Threads = None,
     progress: Progress | None = None,
-    margin: float | None = None,
-    zeros: str | None = None,
-    method: str | None = None,
-    continuity: float | None = None,
-    asl: str = "plus-one",
+    margin: Annotated[float | None, about("Differences up to D are ties.", only="sign", spelled="--margin D")] = None,
+    zeros: Annotated[
+        str | None,
+        about(
+            "Rule for differences of 0, {names}: left out; ranked, then left out; or ranked, half of each sign; "
+            "default: wilcox.",
+            choices=ZEROS,
+            only="wilcoxon",
+            spelled="--zeros RULE",
+        ),
+    ] = None,
+    method: Annotated[
+        str | None,
+        about(
+            "P-values are {names}; default: auto, exact up to 100 differences, else by the normal approximation.",
+            choices=METHODS,
+            only="wilcoxon",
+            spelled="--p-values HOW",
+        ),
+    ] = None,
+    continuity: Annotated[
+        float | None,
+        about(
+            "The continuity correction of the normal approximation, in units of W; default: 1, half a step; 0: none.",
+            only="wilcoxon",
+            spelled="--continuity C",
+        ),
+    ] = None,
+    asl: Asl = "plus-one",
 ) -> Comparison:
     r"""Which systems differ, by how much, and is the difference significant?
 
@@ -80,12 +107,6 @@ def compare(
     >>> [f"{row['system']} {row['difference']:+.3f} p={row['p adjusted']:.3f}" for row in result.rows()]
     ['b +0.125 p=0.031', 'c -0.050 p=0.182']
     """
-    check_alpha("compare", alpha)
-    check_alternative("compare", alternative)
-    check.one_of("compare", NAN_RULES, nan=nan)
-    check.one_of("compare", DIRECTIONS, direction=direction)
-    check.one_of("compare", PAIRED_EFFECTS, effect=effect)
-    check_resampling("compare", resamples, seed, threads)  # for all tests, so that no error goes unnoticed
     chosen = TESTS.find(test)
     check_asl("compare", asl, chosen.name, chosen.resampling)
     own = TESTS.own_settings(chosen, margin=margin, zeros=zeros, method=method, continuity=continuity)

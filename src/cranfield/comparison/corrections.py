@@ -9,16 +9,25 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from cranfield import check
 from cranfield.comparison.data import numbers
 from cranfield.comparison.test_result import check_alpha
+from cranfield.declared.operation import about
 from cranfield.declared.registry import Registry
 from cranfield.errors import UsageError
 from cranfield.types import Array
+
+CorrectionName = Annotated[
+    str | None,
+    about(
+        "Correction of p-values: {names}; default: that of the test, mostly holm.",
+        names="comparison.corrections:CORRECTIONS",
+    ),
+]
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,14 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import compress
-from typing import Any, TypeAlias, Union
+from typing import Annotated, Any, TypeAlias, Union
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.check import nearest
 from cranfield.collection.accepted_inputs import FrameLike
+from cranfield.declared.operation import about
 from cranfield.errors import UsageError
 from cranfield.scores.labels import label
 from cranfield.scores.scores import Scores
@@ -29,7 +30,16 @@ ScoresLike: TypeAlias = Union[
 """Anything that `Matrix.of` reads: scores, a file of scores, a frame, {system: scores}, or topics × systems."""
 
 NAN_RULES = ("listwise", "pairwise")
-"""Topics that some system has no score on are left out of everything, or only of the pairs with that system."""
+NanRule = Annotated[
+    str,
+    about(
+        "Topics on which a run has no score: {names} (left out for all runs, or only for this run).",
+        choices=NAN_RULES, spelled="--nan RULE", rare=True,
+    ),
+]  # fmt: skip
+Baseline = Annotated[
+    str | None, about("Compare all other runs with this one; default: all pairs.", spelled="--baseline, -b RUN")
+]
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +19,7 @@ from cranfield.comparison.assumptions import MEANS
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.resampling import check_resampling
 from cranfield.comparison.test_result import check_alternative
+from cranfield.declared.operation import about
 from cranfield.declared.registry import Registry, registers
 from cranfield.errors import UsageError
 from cranfield.record import Record, table_of
@@ -144,6 +145,9 @@ class PairTest:
 TESTS: Registry[PairTest] = Registry(
     "test", modules="cranfield.comparison.methods", usual="t", order=lambda test: test.name
 )
+PairTestName = Annotated[
+    str, about("The significance test: {names}.", names="comparison.pair_tests:TESTS", spelled="--test, -t TEST")
+]
 
 
 def pair_test(name: str, **fields: Any) -> Callable[[E], E]:

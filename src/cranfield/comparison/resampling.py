@@ -9,19 +9,32 @@ import math
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from cranfield import _core, check
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.differences import difference_blocks, row_moments
+from cranfield.declared.operation import about
 from cranfield.errors import UsageError
 from cranfield.text import INTERRUPTED_AFTER
 from cranfield.types import Array, Index64, Progress
 
 ASL = ("plus-one", "share")
 """p is (1 + hits) / (1 + B), which is never 0; or hits / B, the achieved significance level (Sakai 2014 Fig. 12-15)."""
+Asl = Annotated[
+    str,
+    about(
+        "Tests that resample, {names}: p = (1 + hits) / (1 + B), significant if at most A; or hits / B, significant if "
+        "below A, as in Sakai's papers.",
+        choices=ASL, spelled="--asl RULE", rare=True,
+    ),
+]  # fmt: skip
+Threads = Annotated[
+    int | None,
+    about("Number of threads; the result does not depend on it.", least=1, spelled="--threads N", rare=True),
+]
 TIE = 1e-10
 """A resampled statistic counts as equal to the observed one within this share of its largest possible value: rounding
 must not lose ties, which are frequent with few topics or few distinct scores."""

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.declared.operation import about
 from cranfield.record import OneRow, one_row, table_of
 from cranfield.table import Table
 
 ALTERNATIVES = ("two-sided", "greater", "less")
+Alternative = Annotated[
+    str,
+    about(
+        "The alternative hypothesis: {names} (than the baseline, or than the second run).",
+        choices=ALTERNATIVES, spelled="--alternative SIDE", rare=True,
+    ),
+]  # fmt: skip
 
 
 @dataclass(frozen=True)

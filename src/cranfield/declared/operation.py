@@ -45,7 +45,9 @@ RESAMPLES: dict[str, Any] = {"least": 1, "most": MOST_RESAMPLES, "spelled": "--r
 Resamples = Annotated[int, about("The number of resamples.", **RESAMPLES)]
 Seed = Annotated[int, about("Seed of the random numbers.", least=0, below=2**64)]
 Level = Annotated[float, about("Confidence level of the intervals.", above=0, below=1, spelled="--level L", rare=True)]
-Alpha = Annotated[float, about("Significance level.", above=0, below=1, spelled="--alpha A")]
+ALPHA: dict[str, Any] = {"above": 0, "below": 1, "spelled": "--alpha A"}
+"""What is allowed for a significance level, where a sentence says what it is for."""
+Alpha = Annotated[float, about("Significance level.", **ALPHA)]
 
 
 def settings_of(function: Callable[..., Any]) -> dict[str, Setting]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LABEL = "tab:comparison"
 
 
-class CompareVerb(ByClass, SeveralCollections, options.Rescaled, Plotting):
+class CompareVerb(ByClass, SeveralCollections, options.Rescaled, Plotting, of="comparison.compare:compare"):
     """Test which runs differ: differences with intervals, p-values, effect sizes, and groups of runs.
 
     With a baseline or several measures there is one table as papers have it: a row per run, a few columns per measure;
@@ -54,51 +54,13 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --topics
 cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lists instead of scores
 """
 
-    test: str = options.significance_test("t")
+    not_options = ("direction",)
+    test: str
+    correction: str | None
+    asl: str
+    threads: int | None
     baseline: str | None = option(
         "--baseline, -b RUN", "Compare all other runs with this one, a name or file; default: all pairs."
-    )
-    correction: str | None = option(
-        "--correction NAME",
-        "Correction of p-values: {names}; default: that of the test, mostly holm.",
-        names="comparison.corrections:CORRECTIONS",
-    )
-    alpha: float = options.alpha(
-        help="Significance level; confidence intervals have level 1 - A, if possible together."
-    )
-    alternative: str = option(
-        "--alternative SIDE",
-        "The alternative hypothesis: {names} (than the baseline, or than the second run).",
-        default="two-sided",
-        names="comparison.test_result:ALTERNATIVES",
-        group=MORE,
-    )
-    margin: float | None = option("--margin D", "sign: differences up to D are ties.", group=MORE)
-    zeros: str | None = option(
-        "--zeros RULE",
-        "wilcoxon: rule for differences of 0, {names}: left out; ranked, then left out; or ranked, half of each sign; "
-        "default: wilcox.",
-        names="comparison.methods.wilcoxon_and_sign:ZEROS",
-        group=MORE,
-    )
-    method: str | None = option(
-        "--p-values HOW",
-        "wilcoxon: p-values are {names}; default: auto, exact up to 100 differences, else by the normal approximation.",
-        names="comparison.methods.wilcoxon_and_sign:METHODS",
-        group=MORE,
-    )
-    continuity: float | None = option(
-        "--continuity C",
-        "wilcoxon: the continuity correction of the normal approximation, in units of W; default: 1, half a step; 0: "
-        "none.",
-        group=MORE,
-    )
-    effect: str = option(
-        "--effect NAME",
-        "The effect size: {names}.",
-        default="d_z",
-        names="comparison.effects:PAIRED_EFFECTS",
-        group=MORE,
     )
     systems: str | None = option(
         "--systems FILE",
@@ -121,10 +83,6 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
         choices=("scores", "interval", "ranks"),
         group=MORE,
     )
-    nan: str = options.nan("listwise")
-    resamples: int = options.resamples(10_000, "Number of resamples, for tests that resample.")
-    seed: int = options.seed()
-    asl: str = options.asl()
     show_columns: str | None = option(
         "--show COLUMNS",
         "With --baseline, the columns beside each mean: one or more of {names}.",
@@ -146,19 +104,15 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
         "Print the difference on each topic: the best run against the baseline.",
         group=RESULT,
     )
-    threads: int | None = options.threads()
 
     def check(self) -> None:
         super().check()
         self.runs, self.baseline = options.baseline_file(self.runs, self.baseline)
         from cranfield.comparison.corrections import CORRECTIONS
         from cranfield.comparison.pair_tests import TESTS
-        from cranfield.comparison.resampling import check_asl, check_resampling
+        from cranfield.comparison.resampling import check_asl
         from cranfield.comparison.result_tables import column_names
-        from cranfield.comparison.test_result import check_alpha
 
-        check_alpha("", self.alpha, "--alpha")
-        check_resampling("compare", self.resamples, self.seed, self.threads)
         TESTS.own_settings(TESTS.find(self.test), **self.values("margin", "zeros", "method", "continuity"))
         check_asl("", self.asl, TESTS.find(self.test).name, TESTS.find(self.test).resampling)
         CORRECTIONS.find(self.correction or "none")
@@ -206,13 +160,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
             if self.baseline is not None:
                 self.baseline = self.run_named(self.baseline, scores)  # type: ignore[arg-type]
         with self.progress("resampling") as progress:
-            result = compare(
-                scores,
-                **self.values("test", "baseline", "correction", "alpha", "alternative", "effect", "nan"),
-                **self.values("resamples", "seed", "threads", "margin", "zeros", "method", "continuity", "asl"),
-                systems=systems,
-                progress=progress,
-            )
+            result = compare(scores, **self.settings(), systems=systems, progress=progress)
         if self.plot and len(result.families) > 1:
             raise UsageError(f"--plot draws one measure, but there are {len(result.families)}; choose one with -m")
         across = self._across(several) if several is not None else None
