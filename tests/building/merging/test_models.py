@@ -5,7 +5,7 @@ import pytest
 
 from cranfield.building.merging import MERGING_METHODS, merge
 from cranfield.building.merging.merged import Merged
-from cranfield.building.merging.models import glad, ordinal_labels
+from cranfield.building.merging.models import log_odds, ordinal_labels
 from tests.building.merging.simulated import patients, simulated
 from tests.oracles import merging as slow
 
@@ -64,8 +64,8 @@ def test_mace_follows_its_formulas(inference: str) -> None:
 
 def test_glad_follows_its_formulas(monkeypatch: pytest.MonkeyPatch) -> None:
     """With so many Newton steps that every M-step ends at its optimum."""
-    monkeypatch.setattr(glad, "PASSES", 500)
-    monkeypatch.setattr(glad, "SETTLED", 1e-9)
+    monkeypatch.setattr(log_odds, "PASSES", 500)
+    monkeypatch.setattr(log_odds, "SETTLED", 1e-9)
     data = simulated(items=12, workers=4, each=3)
     merged = merge(data.labels, "glad", steps=10, tolerance=0.0)
     assert np.allclose(merged.posterior, slow.glad(data.triples, *data.sizes, 10), atol=1e-5)
@@ -126,8 +126,8 @@ class TestCrowdKit:
         """crowd-kit ends with an M-step, so its probabilities after n + 1 steps are ours after n."""
         from crowdkit.aggregation import GLAD
 
-        monkeypatch.setattr(glad, "PASSES", 500)
-        monkeypatch.setattr(glad, "SETTLED", 1e-9)
+        monkeypatch.setattr(log_odds, "PASSES", 500)
+        monkeypatch.setattr(log_odds, "SETTLED", 1e-9)
         data = simulated(items=15, workers=4, each=3)
         peer = GLAD(n_iter=5, tol=-1e9, m_step_max_iter=100, m_step_tol=1e-6).fit_predict_proba(data.frame())
         self.agrees(merge(data.labels, "glad", steps=4, tolerance=0.0), peer, 1e-4)

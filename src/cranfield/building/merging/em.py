@@ -1,14 +1,16 @@
-"""Expectation maximisation: probabilities of true labels and parameters of assessors, in turns."""
+"""Expectation maximisation: probabilities of true labels and parameters of assessors, in turns; and uphill steps."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Protocol
 
 import numpy as np
 
-from cranfield.building.merging.label_problem import Problem
+from cranfield.building.merging.label_problem import Fit, Problem
 from cranfield.types import Array
+
+HALVINGS = 10
 
 SETTLED, NEARLY_SETTLED = 1e-8, 1e-3
 """Probabilities have settled if none of them is expected to move further than the first number; after the last step
@@ -22,6 +24,8 @@ TIED = 1e-9
 class Model(Protocol):
     """A model of assessors with parameters that are estimated."""
 
+    classes: ClassShares
+
     def update(self, posterior: Array) -> None:
         """The M-step: estimate the parameters from probabilities of true labels."""
 
@@ -32,17 +36,7 @@ class Model(Protocol):
         """The log-density of the parameters under their prior, up to a constant; 0 without a prior."""
 
 
-@dataclass(frozen=True, eq=False)
-class Steps:
-    """The result of the steps."""
-
-    posterior: Array
-    trace: tuple[float, ...]
-    log_likelihood: float
-    converged: bool
-
-
-def expectation_maximisation(problem: Problem, model: Model, posterior: Array | None = None) -> Steps:
+def expectation_maximisation(problem: Problem, model: Model, posterior: Array | None = None) -> Fit:
     """Take steps until the log-likelihood no longer rises, and the probabilities of labels no longer move.
 
     The log-likelihood (plus the log-density of priors) must rise by less than the tolerance per label. It can be flat
@@ -72,7 +66,7 @@ def expectation_maximisation(problem: Problem, model: Model, posterior: Array | 
         if flat and (left <= SETTLED or (step + 1 == settings["steps"] and keep_labels(posterior, left))):
             converged = True
             break
-    return Steps(posterior, tuple(trace), likelihood, converged)
+    return Fit(posterior, tuple(trace), likelihood, converged, model.classes.shares)
 
 
 def remaining(moved: float, before: float) -> float:
@@ -133,3 +127,26 @@ def weighted_log(weight: Array | float, values: Array) -> float:
     weights = np.broadcast_to(weight, values.shape)
     used = weights > 0
     return float((weights[used] * np.log(values[used])).sum())
+
+
+def uphill(value: Callable[[Array], Array], point: Array, step: Array, now: Array) -> tuple[Array, Array]:
+    """The points after a step, and their values, none of which is below `now`.
+
+    point, step: units, or units × dimensions. value: from points to a value per unit; `now` is that of `point`.
+
+    >>> point, step = np.array([0.0, 0.0]), np.array([1.0, 3.0])
+    >>> [part.tolist() for part in uphill(lambda x: 1 - (x - 1) ** 2, point, step, np.zeros(2))]
+    [[1.0, 1.5], [1.0, 0.75]]
+    """
+    size = np.ones((len(point), *([1] * (point.ndim - 1))))
+    tried, then = point + step, value(point + step)
+    for _ in range(HALVINGS):
+        worse = ~(then >= now)
+        if not worse.any():
+            return tried, then
+        size[worse] /= 2
+        tried = point + size * step
+        then = value(tried)
+    better = then >= now
+    kept = better.reshape(size.shape)
+    return np.where(kept, tried, point), np.where(better, then, now)

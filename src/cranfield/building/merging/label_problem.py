@@ -1,11 +1,15 @@
-"""What a merging method gets and returns: labels with gold, and probabilities of the true labels."""
+"""What a merging method is: from labels with gold (`Problem`) to probabilities of the true labels (`Fit`).
+
+A method is one function. A module in `merging/models/` defines it and registers it with `@merging_method(...)`. It is
+found here by `merge`, the command line and docs/building.md.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +17,9 @@ from numpy.typing import NDArray
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.merging.merge_settings import MergeSettings
 from cranfield.declared.operation import with_defaults
+from cranfield.declared.registry import Registry, registers
 from cranfield.errors import UsageError
-from cranfield.text import counted
+from cranfield.text import counted, one_line
 from cranfield.types import Array, Index64, Progress
 
 MOST_CELLS = 50_000_000
@@ -201,3 +206,47 @@ def problem_of(
         None if labels.time is None else np.argsort(labels.time, kind="stable"),
     )  # fmt: skip
     return problem, active
+
+
+Fitter = Callable[[Problem], Fit]
+F = TypeVar("F", bound=Fitter)
+
+
+@dataclass(frozen=True)
+class MergingMethod:
+    """A method that `merge` knows."""
+
+    name: str
+    fit: Fitter
+    source: str
+    """The paper."""
+    aliases: tuple[str, ...] = ()
+    ordered: bool = False
+    """The method needs labels that have an order."""
+    settings: tuple[str, ...] = ()
+    """The fields of `MergeSettings` that the method has in addition to `ties` and `seed`."""
+
+    @property
+    def summary(self) -> str:
+        """The first sentence of the docstring."""
+        return one_line((self.fit.__doc__ or "").partition("\n\n")[0])
+
+    @property
+    def iterative(self) -> bool:
+        """Does the method take steps until it converges?"""
+        return "steps" in self.settings
+
+
+ORDER = ("majority", "weighted", "dawid-skene", "one-coin", "glad", "mace", "bmv", "ordinal", "gp")
+"""The order of methods in lists, the simplest first; others follow by name."""
+
+MERGING_METHODS: Registry[MergingMethod] = Registry(
+    "method",
+    modules="cranfield.building.merging.models",
+    order=lambda method: (ORDER.index(method.name) if method.name in ORDER else len(ORDER), method.name),
+)
+
+
+def merging_method(name: str, **fields: Any) -> Callable[[F], F]:
+    """Register a method; `fields` are the other fields of `MergingMethod`."""
+    return registers(MERGING_METHODS, MergingMethod, name, **fields)

@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.building.merging.gold_labels import GoldLike, gold_of
-from cranfield.building.merging.label_problem import Fit, Problem, problem_of
+from cranfield.building.merging.label_problem import MERGING_METHODS, Fit, MergingMethod, Problem, problem_of
 from cranfield.building.merging.merge_settings import MergeSettings, check_priors
 from cranfield.building.merging.merged import Merged
-from cranfield.building.merging.merging_registry import MERGING_METHODS, MergingMethod
 from cranfield.building.merging.vote_comparison import worse_than_votes
 from cranfield.declared.operation import about, operation, with_defaults
 from cranfield.errors import NotedWarning, UsageError, warn_caller

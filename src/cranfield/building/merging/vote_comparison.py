@@ -20,8 +20,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from cranfield.building.merging.label_problem import MOST_CELLS, Fit, Problem
-from cranfield.building.merging.merging_registry import MergingMethod
+from cranfield.building.merging.label_problem import MOST_CELLS, Fit, MergingMethod, Problem
 from cranfield.types import Array, Index64
 
 HELD_OUT = 0.1

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cranfield.report.figures import Figure
     from cranfield.table import Table
 
-METHODS = "building.merging.merging_registry:MERGING_METHODS"
+METHODS = "building.merging.label_problem:MERGING_METHODS"
 FIGURES = ("entropy", "confusion", "accuracy")
 
 

@@ -1,1 +1,1 @@
-"""The methods that merge labels, one file per idea; `merging_registry.py` finds them here."""
+"""The methods that merge labels, one file per idea; `label_problem.py` finds them here."""

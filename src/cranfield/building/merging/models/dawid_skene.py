@@ -1,12 +1,13 @@
-"""Dawid and Skene's model: every assessor has a table of confusion."""
+"""Dawid and Skene's model, where every assessor has a table of confusion, and that with one accuracy."""
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import numpy as np
 
 from cranfield.building.merging.em import ClassShares, expectation_maximisation, log, weighted_log
-from cranfield.building.merging.label_problem import Fit, Problem
-from cranfield.building.merging.merging_registry import merging_method
+from cranfield.building.merging.label_problem import Fit, Problem, merging_method, summed
 from cranfield.types import Array
 
 STEPS = ("steps", "tolerance")
@@ -61,8 +62,66 @@ def dawid_skene(problem: Problem) -> Fit:
     >>> merged.label.tolist(), merged.accuracy.round(3).tolist()
     ([1, 0, 1, 0], [1.0, 1.0, 0.5])
     """
-    model = Confusion(problem)
-    steps = expectation_maximisation(problem, model)
-    return Fit(
-        steps.posterior, steps.trace, steps.log_likelihood, steps.converged, model.classes.shares,
-    )  # fmt: skip
+    return expectation_maximisation(problem, Confusion(problem))
+
+
+class Coin:
+    """One accuracy for each assessor; wrong labels are equally probable."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.classes = ClassShares(problem, "estimated")
+        self.prior = problem.settings["worker_prior"] or (0.0, 0.0)
+        self.accuracy = np.full(problem.workers, 0.5)
+
+    def update(self, posterior: Array) -> None:
+        self.classes.update(posterior)
+        right, wrong = self.prior
+        agreed = summed(self.problem.worker, self.problem.right(posterior), self.problem.workers) + right
+        total = self.problem.of_worker + right + wrong
+        # Rounding may lift a sum of probabilities above the number of labels.
+        self.accuracy = np.minimum(np.divide(agreed, total, out=np.full(total.shape, 0.5), where=total > 0), 1.0)
+
+    def scores(self) -> Array:
+        right = log(self.accuracy)
+        wrong = log((1 - self.accuracy) / (self.problem.classes - 1))
+        # An accuracy of 0 or 1 leaves one label; the difference of two infinities would be undefined.
+        right, wrong = np.maximum(right, -1e6), np.maximum(wrong, -1e6)
+        worker = self.problem.worker
+        return self.classes.log() + self.problem.coin_scores(right[worker], wrong[worker])
+
+    def penalty(self) -> float:
+        right, wrong = self.prior
+        terms = 0.0
+        if right:
+            terms += right * float(np.log(self.accuracy).sum())
+        if wrong:
+            terms += wrong * float(np.log1p(-self.accuracy).sum())
+        return self.classes.penalty() + terms
+
+
+@merging_method(
+    "one-coin", source="Zhang, Chen, Zhou & Jordan, JMLR 2016", aliases=("one-coin-dawid-skene", "onecoin"),
+    settings=(*STEPS, *CLASSES, "worker_prior"),
+)  # fmt: skip
+def one_coin(problem: Problem) -> Fit:
+    r"""Every assessor has one accuracy, which is estimated together with the true labels.
+
+    .. math:: p_i(k) \propto p_k \prod_w a_w^{[y_{iw} = k]} \left(\frac{1 - a_w}{K - 1}\right)^{[y_{iw} \ne k]},
+              \qquad a_w = \frac{1}{n_w} \sum_i p_i(y_{iw})
+
+    It needs fewer labels per assessor than a table of confusion, but it fails where assessors confuse some labels more
+    than others: it can be worse than voting.
+    `worker_prior` = (right, wrong) adds imaginary labels of each assessor; by default (0, 0).
+    Reference: Zhang, Chen, Zhou & Jordan, Spectral Methods Meet EM: A Provably Optimal Algorithm for Crowdsourcing,
+    JMLR 17(102), 2016
+
+    >>> from cranfield.building.merging import merge
+    >>> rows = [(t, w, y) for t, ys in {"t1": "110", "t2": "001", "t3": "111", "t4": "000"}.items()
+    ...         for w, y in zip("abc", ys)]
+    >>> merge(rows, "one-coin").worker_values["accuracy"].round(3).tolist()
+    [1.0, 1.0, 0.5]
+    """
+    model = Coin(problem)
+    fit = expectation_maximisation(problem, model)
+    return replace(fit, worker_values={"accuracy": model.accuracy})

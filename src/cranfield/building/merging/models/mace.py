@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from cranfield.building.merging.em import ClassShares, Steps, expectation_maximisation, log, weighted_log
-from cranfield.building.merging.label_problem import Fit, Problem, summed
-from cranfield.building.merging.merging_registry import merging_method
+from cranfield.building.merging.em import ClassShares, expectation_maximisation, log, weighted_log
+from cranfield.building.merging.label_problem import Fit, Problem, merging_method, summed
 from cranfield.building.merging.models.dawid_skene import CLASSES, STEPS
 from cranfield.text import counted
 from cranfield.types import Array
@@ -115,26 +116,24 @@ def mace(problem: Problem) -> Fit:
     >>> bool(knowing[0] > 2 * knowing[2])
     True
     """
-    best, best_model = _run(problem, Habit(problem), problem.first is None)
+    best_model = Habit(problem)
+    best = _fitted(problem, best_model, problem.first is None)
     rng = np.random.default_rng(problem.settings["seed"])
     for _ in range(problem.settings["restarts"]):
         model = Habit(problem)
         model.shake(rng)
-        steps, _ = _run(problem, model, True)
-        if steps.trace[-1] > best.trace[-1]:
-            best, best_model = steps, model
+        fit = _fitted(problem, model, True)
+        if fit.trace[-1] > best.trace[-1]:
+            best, best_model = fit, model
     restarts = problem.settings["restarts"]
     notes = [f"MACE by {'variational Bayes' if best_model.variational else 'maximum likelihood'}"]
     if restarts:
         starts = f"{counted(restarts, 'random start')} in addition to the one from the votes"
         notes[0] += f"; {starts}, seed {problem.settings['seed']}"
     both = best_model.knowing + best_model.guessing
-    return Fit(
-        best.posterior, best.trace, best.log_likelihood, best.converged, best_model.classes.shares,
-        {"knowing": best_model.knowing / both}, notes=tuple(notes),
-    )  # fmt: skip
+    return replace(best, worker_values={"knowing": best_model.knowing / both}, notes=tuple(notes))
 
 
-def _run(problem: Problem, model: Habit, from_model: bool) -> tuple[Steps, Habit]:
+def _fitted(problem: Problem, model: Habit, from_model: bool) -> Fit:
     first = problem.normalised(model.scores())[0] if from_model else None
-    return expectation_maximisation(problem, model, first), model
+    return expectation_maximisation(problem, model, first)

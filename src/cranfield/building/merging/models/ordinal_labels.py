@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
-from cranfield.building.merging.ascent import uphill
-from cranfield.building.merging.em import ClassShares, expectation_maximisation
-from cranfield.building.merging.label_problem import Fit, Problem
-from cranfield.building.merging.merging_registry import merging_method
+from cranfield.building.merging.em import ClassShares, expectation_maximisation, uphill
+from cranfield.building.merging.label_problem import Fit, Problem, merging_method
 from cranfield.building.merging.models.dawid_skene import CLASSES, STEPS
 from cranfield.types import Array
 
@@ -98,11 +98,8 @@ def ordinal(problem: Problem) -> Fit:
     [-0.0, -0.0, 1.0]
     """
     model = BiasAndNoise(problem)
-    steps = expectation_maximisation(problem, model)
-    return Fit(
-        steps.posterior, steps.trace, steps.log_likelihood, steps.converged, model.classes.shares,
-        {"bias": model.values[:, 0], "noise": np.exp(model.values[:, 1])},
-    )  # fmt: skip
+    fit = expectation_maximisation(problem, model)
+    return replace(fit, worker_values={"bias": model.values[:, 0], "noise": np.exp(model.values[:, 1])})
 
 
 def _normal_density(values: Array) -> Array:
