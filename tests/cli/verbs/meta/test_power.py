@@ -135,7 +135,7 @@ def test_the_asl_curves_can_be_cut_at_a_p_value(cranfield: Cranfield, tmp_path: 
         (("power", "--sample", "--show", "overlap"), "give two or more with -m"),
         (("power", "--sample", "-B", "0"), "resamples == 0"),
         (("power", "--sample", "--plot", "asl.doc"), "asl.doc"),
-        (("swap", "--sample", "--sizes", "a"), "--sizes a: expected numbers"),
+        (("swap", "--sample", "--sizes", "a"), "--sizes a: expected whole numbers"),
         (("swap", "--sample", "--sizes", "30"), "sizes == 30, must be at most 2"),
         (("swap", "--sample", "--rate", "5"), "rate == 5"),
         (("swap", "qrels.txt"), "no run to score"),
