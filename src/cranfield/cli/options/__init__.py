@@ -35,7 +35,7 @@ from cranfield.cli.options.recurring import (
     ties,
     topic_texts,
 )
-from cranfield.cli.options.source import (
+from cranfield.cli.options.source_options import (
     QRELS,
     RUNS,
     USUAL,
