@@ -14,7 +14,7 @@ from scipy import stats
 import cranfield as cf
 from cranfield.building.kept_pairs import Significance
 from cranfield.building.machine.judge_rankings import compare_rankings
-from cranfield.building.machine.scored_twice import BOTH, ScoredTwice
+from cranfield.building.machine.judged_pairs import BOTH, ScoredTwice
 from cranfield.comparison.across_collections import compare_collections
 from cranfield.comparison.gate.gate import Conditions, gate_scores
 from cranfield.comparison.leaderboard import leaderboard_of

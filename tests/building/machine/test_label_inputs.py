@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 
+from cranfield.building.document_texts import DocumentTexts, read_texts
 from cranfield.building.machine.asking import Patience
-from cranfield.building.machine.document_texts import DocumentTexts, read_texts
 from cranfield.building.machine.endpoint import Endpoint
-from cranfield.building.machine.grade_answers import read_grade
-from cranfield.building.machine.label_plan import LabelPlan
-from cranfield.building.machine.pool_items import read_items
-from cranfield.building.machine.prompts import DEFAULT, SCALE, Prompt, digest, read_prompts, read_scale
+from cranfield.building.machine.label_plan import LabelPlan, read_items
+from cranfield.building.machine.prompts import DEFAULT, SCALE, Prompt, digest, read_grade, read_prompts, read_scale
 from cranfield.collection.topics import Topic, Topics
 from cranfield.errors import CranfieldError, DataError, UsageError
 

@@ -13,11 +13,9 @@ from scipy.stats import t as student
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from cranfield.building.machine.judge_agreement import judge_agreement
-from cranfield.building.machine.judge_bias import family_bias, length_bias, spearman
 from cranfield.building.machine.judge_rankings import compare_rankings
-from cranfield.building.machine.judged_pairs import JudgedPairs, clustered_mean
-from cranfield.building.machine.machine_audit import audit
-from cranfield.building.machine.scored_twice import ALL, BOTH, ScoredTwice, score_twice
+from cranfield.building.machine.judged_pairs import ALL, BOTH, JudgedPairs, ScoredTwice, clustered_mean, score_twice
+from cranfield.building.machine.machine_audit import audit, family_bias, length_bias, spearman
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.comparison.compare import compare

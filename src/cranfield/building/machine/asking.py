@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 
 from cranfield import check
 from cranfield.building.machine.endpoint import LONGEST, Answer, AskError, Endpoint, EndpointError
-from cranfield.building.machine.grade_answers import Reading, read_grade
 from cranfield.building.machine.label_log import LABELLED, UNPARSED, Entry, LabelLog
 from cranfield.building.machine.label_plan import Question
+from cranfield.building.machine.prompts import Reading, read_grade
 from cranfield.types import Progress
 
 POLL = 0.05

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.building.machine.scored_twice import BOTH, DOCUMENTS, ScoredTwice
+from cranfield.building.machine.judged_pairs import BOTH, DOCUMENTS, ScoredTwice
 from cranfield.comparison.compare import compare
 from cranfield.comparison.differences import noise
 from cranfield.comparison.result import Comparison, Family

@@ -8,7 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
+from cranfield.assessed.judged_documents import JudgedDocuments
+from cranfield.assessed.lengths import LengthTable
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.label_files import LABEL_COLUMNS
 from cranfield.building.machine.judge_agreement import (
@@ -19,22 +25,219 @@ from cranfield.building.machine.judge_agreement import (
     agreement_among,
     judge_agreement,
 )
-from cranfield.building.machine.judge_bias import FamilyBias, LengthBias, family_bias, length_bias
 from cranfield.building.machine.judge_rankings import ChangedConclusions, JudgeRankings, RunRanks, compare_rankings
-from cranfield.building.machine.judged_pairs import JudgedPairs
-from cranfield.building.machine.scored_twice import BOTH, ScoredTwice, score_twice
+from cranfield.building.machine.judged_pairs import BOTH, JudgedPairs, ScoredTwice, clustered_mean, score_twice
 from cranfield.collection.column_names import DELIMITERS, column_key
 from cranfield.collection.doors import reads
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.collection.run_table import Belongs
+from cranfield.collection.run_table import Belongs, belongs
 from cranfield.collection.source import first_line, load
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike
-from cranfield.record import Record
+from cranfield.meta.complete_scores import levels_of, mean_ranks
+from cranfield.record import Record, table_of
+from cranfield.scores.summary import t_interval
+from cranfield.table import Cell, Column, Table
 from cranfield.text import counted, listed
-from cranfield.types import Progress
+from cranfield.types import Array, Index64, Progress
+
+BINS = 5
+"""The number of groups of documents of similar length."""
+OTHER = "(no family)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LengthBias(Record):
+    """Leniency by the length of documents: a row per judge and group of documents of similar length."""
+
+    facts = ("correlation",)
+
+    judge: NDArray[Any]
+    shortest: Array
+    longest: Array
+    documents: Index64
+    human: Array
+    """Mean human grade."""
+    machine: Array
+    leniency: Array
+    """value, low, high × rows."""
+    correlation: Mapping[str, float]
+    """For each judge, Spearman's ρ of length and machine minus human grade."""
+    notes: tuple[str, ...]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """judge, shortest, longest, documents, human mean, machine mean, leniency with its interval."""
+        return {
+            "judge": self.judge,
+            "shortest": self.shortest,
+            "longest": self.longest,
+            "documents": self.documents,
+            "human mean": self.human,
+            "machine mean": self.machine,
+            "leniency": self.leniency[0],
+            "leniency low": self.leniency[1],
+            "leniency high": self.leniency[2],
+        }
+
+    def table(self) -> Table:
+        columns = self.columns()
+        kinds = {"judge": "text", "shortest": "count", "longest": "count", "documents": "count"}
+        heads = tuple(Column(name, kinds.get(name, "number")) for name in columns)
+        rows: tuple[tuple[Cell, ...], ...] = tuple(zip(*(c.tolist() for c in columns.values()), strict=True))
+        return Table(heads, rows, "Leniency by the length of documents", self.notes)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FamilyBias(Record):
+    """Whether a judge favours a family of systems: a row per judge, family and measure."""
+
+    judge: NDArray[Any]
+    family: NDArray[Any]
+    measure: NDArray[Any]
+    runs: Index64
+    documents: Index64
+    """Documents that both judged and that a run of the family retrieved."""
+    leniency: Array
+    """value, low, high × rows, on these documents."""
+    change: Array
+    """The mean machine score minus the mean human score of the runs of the family."""
+    favour: Array
+    """value, low, high × rows: this change minus that of all runs."""
+    notes: tuple[str, ...]
+
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """judge, family, measure, runs, documents, leniency (with interval), score change, favour (with interval)."""
+        ends = ("", " low", " high")
+        return {
+            "judge": self.judge,
+            "family": self.family,
+            "measure": self.measure,
+            "runs": self.runs,
+            "documents": self.documents,
+            **{f"leniency{end}": values for end, values in zip(ends, self.leniency, strict=True)},
+            "score change": self.change,
+            **{f"favour{end}": values for end, values in zip(ends, self.favour, strict=True)},
+        }
+
+    def table(self) -> Table:
+        """A row per judge, family and measure."""
+        return table_of(self.columns(), caption="Does the machine favour a family of systems?", notes=self.notes)
+
+
+def length_bias(judges: Sequence[JudgedPairs], lengths: Any, *, bins: int = BINS, level: float = 0.95) -> LengthBias:
+    """Leniency in groups of documents of similar length, and its rank correlation with length.
+
+    lengths: {doc: length}, or a file, see `LengthTable`. The groups have about the same number of documents; documents
+    of the same length are in the same group. Documents without a length are left out, and a note counts them.
+    """
+    check.whole("length_bias", bins=bins)
+    table = LengthTable.of(lengths)
+    unit = next(name for name in ("words", "length", "characters", "cost") if name in table.columns)
+    length_of = dict(zip(table.documents, table.columns[unit].tolist(), strict=True))
+    rows: list[tuple[Any, ...]] = []
+    correlation, notes = {}, [f"length: {unit}; groups of about as many documents each; {100 * level:g}% intervals"]
+    for pairs in judges:
+        length = np.array([length_of.get(doc, np.nan) for doc in pairs.docs])
+        known = ~np.isnan(length)
+        if not known.any():
+            raise UsageError(
+                f"no document that both judged has a length; the documents are {listed(pairs.docs, 3)}, those with a "
+                f"length {listed(table.documents, 3)}"
+            )
+        if not known.all():
+            lost = [doc for doc, there in zip(pairs.docs, known.tolist(), strict=True) if not there]
+            notes.append(f"{pairs.name}: {counted(len(lost), 'document')} without a length, left out: {listed(lost)}")
+        difference = pairs.difference[known]
+        correlation[pairs.name] = spearman(length[known], difference)
+        cuts = np.unique(np.quantile(length[known], np.linspace(0, 1, bins + 1)[1:-1]))
+        group = np.searchsorted(cuts, length, side="left")
+        for number in range(len(cuts) + 1):
+            mine = known & (group == number)
+            if mine.any():
+                mean = clustered_mean(pairs.difference[mine], pairs.topic[mine], len(pairs.topics), level)
+                means = pairs.human[mine].mean(), pairs.machine[mine].mean()
+                span = length[mine].min(), length[mine].max()
+                rows.append((pairs.name, *span, int(mine.sum()), *means, *mean))
+    notes += [f"{name}: Spearman's ρ of length and leniency is {value:.3f}" for name, value in correlation.items()]
+    columns = list(zip(*rows, strict=True))
+    numbers = np.array([column for at, column in enumerate(columns) if at not in (0, 3)], dtype=np.float64)
+    return LengthBias(
+        np.array(columns[0], dtype=object), numbers[0], numbers[1], np.array(columns[3]), numbers[2], numbers[3],
+        numbers[4:], correlation, tuple(notes),
+    )  # fmt: skip
+
+
+def spearman(x: Array, y: Array) -> float:
+    """Spearman's rank correlation, with mean ranks of ties; NaN if either is constant.
+
+    >>> round(spearman(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1.0, 3.0, 2.0, 4.0])), 2)
+    0.8
+    """
+    ranks = [mean_ranks(levels_of(values)) for values in (x, y)]
+    centred = [rank - rank.mean() for rank in ranks]
+    scale = np.sqrt((centred[0] ** 2).sum() * (centred[1] ** 2).sum())
+    return float((centred[0] * centred[1]).sum() / scale) if scale > 0 else np.nan
+
+
+def family_bias(
+    human: Qrels,
+    judges: Sequence[JudgedPairs],
+    scored: Sequence[ScoredTwice],
+    runs: Mapping[str, Run],
+    families: Belongs,
+    *,
+    depth: int | None = None,
+    level: float = 0.95,
+    options: JoinOptions | None = None,
+) -> FamilyBias:
+    """Does a judge favour the documents, and the scores, of a family of systems?
+
+    families: {run: family}, or a file with lines of run and family. Runs without a family form one of their own.
+    depth: a document counts for a family if one of its runs has it among its first `depth`; default: anywhere.
+    options: how documents are ranked.
+
+    leniency is the mean machine minus human grade of the family's documents. favour is the change of the family's mean
+    score from human to machine judgments, minus the change of all runs, per topic; its interval is Student's t over
+    topics. Both are on the documents that both judged.
+    """
+    check.whole("family_bias", depth=depth)
+    family_of = belongs(families, "family")
+    if unknown := [run for run in family_of if run not in runs]:
+        raise UsageError(f"families: no run {listed(map(repr, unknown))}; the runs are {listed(runs)}")
+    of_run = [family_of.get(run, OTHER) for run in runs]
+    names = tuple(dict.fromkeys(of_run))
+    if len(names) < 2:
+        raise UsageError(f"families: all runs are of the family {names[0]!r}, must be 2 families or more")
+    place = {name: at for at, name in enumerate(names)}
+    group = np.array([place[name] for name in of_run])
+    rows: list[tuple[Any, ...]] = []
+    for pairs, both in zip(judges, scored, strict=True):
+        documents = JudgedDocuments.of(human.of_rows(pairs.human_rows), dict(runs), options)
+        retrieved = documents.pool(group, names, depth).contributed[:, documents.document]
+        changes = both.machine.values - both.human.values
+        for f, name in enumerate(names):
+            mine = retrieved[f]
+            lenient = clustered_mean(pairs.difference[mine], pairs.topic[mine], len(pairs.topics), level)
+            change = changes[:, group == f].mean(axis=1)
+            favour = change - changes.mean(axis=1)
+            low, high = t_interval(favour, "mean", level)
+            for m, measure in enumerate(both.human.measures):
+                ends = float(favour[m].mean()), float(low[m]), float(high[m])
+                sizes = int((group == f).sum()), int(mine.sum())
+                rows.append((pairs.name, name, measure, *sizes, *lenient, float(change[m].mean()), *ends))
+    columns = list(zip(*rows, strict=True))
+    numbers = np.array(columns[5:], dtype=np.float64)
+    where = "anywhere" if depth is None else f"among the first {depth}"
+    notes = (
+        f"documents: judged by both and retrieved {where} by a run of the family; leniency: on these documents",
+        "favour: change of the family's mean score from human to machine judgments minus that of all runs, on "
+        f"documents that both judged; {100 * level:g}% interval over topics",
+    )
+    texts = [np.array(column, dtype=object) for column in columns[:3]]
+    counts = np.array(columns[3:5])
+    return FamilyBias(texts[0], texts[1], texts[2], counts[0], counts[1], numbers[:3], numbers[3], numbers[4:], notes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

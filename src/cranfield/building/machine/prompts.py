@@ -1,18 +1,44 @@
-"""Prompts: a template with places for the topic, the document and the scale, and the digest of its text."""
+"""What a language model is asked, and the grade in its answer.
+
+A prompt is a template with places for the topic, the document and the scale. An answer that is not clearly a grade of
+the scale has none.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from cranfield.collection.doors import reads
 from cranfield.collection.source import PathLike, load, shown_path, stem, text_of
 from cranfield.collection.topics import Topic
 from cranfield.errors import DataError, UsageError
 from cranfield.text import listed
+
+KEYS = ("grade", "final score", "final grade", "relevance", "relevance score", "label", "score", "rating", "o")
+"""The names under which a JSON object may have the grade, the preferred one first; `o` is the overall grade of prompts
+that also ask how well the document matches (`m`) and how far it is to be trusted (`t`)."""
+NO_GRADE = "no JSON object with a grade, no line such as 'score: 2', and not a number alone"
+_WORDS = r"(?:score|grade|rating|label|answer|relevance|category|judge?ment)"
+_NAME = rf"(?:(?:final|overall|relevance)[ _-]+)*{_WORDS}|O"
+_PLAIN = r"-?\d+(?:\.\d+)?(?![\d.]*\d)"
+_NUMBER = rf"{_PLAIN}(?:\s*(?:/|out of)\s*\d+)?"
+"""A number after a name, perhaps with the top of its scale: 2, 2/3, 2 out of 3. Without a name, 2/3 may be 2 or 3."""
+_MARKS = r"[\s*_`\"'(\[{<]*"
+_REST = r"[\s*_`\"')\]}>.]*(?:[-–—:;,(][^\d\n]*)?"
+"""What may follow on the line: marks, and words after a dash or in parentheses, but no second number."""
+_HEADED = re.compile(rf"#+\s*(?:{_NAME})\b{_MARKS}(?:[:=]|is\b)?{_MARKS}({_NUMBER})(.*)", re.IGNORECASE)
+_TAGGED = re.compile(rf"<({_WORDS}|final_score)>\s*({_NUMBER})\s*</\1>", re.IGNORECASE)
+_BOXED = re.compile(rf"(?:\\boxed\{{|\[\[)\s*({_NUMBER})\s*(?:\}}|\]\])")
+_LINE = re.compile(rf"[\s*_`>#-]*(?:{_NAME}){_MARKS}[:=]{_MARKS}({_NUMBER}){_REST}", re.IGNORECASE)
+_SENTENCE = re.compile(rf"\b(?:final|overall)[ _-]+(?:{_NAME})\s*(?:is|of|[:=])\s*{_MARKS}({_NUMBER}){_REST}", re.I)
+_ALONE = re.compile(rf"{_MARKS}(?:(?:{_NAME})\s*)?({_PLAIN}){_REST}", re.IGNORECASE)
+_THOUGHTS = re.compile(r"<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.IGNORECASE | re.DOTALL)
 
 PLACES = ("query", "description", "narrative", "document", "scale")
 """What a template can have between braces."""
@@ -135,3 +161,94 @@ def _checked(origin: str, pairs: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 def _is_number(word: str) -> bool:
     return re.fullmatch(r"-?\d+(\.\d+)?", word) is not None
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The grade in an answer, as the scale spells it; or None, and why there is none."""
+
+    grade: str | None
+    problem: str = ""
+
+
+def read_grade(answer: str, scale: Collection[str]) -> Reading:
+    """The grade in an answer, on the scale: the first of these that the answer has.
+
+    1. A JSON object with a grade, which may stand in other text.
+    2. A heading such as `##final score: 2`, which may follow an explanation.
+    3. A mark such as `<score>2</score>`, `[[2]]` or `\\boxed{2}`.
+    4. A line such as `Relevance: 2`, `**Score:** 2/3` or `Grade: 2 (partly)`.
+    5. A last line that ends with a sentence such as `The final score is 2.`
+    6. A number alone, perhaps with words after a dash or in parentheses; or a number alone on the first or last line.
+
+    What a model thinks between `<think>` and `</think>` is not part of its answer. If there are several grades of the
+    same kind, they must agree.
+
+    >>> read_grade('The document answers it. {"grade": 2}', ["0", "1", "2"])
+    Reading(grade='2', problem='')
+    >>> read_grade("It names the place, but not the year.\\n##final score: 1", ["0", "1", "2"])
+    Reading(grade='1', problem='')
+    >>> read_grade("I would say 1 or 2", ["0", "1", "2"]).grade is None
+    True
+    """
+    text = _THOUGHTS.sub("", answer).strip()
+    if not text:
+        return Reading(None, "the answer is empty" + (" after the thoughts" if answer.strip() else ""))
+    found = next((values for values in _kinds(text) if values), None)
+    if found is None:
+        return Reading(None, NO_GRADE)
+    grades = [_on_scale(value, scale) for value in found]
+    for value, grade in zip(found, grades, strict=True):
+        if grade is None:
+            return Reading(None, f"grade {value!r} is not on the scale {listed(scale, 10)}")
+    distinct = list(dict.fromkeys(grades))
+    return Reading(distinct[0]) if len(distinct) == 1 else Reading(None, f"several grades: {listed(distinct)}")
+
+
+def _kinds(text: str) -> Iterator[list[Any]]:
+    """The values that an answer gives as grades, by the ways to give one, the clearest first."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    yield _objects(text)
+    headed = [match for line in lines if (match := _HEADED.search(line))]
+    yield [match[1] if re.fullmatch(_REST, match[2]) else match[1] + match[2] for match in headed]
+    yield [match[2] for match in _TAGGED.finditer(text)] + [match[1] for match in _BOXED.finditer(text)]
+    yield [match[1] for line in lines if (match := _LINE.fullmatch(line.strip()))]
+    yield [match[1] for match in _SENTENCE.finditer(lines[-1]) if match.end() == len(lines[-1].rstrip())]
+    yield [match[1]] if (match := _ALONE.fullmatch(text)) else []
+    yield [bare for line in {lines[0], lines[-1]} if re.fullmatch(_PLAIN, bare := line.strip("*_`\"' \t"))]
+
+
+def _objects(text: str) -> list[Any]:
+    """The grades of all JSON objects in a text that have one."""
+    decoder = json.JSONDecoder()
+    values: list[Any] = []
+    at = text.find("{")
+    while at >= 0:
+        try:
+            thing, end = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):
+            at = text.find("{", at + 1)
+            continue
+        names = {re.sub(r"[\W_]+", " ", str(name)).strip().lower(): value for name, value in thing.items()}
+        given = [names[key] for key in KEYS if key in names and not isinstance(names[key], dict)]
+        if given:
+            values.append(given[0])
+        at = text.find("{", end if given else at + 1)
+    return values
+
+
+def _on_scale(value: Any, scale: Collection[str]) -> str | None:
+    """The grade of the scale that a value is; None if it is none. True is not 1.
+
+    In `2/3` and `2 out of 3`, the second number must be the highest grade of the scale.
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    shown, _, top = str(value).replace("out of", "/").partition("/")
+    try:
+        number = float(shown)
+        if top and float(top) != max(map(float, scale)):
+            return None
+    except (ValueError, OverflowError):
+        return None
+    return next((grade for grade in scale if float(grade) == number), None)

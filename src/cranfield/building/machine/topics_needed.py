@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.building.machine.powered_intervals import ScoresByRow
 from cranfield.building.machine.powered_means import powered_means, quantile
-from cranfield.building.machine.scores_by_row import ScoresByRow
 from cranfield.comparison.differences import row_moments
 from cranfield.errors import UsageError
 from cranfield.record import Record

@@ -158,9 +158,8 @@ cranfield label topics.xml qrels.txt docs.jsonl --endpoint URL --model M -o labe
         return 1 if result.unparsed or result.failed or result.stopped else 0
 
     def plan(self) -> LabelPlan:
-        from cranfield.building.machine.document_texts import read_texts
-        from cranfield.building.machine.label_plan import MOST_CHARACTERS, LabelPlan
-        from cranfield.building.machine.pool_items import read_items
+        from cranfield.building.document_texts import read_texts
+        from cranfield.building.machine.label_plan import MOST_CHARACTERS, LabelPlan, read_items
         from cranfield.building.machine.prompts import read_prompts, read_scale
         from cranfield.collection.topics import Topics
 

@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 
 from cranfield import __version__
+from cranfield.building.machine.judged_pairs import BOTH
 from cranfield.building.machine.machine_audit import Audit
-from cranfield.building.machine.scored_twice import BOTH
 from cranfield.errors import UsageError
 from cranfield.record import Record, table_of
 from cranfield.report.figures import describe_judge_confusion, describe_judge_ranks, describe_topic_leniency

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from html.parser import HTMLParser
 
-from cranfield.building.document_records import DocumentRecord, read_records, readable
+from cranfield.building.document_texts import DocumentRecord, read_records, readable
 from cranfield.building.serve.project.project_parts import Document
 from cranfield.collection.doors import reads
 from cranfield.collection.records import DATASET_PREFIXES, load_dataset, outside_errors
