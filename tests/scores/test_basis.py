@@ -107,7 +107,7 @@ def test_selections_frames_and_pickles_keep_it() -> None:
     whole = scored(measures=["AP", "RR"])
     for part in (
         whole.select("RR", topics="q2"),
-        Scores.from_pandas(whole.to_pandas()),
+        Scores.from_frame(whole.to_pandas()),
         pickle.loads(pickle.dumps(whole)),
     ):
         assert changes(part, scored(measures=["AP", "RR"])) == {}

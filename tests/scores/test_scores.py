@@ -448,12 +448,12 @@ def test_a_written_file_reads_back_the_same(scores: Scores, name: str, tmp_path:
 @settings(max_examples=40, deadline=None)
 @given(scores=some_scores())
 def test_frames_round_trip(scores: Scores) -> None:
-    assert Scores.from_pandas(scores.to_pandas()) == scores
-    assert Scores.from_arrow(scores.to_arrow()) == scores
+    assert Scores.from_frame(scores.to_pandas()) == scores
+    assert Scores.from_frame(scores.to_arrow()) == scores
     assert Scores.from_frame(Streamed(scores)) == scores
     # polars frames carry no facts, so the rule follows from the values and the notes are lost
     frame = scores.to_polars()
-    back = Scores.from_polars(frame, missing=scores.missing_rule)
+    back = Scores.from_frame(frame, missing=scores.missing_rule)
     plain = Scores(scores.measures, scores.runs, scores.topics, scores.values, scores.missing, scores.missing_rule)
     assert back == plain
 
@@ -493,7 +493,7 @@ def test_frames_are_tidy_and_undefined_is_null() -> None:
 
 def test_a_filtered_frame_has_only_its_rows() -> None:
     frame = small().to_pandas()
-    assert Scores.from_pandas(frame[frame.run == "a"]) == small().select(runs="a")
+    assert Scores.from_frame(frame[frame.run == "a"]) == small().select(runs="a")
 
 
 def test_a_dict_leaves_out_topics_skipped_as_missing() -> None:

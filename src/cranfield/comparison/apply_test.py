@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.comparison.assumptions import geometric_cautions
 from cranfield.comparison.corrections import CORRECTIONS, adjust
-from cranfield.comparison.data import Matrix, all_pairs, check_topics
+from cranfield.comparison.data import Baseline, Matrix, all_pairs, check_topics
 from cranfield.comparison.methods.bayesian import Posterior, bayesian_signed_rank, bayesian_t
 from cranfield.comparison.methods.equivalence import tost
 from cranfield.comparison.methods.t import one_sample_t, unpaired_t
 from cranfield.comparison.methods.unpaired_resampling import SUMMARIES, permutation, unpaired_bootstrap
 from cranfield.comparison.methods.wilcoxon_and_sign import rank_sum
-from cranfield.comparison.resampling import check_resampling
-from cranfield.comparison.test_result import TestResult, check_alpha, check_alternative
+from cranfield.comparison.resampling import TestResamples
+from cranfield.comparison.test_result import Alternative, TestResult
+from cranfield.declared.operation import ALPHA, Seed, about, operation
 from cranfield.declared.registry import Registry
 from cranfield.errors import UsageError
 from cranfield.record import Record
@@ -208,21 +208,44 @@ class AppliedTest(Record):
         return cautions
 
 
+@operation
 def apply_test(
     data: Any,
     measure: Any = None,
     *,
-    test: str,
-    baseline: str | None = None,
-    correction: str | None = None,
-    alpha: float = 0.05,
-    alternative: str = "two-sided",
-    value: float | None = None,
-    margin: float | None = None,
-    rope: float | None = None,
-    statistic: str | None = None,
-    resamples: int = 10_000,
-    seed: int = 0,
+    test: Annotated[
+        str, about("The test: {names}.", names="comparison.apply_test:SAMPLE_TESTS", spelled="--test, -t TEST")
+    ],
+    baseline: Baseline = None,
+    correction: Annotated[
+        str | None,
+        about("Correction of p-values: {names}; default: holm.", names="comparison.corrections:CORRECTIONS", rare=True),
+    ] = None,
+    alpha: Annotated[float, about("Significance level; intervals have level 1 - A (tost: 1 - 2A).", **ALPHA)] = 0.05,
+    alternative: Alternative = "two-sided",
+    value: Annotated[
+        float | None,
+        about("one-sample-t: the number to compare means with.", spelled="--value X", solves="value="),
+    ] = None,
+    margin: Annotated[
+        float | None,
+        about("tost: the largest difference that does not matter.", spelled="--margin D", solves="margin="),
+    ] = None,
+    rope: Annotated[
+        float | None,
+        about("Bayesian: runs that differ by at most D count as equal; default: 0.01.", spelled="--rope D"),
+    ] = None,
+    statistic: Annotated[
+        str | None,
+        about(
+            "unpaired-bootstrap, unpaired-permutation: what to compare, {names} (geometric mean; area under the mean "
+            "of the x worst topics, down to a quarter of them); default: t, means divided by their standard error.",
+            choices=SUMMARIES,
+            rare=True,
+        ),
+    ] = None,
+    resamples: TestResamples = 10_000,
+    seed: Seed = 0,
     progress: Progress | None = None,
 ) -> AppliedTest:
     """One of the tests that `compare` does not have, for every run or pair of runs, by every measure.
@@ -242,9 +265,6 @@ def apply_test(
     >>> round(applied.results[0].p, 4), applied.columns()["equivalent"].tolist()
     (0.0016, [True])
     """
-    check_alpha("apply_test", alpha)
-    check_alternative("apply_test", alternative)
-    check_resampling("apply_test", resamples, seed, None)
     chosen = SAMPLE_TESTS.find(test)
     own = _own_settings(chosen, {"value": value, "margin": margin, "rope": rope, "statistic": statistic})
     if alternative != "two-sided" and not chosen.one_sided:
@@ -290,14 +310,8 @@ def apply_test(
 
 def _own_settings(test: SampleTest, given: dict[str, float | str | None]) -> dict[str, float | str]:
     """The settings that this test has."""
-    own: dict[str, float | str] = {}
-    for name, setting in SAMPLE_TESTS.own_settings(test, **given).items():
-        if isinstance(setting, str):
-            check.one_of("apply_test", SUMMARIES, **{name: setting})
-            own[name] = setting
-        else:
-            check.finite("apply_test", **{name: setting})
-            own[name] = float(setting)
+    chosen = SAMPLE_TESTS.own_settings(test, **given).items()
+    own = {name: setting if isinstance(setting, str) else float(setting) for name, setting in chosen}
     if "value" in test.settings and "value" not in own:
         raise UsageError(f"{test.name} compares means with a number; give it: value=")
     if "margin" in test.settings and "margin" not in own:

@@ -16,10 +16,10 @@ from cranfield.comparison.differences import difference_blocks, zeros_for_nan
 from cranfield.comparison.effects import PAIRED_EFFECTS
 from cranfield.comparison.methods.wilcoxon_and_sign import METHODS, ZEROS, widened
 from cranfield.comparison.pair_tests import TESTS, PairTest, PairTestName, TestSettings
-from cranfield.comparison.resampling import Asl, Threads, check_asl
+from cranfield.comparison.resampling import Asl, TestResamples, Threads, check_asl
 from cranfield.comparison.result import Comparison, Family
 from cranfield.comparison.test_result import Alternative, Assumption
-from cranfield.declared.operation import ALPHA, RESAMPLES, Seed, about, operation
+from cranfield.declared.operation import ALPHA, Seed, about, operation
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.scores.scores import Scores
 from cranfield.text import INTERRUPTED_AFTER
@@ -49,7 +49,7 @@ def compare(
     systems: Mapping[str, str] | None = None,
     nan: NanRule = "listwise",
     direction: Annotated[str, about("Which run of a pair comes first.", choices=DIRECTIONS)] = "better",
-    resamples: Annotated[int, about("Number of resamples, for tests that resample.", **RESAMPLES)] = 10_000,
+    resamples: TestResamples = 10_000,
     seed: Seed = 0,
     threads: Threads = None,
     progress: Progress | None = None,

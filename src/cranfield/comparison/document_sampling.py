@@ -14,9 +14,9 @@ from cranfield.assessed.resampled import Counts, TopicOfCollection
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.comparison.corrections import adjust
-from cranfield.comparison.data import all_pairs
-from cranfield.comparison.resampling import check_resampling
-from cranfield.comparison.test_result import check_alpha
+from cranfield.comparison.data import Baseline, all_pairs
+from cranfield.comparison.resampling import TestResamples
+from cranfield.declared.operation import Alpha, Seed, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.shard_scores import runs_in_memory
 from cranfield.measures import Measure, parse
@@ -147,15 +147,16 @@ def _two_sided(difference: Array, error: Array) -> Array:
     return np.where(np.isnan(difference), np.nan, p)
 
 
+@operation
 def document_bootstrap(
     qrels: Any,
     runs: Any,
     measure: Measure | str,
     *,
-    baseline: str | None = None,
-    resamples: int = 1000,
-    seed: int = 0,
-    alpha: float = 0.05,
+    baseline: Baseline = None,
+    resamples: TestResamples = 1000,
+    seed: Seed = 0,
+    alpha: Alpha = 0.05,
     correction: str = "holm",
     options: JoinOptions | None = None,
     progress: Progress | None = None,
@@ -188,8 +189,6 @@ def document_bootstrap(
     >>> bool(tests.topic_p[0, 0] < 0.05)
     True
     """
-    check_resampling("document_bootstrap", resamples, seed, None)
-    check_alpha("document_bootstrap", alpha)
     chosen = parse(measure) if isinstance(measure, str) else measure
     if chosen.needs or any(view.place or isinstance(view, Ties) for view in chosen.views):
         raise UsageError(

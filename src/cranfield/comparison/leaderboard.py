@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Unpack
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,12 +16,14 @@ from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.collection.run_table import Belongs, belongs
 from cranfield.collection.source import stem
 from cranfield.comparison.compare import compare, default_correction
+from cranfield.comparison.corrections import CorrectionName
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.methods.max_t import max_t_of_pairs
-from cranfield.comparison.pair_tests import TESTS, TestSettings
+from cranfield.comparison.pair_tests import TEST, TESTS, TestSettings
+from cranfield.comparison.resampling import TestResamples
 from cranfield.comparison.result import Comparison
 from cranfield.comparison.result_tables import AGAINST_MARK
-from cranfield.comparison.test_result import check_alpha
+from cranfield.declared.operation import Alpha, Level, Seed, about, operation
 from cranfield.errors import CranfieldError, SameRunWarning, UsageError
 from cranfield.evaluation.evaluator import EvaluateOptions, MeasureLike, evaluate
 from cranfield.evaluation.same_rankings import SameRankings, runs_by_name, same_rankings
@@ -240,6 +242,7 @@ def _compared(
     return {}, {}, {}, {}
 
 
+@operation
 def leaderboard_of(
     scores: Scores,
     measure: MeasureLike | None = None,
@@ -247,28 +250,25 @@ def leaderboard_of(
     teams: Belongs | None = None,
     files: Mapping[str, object] | None = None,
     same: SameRankings | None = None,
-    level: float = LEVEL,
-    test: str = "t",
-    correction: str | None = None,
-    alpha: float = 0.05,
+    test: Annotated[str, about("The test that makes the groups: {names}.", **TEST)] = "t",
+    correction: CorrectionName = None,
+    alpha: Alpha = 0.05,
+    level: Level = LEVEL,
+    resamples: TestResamples = 10_000,
+    seed: Seed = 0,
     comparison: Comparison | None = None,
-    **resampling: Any,
 ) -> Leaderboard:
     """The leaderboard of scores by one of their measures, by default the first.
 
     `teams` is {run: team} or a file with lines of run and team; it may also name a run's file, if `files` are
-    {run: file}. Groups are from `compare` with `test`, `correction` and
-    `alpha`; `resampling` holds its options for tests that resample. If the runs cannot be compared, a note says why.
+    {run: file}. Groups are from `compare` with the settings of tests. If the runs cannot be compared, a note says why.
     `comparison` is that of all pairs by this measure, if it was already made; these settings are then not used.
 
     >>> scores = Scores.from_matrix([[0.5, 0.9], [0.4, 0.8], [0.6, 0.8]], runs=["x", "y"], measure="AP")
     >>> print(leaderboard_of(scores).table().text().splitlines()[1])
        1  y    0.8333 [0.3311, 0.9374]  1–2    a
     """
-    if not 0 < level < 1:
-        raise UsageError(f"leaderboard: level == {level!r}, must be above 0 and below 1, such as 0.95")
     default_correction(correction, TESTS.find(test))
-    check_alpha("leaderboard", alpha)
     name = scores.measures[0] if measure is None else scores[label(measure)].measures[0]
     of_run, notes = (None, []) if teams is None else teams_of_runs(teams, scores.runs, files)
     notes += all_notes(scores)
@@ -278,8 +278,9 @@ def leaderboard_of(
         notes += [f"equal scores on every topic: {listed(names)}; are they one run?" for names in same.unchecked]
     try:
         if comparison is None and len(scores.runs) > 1:
-            settings = {"test": test, "correction": correction, "alpha": alpha, **resampling}
-            comparison = compare(scores, name, **settings)
+            comparison = compare(
+                scores, name, test=test, correction=correction, alpha=alpha, resamples=resamples, seed=seed
+            )
     except CranfieldError as error:
         notes.append(f"no groups: {error}")
     board = Leaderboard.of(scores, name, of_run, comparison, level=level, same=same.groups if same else ())

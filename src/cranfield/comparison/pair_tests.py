@@ -145,9 +145,9 @@ class PairTest:
 TESTS: Registry[PairTest] = Registry(
     "test", modules="cranfield.comparison.methods", usual="t", order=lambda test: test.name
 )
-PairTestName = Annotated[
-    str, about("The significance test: {names}.", names="comparison.pair_tests:TESTS", spelled="--test, -t TEST")
-]
+TEST: dict[str, Any] = {"names": "comparison.pair_tests:TESTS", "spelled": "--test, -t TEST"}
+"""For a sentence that says what the test is for."""
+PairTestName = Annotated[str, about("The significance test: {names}.", **TEST)]
 
 
 def pair_test(name: str, **fields: Any) -> Callable[[E], E]:

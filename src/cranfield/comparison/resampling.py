@@ -16,7 +16,7 @@ import numpy as np
 from cranfield import _core, check
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.differences import difference_blocks, row_moments
-from cranfield.declared.operation import about
+from cranfield.declared.operation import RESAMPLES, about
 from cranfield.errors import UsageError
 from cranfield.text import INTERRUPTED_AFTER
 from cranfield.types import Array, Index64, Progress
@@ -31,6 +31,7 @@ Asl = Annotated[
         choices=ASL, spelled="--asl RULE", rare=True,
     ),
 ]  # fmt: skip
+TestResamples = Annotated[int, about("Number of resamples, for tests that resample.", **RESAMPLES)]
 Threads = Annotated[
     int | None,
     about("Number of threads; the result does not depend on it.", least=1, spelled="--threads N", rare=True),

@@ -465,8 +465,6 @@ class Scores(Shown):
         name = None if measure is None else label(measure)
         return _wrapped(score_input.from_frame(frame, name, run, missing))
 
-    from_pandas = from_polars = from_arrow = from_frame
-
     @staticmethod
     def combine(*parts: Scores, missing: str | None = None, names: Sequence[str] = ()) -> Scores:
         """Combine scores of several runs, topics or measures.

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cranfield.scores.scores import Scores
 
 
-class LeaderboardVerb(ByClass, options.Source, Printing):
+class LeaderboardVerb(ByClass, options.Source, Printing, of="comparison.leaderboard:leaderboard_of"):
     """Rank runs by the first measure, with intervals, groups of runs that do not differ, and teams.
 
     Runs with equal means share a rank, which is marked by =. The interval of a mean is within the range of the
@@ -41,16 +41,8 @@ cranfield leaderboard qrels.txt runs/*.run -m AP --by classes.csv  # a table for
 """
 
     teams: str | None = option("--teams FILE", "The teams: lines of run or file, team.", reads=True)
-    test: str = options.significance_test("t", "The test that makes the groups: {names}.")
-    correction: str | None = option(
-        "--correction NAME",
-        "Correction of p-values: {names}; default: that of the test, mostly holm.",
-        names="comparison.corrections:CORRECTIONS",
-    )
-    alpha: float = options.alpha()
-    level: float = options.level()
-    resamples: int = options.resamples(10_000, "Number of resamples, for tests that resample.")
-    seed: int = options.seed()
+    test: str
+    correction: str | None
     title: str = option("--title TEXT", "The heading of the page.", default="Leaderboard", group=RESULT)
     format: str = format_option(help="{names} (a page that sorts and filters).")
 
@@ -58,14 +50,8 @@ cranfield leaderboard qrels.txt runs/*.run -m AP --by classes.csv  # a table for
         super().check()
         from cranfield.comparison.compare import default_correction
         from cranfield.comparison.pair_tests import TESTS
-        from cranfield.comparison.resampling import check_resampling
-        from cranfield.comparison.test_result import check_alpha
 
-        check_alpha("", self.alpha, "--alpha")
-        check_resampling("leaderboard", self.resamples, self.seed, None)
         default_correction(self.correction, TESTS.find(self.test))
-        if not 0 < self.level < 1:
-            raise UsageError(f"--level == {self.level!r}, must be above 0 and below 1, such as 0.95")
         if self.format == "table" and self.output is not None and self.output.endswith((".html", ".htm")):
             self.format = "html"
         if self.by is not None and self.format == "html":
@@ -80,10 +66,9 @@ cranfield leaderboard qrels.txt runs/*.run -m AP --by classes.csv  # a table for
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SameRunWarning)  # the leaderboard names these runs
             scores = self.read_scores()
-        comparing = self.values("test", "correction", "alpha", "resamples", "seed")
         files = self._files(scores)
         same = self._same(scores, files)
-        board = leaderboard_of(scores, teams=self.teams, files=files, same=same, level=self.level, **comparing)
+        board = leaderboard_of(scores, teams=self.teams, files=files, same=same, **self.settings())
         if self.format == "html":
             from cranfield.report.pages.leaderboard_page import leaderboard_page
 

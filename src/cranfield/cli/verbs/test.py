@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, flag, option
+from cranfield.cli.declare import flag
 from cranfield.cli.measure_names import chosen
 from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
 
-class TestVerb(ByClass, options.Rescaled, Printing):
+class TestVerb(ByClass, options.Rescaled, Printing, of="comparison.apply_test:apply_test"):
     """Ask what compare does not: is a mean above a number, are runs equal in practice, do two collections differ?
 
     one-sample-t compares the mean of each run with --value. tost tests whether runs differ by less than --margin.
@@ -34,48 +34,27 @@ cranfield test qrels.txt runs/*.run -m AP --test unpaired-bootstrap --statistic 
 cranfield test --scores old.csv --scores new.csv --collections --test unpaired-t --standardise z
 """
 
+    baseline: str | None
+    value: float | None
+    margin: float | None
+    rope: float | None
+    statistic: str | None
+    correction: str | None
+    alternative: str
     test: str = options.significance_test("tost", "The test: {names}.", "comparison.apply_test:TEST_NAMES")
-    baseline: str | None = option("--baseline, -b RUN", "Compare all other runs with this one; default: all pairs.")
-    value: float | None = option("--value X", "one-sample-t: the number to compare means with.", solves="value=")
-    margin: float | None = option("--margin D", "tost: the largest difference that does not matter.", solves="margin=")
-    rope: float | None = option("--rope D", "Bayesian: runs that differ by at most D count as equal; default: 0.01.")
-    statistic: str | None = option(
-        "--statistic NAME",
-        "unpaired-bootstrap, unpaired-permutation: what to compare, {names} (geometric mean; area under the mean of "
-        "the x worst topics, down to a quarter of them); default: t, means divided by their standard error.",
-        names="comparison.methods.unpaired_resampling:SUMMARIES",
-        group=MORE,
-    )
     collections: bool = flag(
         "--collections", "Compare each run between two files of --scores; the topics may be different."
-    )
-    correction: str | None = option(
-        "--correction NAME",
-        "Correction of p-values: {names}; default: holm.",
-        names="comparison.corrections:CORRECTIONS",
-        group=MORE,
-    )
-    alpha: float = options.alpha(help="Significance level; intervals have level 1 - A (tost: 1 - 2A).")
-    alternative: str = option(
-        "--alternative SIDE",
-        "The alternative hypothesis: {names}.",
-        default="two-sided",
-        names="comparison.test_result:ALTERNATIVES",
-        group=MORE,
     )
     resamples: int | None = options.resamples(
         None, "Number of resamples, for tests that resample; default: 10000, documents: 1000."
     )
-    seed: int = options.seed()
     per_topic: bool = options.per_topic("documents: also print the differences on each topic.")
 
     def check(self) -> None:
         super().check()
         self.runs, self.baseline = options.baseline_file(self.runs, self.baseline)
         from cranfield.comparison.apply_test import DOCUMENTS, SAMPLE_TESTS
-        from cranfield.comparison.test_result import check_alpha
 
-        check_alpha("", self.alpha, "--alpha")
         if self.test == DOCUMENTS:
             self._check_documents()
             return
@@ -88,16 +67,9 @@ cranfield test --scores old.csv --scores new.csv --collections --test unpaired-t
     def _check_documents(self) -> None:
         if self.scores:
             raise UsageError("--test documents resamples documents; give judgments and runs, not --scores")
-        not_used = (
-            ("--value", self.value),
-            ("--margin", self.margin),
-            ("--rope", self.rope),
-            ("--statistic", self.statistic),
-        )
-        rescaled = ("--standardise", self.standardise), ("--transform", self.transform)
-        for name, value in (*not_used, *rescaled, ("--collections", self.collections or None)):
-            if value is not None:
-                raise UsageError(f"{name} does not apply to --test documents; leave it out")
+        for name in ("value", "margin", "rope", "statistic", "standardise", "transform", "collections"):
+            if getattr(self, name) not in (None, False):
+                raise UsageError(f"--{name} does not apply to --test documents; leave it out")
         if self.alternative != "two-sided":
             raise UsageError(f"--alternative {self.alternative}: --test documents is two-sided; leave it out")
         if len(self.measures or []) > 1:
@@ -139,9 +111,7 @@ cranfield test --scores old.csv --scores new.csv --collections --test unpaired-t
         with self.progress("testing") as progress:
             result = apply_test(
                 data,
-                **self.values("test", "baseline", "correction", "alpha", "alternative", "value", "margin", "rope"),
-                **self.values("seed", "statistic"),
-                resamples=self.resamples or 10_000,
+                **self.settings() | {"resamples": self.resamples or 10_000},
                 progress=progress,
             )
         if self.format == "json":

@@ -117,9 +117,6 @@ def randomisation(
     return _result(paired(x, y, systems=systems, measure=measure), "randomisation", "t", level, settings)
 
 
-randomization = randomisation
-
-
 def bootstrap_shift(
     x: Any,
     y: Any = None,

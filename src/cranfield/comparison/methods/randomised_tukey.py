@@ -152,9 +152,6 @@ def randomised_tukey(
     )
 
 
-randomized_tukey = randomised_tukey
-
-
 @pair_test(
     "randomised-tukey",
     aliases=("tukey-randomised", "randomised-tukey-hsd", "randomised-hsd"),
