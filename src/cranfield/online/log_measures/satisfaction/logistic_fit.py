@@ -71,20 +71,24 @@ def fit_logistic(
     penalty = np.diag([0.0, *np.full(design.shape[1] - 1, ridge)])
     beta = np.zeros(design.shape[1])
     beta[0] = np.log(labels.mean() / (1 - labels.mean()))
+    separated = UsageError("some signal separates the labels, so the fit has no end; to hold it back: ridge=1")
     value, steps = _objective(design, labels, beta, ridge), 0
     while steps < MOST_STEPS:
         steps += 1
         p = logistic(design @ beta)
         gradient = design.T @ (labels - p) - penalty @ beta
         hessian = (design * (p * (1 - p))[:, None]).T @ design + penalty
-        step = np.linalg.solve(hessian, gradient)
+        try:
+            step = np.linalg.solve(hessian, gradient)
+        except np.linalg.LinAlgError:
+            raise separated from None
         better = _objective(design, labels, beta + step, ridge)
         while better < value - 1e-12 and np.abs(step).max() > 1e-12:
             step = step / 2
             better = _objective(design, labels, beta + step, ridge)
         beta, value = beta + step, better
         if np.abs(beta[1:]).max(initial=0.0) > LARGEST:
-            raise UsageError("some signal separates the labels, so the fit has no end; to hold it back: ridge=1")
+            raise separated
         if np.abs(step).max() < CONVERGED:
             break
     p = logistic(design @ beta)
