@@ -64,7 +64,7 @@ def test_numbered_references_belong_to_their_topic() -> None:
             '{"id": "1", "text": "a"}\n{"id": "1", "text": "b"}',
             "t.tsv:2: topic '1' of run 't' appears twice, first in .*line 1",
         ),
-        ('{"id": "1", "text": "a"', "t.tsv:1: is not valid JSON"),
+        ('{"id": "1", "text": "a"', "t.tsv:1: not valid JSON"),
     ],
 )
 def test_wrong_texts_are_errors(tmp_path: Path, content: str, message: str) -> None:

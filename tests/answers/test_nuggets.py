@@ -12,9 +12,15 @@ import pytest
 from cranfield import CranfieldWarning, DataError, UsageError
 from cranfield.answers.answer_texts import Answer
 from cranfield.answers.nugget_files import Assignments, Nugget, read_assignments, read_nuggets, weights_of
-from cranfield.answers.nugget_scores import assignment_labels, characters, explain_nuggets, nugget_scores
+from cranfield.answers.nugget_scores import (
+    assignment_labels,
+    characters,
+    explain_nuggets,
+    nugget_scores,
+    pyramid_maximum,
+    pyramid_scores,
+)
 from cranfield.answers.pourpre_scores import explain_pourpre, pourpre
-from cranfield.answers.pyramid_scores import pyramid_maximum, pyramid_scores
 from cranfield.answers.tokenisation import WordRules
 from cranfield.building.agreement import agreement
 
@@ -142,8 +148,8 @@ def test_spans_of_the_judging_server_are_nuggets_that_were_found(tmp_path: Path)
         ("1\tx\ta\tmaybe", r"a.tsv:2: support is 'maybe', expected support, partial_support, not_support, or a grade"),
         ("1\tx\ta\t-1", r"a.tsv:2: support is '-1', expected a grade, 0 or above"),
         ("1\tx\ta\t1\n1\tx\ta\t0", r"a.tsv:3: nugget 'a' of topic '1' is assigned twice for run 'x'"),
-        ("\tx\ta\t1", r"a.tsv:2: topic is empty"),
-        ("1\tx\ta", r"a.tsv:2: 3 columns, expected 4 as in the header"),
+        ("\tx\ta\t1", r"a.tsv:2: the topic is '', expected a name or a text"),
+        ("1\tx\ta", r"a.tsv:2: 3 columns, expected 4 as on line 1"),
     ],
 )
 def test_wrong_assignments_are_errors(tmp_path: Path, rows: str, message: str) -> None:

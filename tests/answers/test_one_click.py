@@ -154,7 +154,7 @@ def test_emoji_combining_marks_and_right_to_left_text(tmp_path: Path) -> None:
     [
         ("1\ta\tout1\t19\t99\tanna\t", "s.tsv:2: the span ends at 99, but the text has 22 characters"),
         ("1\ta\tout1\t9\t3\tanna\t", "s.tsv:2: the span ends at 3, before its start at 9"),
-        ("1\ta\tout1\t-1\t3\tanna\t", "s.tsv:2: start is '-1', expected a whole number, 0 or above"),
+        ("1\ta\tout1\t-1\t3\tanna\t", "s.tsv:2: the start is '-1', expected a whole number, 0 or above"),
         ("1\tz\tout1\t1\t3\tanna\t", "s.tsv:2: no iUnit 'z' in topic '1'; it has a, b"),
         ("2\ta\tout1\t1\t3\tanna\t", "s.tsv:2: topic '2' has no iUnits; the topics are 1"),
         ("1\ta\tout9\t1\t3\tanna\t", "s.tsv:2: there is no output of 'out9' for topic '1'; there are out1"),

@@ -35,7 +35,7 @@ def test_characters_are_like_documents(seed: int) -> None:
 
     relevant = {f"d{i}": sorted(span() for _ in range(rng.randrange(3))) for i in range(3)}
     run = [(f"d{rng.randrange(4)}", *span()) for _ in range(8)]  # d3 is unjudged
-    from cranfield.answers.text_spans import merged_spans
+    from cranfield.answers.passages import merged_spans
 
     relevant = {doc: merged_spans(spans) for doc, spans in relevant.items()}
     if not any(relevant.values()):

@@ -10,8 +10,7 @@ from rouge_score import rouge_scorer
 from rouge_score.tokenizers import Tokenizer
 
 from cranfield import UsageError
-from cranfield.answers.rouge_names import parse_rouge
-from cranfield.answers.rouge_scores import counted_pairs, paired_texts, rouge, rouge_intervals
+from cranfield.answers.rouge_scores import counted_pairs, paired_texts, parse_rouge, rouge, rouge_intervals
 from cranfield.answers.tokenisation import WordRules
 from cranfield.comparison import mean_interval
 from tests.oracles import slow_rouge

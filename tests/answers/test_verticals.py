@@ -48,5 +48,7 @@ def test_files(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r"bad.tsv:3: block 1 is of 'web' before and of 'news' here"):
         read_pages([tmp_path / "bad.tsv"])
     (tmp_path / "o.tsv").write_text("topic\tvertical\torientation\n1\tweb\t1.8\n")
-    with pytest.raises(DataError, match=r"o.tsv:2: orientation is 1.8, expected a number from 0 to 1"):
+    with pytest.raises(
+        DataError, match=r"o.tsv:2: topic '1': the orientation is '1.8', expected a number, between 0 and 1"
+    ):
         read_orientation(tmp_path / "o.tsv")

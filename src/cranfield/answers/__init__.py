@@ -7,11 +7,10 @@ from cranfield.answers.answer_texts import read_answers, read_references, texts_
 from cranfield.answers.bleu_scores import Bleu, bleu
 from cranfield.answers.cited_answers import Sentence, citation_scores, explain_citations, read_cited_answers
 from cranfield.answers.nugget_files import Assignments, Nugget, read_assignments, read_nuggets
-from cranfield.answers.nugget_scores import explain_nuggets, nugget_scores
+from cranfield.answers.nugget_scores import explain_nuggets, nugget_scores, pyramid_scores
 from cranfield.answers.one_click import IUnit, explain_one_click, one_click_scores, read_ends, read_iunits
 from cranfield.answers.passages import passage_scores, read_passage_runs, read_relevant_passages
 from cranfield.answers.pourpre_scores import explain_pourpre, pourpre
-from cranfield.answers.pyramid_scores import pyramid_scores
 from cranfield.answers.rouge_matches import explain_rouge
 from cranfield.answers.rouge_scores import Rouge, rouge
 from cranfield.answers.tokenisation import WordRules

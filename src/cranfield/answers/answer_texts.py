@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-from cranfield.answers.answer_rows import ROLES, Row, read_rows
+from cranfield.answers.answer_tables import RUN, TEXT, TOPIC, AnswerTable, Name, Row, optional
 from cranfield.assessed.joined_runs import distinct_names
 from cranfield.collection.column_names import column_key
 from cranfield.collection.doors import reads
 from cranfield.collection.source import PathLike, check_content, expand, head_of, load, shown_path, stem, text_of
+from cranfield.collection.tables.table_schema import NO_DEFAULT
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, shown
 
+TEXTS = AnswerTable(
+    "topic text [run] [id]", any_of=("topic", "id"), topic=optional(TOPIC), text=replace(TEXT, default=NO_DEFAULT),
+    run=optional(RUN), id=optional(Name(("id", "_id"))),
+)  # fmt: skip
 TextsOfRuns = Mapping[str, Mapping[str, str]]
 """{run: {topic: text}}."""
 References = Mapping[str, Sequence[str]]
@@ -107,12 +112,18 @@ def _of_source(source: str, run: str) -> list[Answer]:
     first = text.lstrip("\n\r").partition("\n")[0]
     if not first.startswith("{") and not _is_header(first):
         return _of_lines(text, origin, run)
-    return [_of_row(row, run) for row in read_rows(source, ("topic|id", "text"), ("run", "id", "answer"))]
+    return [
+        Answer(
+            row["run"] or run, row["topic"] or row.checked("id", TOPIC), sentences_text(row), row["id"], origin,
+            row.rows.line(row.at),
+        )
+        for row in TEXTS.each(source)
+    ]  # fmt: skip
 
 
 def _is_header(line: str) -> bool:
     keys = [column_key(cell) for cell in line.split("\t")]
-    return bool({*ROLES["topic"], "id"} & set(keys)) and bool(set(ROLES["text"]) & set(keys))
+    return bool({*TOPIC.words, "id"} & set(keys)) and bool(set(TEXT.words) & set(keys))
 
 
 def _of_lines(text: str, origin: str, run: str) -> list[Answer]:
@@ -126,16 +137,9 @@ def _of_lines(text: str, origin: str, run: str) -> list[Answer]:
     return answers
 
 
-def _of_row(row: Row, run: str) -> Answer:
-    topic = row.text("topic") if row.has("topic") else row.text("id")
-    name = row.text("run") if row.has("run") else run
-    id = row.text("id") if row.has("id") else ""
-    return Answer(name, topic, sentences_text(row), id, row.origin, row.line)
-
-
 def sentences_text(row: Row) -> str:
     """The text of a row; a list of sentences, or of objects with a text, becomes lines."""
-    value: Any = row.values.get("text")
+    value: Any = row["text"]
     if value is None:
         return ""
     if isinstance(value, list):

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.answers.answer_rows import Row, read_rows
+from cranfield.answers.answer_tables import RUN, SUPPORT, TEXT, TOPIC, AnswerTable, Name, Row, optional
 from cranfield.answers.nugget_files import SupportReader, UnknownValues
 from cranfield.answers.nugget_scores import f_measure
+from cranfield.collection.column_names import COLUMNS
 from cranfield.collection.source import PathLike, expand, stem
+from cranfield.collection.tables.table_schema import NO_DEFAULT, Anything, Numbers
 from cranfield.errors import UsageError, warn_caller
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
@@ -28,6 +30,20 @@ DEFAULT = MEASURES[:3]
 UNJUDGED = ("zero", "skip")
 UNKNOWN = ("error", "unjudged")
 COUNTED = ("all", "first")
+
+
+CITATION = Name(("citation", "cited", "reference", "citation_id", *COLUMNS["doc"]))
+NUMBER = Numbers(("sentence", "sentence_id", "sentence_number", "line"), least=1, whole=True)
+ANSWERS = AnswerTable(
+    "topic sentence [run] [citation] [support] [text]", any_of=("sentence", "sentences"), topic=TOPIC,
+    run=optional(RUN), sentence=Anything(NUMBER.words, default=None), text=TEXT, support=SUPPORT,
+    citation=Anything(CITATION.words, default=None), references=Anything(default=None),
+    sentences=Anything(("answer", "sentences", "responses"), default=None),
+)  # fmt: skip
+JUDGED = AnswerTable(
+    "run topic sentence citation support", run=RUN, topic=TOPIC, sentence=NUMBER, citation=CITATION,
+    support=replace(SUPPORT, default=NO_DEFAULT),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -60,10 +76,8 @@ def read_cited_answers(
     values = UnknownValues(unknown, UNKNOWN[1], {"support": "not judged"})
     answers: dict[str, dict[str, list[Sentence]]] = {}
     for path in expand(paths):
-        rows = read_rows(
-            path, ("topic",), ("run", "sentence", "citation", "support", "text", "references", "sentences")
-        )
-        if any(isinstance(row.values.get("sentences"), list) for row in rows):
+        rows = ANSWERS.each(path)
+        if any(isinstance(row["sentences"], list) for row in rows):
             _from_objects(rows, stem(path), answers)
         else:
             _from_table(rows, stem(path), answers, values)
@@ -78,11 +92,10 @@ def read_cited_answers(
 
 def _from_objects(rows: Sequence[Row], name: str, answers: dict[str, dict[str, list[Sentence]]]) -> None:
     for row in rows:
-        run = row.text("run") if row.has("run") else name
-        topic = row.text("topic")
+        run, topic = row["run"] or name, row["topic"]
         if topic in answers.setdefault(run, {}):
             raise row.fault(f"topic {shown(topic)} of run {shown(run)} appears twice")
-        references = row.values.get("references") or []
+        references = row["references"] or []
         sentences = []
         for entry in _listed(row, row.values, "sentences"):
             if not isinstance(entry, dict) or not isinstance(entry.get("text"), str):
@@ -117,13 +130,13 @@ def _from_table(
     read = SupportReader(rows, None, unknown)
     parts: dict[tuple[str, str], dict[int, Sentence]] = {}
     for row in rows:
-        run, topic = row.text("run") if row.has("run") else name, row.text("topic")
-        number = row.whole("sentence", least=1)
+        run, topic = row["run"] or name, row["topic"]
+        number = int(row.checked("sentence", NUMBER))
         sentence = parts.setdefault((run, topic), {}).get(number, Sentence("", (), ()))
         if row.has("text"):
-            sentence = replace(sentence, text=row.text("text"))
+            sentence = replace(sentence, text=row.checked("text", CITATION))
         if row.has("citation"):
-            citation = row.text("citation")
+            citation = row.checked("citation", CITATION)
             if citation in sentence.citations:
                 raise row.fault(f"sentence {number} cites {shown(citation)} twice")
             value = read(row) if row.has("support") else None
@@ -140,16 +153,11 @@ def _from_table(
 def _judged(
     answers: dict[str, dict[str, list[Sentence]]], path: PathLike, unknown: UnknownValues
 ) -> dict[str, dict[str, list[Sentence]]]:
-    rows = read_rows(path, ("run", "topic", "sentence", "citation", "support"))
+    rows = JUDGED.each(path)
     read = SupportReader(rows, None, unknown)
     judged: dict[tuple[str, str, int, str], float | None] = {}
     for row in rows:
-        run, topic, number, citation = (
-            row.text("run"),
-            row.text("topic"),
-            row.whole("sentence", least=1),
-            row.text("citation"),
-        )
+        run, topic, number, citation = row["run"], row["topic"], int(row["sentence"]), row["citation"]
         sentences = answers.get(run, {}).get(topic)
         if sentences is None:
             raise row.fault(f"run {shown(run)} has no answer for topic {shown(topic)}")

@@ -186,7 +186,7 @@ def catalogue_name(name: str) -> str:
     >>> catalogue_name("ROUGE-SU4-R"), catalogue_name("rouge2"), catalogue_name("S♭")
     ('ROUGE-SU', 'ROUGE-N', 'S-flat')
     """
-    from cranfield.answers.rouge_names import parse_rouge
+    from cranfield.answers.rouge_scores import parse_rouge
     from cranfield.errors import UsageError
 
     try:

@@ -7,12 +7,25 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cranfield import check
-from cranfield.answers.answer_rows import Row, read_rows
+from cranfield.answers.answer_tables import (
+    ANSWER,
+    ASSESSOR,
+    IMPORTANCE,
+    NUGGET,
+    RUN,
+    SUPPORT,
+    TOPIC,
+    AnswerTable,
+    Row,
+    optional,
+    optional_number,
+)  # fmt: skip
 from cranfield.answers.answer_texts import Answer
 from cranfield.collection.side_files import number_in
 from cranfield.collection.source import PathLike
+from cranfield.collection.tables.table_schema import NO_DEFAULT, Anything
 from cranfield.errors import UsageError, warn_caller
-from cranfield.text import counted, listed, shown
+from cranfield.text import counted, listed, shown, unguarded
 
 VITAL, OKAY = "vital", "okay"
 _IMPORTANCE = {"vital": VITAL, "okay": OKAY, "ok": OKAY, "v": VITAL, "o": OKAY}
@@ -21,6 +34,21 @@ _SUPPORT = {
     "partial_support": 0.5, "partial": 0.5, "partially_supported": 0.5,
     "not_support": 0.0, "no_support": 0.0, "none": 0.0, "not_supported": 0.0, "no": 0.0, "false": 0.0,
 }  # fmt: skip
+_NUGGETS = Anything((*NUGGET.words, "nuggets"))
+"""Names of nuggets; in JSON lines also a list of the nuggets of a topic."""
+_TEXT = Anything(("nugget_text", "text"), default=None)
+NUGGETS = AnswerTable(
+    "topic nugget [type] [weight] [text]", topic=TOPIC, nugget=_NUGGETS, importance=IMPORTANCE,
+    weight=optional_number("weight", least=0), nugget_text=_TEXT,
+)  # fmt: skip
+VOTES = AnswerTable(
+    "topic nugget assessor type", topic=TOPIC, nugget=NUGGET, assessor=ASSESSOR,
+    importance=replace(IMPORTANCE, default=NO_DEFAULT),
+)  # fmt: skip
+ASSIGNMENTS = AnswerTable(
+    "topic nugget run [support] [type] [text]", any_of=("run", "answer"), topic=TOPIC, nugget=_NUGGETS,
+    run=optional(RUN), answer=optional(ANSWER), support=SUPPORT, importance=IMPORTANCE, nugget_text=_TEXT,
+)  # fmt: skip
 UNKNOWN = ("error", "zero")
 """What to do with support and importance that have no meaning, such as the word `failed` of a language model."""
 
@@ -47,7 +75,7 @@ class UnknownValues:
         if self.rows and self.rule == "error":
             role, rows = next(iter(self.rows.items()))
             row, expected = rows[0]
-            value = f"{role} is {shown(row.values[role]) if row.has(role) else 'empty'}, expected {expected}"
+            value = f"{role} is {shown(row[role]) if row.has(role) else 'empty'}, expected {expected}"
             every = " and ".join(f"{len(rows):,} × {role} ({_counts(role, rows)})" for role, rows in self.rows.items())
             counts = " and ".join(f"{role} as {self.counted_as[role]}" for role in self.rows)
             way_out = f"correct them, or count such {counts}: unknown={self.other_rule!r}"
@@ -60,7 +88,7 @@ class UnknownValues:
 
 def _counts(role: str, rows: Sequence[tuple[Row, str]]) -> str:
     """The values, those that appear most often first."""
-    values = Counter(shown(row.values[role]) if row.has(role) else "empty" for row, _ in rows)
+    values = Counter(shown(row[role]) if row.has(role) else "empty" for row, _ in rows)
     return listed(f"{value} {count:,} times" if count > 1 else value for value, count in values.most_common())
 
 
@@ -97,7 +125,7 @@ def importance_of(row: Row, unknown: UnknownValues) -> str:
     """`vital`, `okay`, or empty."""
     if not row.has("importance"):
         return ""
-    name = _IMPORTANCE.get(str(row.values["importance"]).strip().lower())
+    name = _IMPORTANCE.get(str(row["importance"]).strip().lower())
     if name is None:
         unknown.add(row, "importance", "vital or okay")
     return name or ""
@@ -106,11 +134,10 @@ def importance_of(row: Row, unknown: UnknownValues) -> str:
 def nested_rows(rows: Iterable[Row]) -> Iterator[Row]:
     """A row for each nugget: some files have a row per topic, with a list `nuggets` of objects or texts."""
     for row in rows:
-        listed_nuggets = row.values.get("nuggets")
-        if not isinstance(listed_nuggets, list):
-            yield row
+        if not isinstance(row["nugget"], list):
+            yield replace(row, values={**row.values, "nugget": row.checked("nugget", NUGGET)})
             continue
-        for number, entry in enumerate(listed_nuggets, 1):
+        for number, entry in enumerate(row["nugget"], 1):
             record = entry if isinstance(entry, dict) else {"text": entry}
             names = {
                 "support": ("assignment", "support"),
@@ -120,7 +147,9 @@ def nested_rows(rows: Iterable[Row]) -> Iterator[Row]:
             values = dict(row.values) | {"nugget": record.get("id", str(number))}
             for role, words in names.items():
                 values[role] = next((record[word] for word in words if word in record), None)
-            yield Row(row.origin, row.line, values)
+            nested = replace(row, values=values)
+            values["nugget"] = nested.checked("nugget", NUGGET)
+            yield nested
 
 
 def read_nuggets(
@@ -134,15 +163,13 @@ def read_nuggets(
     """
     values = unknown if isinstance(unknown, UnknownValues) else UnknownValues(unknown)
     nuggets: dict[str, dict[str, Nugget]] = {}
-    rows = read_rows(path, ("topic", "nugget|nuggets"), ("importance", "weight", "nugget_text"))
-    for row in nested_rows(rows):
-        topic, id = row.text("topic"), row.text("nugget")
+    for row in nested_rows(NUGGETS.each(path)):
+        topic, id = row["topic"], row["nugget"]
         of_topic = nuggets.setdefault(topic, {})
         if id in of_topic:
             raise row.fault(f"nugget {shown(id)} of topic {shown(topic)} appears twice")
-        weight = row.number("weight", least=0) if row.has("weight") else None
-        text = str(row.values.get("nugget_text") or "").strip()
-        of_topic[id] = Nugget(id, text, importance_of(row, values), weight)
+        weight = row["weight"] if row["weight"] == row["weight"] else None
+        of_topic[id] = Nugget(id, _text_of(row).strip(), importance_of(row, values), weight)
     if votes is not None:
         nuggets = _with_votes(nuggets, votes, values)
     for note in values.notes():
@@ -151,12 +178,16 @@ def read_nuggets(
     return nuggets
 
 
+def _text_of(row: Row) -> str:
+    return unguarded(str(row["nugget_text"] or ""))
+
+
 def _with_votes(
     nuggets: dict[str, dict[str, Nugget]], path: PathLike, unknown: UnknownValues
 ) -> dict[str, dict[str, Nugget]]:
     voted: dict[tuple[str, str], dict[str, str]] = {}
-    for row in read_rows(path, ("topic", "nugget", "assessor", "importance")):
-        topic, id, assessor = row.text("topic"), row.text("nugget"), row.text("assessor")
+    for row in VOTES.each(path):
+        topic, id, assessor = row["topic"], row["nugget"], row["assessor"]
         _known(nuggets, topic, id, row)
         of_nugget = voted.setdefault((topic, id), {})
         if assessor in of_nugget:
@@ -203,19 +234,15 @@ def read_assignments(
         them; with `zero`, such support is 0 and such nuggets count only in `all` and `all-strict`.
     """
     values = unknown if isinstance(unknown, UnknownValues) else UnknownValues(unknown)
-    rows = list(
-        nested_rows(
-            read_rows(path, ("topic", "nugget|nuggets", "run|answer"), ("support", "importance", "nugget_text"))
-        )
-    )
+    rows = list(nested_rows(ASSIGNMENTS.each(path)))
     ids = {answer.id: answer for answer in answers if answer.id}
     runs = {answer.run for answer in answers}
     read = SupportReader(rows, full_grade, values)
-    judged = any(row.values.get("support") is not None for row in rows)
+    judged = any(row["support"] is not None for row in rows)
     support: dict[str, dict[str, dict[str, float]]] = {}
     found: dict[str, dict[str, Nugget]] = {}
     for row in rows:
-        topic, id = row.text("topic"), row.text("nugget")
+        topic, id = row["topic"], row["nugget"]
         if nuggets is not None:
             _known(nuggets, topic, id, row)
         run = _run_of(row, topic, ids, runs)
@@ -223,7 +250,7 @@ def read_assignments(
         if id in of_run and judged:
             raise row.fault(f"nugget {shown(id)} of topic {shown(topic)} is assigned twice for run {shown(run)}")
         of_run[id] = (read(row) or 0.0) if judged else 1.0
-        nugget = Nugget(id, str(row.values.get("nugget_text") or ""), importance_of(row, values))
+        nugget = Nugget(id, _text_of(row), importance_of(row, values))
         known = found.setdefault(topic, {}).setdefault(id, nugget)
         if values.rule == "zero" and not (known.importance and nugget.importance):
             found[topic][id] = replace(known, importance=known.importance or nugget.importance)
@@ -252,9 +279,9 @@ def read_assignments(
 
 
 def _run_of(row: Row, topic: str, ids: Mapping[str, Answer], runs: set[str]) -> str:
-    if row.has("run"):
-        return row.text("run")
-    name = row.text("answer")
+    if row["run"]:
+        return str(row["run"])
+    name = str(row.checked("answer", ANSWER))
     if name in ids:
         answer = ids[name]
         if answer.topic != topic:
@@ -275,7 +302,7 @@ class SupportReader:
     """
 
     def __init__(self, rows: Sequence[Row], full_grade: float | None, unknown: UnknownValues) -> None:
-        grades = [number for row in rows if (number := _number(row.values.get("support"))) is not None]
+        grades = [number for row in rows if (number := _number(row["support"])) is not None]
         check.positive("", full_grade=1 if full_grade is None else full_grade)
         self.full = full_grade or (2.0 if any(grade > 1 for grade in grades) else 1.0)
         self.unknown = unknown
@@ -285,7 +312,7 @@ class SupportReader:
             self.notes.append("; ".join(filter(None, [f"full support: grade {self.full:g} or more", between])))
 
     def __call__(self, row: Row) -> float | None:
-        value = row.values.get("support")
+        value = row["support"]
         number = _number(value)
         if number is None:
             word = str(value).strip().lower().replace(" ", "_").replace("-", "_")

@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.answers.answer_rows import Row, read_rows
+from cranfield.answers.answer_tables import ANSWER, END, NUGGET, RUN, START, TOPIC, AnswerTable, Name, Row, optional
 from cranfield.answers.answer_texts import Answer, TextsOfRuns
 from cranfield.answers.nugget_scores import characters, f_measure
-from cranfield.answers.text_spans import Counter, overlapping, span_of
+from cranfield.answers.passages import Counter, overlapping, span_of
 from cranfield.collection.source import PathLike
+from cranfield.collection.tables.table_schema import Anything, Numbers
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
@@ -32,6 +33,16 @@ _SPELLED = {
     "s♯": "S#",
     "s#": "S#",
 }
+
+
+IUNITS = AnswerTable(
+    "topic iunit weight vital_string", key=("topic", "iunit"), topic=TOPIC, iunit=NUGGET,
+    weight=Numbers(least=0), vital_string=Name(("vital_string", "vital", "vs", "text")),
+)  # fmt: skip
+SPANS = AnswerTable(
+    "topic iunit run start end [text]", any_of=("run", "answer"), topic=TOPIC, iunit=NUGGET, run=optional(RUN),
+    answer=optional(ANSWER), start=START, end=END, span_text=Anything(("span_text", "text", "passage"), default=None),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -52,11 +63,8 @@ Ends = Mapping[str, Mapping[str, Mapping[str, int]]]
 def read_iunits(path: PathLike) -> dict[str, dict[str, IUnit]]:
     """iUnits: rows of topic, iunit (or nugget), weight and vital_string; without that column, the text is used."""
     units: dict[str, dict[str, IUnit]] = {}
-    for row in read_rows(path, ("topic", "nugget", "weight", "vital_string")):
-        topic, id = row.text("topic"), row.text("nugget")
-        if id in units.setdefault(topic, {}):
-            raise row.fault(f"iUnit {shown(id)} of topic {shown(topic)} appears twice")
-        units[topic][id] = IUnit(id, row.number("weight", least=0), row.text("vital_string"))
+    for topic, id, weight, vital_string in IUNITS.read(path):
+        units.setdefault(topic, {})[id] = IUnit(id, float(weight), vital_string)
     return units
 
 
@@ -73,8 +81,8 @@ def read_ends(
     ends: dict[str, dict[str, dict[str, int]]] = {}
     spans: dict[tuple[str, str], set[tuple[int, int]]] = {}
     again = 0
-    for row in read_rows(path, ("topic", "nugget", "run|answer", "start", "end"), ("span_text",)):
-        topic, id = row.text("topic"), row.text("nugget")
+    for row in SPANS.each(path):
+        topic, id = row["topic"], row["iunit"]
         if topic not in units:
             raise row.fault(f"topic {shown(topic)} has no iUnits; the topics are {listed(units)}")
         if id not in units[topic]:
@@ -94,7 +102,7 @@ def read_ends(
 
 
 def _answer(row: Row, topic: str, by_id: Mapping[str, Answer], by_run: Mapping[tuple[str, str], Answer]) -> Answer:
-    name = row.text("run") if row.has("run") else row.text("answer")
+    name = row["run"] or row.checked("answer", ANSWER)
     found = by_run.get((name, topic)) if row.has("run") else by_id.get(name) or by_run.get((name, topic))
     if found is None:
         known = sorted({run for run, _ in by_run}) if row.has("run") or not by_id else list(by_id)

@@ -1,21 +1,136 @@
-"""Ranked lists of passages, scored by the characters that they show."""
+"""Passages: spans of characters in texts, and ranked lists of them, scored by the characters that they show."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
 from cranfield import check
-from cranfield.answers.answer_rows import read_rows
+from cranfield.answers.answer_tables import DOC, END, RUN, START, TOPIC, AnswerTable, Row, optional, optional_number
 from cranfield.answers.nugget_scores import f_measure
-from cranfield.answers.text_spans import merged_spans, overlapping, pieces, span_of
 from cranfield.collection.source import PathLike, expand, stem
 from cranfield.errors import UsageError
 from cranfield.scores.scores import Scores
-from cranfield.text import counted, listed, shown
+from cranfield.text import counted, listed, one_line, shown, unguarded
+
+OFFSETS = ("characters", "bytes")
+"""What offsets count, from 0; the end is not included."""
+
+
+@dataclass(frozen=True)
+class Counter:
+    """Positions in one text, with or without white space."""
+
+    text: str
+    white_space: bool
+
+    def upto(self, end: int) -> int:
+        """The number of characters before an offset."""
+        return end if self.white_space else len(re.sub(r"\s", "", self.text[:end]))
+
+
+def span_of(row: Row, text: str | None, offsets: str = "characters") -> tuple[int, int]:
+    """The span of a row, in characters. With the text, a span outside of it is an error, and so are other words.
+
+    A row may have the text of its span, as `judge export` writes it; if that is not what the text has there, the
+    offsets are probably counted otherwise.
+    """
+    check.one_of("", OFFSETS, offsets=offsets)
+    start, end = int(row["start"]), int(row["end"])
+    if end < start:
+        raise row.fault(f"the span ends at {end}, before its start at {start}")
+    if text is None:
+        if offsets == "bytes":
+            raise row.fault("offsets in bytes can be converted only with the text")
+        return start, end
+    data = _bytes_of(text, row) if offsets == "bytes" else b""
+    length = len(data) if offsets == "bytes" else len(text)
+    if end > length:
+        raise row.fault(f"the span ends at {end}, but the text has {length:,} {offsets}")
+    if offsets == "bytes":
+        start, end = (_characters_before(data, place, row) for place in (start, end))
+    if row.has("span_text"):
+        told, there = one_line(unguarded(str(row["span_text"]))), one_line(text[start:end])
+        if told != there:
+            other = "bytes" if offsets == "characters" else "characters"
+            message = f"the text has {shown(there)} there, not {shown(told)}"
+            raise row.fault(f"{message}; are the offsets in {other}? (offsets='{other}')")
+    return start, end
+
+
+def _bytes_of(text: str, row: Row) -> bytes:
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:
+        raise row.fault("the text has half of a surrogate pair, so its bytes are unknown; use characters") from None
+
+
+def _characters_before(data: bytes, place: int, row: Row) -> int:
+    if place < len(data) and data[place] & 0xC0 == 0x80:  # a byte that continues a character
+        raise row.fault(f"byte {place} is within a character of the text; are the offsets in characters?")
+    return len(data[:place].decode("utf-8", "surrogateescape"))
+
+
+Spans = Sequence[tuple[int, int]]
+
+
+def merged_spans(spans: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Spans without overlaps, in order; empty ones are dropped.
+
+    >>> merged_spans([(5, 9), (0, 3), (8, 12), (3, 3)])
+    [(0, 3), (5, 12)]
+    """
+    merged: list[tuple[int, int]] = []
+    for start, end in sorted(spans):
+        if start == end:
+            continue
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def overlapping(spans: Iterable[tuple[int, int]]) -> int:
+    """How many spans begin before one that starts earlier ends.
+
+    >>> overlapping([(0, 3), (2, 5), (5, 6)])
+    1
+    """
+    count, reach = 0, -1
+    for start, end in sorted(spans):
+        count += start < reach
+        reach = max(reach, end)
+    return count
+
+
+def pieces(span: tuple[int, int], within: Spans) -> Iterator[tuple[int, int, bool]]:
+    """A span cut at the ends of other spans: start, end, and whether the piece is within them.
+
+    >>> list(pieces((2, 10), [(0, 3), (5, 7)]))
+    [(2, 3, True), (3, 5, False), (5, 7, True), (7, 10, False)]
+    """
+    at, end = span
+    for low, high in within:
+        if high <= at or low >= end:
+            continue
+        if low > at:
+            yield at, low, False
+        yield max(at, low), min(high, end), True
+        at = min(high, end)
+    if at < end:
+        yield at, end, False
+
 
 MEASURES = ("char-P", "char-R", "char-F", "char-bpref")
+PASSAGES = AnswerTable("topic doc start end", topic=TOPIC, doc=DOC, start=START, end=END)
+RANKED = AnswerTable(
+    "topic doc start end [run] [rank] [score]", topic=TOPIC, doc=DOC, start=START, end=END, run=optional(RUN),
+    rank=optional_number("rank"), score=optional_number("score", "sim", "similarity"),
+)  # fmt: skip
 RelevantPassages = Mapping[str, Mapping[str, Sequence[tuple[int, int]]]]
 """{topic: {document: relevant spans}}; a judged document without relevant spans has none."""
 RankedPassages = Mapping[str, Mapping[str, Sequence[tuple[str, int, int]]]]
@@ -29,8 +144,8 @@ def read_relevant_passages(path: PathLike) -> tuple[dict[str, dict[str, list[tup
     are where several assessors or nuggets marked the same text.
     """
     relevant: dict[str, dict[str, list[tuple[int, int]]]] = {}
-    for row in read_rows(path, ("topic", "doc", "start", "end")):
-        relevant.setdefault(row.text("topic"), {}).setdefault(row.text("doc"), []).append(span_of(row, None))
+    for row in PASSAGES.each(path):
+        relevant.setdefault(row["topic"], {}).setdefault(row["doc"], []).append(span_of(row, None))
     overlaps = sum(overlapping(spans) for documents in relevant.values() for spans in documents.values())
     notes = (
         [f"{counted(overlaps, 'relevant passage')} overlapping with another; their characters count once"]
@@ -50,13 +165,13 @@ def read_passage_runs(paths: Iterable[PathLike]) -> dict[str, dict[str, list[tup
     """
     runs: dict[str, dict[str, list[tuple[float, str, int, int]]]] = {}
     for path in expand(paths):
-        for row in read_rows(path, ("topic", "doc", "start", "end"), ("run", "rank", "score")):
-            run = row.text("run") if row.has("run") else stem(path)
-            key = row.number("rank") if row.has("rank") else -row.number("score") if row.has("score") else 0.0
+        for row in RANKED.each(path):
+            run = row["run"] or stem(path)
+            key = next((value for value in (row["rank"], -row["score"]) if value == value), 0.0)
             start, end = span_of(row, None)
             if start == end:
                 raise row.fault(f"the passage is empty: it starts and ends at {start}")
-            runs.setdefault(run, {}).setdefault(row.text("topic"), []).append((key, row.text("doc"), start, end))
+            runs.setdefault(run, {}).setdefault(row["topic"], []).append((key, row["doc"], start, end))
     if not runs:
         raise UsageError("no runs; give one or more files of passages")
     return {

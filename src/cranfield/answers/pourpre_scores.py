@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.answers.answer_rows import read_rows
+from cranfield.answers.answer_tables import AnswerTable, Name
 from cranfield.answers.answer_texts import TextsOfRuns
 from cranfield.answers.nugget_files import Nuggets, check_nuggets, weights_of
 from cranfield.answers.nugget_scores import WEIGHTINGS, allowance_precision, characters, f_measure, text_notes
 from cranfield.answers.tokenisation import WordRules
 from cranfield.collection.source import PathLike
+from cranfield.collection.tables.table_schema import Numbers
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
@@ -24,6 +25,7 @@ from cranfield.text import counted, listed
 from cranfield.types import Array
 
 AVERAGES = ("macro", "micro")
+IDF = AnswerTable("term idf", term=Name(("term", "word")), idf=Numbers(("idf", "weight"), least=0))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -195,4 +197,5 @@ class _Matcher:
 
 def read_idf(path: PathLike) -> dict[str, float]:
     """Weights of words: rows of term and idf."""
-    return {row.text("term"): row.number("idf", least=0) for row in read_rows(path, ("term", "idf"))}
+    rows = IDF.read(path)
+    return dict(zip(rows["term"], rows["idf"].tolist(), strict=True))

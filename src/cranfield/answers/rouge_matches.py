@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core, check
-from cranfield.answers.rouge_names import DIALECTS, RougeMeasure, parse_rouge
-from cranfield.answers.rouge_scores import counted_pairs, paired_texts
+from cranfield.answers.rouge_scores import DIALECTS, RougeMeasure, counted_pairs, paired_texts, parse_rouge
 from cranfield.answers.tokenisation import WordRules
 from cranfield.record import Record, table_of
 from cranfield.table import Table

@@ -8,15 +8,25 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield import check
-from cranfield.answers.answer_rows import read_rows
+from cranfield.answers.answer_tables import DOC, RUN, TOPIC, AnswerTable, Name, optional
 from cranfield.answers.nugget_scores import f_measure
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import PathLike, expand, stem
+from cranfield.collection.tables.table_schema import Numbers
 from cranfield.errors import UsageError
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed, shown
 
 MEASURES = ("page-DCG", "page-nDCG", "vertical-P", "vertical-R", "vertical-F")
+VERTICAL = Name(("vertical", "source", "engine", "block_type"))
+BLOCKS = AnswerTable(
+    "topic block vertical doc [run]", topic=TOPIC, block=Numbers(("block", "block_rank"), least=1, whole=True),
+    vertical=VERTICAL, doc=DOC, run=optional(RUN),
+)  # fmt: skip
+ORIENTATIONS = AnswerTable(
+    "topic vertical orientation", key=("topic", "vertical"), topic=TOPIC, vertical=VERTICAL,
+    orientation=Numbers(("orientation", "probability", "preference"), least=0, most=1),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -37,15 +47,15 @@ def read_pages(paths: Iterable[PathLike]) -> dict[str, dict[str, list[Block]]]:
     """Pages: rows of topic, block (its place, from 1), vertical and doc; and run, unless it is named after the file."""
     pages: dict[str, dict[str, dict[int, Block]]] = {}
     for path in expand(paths):
-        for row in read_rows(path, ("topic", "block", "vertical", "doc"), ("run",)):
-            run, topic = row.text("run") if row.has("run") else stem(path), row.text("topic")
-            number, vertical, doc = row.whole("block", least=1), row.text("vertical"), row.text("doc")
-            blocks = pages.setdefault(run, {}).setdefault(topic, {})
+        rows = BLOCKS.read(path)
+        for at, (topic, number, vertical, doc, run) in enumerate(rows):
+            blocks = pages.setdefault(run or stem(path), {}).setdefault(topic, {})
             block = blocks.get(number, Block(vertical, ()))
             if block.vertical != vertical:
-                raise row.fault(f"block {number} is of {shown(block.vertical)} before and of {shown(vertical)} here")
+                message = f"block {number:g} is of {shown(block.vertical)} before and of {shown(vertical)} here"
+                raise rows.fault(at, message)
             if doc in block.docs:
-                raise row.fault(f"document {shown(doc)} appears twice in block {number}")
+                raise rows.fault(at, f"document {shown(doc)} appears twice in block {number:g}")
             blocks[number] = Block(vertical, (*block.docs, doc))
     if not pages:
         raise UsageError("no pages")
@@ -58,13 +68,8 @@ def read_pages(paths: Iterable[PathLike]) -> dict[str, dict[str, list[Block]]]:
 def read_orientation(path: PathLike) -> dict[str, dict[str, float]]:
     """Vertical orientation: rows of topic, vertical and orientation, from 0 to 1."""
     orientation: dict[str, dict[str, float]] = {}
-    for row in read_rows(path, ("topic", "vertical", "orientation")):
-        topic, vertical, value = row.text("topic"), row.text("vertical"), row.number("orientation", least=0)
-        if value > 1:
-            raise row.fault(f"orientation is {value:g}, expected a number from 0 to 1")
-        if vertical in orientation.setdefault(topic, {}):
-            raise row.fault(f"vertical {shown(vertical)} of topic {shown(topic)} appears twice")
-        orientation[topic][vertical] = value
+    for topic, vertical, value in ORIENTATIONS.read(path):
+        orientation.setdefault(topic, {})[vertical] = float(value)
     return orientation
 
 

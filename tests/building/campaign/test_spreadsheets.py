@@ -9,7 +9,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.answers.answer_rows import read_rows
+from cranfield.answers.nugget_files import read_nuggets
 from cranfield.building.campaign.campaign_export import export_campaign
 from cranfield.building.campaign.campaign_pool import build_pool
 from cranfield.building.campaign.campaign_setup import import_campaign
@@ -97,5 +97,4 @@ def test_texts_of_judging_are_guarded_and_ids_are_not(tmp_path: Path) -> None:
     file.write_text("".join(f"1\tn{at}\t{guarded(text)}\n" for at, text in enumerate(EVIL)))
     assert [facet.text for facet in read_facets(str(file), "nugget")] == EVIL
     file.write_text("topic\tnugget\ttext\n" + file.read_text())
-    rows = read_rows(str(file), ("topic", "nugget"), ("nugget_text",))
-    assert [row.values["nugget_text"] for row in rows] == EVIL
+    assert [nugget.text for nugget in read_nuggets(str(file))["1"].values()] == [text.strip() for text in EVIL]

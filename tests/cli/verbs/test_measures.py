@@ -12,7 +12,7 @@ import pytest
 
 from cranfield.answers import cited_answers, one_click, passages, sessions, verticals
 from cranfield.answers.nugget_scores import MEASURES as OF_NUGGETS
-from cranfield.answers.pyramid_scores import MEASURES as PYRAMIDS
+from cranfield.answers.nugget_scores import PYRAMIDS
 from cranfield.answers.sessions import SESSION_MEASURES
 from cranfield.cli.measure_page import ACCENTS, MEANINGS, SYMBOLS, Page, all_pages, meaning, readable
 from cranfield.cli.verb_measures import verb_pages

@@ -1,11 +1,17 @@
 """Sessions of several queries: reading them, and measures of their lists, clicks and time."""
 
-from cranfield.answers.sessions.browsing_paths import esAP, esDCG, esNDCG, esP, esR
+from cranfield.answers.sessions.browsing_paths import (
+    ExpectedOverPaths,
+    esAP,
+    esDCG,
+    esNDCG,
+    esP,
+    esR,
+    expected_over_paths,
+)
 from cranfield.answers.sessions.click_trails import Trail, sCG, sCost, sU, trail_of
-from cranfield.answers.sessions.path_samples import ExpectedOverPaths, expected_over_paths
 from cranfield.answers.sessions.session_files import Click, Query, Session, Sessions, read_sessions, write_sessions
 from cranfield.answers.sessions.session_lists import SessionLists
-from cranfield.answers.sessions.session_markov import sMP
 from cranfield.answers.sessions.session_measures import (
     SESSION_MEASURES,
     SessionMeasure,
@@ -13,6 +19,7 @@ from cranfield.answers.sessions.session_measures import (
     nsDCG,
     sDCG,
     session_measure,
+    sMP,
     sRBP,
 )
 from cranfield.answers.sessions.session_scores import (

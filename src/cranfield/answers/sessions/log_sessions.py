@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.answers.sessions.session_files import Click, Faults, Sessions, made_query, made_session
+from cranfield.answers.sessions.session_files import REPEATED, Click, Faults, Sessions, made_query, made_session
 from cranfield.errors import DataError
 from cranfield.online.logs import Log
 from cranfield.online.logs.sessions import SILENCE, assign_sessions
@@ -17,7 +17,6 @@ from cranfield.text import counted
 
 SECOND = 1_000_000
 """Microseconds, in which a log counts time."""
-REPEATED = "document that appears twice in one list, the second left out"
 
 
 def sessions_of_log(log: Log, *, by: str = "auto", silence: float = SILENCE) -> Sessions:

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 from cranfield.answers.sessions.session_files import (
     NO_TOPIC,
+    REPEATED,
     TIMELESS,
     Click,
     Faults,
@@ -33,7 +34,6 @@ FORBIDDEN = re.compile(
 )
 """Characters that XML does not allow, which pages bring into titles and snippets; also as references, such as &#11;."""
 DAY = 24 * 3600.0
-REPEATED = "document that appears twice in one list, the second left out"
 
 
 @dataclass(frozen=True)

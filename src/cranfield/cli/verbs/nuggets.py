@@ -153,9 +153,8 @@ cranfield nuggets --assignments assignments.jsonl --explain 301
     def _scores(
         self, found: Assignments | None, nuggets: dict[str, dict[str, Nugget]], texts: dict[str, dict[str, str]] | None
     ) -> Scores:
-        from cranfield.answers.nugget_scores import nugget_scores
+        from cranfield.answers.nugget_scores import nugget_scores, pyramid_scores, read_units
         from cranfield.answers.pourpre_scores import pourpre, read_idf
-        from cranfield.answers.pyramid_scores import pyramid_scores, read_units
         from cranfield.scores.scores import Scores
 
         parts: list[Scores] = []

@@ -39,7 +39,7 @@ cranfield one-click mine.jsonl --iunits iunits.tsv --spans spans.tsv --explain 1
     no_white_space: bool = flag("--no-white-space", "Do not count white space in positions and lengths.")
     offsets: str = option(
         "--offsets UNIT", "What start and end count, from 0: {names}.", default="characters",
-        names="answers.text_spans:OFFSETS", solves="offsets='",
+        names="answers.passages:OFFSETS", solves="offsets='",
     )  # fmt: skip
     explain: str | None = explain()
 

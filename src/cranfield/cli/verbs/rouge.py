@@ -36,7 +36,7 @@ cranfield rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode -q --fo
     measures: list[str] | None = option(
         "--measure, -m MEASURE",
         "A measure, or several separated by commas: {names}; other numbers are possible. May be repeated.",
-        names="answers.rouge_names:KNOWN",
+        names="answers.rouge_scores:KNOWN",
     )
     several: str = option(
         "--several RULE",
@@ -48,7 +48,7 @@ cranfield rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode -q --fo
     alpha: float | None = options.alpha(None, "F as ROUGE-1.5.5 weighs it: precision has weight A; instead of --beta.")
     dialect: str = option(
         "--dialect NAME", "How ROUGE-W, -SU and -Lsum are counted: {names}.", default="rouge-1.5.5",
-        names="answers.rouge_names:DIALECTS", group=MORE,
+        names="answers.rouge_scores:DIALECTS", group=MORE,
     )  # fmt: skip
     most_words: int | None = option(
         "--most-words N", "Use the first N words of each text, as ROUGE-1.5.5 -l.", group=MORE
@@ -65,7 +65,7 @@ cranfield rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode -q --fo
 
     def check(self) -> None:
         super().check()
-        from cranfield.answers.rouge_names import DEFAULT, KNOWN, parse_rouge
+        from cranfield.answers.rouge_scores import DEFAULT, KNOWN, parse_rouge
 
         self.names = chosen_names(self.measures, KNOWN, DEFAULT)
         for name in self.names:

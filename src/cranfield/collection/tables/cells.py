@@ -82,7 +82,7 @@ def read_cells(data: Buffer, origin: str, form: LineForm) -> Cells:
         table = read_json_lines(
             text_blocks(data, origin), origin, f"an object with {form.expected}", complete=form.complete
         )
-        return Cells(table.columns, table.lines, list(table.names))
+        return Cells(table.columns, table.lines, list(table.names), table.lines[0] if len(table.lines) else None)
     try:
         return _cells(data, origin, form, form.quoted)
     except csv.Error:  # a quote that does not belong to the form
