@@ -19,7 +19,7 @@ from cranfield.errors import NotedWarning, UsageError, warn_caller
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
-METHOD = about("How labels are merged: {names}.", names="building.merging.merging_registry:MERGING_METHODS")
+METHOD = about("How labels are merged: {names}.", names="building.merging.label_problem:MERGING_METHODS")
 VOTING = "majority"
 """The method that all others are compared with."""
 TIE = 1e-9
