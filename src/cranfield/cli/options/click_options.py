@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from cranfield.cli.declare import MORE, READING, Verb, flag, option
+from cranfield.cli.options.label_options import number_list
 from cranfield.cli.options.log_options import LogColumns
-from cranfield.cli.options.merge_options import number_list
 
 MODELS = "online.clicks.click_kinds:CLICK_MODELS"
 LOG = (

@@ -1,20 +1,32 @@
-"""The options of verbs that read the labels of assessors."""
+"""The options of verbs that read the labels of assessors: alone or with runs, to merge them or as they are."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.declare import READING, argument, option
+from cranfield.cli import options
+from cranfield.cli.declare import READING, Verb, argument, option
+from cranfield.cli.measure_names import chosen
 from cranfield.cli.options import Sized, columns_of
 from cranfield.cli.printing import Quiet
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
+    from cranfield.assessed.join_options import JoinOptions
     from cranfield.building.assessor_labels import Labels
+    from cranfield.building.merging.merged import Merged
+    from cranfield.report.figures import Figure
+    from cranfield.table import Table
 
 LABELS = (
     "The labels: a table with columns for the task (or topic and document), the worker and the label; or one file of "
     "judgments (qrels) for each assessor. - is standard input."
+)
+METHODS = "building.merging.label_problem:MERGING_METHODS"
+FIGURES = ("entropy", "confusion", "accuracy")
+LABELS_AND_RUNS = (
+    "The labels: a table with columns for topic, document, worker and label; or a pattern in quotes, such as "
+    "'assessors/*.qrels', with a file of judgments for each assessor."
 )
 
 
@@ -100,3 +112,97 @@ def split_scale(text: str | None) -> list[str] | None:
     if not all(words):
         raise UsageError(f"--scale {text}: expected labels separated by commas, lowest first, such as 0,1,2")
     return words
+
+
+class MergeOptions(Verb, of="building.merging.merge_labels:merge"):
+    """How labels are merged."""
+
+    gold: str | None = option(
+        "--gold FILE",
+        "True labels of some items: judgments (qrels), or a table with the columns task and label. They are kept, and "
+        "methods learn from them.",
+        reads=True,
+    )
+
+
+def number_list(name: str, text: str) -> list[float]:
+    """Numbers separated by commas.
+
+    >>> number_list("--worker-prior", "2, 0.5")
+    [2.0, 0.5]
+    """
+    try:
+        return [float(word) for word in text.split(",")]
+    except ValueError:
+        raise UsageError(f"{name} {text}: expected numbers separated by commas, such as 2,1") from None
+
+
+def figure_option(default: str) -> Any:
+    return option(
+        "--figure NAME",
+        "What --plot draws: {names} (how uncertain items are, what assessors confuse, how accurate they are).",
+        default=default,
+        choices=FIGURES,
+    )
+
+
+def merged_figure(merged: Merged, name: str, gold: str | None) -> Figure:
+    """The figure of merged labels with this name."""
+    from cranfield.report.figures import describe_posterior_entropy, describe_worker_accuracy, describe_worker_confusion
+
+    if name == "entropy":
+        return describe_posterior_entropy(merged)
+    if name == "confusion":
+        return describe_worker_confusion(merged)
+    from cranfield.building.merging import rate_workers
+
+    return describe_worker_accuracy(rate_workers(merged.labels, gold=gold, merged=merged))
+
+
+def write_table(table: Table, path: str) -> None:
+    """Write a table to a file, in the format of its ending: .json, .tsv, .md, .tex, .html, otherwise CSV."""
+    import os
+
+    from cranfield.cli.printing import FORMATS, emit
+
+    format = FORMATS.get(os.path.splitext(path)[1].lower(), "csv")
+    emit(table.render(format), path, format=format)
+
+
+class LabelsAndRuns(LabelReading, Quiet):
+    """Labels of assessors, and runs to score with them."""
+
+    labels: str | None = argument("LABELS", LABELS_AND_RUNS, reads=True)
+    runs: list[str] | None = argument("RUN", options.RUNS, reads=True)
+    measures: list[str] | None = options.measures()
+    missing: str = options.missing()
+    run_format: str | None = option(
+        "--input-format, --run-format FORMAT",
+        "Format of the runs: {names}; default: detected.",
+        group=READING,
+        names=options.RUN_FORMATS,
+    )
+    split_tags: bool = options.split_tags()
+    order: str | None = options.order()
+    ties: str = options.ties()
+
+    def given(self) -> bool:
+        return self.labels is not None
+
+    def read(self) -> tuple[Labels, list[str]]:
+        """The labels, and the files of runs."""
+        from cranfield.collection.source import expand
+
+        if self.labels is None or not self.runs:
+            raise UsageError("no runs to score; give labels and one or more files of runs: LABELS RUN...")
+        return self.read_labels(expand([self.labels])), self.runs
+
+    def wanted(self) -> list[Any]:
+        """The measures."""
+        return chosen(self.measures or [options.USUAL])
+
+    def joining(self) -> JoinOptions:
+        """How runs are read and ranked."""
+        from cranfield.assessed.join_options import JoinOptions
+
+        return JoinOptions(order=self.order, ties=self.ties, format=self.run_format, split_tags=self.split_tags)

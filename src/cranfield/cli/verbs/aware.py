@@ -7,14 +7,13 @@ from functools import partial
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, flag, option
-from cranfield.cli.options.label_options import relevant
-from cranfield.cli.options.labelled_options import LabelledOptions
+from cranfield.cli.options.label_options import LabelsAndRuns, relevant
 from cranfield.cli.printing import Printing
 
 WEIGHTS = "building.effect.aware:WEIGHTS"
 
 
-class AwareVerb(LabelledOptions, Printing):
+class AwareVerb(LabelsAndRuns, Printing):
     """Score runs with the labels of each assessor, and average the scores over assessors (AWARE).
 
     Weights are the same for all assessors, or learned without gold labels: the weight of an assessor is the distance of

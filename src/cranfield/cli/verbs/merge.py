@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import RESULT, flag, option
-from cranfield.cli.options.label_options import LabelSource
-from cranfield.cli.options.merge_options import MergeOptions, figure_option, merged_figure, write_table
+from cranfield.cli.options.label_options import LabelSource, MergeOptions, figure_option, merged_figure, write_table
 from cranfield.cli.printing import TABLE_FORMATS, Plotting, warn_of_notes
 from cranfield.errors import UsageError
 

@@ -5,15 +5,14 @@ from __future__ import annotations
 from cranfield.cli import options
 from cranfield.cli.declare import RESULT, option
 from cranfield.cli.measure_names import chosen
-from cranfield.cli.options.labelled_options import LabelledOptions
-from cranfield.cli.options.merge_options import METHODS
+from cranfield.cli.options.label_options import METHODS, LabelsAndRuns
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
 USUAL = "majority,dawid-skene,aware"
 
 
-class MergeEffectVerb(LabelledOptions, Plotting):
+class MergeEffectVerb(LabelsAndRuns, Plotting):
     """Score runs with labels merged by several methods, and compare the rankings of runs.
 
     For each method: τ and τ_ap of the ranking of runs and that of the reference; how many pairs of runs differ

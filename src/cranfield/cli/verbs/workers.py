@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from cranfield.cli.declare import option
 from cranfield.cli.options import alpha
-from cranfield.cli.options.label_options import LabelSource
-from cranfield.cli.options.merge_options import METHODS, MergeOptions, figure_option, merged_figure
+from cranfield.cli.options.label_options import METHODS, LabelSource, MergeOptions, figure_option, merged_figure
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, RESULT, argument, flag, option
 from cranfield.cli.options.click_options import LOG, MODELS, ClickFitting, ClickReading
-from cranfield.cli.options.merge_options import write_table
+from cranfield.cli.options.label_options import write_table
 from cranfield.cli.printing import Plotting
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cranfield.cli.declare import RESULT, argument, flag, option
 from cranfield.cli.options.click_options import MODEL
-from cranfield.cli.options.merge_options import write_table
+from cranfield.cli.options.label_options import write_table
 from cranfield.cli.printing import TABLE_FORMATS, Printing, warn_of_notes
 
 
