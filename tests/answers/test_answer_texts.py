@@ -8,6 +8,7 @@ import pytest
 
 from cranfield import DataError, UsageError
 from cranfield.answers.answer_texts import read_answers, read_references, texts_of_runs, with_numbered_references
+from tests.cli.conftest import in_process
 
 
 def test_json_lines_tables_lines_and_folders(tmp_path: Path) -> None:
@@ -78,3 +79,11 @@ def test_an_empty_folder_and_no_source_are_errors(tmp_path: Path) -> None:
         read_answers([tmp_path])
     with pytest.raises(UsageError, match="no texts; give a file or a folder for each system"):
         read_answers([])
+
+
+@pytest.mark.parametrize("verb", ["rouge", "bleu"])
+def test_a_file_without_texts_is_a_clear_error(verb: str, tmp_path: Path) -> None:
+    (tmp_path / "mine.txt").write_text("  \t \n")
+    (tmp_path / "references.tsv").write_text("1\tone two\n")
+    done = in_process(verb, str(tmp_path / "mine.txt"), "-r", str(tmp_path / "references.tsv"))
+    assert (done.code, done.err) == (2, "error: no texts to score\n")

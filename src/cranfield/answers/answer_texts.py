@@ -170,6 +170,8 @@ def check_texts(runs: TextsOfRuns, references: References) -> tuple[list[str], l
     topics = list(references)
     if not topics:
         raise UsageError("no references")
+    if not runs:
+        raise UsageError("no texts to score")
     notes = []
     unknown = [f"{run}: {topic}" for run, texts in runs.items() for topic in texts if topic not in references]
     if unknown:
