@@ -292,3 +292,11 @@ def test_wrong_files_are_errors(tmp_path: Path, text: str, message: str) -> None
         read_sessions(written(tmp_path, text))
     assert message in str(error.value)
     assert "sessions.jsonl" in str(error.value)
+
+
+def test_a_topic_with_blanks_is_the_same_after_it_was_written(tmp_path: Path) -> None:
+    (tmp_path / "s.xml").write_text(TRACK_2011.replace("<topic>", '<topic num=" 5 ">'))
+    sessions = read_sessions(tmp_path / "s.xml")
+    assert {session.topic for session in sessions.sessions} == {"5"}
+    write_sessions(tmp_path / "s.jsonl", sessions)
+    assert read_sessions(tmp_path / "s.jsonl").sessions == sessions.sessions

@@ -90,3 +90,49 @@ def test_the_list_of_judgments_has_no_gaps_and_nothing_leaves_it_but_the_oldest(
             assert anna.judge(item, grade=1).status_code == 200
             said.append(item["doc"])
         assert len(set(said)) < len(said)
+
+
+def test_the_length_of_the_list_after_an_undo_does_not_tell_that_a_repeat_is_in_view(tmp_path: Path) -> None:
+    lengths = set()
+    for seed in range(6):
+        with Store(str(tmp_path / f"{seed}.db")) as store:
+            store.add_topics(Topics.from_dict({"1": "wing flutter"}))
+            store.add_pool(PoolEntry("1", f"d{i}", {}) for i in range(40))
+            store.set_settings(store.settings().changed(repeat_rate=0.4, seed=seed))
+            anna = Client(app_of(store), "anna")
+            seen = []
+            for step in range(18):
+                anna.judge(anna.state()["items"][0], grade=1)
+                if step % 3 == 2:
+                    anna.post("/api/undo", {"request": f"undo-{step:08}", "times": 2})
+                    seen.append(len(anna.http.get("/api/history").json()["judgments"]))
+                    in_view = {(one["topic"]["id"], one["doc"]) for one in anna.state()["items"]}
+                    listed = anna.http.get("/api/history").json()["judgments"]
+                    assert not in_view & {(one["topic"], one["doc"]) for one in listed}
+            assert store.database.read("SELECT 1 FROM offer WHERE purpose = 'repeat'")
+            lengths.add(tuple(seen))
+    assert len(lengths) == 1, lengths
+
+
+def test_an_undo_goes_back_to_the_judgment_that_was_chosen_in_the_list(tmp_path: Path) -> None:
+    """Also if one in between was changed, and the change taken back."""
+    with Store(str(tmp_path / "judgments.db")) as store:
+        store.add_topics(Topics.from_dict({"1": "wing flutter"}))
+        store.add_pool(PoolEntry("1", document.id, {}) for document in TEXTS)
+        store.set_settings(store.settings().changed(order="pool"))
+        anna = Client(app_of(store), "anna")
+        items = []
+        for _ in range(4):
+            items.append(anna.state()["items"][0])
+            anna.judge(items[-1], grade=1)
+        anna.judge(items[1], grade=2)
+        anna.post("/api/undo", {"request": "undo-the-change", "times": 1})
+        listed = anna.http.get("/api/history").json()["judgments"]
+        assert [(one["doc"], one["grade"], one["times"]) for one in listed] == [
+            ("d3", 1, 1), ("d2", 1, 2), ("d1", 1, 3), ("d0", 1, 4),
+        ]  # fmt: skip
+        assert [one["offer"] for one in listed] == [item["offer"] for item in items[::-1]]
+        given = anna.http.get(f"/api/item?offer={items[1]['offer']}").json()["item"]["given"]
+        assert given == {"state": "graded", "grade": 1, "reason": ""}
+        anna.post("/api/undo", {"request": "undo-to-the-first", "times": 4})
+        assert anna.http.get("/api/history").json()["judgments"] == []

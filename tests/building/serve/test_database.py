@@ -12,6 +12,7 @@ import pytest
 
 from cranfield.building.serve.database import sqlite
 from cranfield.building.serve.database.database import Connection, StoreError
+from cranfield.building.serve.project.accounts import add_account
 from cranfield.building.serve.project.project_parts import PoolEntry
 from cranfield.building.serve.project.store import Store
 from cranfield.errors import UsageError
@@ -287,6 +288,38 @@ def test_settings_that_cannot_be_read_are_a_damaged_database(tmp_path: Path) -> 
             store.keep_fact("settings", wrong)
         with Store(path) as store, pytest.raises(StoreError, match=r"damaged \(its settings cannot be read\)"):
             store.settings()
+
+
+def test_a_version_that_cannot_be_read_is_a_damaged_database(tmp_path: Path) -> None:
+    path = str(tmp_path / "judgments.db")
+    with Store(path) as store:
+        store.keep_fact("version", "\x04")
+    with pytest.raises(StoreError, match=r"damaged \(its version cannot be read\)"):
+        Store(path)
+
+
+def test_an_error_that_no_check_foresaw_is_a_damaged_database_if_it_is_damaged(tmp_path: Path) -> None:
+    """A bit of the disk may turn a name into NULL, which the table does not allow."""
+    path = str(tmp_path / "judgments.db")
+    with Store(path) as store:
+        fill(store)
+        add_account(store, "anna")
+    with pytest.raises(TypeError), Store(path):
+        sorted([None, "anna"])  # type: ignore[type-var]
+    with sqlite3.connect(path) as raw:
+        raw.executescript(
+            "PRAGMA writable_schema = ON; "
+            "UPDATE sqlite_master SET sql = replace(sql, 'role TEXT NOT NULL', 'role TEXT') WHERE name = 'assessor';"
+        )
+    raw.close()
+    with sqlite3.connect(path) as raw:
+        raw.executescript(
+            "UPDATE assessor SET role = NULL; PRAGMA writable_schema = ON;"
+            " UPDATE sqlite_master SET sql = replace(sql, 'role TEXT', 'role TEXT NOT NULL') WHERE name = 'assessor';"
+        )
+    raw.close()
+    with pytest.raises(StoreError, match=r"the database is damaged \(NULL value in assessor.role\)"), Store(path):
+        sorted([None, "anna"])  # type: ignore[type-var]
 
 
 def test_a_connection_counts_the_rows_that_it_changed(store: Store) -> None:

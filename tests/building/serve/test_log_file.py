@@ -84,6 +84,21 @@ def test_the_indexes_are_there_again_after_an_import_of_many_rows(store: Store, 
     assert (done.rows, done.known) == (10, 21)
 
 
+def test_a_log_that_has_grown_is_imported_again_with_what_was_changed_since(store: Store, tmp_path: Path) -> None:
+    """The new rows refer to rows that the project has, or that come twice in the log."""
+    log = rows(3)
+    change = {**ROW, "id": 4, "request": "request-4", "supersedes": 1, "grade": 0.0}
+    import_log(store, written(tmp_path / "log.jsonl", log))
+    done = import_log(store, written(tmp_path / "log.jsonl", [*log, change]))
+    assert (done.rows, done.known) == (1, 3)
+    assert store.database.read(
+        "SELECT new.doc, old.request FROM judgment AS new JOIN judgment AS old ON old.id = new.supersedes"
+    ) == [("d1", "request-1")]
+    other = {**ROW, "id": 5, "request": "request-5", "doc": "d9"}
+    change = {**other, "id": 6, "request": "request-6", "supersedes": 5}
+    assert import_log(store, written(tmp_path / "log.jsonl", [other, other, change])).rows == 2
+
+
 def test_a_log_goes_out_and_comes_back_in_less_memory_than_it_has(sqlite_store: Store, tmp_path: Path) -> None:
     path = tmp_path / "log.jsonl"
     import_log(sqlite_store, written(path, rows(3_000, reason="because " * 400)))

@@ -103,7 +103,8 @@ def _session(element: ElementTree.Element, name: str, origin: str, faults: Fault
     topic_element = element.find("topic")
     topic = None
     if topic_element is not None:
-        topic = topic_element.get("num") or topic_element.get("id") or (topic_element.text or "").strip() or None
+        names = (topic_element.get("num"), topic_element.get("id"), topic_element.text)
+        topic = next((text for name in names if (text := (name or "").strip())), None)
     began = next((clock for part in (element, element.find("interaction")) if (clock := _clock(part))), None)
     here = _Place(origin, f"session {name}", began)
     numbered: dict[int, ElementTree.Element] = {}

@@ -127,8 +127,8 @@ class Campaign:
     def __enter__(self) -> Campaign:
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self.store.close()
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        self.store.__exit__(kind, error, trace)
 
     def path_of(self, digest: str) -> str:
         """The file of a submission."""

@@ -93,7 +93,8 @@ class Engine(Protocol):
     """The name of the database in messages."""
     words: Mapping[str, str]
     """Words of statements that differ: `serial` is the type of a number that counts by itself, `tables` the query for
-    the names of tables, and `counter` lets the numbers of judgments go on after those that were given; may be empty."""
+    the names of tables, `counter` lets the numbers of judgments go on after those that were given, and `check` answers
+    "ok" if the database is whole; the last two may be empty."""
     local: bool
     """Are statements so fast that an event loop can run them? Not if they go to another machine."""
     search_tables: Sequence[str]

@@ -108,6 +108,7 @@ class SQLite:
         {
             "serial": "INTEGER PRIMARY KEY",
             "counter": "",
+            "check": "PRAGMA quick_check(1)",
             "tables": "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'",
         }
     )

@@ -153,6 +153,8 @@ ROW = 300
 """About the bytes of a row of a log."""
 CHUNK = 500
 """Requests in a query."""
+LINKS = ("supersedes", "restores")
+"""The columns that name another row."""
 _POOL = """INSERT INTO pool (topic, doc, position, source, added_at, audit) VALUES (?, ?, ?, ?, ?, '{}')
     ON CONFLICT (topic, doc) DO NOTHING"""
 _TWICE = """SELECT MAX(id) FROM judgment WHERE supersedes IS NULL AND purpose <> 'repeat'
@@ -229,7 +231,8 @@ class _Import:
             what = f"topic {shown(topic)} is not in the project; add its topics first"
             raise DataError(self._origin, line, what)
         self._add_people(lines, columns["assessor"])
-        if self._insert(lines, columns):
+        # A row that the project has is not inserted, so that a row which refers to it has to learn its number first
+        if not _refers(columns) and self._insert(lines, columns):
             return
         requests, ids = columns["request"], columns["id"]
         known, first = self._requests(requests), {request: at for at, request in reversed(list(enumerate(requests)))}
@@ -295,8 +298,8 @@ class _Import:
 
     def _linked(self, lines: Sequence[int], columns: Columns) -> tuple[dict[int, int], set[int], Columns]:
         """{id in the log: new id} of these rows, the rows that they replace, and the columns that name other rows."""
-        ids, links = columns["id"], {name: list(columns[name]) for name in ("supersedes", "restores")}
-        if all(column.count(None) == len(lines) for column in links.values()):
+        ids, links = columns["id"], {name: list(columns[name]) for name in LINKS}
+        if not _refers(columns):
             return dict(zip(ids, range(self._last + 1, self._last + 1 + len(lines)), strict=True)), set(), {}
         numbers, superseded = dict[int, int](), set[int]()
         for at, id in enumerate(ids):
@@ -333,6 +336,11 @@ class _Import:
                 line = lines[list(columns["request"]).index(request)]
                 raise DataError(self._origin, line, f"{what}, which this row does not supersede")
         raise DataError(self._origin, None, what)
+
+
+def _refers(columns: Columns) -> bool:
+    """Does one of these rows name another row of the log?"""
+    return any(columns[name].count(None) < len(columns[name]) for name in LINKS)
 
 
 def _text(payload: object) -> str | None:

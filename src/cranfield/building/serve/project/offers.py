@@ -14,7 +14,7 @@ from functools import partial
 
 from cranfield.building.serve.database.database import Connection
 from cranfield.building.serve.project.judgment_log import COUNTED, LogRow
-from cranfield.building.serve.project.offer_memory import AHEAD, Offer, OfferMemory
+from cranfield.building.serve.project.offer_memory import AHEAD, Offer, OfferMemory, Read
 from cranfield.building.serve.project.proposals import Item
 from cranfield.building.serve.project.topic_budgets import TopicBudgets
 
@@ -270,6 +270,7 @@ class Offers(OfferMemory):
             recent = set(
                 self._read(f"SELECT topic, doc {_GRADED} ORDER BY position DESC LIMIT ?", assessor, REPEAT_AFTER)
             )
+            recent |= recent_documents(self._read, assessor)
             graded = self._read(f"SELECT topic, doc {_GRADED} AND topic = ? ORDER BY position", assessor, topic)
             old = [
                 item
@@ -278,3 +279,13 @@ class Offers(OfferMemory):
             ]
             return (rng.choice(old), "repeat") if old else None
         return None
+
+
+def recent_documents(read: Read, assessor: str) -> set[Item]:
+    """The documents that an assessor judged last, which are too new for a repeat, also if that was taken back."""
+    rows: list[tuple[str, str]] = read(
+        "SELECT topic, doc FROM judgment WHERE assessor = ? AND action = 'judge' ORDER BY position DESC LIMIT ?",
+        assessor,
+        10 * REPEAT_AFTER,
+    )
+    return set(list(dict.fromkeys(rows))[:REPEAT_AFTER])

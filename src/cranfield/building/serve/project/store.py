@@ -22,9 +22,10 @@ from cranfield.building.serve.project.project_parts import (
     topic_of,
     topic_record,
 )
+from cranfield.collection.doors import UNFORESEEN
 from cranfield.collection.topics import Topics
-from cranfield.errors import DataError, UsageError
-from cranfield.text import counted, listed, shown
+from cranfield.errors import CranfieldError, DataError, UsageError
+from cranfield.text import counted, listed, one_line, shown
 
 LONGEST_GUIDELINES = 200_000
 BATCH = 1_000
@@ -67,7 +68,11 @@ class Store:
                 connection.run(statement)
             self._set(connection, "version", str(VERSION))
             self._set(connection, "settings", Settings().to_json())
-        version = int(self._get(connection, "version") or 0)
+        try:
+            version = int(self._get(connection, "version") or 0)
+        except ValueError:
+            what = "the database is damaged (its version cannot be read); restore a backup"
+            raise StoreError(self.origin, what, "damaged") from None
         if version > VERSION:
             raise StoreError(
                 self.origin, f"was made by a newer cranfield (tables {version}, this one reads {VERSION}); update it"
@@ -93,8 +98,20 @@ class Store:
     def __enter__(self) -> Store:
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
+        try:
+            if isinstance(error, UNFORESEEN) and not isinstance(error, CranfieldError):
+                self._need_intact()
+        finally:
+            self.close()
+
+    def _need_intact(self) -> None:
+        """Raise an error if the database is damaged: then an error that no check foresaw is no bug."""
+        statement = self.database.engine.words["check"]
+        if statement and (found := self.database.read(statement)) != [("ok",)]:
+            raise StoreError(
+                self.origin, f"the database is damaged ({one_line(found[0][0])}); restore a backup", "damaged"
+            )
 
     def close(self) -> None:
         """Finish what waits to be written, and close the database."""

@@ -23,7 +23,7 @@ from cranfield.building.serve.project.judging import Given
 from cranfield.building.serve.project.judging_modes import Settings, left_is_first, read_answer
 from cranfield.building.serve.project.judgment_log import Entry
 from cranfield.building.serve.project.offer_memory import Offer
-from cranfield.building.serve.project.offers import REPEAT_AFTER, Offers
+from cranfield.building.serve.project.offers import REPEAT_AFTER, Offers, recent_documents
 from cranfield.building.serve.project.project_parts import Document, Facet
 from cranfield.building.serve.project.store import Store
 from cranfield.building.serve.web.page_data import Pages
@@ -166,32 +166,30 @@ async def offers(request: Request, session: Session) -> Response:
 async def history(request: Request, session: Session) -> Response:
     """The last judgments of this assessor that stand, the newest first, and how many an undo back to each takes back.
 
-    If documents are judged a second time, only judgments that are too new for that are shown: a judgment that is there
-    now and not later, or a document that is in view and in the list, would tell which documents these are.
+    If documents are judged a second time, only judgments that are too new for that are shown. How many these are does
+    not depend on what the assessor has in view: that would tell which document comes again.
     """
     site = site_of(request)
     settings, read = site.store.settings(), site.store.database.read
     rows = await run_in_threadpool(
         read,
-        """SELECT topic, doc, state, grade, reason, offer FROM standing_judgment
-        WHERE assessor = ? AND offer IS NOT NULL ORDER BY position DESC LIMIT ?""",
+        """SELECT j.topic, j.doc, j.state, j.grade, j.reason, COALESCE(j.offer, r.offer)
+        FROM standing_judgment AS j LEFT JOIN judgment AS r ON r.id = j.restores
+        WHERE j.assessor = ? ORDER BY COALESCE(r.position, j.position) DESC LIMIT ?""",  # as they are taken back
         session.assessor,
         REPEAT_AFTER if settings.repeat_rate else MOST_HISTORY,
     )
-    again = await run_in_threadpool(
-        read,
-        "SELECT topic, doc FROM offer WHERE assessor = ? AND state = 'open' AND purpose = 'repeat'",
-        session.assessor,
-    )
+    if settings.repeat_rate:
+        recent = await run_in_threadpool(recent_documents, read, session.assessor)
+        rows = list(takewhile(lambda row: row[:2] in recent, rows))
     blind = settings.mode == "preferences"
     entries = [
         {
             "topic": topic, "doc": "" if blind else doc, "state": state, "grade": grade, "reason": reason, "offer": id,
             "times": times,
         }
-        for times, (topic, doc, state, grade, reason, id) in enumerate(
-            takewhile(lambda row: (row[0], row[1]) not in again, rows), 1  # after an undo, one may be new again
-        )
+        for times, (topic, doc, state, grade, reason, id) in enumerate(rows, 1)
+        if id is not None
     ]  # fmt: skip
     return JSONResponse({"judgments": entries})
 
@@ -202,7 +200,9 @@ async def item(request: Request, session: Session) -> Response:
     offer = _offer(site.store, session, _number(request, "offer"))
     pages = site.pages()
     rows = site.store.database.read(
-        "SELECT state, grade, payload, reason FROM standing_judgment WHERE offer = ? AND assessor = ?",
+        """SELECT j.state, j.grade, j.payload, j.reason
+        FROM standing_judgment AS j LEFT JOIN judgment AS r ON r.id = j.restores
+        WHERE COALESCE(j.offer, r.offer) = ? AND j.assessor = ?""",
         offer.id,
         session.assessor,
     )
