@@ -8,15 +8,16 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import _core, check
+from cranfield import _core
 from cranfield.answers.answer_texts import TextsOfRuns
 from cranfield.answers.rouge_scores import paired_texts
 from cranfield.answers.tokenisation import WordRules, characters_of
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
@@ -74,15 +75,25 @@ class Bleu(Record):
         }
 
 
+@operation
 def bleu(
     runs: TextsOfRuns,
     references: Mapping[str, Sequence[str] | str],
     *,
-    tokeniser: str = "13a",
-    smoothing: str = "exp",
-    smoothing_value: float | None = None,
-    lower_case: bool = False,
-    most: int = 4,
+    tokeniser: Annotated[
+        str,
+        about(
+            "How texts become words: {names} (the rules of mteval-v13a, those of mteval-v14 for all scripts, every "
+            "character, or blanks).",
+            choices=TOKENISERS,
+        ),
+    ] = "13a",
+    smoothing: Annotated[str, about("What a precision of 0 becomes: {names}.", choices=SMOOTHING)] = "exp",
+    smoothing_value: Annotated[
+        float | None, about("The value of floor (default: 0.1) and of add-k (default: 1).", rare=True)
+    ] = None,
+    lower_case: Annotated[bool, about("Ignore the difference between capital and small letters.")] = False,
+    most: Annotated[int, about("The longest n-grams.", least=1, spelled="--most-n N", rare=True)] = 4,
     threads: int | None = None,
 ) -> Bleu:
     r"""BLEU of runs: of all texts together, and of each text by itself.
@@ -105,9 +116,6 @@ def bleu(
     >>> round(result.corpus.item(), 4)
     0.4889
     """
-    check.one_of("bleu", TOKENISERS, tokeniser=tokeniser)
-    check.one_of("bleu", SMOOTHING, smoothing=smoothing)
-    check.whole("bleu", most=most)
     if smoothing_value is not None and smoothing not in _DEFAULT:
         raise UsageError(f"bleu: smoothing_value applies to floor and add-k, not to {smoothing!r}")
     value = _DEFAULT.get(smoothing, 0.0) if smoothing_value is None else smoothing_value

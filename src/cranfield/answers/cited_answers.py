@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.answers.answer_tables import RUN, SUPPORT, TEXT, TOPIC, AnswerTable, Name, Row, optional
 from cranfield.answers.nugget_files import SupportReader, UnknownValues
-from cranfield.answers.nugget_scores import f_measure
+from cranfield.answers.nugget_scores import Beta, f_measure, measure_names
 from cranfield.collection.column_names import COLUMNS
 from cranfield.collection.source import PathLike, expand, stem
 from cranfield.collection.tables.table_schema import NO_DEFAULT, Anything, Numbers
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError, warn_caller
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
@@ -181,13 +182,23 @@ def _judged(
     }
 
 
+@operation
 def citation_scores(
     answers: CitedAnswers,
     measures: Iterable[str] = DEFAULT,
     *,
-    beta: float = 1.0,
-    unjudged: str = "zero",
-    counted_citations: str = "all",
+    beta: Beta = 1.0,
+    unjudged: Annotated[
+        str,
+        about(
+            "Citations that nobody judged: {names} (as not supporting, or left out).",
+            choices=UNJUDGED,
+            spelled="--unjudged RULE",
+        ),
+    ] = "zero",
+    counted_citations: Annotated[
+        str, about("Which citations of a sentence count: {names}.", choices=COUNTED, spelled="--count WHICH")
+    ] = "all",
 ) -> Scores:
     r"""How well citations support answers.
 
@@ -217,13 +228,7 @@ def citation_scores(
           citation-precision-strict  supported  uncited
     mine                     0.5000     1.0000   0.5000
     """
-    names = list(dict.fromkeys(measures))
-    for name in names:
-        if name not in MEASURES:
-            raise check.nearest(name, MEASURES, "measure")
-    check.one_of("citation_scores", UNJUDGED, unjudged=unjudged)
-    check.one_of("citation_scores", COUNTED, counted_citations=counted_citations)
-    check.positive("citation_scores", beta=beta)
+    names = measure_names(measures, MEASURES)
     runs = list(answers)
     topics = list(dict.fromkeys(topic for of_run in answers.values() for topic in of_run))
     values, missing = np.zeros((len(names), len(runs), len(topics))), np.zeros((len(runs), len(topics)), dtype=bool)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from cranfield.answers.answer_texts import TextsOfRuns
 from cranfield.answers.nugget_files import OKAY, VITAL, Assignments, Nuggets, check_nuggets, weights_of
 from cranfield.collection.source import PathLike
 from cranfield.collection.tables.table_schema import Numbers
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
@@ -33,6 +34,29 @@ UNITS = AnswerTable(
     number=Numbers(("number", "count", "n", "units"), least=0, whole=True),
 )  # fmt: skip
 WEIGHTINGS = ("auto", "votes", "weight", "vital", "equal")
+
+
+Beta = Annotated[float, about("In F, recall counts B times as much as precision.", above=0, spelled="--beta B")]
+Allowance = Annotated[
+    float, about("Characters that each nugget found may take up in Prec.", least=0, spelled="--allowance N")
+]
+WhiteSpace = Annotated[bool, about("Count white space in the length of answers.")]
+Weighting = Annotated[
+    str,
+    about(
+        "Weights of nuggets: {names}; auto: the first of the others that the nuggets have.", choices=WEIGHTINGS,
+        spelled="--weighting KIND",
+    ),
+]  # fmt: skip
+
+
+def measure_names(measures: Iterable[str], known: Sequence[str]) -> list[str]:
+    """Names of measures, each once; one that is not known is an error."""
+    names = list(dict.fromkeys(measures))
+    for name in names:
+        if name not in known:
+            raise check.nearest(name, known, "measure")
+    return names
 
 
 def characters(text: str, white_space: bool = False) -> int:
@@ -63,16 +87,19 @@ def allowance_precision(length: float, matched: float, allowance: float = 100) -
     return 1.0 if length == 0 else 1 - max(0.0, length - allowance * matched) / length
 
 
+@operation
 def nugget_scores(
     assignments: Assignments,
     measures: Iterable[str] | None = None,
     *,
     texts: TextsOfRuns | None = None,
-    beta: float = 3.0,
-    allowance: float = 100,
-    white_space: bool = False,
-    weighting: str = "auto",
-    partial_matches: bool = False,
+    beta: Beta = 3.0,
+    allowance: Allowance = 100.0,
+    white_space: WhiteSpace = False,
+    weighting: Weighting = "auto",
+    partial_matches: Annotated[
+        bool, about("Nuggets with partial support count as found in W-Rec, Prec, F and pyramids.", rare=True)
+    ] = False,
 ) -> Scores:
     r"""Scores of answers from the nuggets that were found in them.
 
@@ -113,9 +140,6 @@ def nugget_scores(
     F: β = 3
     """
     check_nuggets(assignments.nuggets)
-    check.positive("nugget_scores", beta=beta)
-    check.not_negative("nugget_scores", allowance=allowance)
-    check.one_of("nugget_scores", WEIGHTINGS, weighting=weighting)
     nuggets, support = assignments.nuggets, assignments.support
     has_importance = any(nugget.importance for of_topic in nuggets.values() for nugget in of_topic.values())
     names = _chosen(measures, has_importance, texts is not None)
@@ -172,10 +196,8 @@ def text_notes(texts: TextsOfRuns | None, nuggets: Nuggets) -> list[str]:
 
 
 def _chosen(measures: Iterable[str] | None, has_importance: bool, has_texts: bool) -> list[str]:
-    names = list(dict.fromkeys(measures or ()))
+    names = measure_names(measures or (), MEASURES)
     for name in names:
-        if name not in MEASURES:
-            raise check.nearest(name, MEASURES, "measure")
         if name in SHARES[2:] and not has_importance:
             raise UsageError(f"{name} needs nuggets that are vital or okay, but none has an importance")
         if name in ("Prec", "F") and not has_texts:

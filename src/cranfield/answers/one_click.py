@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from cranfield.answers.nugget_scores import characters, f_measure
 from cranfield.answers.passages import Counter, overlapping, span_of
 from cranfield.collection.source import PathLike
 from cranfield.collection.tables.table_schema import Anything, Numbers
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
@@ -126,15 +127,20 @@ def minimal_output(units: Iterable[IUnit], white_space: bool = True) -> list[tup
     return list(zip(ordered, ends, strict=True))
 
 
+@operation
 def one_click_scores(
     texts: TextsOfRuns,
     units: IUnits,
     ends: Ends,
     measures: Iterable[str] = MEASURES,
     *,
-    patience: float = 1000,
-    beta: float = 1.0,
-    white_space: bool = True,
+    patience: Annotated[
+        float, about("After this many characters, nothing is worth anything.", above=0, spelled="--patience L")
+    ] = 1000.0,
+    beta: Annotated[float, about("In S#, S counts B times as much as T.", above=0, spelled="--beta B")] = 1.0,
+    white_space: Annotated[
+        bool, about("Do not count white space in positions and lengths.", spelled="--no-white-space")
+    ] = True,
     notes: Sequence[str] = (),
 ) -> Scores:
     r"""S-measure, T-measure and their combination for outputs of one click access systems.
@@ -161,7 +167,6 @@ def one_click_scores(
     S#: β = 1
     """
     names = list(dict.fromkeys(map(_spelled, measures)))
-    check.positive("one_click_scores", patience=patience, beta=beta)
     topics, runs = list(units), list(texts)
     if not topics:
         raise UsageError("no iUnits")

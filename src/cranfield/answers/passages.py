@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from cranfield import check
 from cranfield.answers.answer_tables import DOC, END, RUN, START, TOPIC, AnswerTable, Row, optional, optional_number
-from cranfield.answers.nugget_scores import f_measure
+from cranfield.answers.nugget_scores import Beta, f_measure, measure_names
 from cranfield.collection.source import PathLike, expand, stem
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed, one_line, shown, unguarded
@@ -182,13 +184,14 @@ def read_passage_runs(paths: Iterable[PathLike]) -> dict[str, dict[str, list[tup
     }
 
 
+@operation
 def passage_scores(
     relevant: RelevantPassages,
     runs: RankedPassages,
     measures: Iterable[str] = MEASURES,
     *,
-    characters: int | None = None,
-    beta: float = 1.0,
+    characters: Annotated[int | None, about("Use only the first N characters of each list.", least=1)] = None,
+    beta: Beta = 1.0,
     notes: Sequence[str] = (),
 ) -> Scores:
     r"""Precision, recall, F and bpref of ranked passages, where every character is a unit.
@@ -212,12 +215,7 @@ def passage_scores(
           char-P  char-R  char-F  char-bpref
     mine  0.2500  0.5000  0.3333      0.5000
     """
-    names = list(dict.fromkeys(measures))
-    for name in names:
-        if name not in MEASURES:
-            raise check.nearest(name, MEASURES, "measure")
-    check.whole("passage_scores", characters=characters)
-    check.positive("passage_scores", beta=beta)
+    names = measure_names(measures, MEASURES)
     topics, order = list(relevant), list(runs)
     if not any(topic in relevant for lists in runs.values() for topic in lists):
         raise UsageError(f"no run has a judged topic; these are {listed(map(shown, topics))}")

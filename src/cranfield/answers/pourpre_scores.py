@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,10 +14,20 @@ from cranfield import check
 from cranfield.answers.answer_tables import AnswerTable, Name
 from cranfield.answers.answer_texts import TextsOfRuns
 from cranfield.answers.nugget_files import Nuggets, check_nuggets, weights_of
-from cranfield.answers.nugget_scores import WEIGHTINGS, allowance_precision, characters, f_measure, text_notes
+from cranfield.answers.nugget_scores import (
+    Allowance,
+    Beta,
+    Weighting,
+    WhiteSpace,
+    allowance_precision,
+    characters,
+    f_measure,
+    text_notes,
+)
 from cranfield.answers.tokenisation import WordRules
 from cranfield.collection.source import PathLike
 from cranfield.collection.tables.table_schema import Numbers
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
@@ -55,17 +65,18 @@ class PourpreMatches(Record):
         }
 
 
+@operation
 def pourpre(
     texts: TextsOfRuns,
     nuggets: Nuggets,
     *,
     rules: WordRules | None = None,
-    average: str = "macro",
+    average: Annotated[str, about("The average over nuggets.", choices=AVERAGES)] = "macro",
     idf: Mapping[str, float] | None = None,
-    beta: float = 3.0,
-    allowance: float = 100,
-    white_space: bool = False,
-    weighting: str = "auto",
+    beta: Beta = 3.0,
+    allowance: Allowance = 100.0,
+    white_space: WhiteSpace = False,
+    weighting: Weighting = "auto",
 ) -> Scores:
     r"""F of answers whose nuggets are matched by words: an automatic estimate of the F of `nugget_scores`.
 
@@ -90,9 +101,6 @@ def pourpre(
     weights of nuggets: 1 for vital nuggets, 0 for others
     POURPRE: macro average, β = 3, 100 characters for each nugget with a match
     """
-    check.one_of("pourpre", AVERAGES, average=average)
-    check.one_of("pourpre", WEIGHTINGS, weighting=weighting)
-    check.positive("pourpre", beta=beta)
     check_nuggets(nuggets)
     weights, note = weights_of(nuggets, weighting)
     matcher = _Matcher(rules or WordRules(), idf)

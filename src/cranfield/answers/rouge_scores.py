@@ -6,14 +6,16 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import _core, check
+from cranfield import _core
 from cranfield.answers.answer_texts import References, TextsOfRuns, check_texts
+from cranfield.answers.nugget_scores import Beta
 from cranfield.answers.tokenisation import WordRules
+from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.scores.mean_intervals import range_interval
@@ -230,20 +232,38 @@ def letter_notes(runs: TextsOfRuns, references: References, rules: WordRules) ->
     return [f"{which}, which separate words like blanks; count them with tokens 'unicode'"]
 
 
+@operation
 def rouge(
     runs: TextsOfRuns,
     references: Mapping[str, Sequence[str] | str],
     measures: Iterable[str] | str = DEFAULT,
     *,
     rules: WordRules | None = None,
-    several: str = "average",
-    beta: float = 1.0,
-    alpha: float | None = None,
-    dialect: str = "rouge-1.5.5",
-    ci: bool = False,
-    resamples: int = 0,
-    level: float = 0.95,
-    seed: int = 0,
+    several: Annotated[
+        str,
+        about(
+            "With several references: {names} (add their counts, take the one with the highest recall or F, or "
+            "jackknife).",
+            choices=SEVERAL,
+            spelled="--several RULE",
+        ),
+    ] = "average",
+    beta: Beta = 1.0,
+    alpha: Annotated[
+        float | None,
+        about(
+            "F as ROUGE-1.5.5 weighs it: precision has weight A; instead of beta.", least=0, most=1, spelled="--alpha A"
+        ),
+    ] = None,
+    dialect: Annotated[
+        str, about("How ROUGE-W, -SU and -Lsum are counted: {names}.", choices=DIALECTS, rare=True)
+    ] = "rouge-1.5.5",
+    ci: Annotated[bool, about("Also print intervals of the means, which hold for few topics too.")] = False,
+    resamples: Annotated[
+        int, about("Instead of --ci, the bootstrap intervals of ROUGE-1.5.5.", **RESAMPLES | {"least": 0})
+    ] = 0,
+    level: Level = 0.95,
+    seed: Seed = 0,
     threads: int | None = None,
     progress: Progress | None = None,
 ) -> Rouge:
@@ -277,15 +297,8 @@ def rouge(
     measure  run        R       P       F
     ROUGE-1  mine  0.6667  0.6667  0.6667
     """
-    check.one_of("rouge", SEVERAL, several=several)
-    check.one_of("rouge", DIALECTS, dialect=dialect)
-    check.positive("rouge", beta=beta)
-    if alpha is not None:
-        check.between("rouge", low=0, high=1, alpha=alpha)
-    check.not_negative("rouge", resamples=resamples)
     if ci and resamples:
         raise UsageError("rouge: ci and resamples are two kinds of intervals; give one of them")
-    check.between("rouge", low=0, high=1, level=level)
     wanted = [parse_rouge(name) for name in ([measures] if isinstance(measures, str) else measures)]
     lists = {topic: [texts] if isinstance(texts, str) else list(texts) for topic, texts in references.items()}
     pairs = paired_texts(runs, lists, rules or WordRules())

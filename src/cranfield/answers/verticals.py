@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from cranfield import check
 from cranfield.answers.answer_tables import DOC, RUN, TOPIC, AnswerTable, Name, optional
-from cranfield.answers.nugget_scores import f_measure
+from cranfield.answers.nugget_scores import Beta, f_measure, measure_names
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import PathLike, expand, stem
 from cranfield.collection.tables.table_schema import Numbers
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed, shown
@@ -73,14 +74,17 @@ def read_orientation(path: PathLike) -> dict[str, dict[str, float]]:
     return orientation
 
 
+@operation
 def page_scores(
     pages: Pages,
     qrels: Qrels | Mapping[str, Mapping[str, float]],
     orientation: Orientation,
     measures: Iterable[str] = MEASURES,
     *,
-    wanted: float = 0.5,
-    beta: float = 1.0,
+    wanted: Annotated[
+        float, about("Verticals with this orientation or more should be on the page.", least=0, most=1)
+    ] = 0.5,
+    beta: Beta = 1.0,
 ) -> Scores:
     r"""Scores of aggregated pages, from topical relevance and from the vertical orientation of users.
 
@@ -106,12 +110,7 @@ def page_scores(
     mine    0.6577     1.0000      0.5000      0.5000      0.5000
     wanted verticals: orientation 0.5 or more; the ideal page has the best block of each vertical
     """
-    names = list(dict.fromkeys(measures))
-    for name in names:
-        if name not in MEASURES:
-            raise check.nearest(name, MEASURES, "measure")
-    check.between("page_scores", low=0, high=1, wanted=wanted)
-    check.positive("page_scores", beta=beta)
+    names = measure_names(measures, MEASURES)
     grades = qrels.to_dict() if isinstance(qrels, Qrels) else qrels
     most = max((grade for judged in grades.values() for grade in judged.values()), default=0.0)
     if most <= 0:

@@ -26,6 +26,12 @@ def explain() -> Any:
     return option("--explain TOPIC", "Show how the scores of this topic come about.")
 
 
+def measures(known: str, more: str = "") -> Any:
+    """The option for measures; `known` is where the library lists them."""
+    help = f"A measure, or several separated by commas: {{names}}{more}. May be repeated."
+    return option("--measure, -m MEASURE", help, names=known)
+
+
 def same_source(first: Iterable[str], second: Iterable[str]) -> str | None:
     """A file or folder that is among both, under whatever name."""
     from cranfield.collection.source import expand

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from cranfield.cli.declare import argument, option
 from cranfield.cli.options import Sized
-from cranfield.cli.options.text_options import explain, same_source
+from cranfield.cli.options.text_options import explain, measures, same_source
 from cranfield.cli.score_printing import ScorePrinting, chosen_names
 from cranfield.errors import UsageError
 
 
-class CitationsVerb(Sized, ScorePrinting):
+class CitationsVerb(Sized, ScorePrinting, of="answers.cited_answers:citation_scores"):
     """Score generated answers by their citations: are sentences supported, and do citations support them?
 
     Answers are JSON-lines with run_id, topic_id, references and answer, a list of sentences with text and citations, as
@@ -34,22 +34,10 @@ cranfield citations answers.jsonl --support people.tsv --against machine.tsv
     support: str | None = option(
         "--support FILE", "Judgments of citations: run, topic, sentence (from 1), citation, support.", reads=True
     )
-    measures: list[str] | None = option(
-        "--measure, -m MEASURE", "A measure, or several separated by commas: {names}. May be repeated.",
-        names="answers.cited_answers:MEASURES",
-    )  # fmt: skip
-    beta: float = option("--beta B", "In F, recall counts B times as much as precision.", default=1.0)
-    unjudged: str = option(
-        "--unjudged RULE", "Citations that nobody judged: {names} (as not supporting, or left out).", default="zero",
-        names="answers.cited_answers:UNJUDGED",
-    )  # fmt: skip
+    measures: list[str] | None = measures("answers.cited_answers:MEASURES")
     unknown: str = option(
         "--unknown RULE", "Support without meaning, such as failed: {names} (as if nobody had judged the citation).",
         default="error", solves="unknown=", names="answers.cited_answers:UNKNOWN",
-    )  # fmt: skip
-    counted_citations: str = option(
-        "--count WHICH", "Which citations of a sentence count: {names}.", default="all",
-        names="answers.cited_answers:COUNTED",
     )  # fmt: skip
     against: str | None = option("--against FILE", "Other judgments of support, to measure agreement with.", reads=True)
     explain: str | None = explain()
@@ -82,5 +70,5 @@ cranfield citations answers.jsonl --support people.tsv --against machine.tsv
             self.show_record(explain_citations(answers, self.explain))
         else:
             names = chosen_names(self.measures, MEASURES, DEFAULT)
-            scores = citation_scores(answers, names, **self.values("beta", "unjudged", "counted_citations"))
+            scores = citation_scores(answers, names, **self.settings())
             self.show_scores(scores, {"uncited": "lower"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cranfield.cli.declare import MORE, declared, flag, option
+from cranfield.cli.declare import MORE, declared, option
 from cranfield.cli.options import Sized
 from cranfield.cli.options.text_options import WordOptions, explain, same_source, systems
 from cranfield.cli.score_printing import ScorePrinting, chosen_names
@@ -21,7 +21,7 @@ EVERY = (
 )  # fmt: skip
 
 
-class NuggetsVerb(WordOptions, Sized, ScorePrinting):
+class NuggetsVerb(WordOptions, Sized, ScorePrinting, of="answers.nugget_scores:nugget_scores"):
     """Score answers by the nuggets of information that were found in them, by people, by a machine, or by words.
 
     all, vital and weighted are the nugget scores of TREC's RAG track; W-Rec, Prec and F those of question answering;
@@ -56,16 +56,6 @@ cranfield nuggets --assignments assignments.jsonl --explain 301
     votes: str | None = option(
         "--votes FILE", "Votes of several assessors: topic, nugget, assessor, type (vital or okay).", reads=True
     )
-    weighting: str = option(
-        "--weighting KIND", "Weights of nuggets: {names}; auto: the first of the others that the nuggets have.",
-        default="auto", names="answers.nugget_scores:WEIGHTINGS",
-    )  # fmt: skip
-    beta: float = option("--beta B", "In F, recall counts B times as much as precision.", default=3.0)
-    allowance: float = option("--allowance N", "Characters that each nugget found may take up in Prec.", default=100.0)
-    white_space: bool = flag("--white-space", "Count white space in the length of answers.")
-    partial_matches: bool = flag(
-        "--partial-matches", "Nuggets with partial support count as found in W-Rec, Prec, F and pyramids.", group=MORE
-    )
     models: int | None = option("--models N", "The number of model summaries behind a pyramid.", group=MORE)
     units: str | None = option(
         "--units FILE", "The number of content units of each summary, for pyramids: run, topic, number.", group=MORE,
@@ -90,6 +80,7 @@ cranfield nuggets --assignments assignments.jsonl --explain 301
     )  # fmt: skip
     against: str | None = option("--against FILE", "Other assignments, to measure agreement with.", reads=True)
     explain: str | None = explain()
+    weighting: str
 
     def given(self) -> bool:
         return bool(self.systems or self.assignments or self.nuggets)
@@ -159,17 +150,19 @@ cranfield nuggets --assignments assignments.jsonl --explain 301
 
         parts: list[Scores] = []
         plain = [name for name in self.names if name not in (*PYRAMIDS, "POURPRE")]
-        shared = self.values("beta", "allowance", "white_space", "weighting")
+        settings = self.settings()
         if found and (plain or not self.names):
-            parts.append(nugget_scores(found, plain, texts=texts, partial_matches=self.partial_matches, **shared))
+            parts.append(nugget_scores(found, plain, texts=texts, **settings))
+        partial_matches = settings.pop("partial_matches")
         if found and (wanted := [name for name in self.names if name in PYRAMIDS]):
             units = read_units(self.units) if self.units else None
-            more = self.values("models", "partial_matches")
-            parts.append(pyramid_scores(found, measures=wanted, units=units, **more))
+            parts.append(
+                pyramid_scores(found, measures=wanted, units=units, models=self.models, partial_matches=partial_matches)
+            )
         if "POURPRE" in self.names or not found:
             idf = read_idf(self.idf) if self.idf else None
             rules = self.word_rules()
-            parts.append(pourpre(texts or {}, nuggets, rules=rules, average=self.average, idf=idf, **shared))
+            parts.append(pourpre(texts or {}, nuggets, rules=rules, average=self.average, idf=idf, **settings))
         scores = parts[0] if len(parts) == 1 else Scores.combine(*parts)
         return scores.select(measures=self.names) if self.names else scores
 

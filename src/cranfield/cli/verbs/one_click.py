@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from cranfield.cli.declare import flag, option
+from cranfield.cli.declare import option
 from cranfield.cli.options import Sized
-from cranfield.cli.options.text_options import explain, systems
+from cranfield.cli.options.text_options import explain, measures, systems
 from cranfield.cli.score_printing import ScorePrinting, chosen_names
 from cranfield.errors import UsageError
 
 
-class OneClickVerb(Sized, ScorePrinting):
+class OneClickVerb(Sized, ScorePrinting, of="answers.one_click:one_click_scores"):
     """Score outputs of one click access: do they tell the important things early and briefly?
 
     S rewards iUnits that come early, T those told in few words; S-flat and T-flat are cut off at 1, and S# combines
@@ -30,13 +30,7 @@ cranfield one-click mine.jsonl --iunits iunits.tsv --spans spans.tsv --explain 1
     spans: str | None = option(
         "--spans FILE", "Where iUnits are in outputs: topic, iunit, run or doc, start, end.", reads=True
     )
-    measures: list[str] | None = option(
-        "--measure, -m MEASURE", "A measure, or several separated by commas: {names}. May be repeated.",
-        names="answers.one_click:MEASURES",
-    )  # fmt: skip
-    patience: float = option("--patience L", "After this many characters, nothing is worth anything.", default=1000.0)
-    beta: float = option("--beta B", "In S#, S counts B times as much as T.", default=1.0)
-    no_white_space: bool = flag("--no-white-space", "Do not count white space in positions and lengths.")
+    measures: list[str] | None = measures("answers.one_click:MEASURES")
     offsets: str = option(
         "--offsets UNIT", "What start and end count, from 0: {names}.", default="characters",
         names="answers.passages:OFFSETS", solves="offsets='",
@@ -56,19 +50,16 @@ cranfield one-click mine.jsonl --iunits iunits.tsv --spans spans.tsv --explain 1
         texts = texts_of_runs(answers)
         units = read_iunits(self.iunits or "")
         ends, notes = read_ends(self.spans or "", units, answers, offsets=self.offsets)
-        white_space = not self.no_white_space
+        settings = self.settings()
         if self.explain is None:
             names = chosen_names(self.measures, MEASURES, MEASURES)
-            settings = self.values("patience", "beta")
-            self.show_scores(
-                one_click_scores(texts, units, ends, names, white_space=white_space, notes=notes, **settings)
-            )
+            self.show_scores(one_click_scores(texts, units, ends, names, notes=notes, **settings))
             return
         topic = self.explain
         explained = [
             explain_one_click(
-                of_run[topic], units, ends.get(run, {}).get(topic, {}), topic, patience=self.patience,
-                white_space=white_space, run=run,
+                of_run[topic], units, ends.get(run, {}).get(topic, {}), topic, patience=settings["patience"],
+                white_space=settings["white_space"], run=run,
             )
             for run, of_run in texts.items()
             if topic in of_run

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from cranfield.cli.declare import argument, option
+from cranfield.cli.declare import argument
 from cranfield.cli.options import Sized
+from cranfield.cli.options.text_options import measures
 from cranfield.cli.score_printing import ScorePrinting, chosen_names
 
 
-class PassagesVerb(Sized, ScorePrinting):
+class PassagesVerb(Sized, ScorePrinting, of="answers.passages:passage_scores"):
     """Score ranked lists of passages by their characters: precision, recall, F and bpref.
 
     Relevant passages have the columns topic, doc, start and end, as judge export writes spans; a judged document
@@ -26,17 +27,11 @@ cranfield passages spans.tsv mine.tsv -m char-bpref --characters 12000 -q
     runs: list[str] = argument(
         "RUN", "Runs of passages: topic, doc, start, end, rank or score.", required=True, reads=True
     )
-    measures: list[str] | None = option(
-        "--measure, -m MEASURE", "A measure, or several separated by commas: {names}. May be repeated.",
-        names="answers.passages:MEASURES",
-    )  # fmt: skip
-    characters: int | None = option("--characters N", "Use only the first N characters of each list.")
-    beta: float = option("--beta B", "In F, recall counts B times as much as precision.", default=1.0)
+    measures: list[str] | None = measures("answers.passages:MEASURES")
 
     def run(self) -> None:
         from cranfield.answers.passages import MEASURES, passage_scores, read_passage_runs, read_relevant_passages
 
         relevant, notes = read_relevant_passages(self.relevant)
         names = chosen_names(self.measures, MEASURES, MEASURES)
-        settings = self.values("characters", "beta")
-        self.show_scores(passage_scores(relevant, read_passage_runs(self.runs), names, notes=notes, **settings))
+        self.show_scores(passage_scores(relevant, read_passage_runs(self.runs), names, notes=notes, **self.settings()))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, flag, option
-from cranfield.cli.options.text_options import ReferenceTexts, WordOptions, explain
+from cranfield.cli.declare import MORE, option
+from cranfield.cli.options.text_options import ReferenceTexts, WordOptions, explain, measures
 from cranfield.cli.score_printing import TopicPrinting, chosen_names
 from cranfield.errors import UsageError
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cranfield.answers.tokenisation import WordRules
 
 
-class RougeVerb(WordOptions, ReferenceTexts, TopicPrinting):
+class RougeVerb(WordOptions, ReferenceTexts, TopicPrinting, of="answers.rouge_scores:rouge"):
     """Compare summaries with reference summaries: recall, precision and F of n-grams, skip-bigrams and subsequences.
 
     ROUGE-1.5.5 is followed word for word by default, except that its ROUGE-L is ROUGE-Lsum here, and ROUGE-L compares
@@ -33,34 +33,22 @@ cranfield rouge mine.jsonl -r references.jsonl -m ROUGE-2 --explain 301
 cranfield rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode -q --format csv -o rouge.csv
 """
 
-    measures: list[str] | None = option(
-        "--measure, -m MEASURE",
-        "A measure, or several separated by commas: {names}; other numbers are possible. May be repeated.",
-        names="answers.rouge_scores:KNOWN",
-    )
-    several: str = option(
-        "--several RULE",
-        "With several references: {names} (add their counts, take the one with the highest recall or F, or jackknife).",
-        default="average",
-        names="answers.rouge_scores:SEVERAL",
-    )
-    beta: float = option("--beta B", "In F, recall counts B times as much as precision.", default=1.0)
-    alpha: float | None = options.alpha(None, "F as ROUGE-1.5.5 weighs it: precision has weight A; instead of --beta.")
-    dialect: str = option(
-        "--dialect NAME", "How ROUGE-W, -SU and -Lsum are counted: {names}.", default="rouge-1.5.5",
-        names="answers.rouge_scores:DIALECTS", group=MORE,
-    )  # fmt: skip
+    measures: list[str] | None = measures("answers.rouge_scores:KNOWN", "; other numbers are possible")
     most_words: int | None = option(
         "--most-words N", "Use the first N words of each text, as ROUGE-1.5.5 -l.", group=MORE
     )
     most_bytes: int | None = option(
         "--most-bytes N", "Use the first N bytes of each text, as ROUGE-1.5.5 -b.", group=MORE
     )
-    ci: bool = flag("--ci", "Also print intervals of the means, which hold for few topics too.")
-    resamples: int = options.resamples(0, "Instead of --ci, the bootstrap intervals of ROUGE-1.5.5.")
-    level: float = options.level()
-    seed: int = options.seed()
     explain: str | None = explain()
+    several: str
+    beta: float
+    alpha: float | None
+    dialect: str
+    ci: bool
+    resamples: int
+    level: float
+    seed: int
     threads: int | None = options.threads()
 
     def check(self) -> None:
@@ -87,9 +75,10 @@ cranfield rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode -q --fo
         if self.explain is not None:
             self._explain(runs, references, rules)
             return
-        settings = self.values("several", "beta", "alpha", "dialect", "ci", "resamples", "level", "seed", "threads")
         with self.progress("counting") as progress:
-            result = rouge(runs, references, self.names, rules=rules, progress=progress, **settings)
+            result = rouge(
+                runs, references, self.names, rules=rules, progress=progress, threads=self.threads, **self.settings()
+            )
         self.show_with_topics(result.scores, result)
 
     def _explain(self, runs: dict[str, dict[str, str]], references: dict[str, list[str]], rules: WordRules) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from cranfield.cli.declare import argument, option
 from cranfield.cli.options import QRELS, Sized
+from cranfield.cli.options.text_options import measures
 from cranfield.cli.score_printing import ScorePrinting, chosen_names
 from cranfield.errors import UsageError
 
 
-class VerticalsVerb(Sized, ScorePrinting):
+class VerticalsVerb(Sized, ScorePrinting, of="answers.verticals:page_scores"):
     """Score pages of aggregated search: blocks of web pages, news, images and others, one below the other.
 
     A block is worth the mean relevance of its documents times the orientation of its vertical: the share of users who
@@ -26,12 +27,7 @@ cranfield verticals qrels.txt mine.tsv --orientation orientation.tsv -m page-nDC
     qrels: str = argument("QRELS", QRELS, required=True, reads=True)
     pages: list[str] = argument("PAGES", "Pages of a system: topic, block, vertical, doc.", required=True, reads=True)
     orientation: str | None = option("--orientation FILE", "topic, vertical, orientation (from 0 to 1).", reads=True)
-    measures: list[str] | None = option(
-        "--measure, -m MEASURE", "A measure, or several separated by commas: {names}. May be repeated.",
-        names="answers.verticals:MEASURES",
-    )  # fmt: skip
-    wanted: float = option("--wanted X", "Verticals with this orientation or more should be on the page.", default=0.5)
-    beta: float = option("--beta B", "In F, recall counts B times as much as precision.", default=1.0)
+    measures: list[str] | None = measures("answers.verticals:MEASURES")
 
     def check(self) -> None:
         super().check()
@@ -44,5 +40,6 @@ cranfield verticals qrels.txt mine.tsv --orientation orientation.tsv -m page-nDC
 
         names = chosen_names(self.measures, MEASURES, MEASURES)
         orientation = read_orientation(self.orientation or "")
-        settings = self.values("wanted", "beta")
-        self.show_scores(page_scores(read_pages(self.pages), Qrels.read(self.qrels), orientation, names, **settings))
+        self.show_scores(
+            page_scores(read_pages(self.pages), Qrels.read(self.qrels), orientation, names, **self.settings())
+        )
