@@ -10,8 +10,8 @@ import pytest
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.cli import every_verb, find
 from cranfield.cli.declare import Verb, argument, declared, flag, option
-from cranfield.cli.measure_names import chosen, measure_names
 from cranfield.cli.options import Lists
+from cranfield.cli.options.option_values import chosen, measure_names
 from cranfield.cli.parser import parsed
 from cranfield.errors import UsageError
 from cranfield.measures import DEFAULT, parse

@@ -18,8 +18,7 @@ from cranfield.compat.trec_lists import NOT_IN_POOL, POOLED, PairGain, TrecLists
 from cranfield.compat.trec_prefs import PreferenceLists, TopicPreferences, in_scope
 from cranfield.errors import UsageError
 from cranfield.measures import first, incomplete, ranked, sets, trec
-from cranfield.measures.gain import LINEAR, Gain
-from cranfield.measures.retrieved import gained
+from cranfield.measures.gain import LINEAR, Gain, gained
 from cranfield.types import Array
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)

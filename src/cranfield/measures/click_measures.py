@@ -18,9 +18,8 @@ from cranfield.measures.click_readers import (
     UtilityMeasure,
     followed,
 )
-from cranfield.measures.gain import EXP, Gain, GainLike
+from cranfield.measures.gain import EXP, Gain, GainLike, gained
 from cranfield.measures.parameters import Probability
-from cranfield.measures.retrieved import gained
 
 UTILITY = Properties(graded=True, recall_free=True, high=np.inf)
 

@@ -12,8 +12,8 @@ from cranfield.assessed.lists import Assessed
 from cranfield.assessed.topic_numbers import numbers_of_topics
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, divide, measure
+from cranfield.measures.gain import num_retrieved
 from cranfield.measures.parameters import Whole
-from cranfield.measures.retrieved import num_retrieved
 from cranfield.types import Array
 
 

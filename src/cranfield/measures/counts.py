@@ -6,7 +6,7 @@ import numpy as np
 
 from cranfield.assessed.lists import Assessed
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure
-from cranfield.measures.retrieved import num_retrieved, ones
+from cranfield.measures.gain import num_retrieved, ones
 from cranfield.types import Array
 
 

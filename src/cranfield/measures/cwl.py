@@ -21,9 +21,8 @@ from cranfield.measures import continuation
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure, number_tuple
 from cranfield.measures.continuation import Seen
 from cranfield.measures.first import highest_grade
-from cranfield.measures.gain import LINEAR, Gain, GainLike, note_scale
+from cranfield.measures.gain import LINEAR, Gain, GainLike, gained, note_scale, total_gain
 from cranfield.measures.parameters import Positive, Probability
-from cranfield.measures.retrieved import gained, total_gain
 from cranfield.measures.time import lengths_of, note_unit
 from cranfield.types import Array
 

@@ -11,10 +11,9 @@ from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure, normalised_unless_cut
 from cranfield.measures.first import Pplus, cascade, highest_grade
-from cranfield.measures.gain import LINEAR, GainLike
+from cranfield.measures.gain import LINEAR, GainLike, ones, precision_divisor
 from cranfield.measures.parameters import Norm, NotNegative, Persistence, Positive, Probability
 from cranfield.measures.ranked import Q
-from cranfield.measures.retrieved import ones, precision_divisor
 from cranfield.types import Array
 from cranfield.views.by_intent import ByIntent, defined, intent_line
 

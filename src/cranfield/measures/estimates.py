@@ -11,9 +11,8 @@ from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.first import highest_grade
-from cranfield.measures.gain import LINEAR, Gain, GainLike, note_scale
+from cranfield.measures.gain import LINEAR, Gain, GainLike, note_scale, total_gain
 from cranfield.measures.parameters import Positive
-from cranfield.measures.retrieved import total_gain
 from cranfield.types import Array, Index
 
 ESTIMATES = ("raw", "minmax", "rank")

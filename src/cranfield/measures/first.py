@@ -14,10 +14,9 @@ from cranfield.assessed.prefixes import Prefixes
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
-from cranfield.measures.gain import EXP, LINEAR, Gain, GainLike
+from cranfield.measures.gain import EXP, LINEAR, Gain, GainLike, gained
 from cranfield.measures.parameters import NotNegative, Positive
 from cranfield.measures.ranked import Q
-from cranfield.measures.retrieved import gained
 from cranfield.types import Array, Index
 
 

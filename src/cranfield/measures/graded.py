@@ -13,9 +13,8 @@ from cranfield import check
 from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure, normalised_unless_cut, number_tuple
-from cranfield.measures.gain import LINEAR, Gain, GainLike
+from cranfield.measures.gain import LINEAR, Gain, GainLike, gained
 from cranfield.measures.parameters import Norm
-from cranfield.measures.retrieved import gained
 from cranfield.types import Array
 
 

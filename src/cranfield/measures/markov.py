@@ -12,8 +12,7 @@ from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits, ranges, row_blocks
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure, number_tuple
-from cranfield.measures.gain import Gain
-from cranfield.measures.retrieved import num_retrieved
+from cranfield.measures.gain import Gain, num_retrieved
 from cranfield.measures.transition_files import visits_in_file
 from cranfield.types import Array, Index
 

@@ -14,9 +14,8 @@ from cranfield.assessed.prefixes import Prefixes
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure, normalised_unless_cut, number_tuple
-from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike, note_scale
+from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike, gained, note_scale
 from cranfield.measures.parameters import Norm, NotNegative, Persistence
-from cranfield.measures.retrieved import gained
 from cranfield.types import Array, Index
 
 

@@ -9,9 +9,8 @@ import numpy as np
 from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure, normalised_unless_cut
-from cranfield.measures.gain import LINEAR, Gain, GainLike
+from cranfield.measures.gain import LINEAR, Gain, GainLike, gained, ones, precision_divisor, total_gain
 from cranfield.measures.parameters import NotNegative, Positive, Probability
-from cranfield.measures.retrieved import gained, ones, precision_divisor, total_gain
 from cranfield.types import Array
 
 

@@ -14,9 +14,8 @@ from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
-from cranfield.measures.gain import LINEAR, Gain, GainLike
+from cranfield.measures.gain import LINEAR, Gain, GainLike, total_gain
 from cranfield.measures.parameters import NotNegative, Positive, Probability
-from cranfield.measures.retrieved import total_gain
 from cranfield.types import Array
 
 

@@ -11,9 +11,8 @@ from cranfield.assessed.prefixes import Prefixes
 from cranfield.assessed.segments import distinct
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
-from cranfield.measures.gain import LINEAR
+from cranfield.measures.gain import LINEAR, gained
 from cranfield.measures.parameters import Whole
-from cranfield.measures.retrieved import gained
 from cranfield.types import Array
 
 

@@ -13,10 +13,19 @@ from cranfield.errors import UsageError
 from cranfield.measures import ranked
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure, normalised_unless_cut
 from cranfield.measures.contingency import collection_size
-from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike
+from cranfield.measures.gain import (
+    LINEAR,
+    Discount,
+    Gain,
+    GainLike,
+    gained,
+    num_retrieved,
+    ones,
+    precision_divisor,
+    total_gain,
+)
 from cranfield.measures.parameters import NotNegative, Probability, Whole
 from cranfield.measures.ranked import AP, discounted, persistence
-from cranfield.measures.retrieved import gained, num_retrieved, ones, precision_divisor, total_gain
 from cranfield.types import Array, Index
 
 LOG2 = Discount("log2")

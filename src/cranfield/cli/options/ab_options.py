@@ -108,7 +108,7 @@ class FromLog(LogTables):
 
     def compared(self) -> dict[str, Any]:
         """The measures and the weighted sum."""
-        from cranfield.cli.measure_names import measure_names
+        from cranfield.cli.options.option_values import measure_names
         from cranfield.online.log_measures import read_oec
 
         names = measure_names(self.measures) if self.measures else []

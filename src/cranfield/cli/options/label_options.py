@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
 from cranfield.cli.declare import READING, Verb, argument, option
-from cranfield.cli.measure_names import chosen
 from cranfield.cli.options import Sized, columns_of
+from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Quiet
 from cranfield.errors import UsageError
 

@@ -6,14 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.declare import MORE, argument, flag, option
-from cranfield.cli.measure_names import chosen, score_names
+from cranfield.cli.declare import MORE, READING, argument, flag, option
+from cranfield.cli.options.option_values import chosen, score_names
 from cranfield.cli.options.reading_options import Lists
-from cranfield.cli.options.recurring import (
-    measures,
-    missing,
-    scores,
-)
+from cranfield.cli.options.recurring import measures, missing, scores
 from cranfield.cli.printing import Quiet
 from cranfield.errors import UsageError
 from cranfield.text import listed
@@ -21,6 +17,7 @@ from cranfield.text import listed
 if TYPE_CHECKING:
     from cranfield.assessed.lists import Assessed
     from cranfield.collection.qrels import Qrels
+    from cranfield.evaluation.several_collections import CollectionScores
     from cranfield.scores.scores import Scores
 
 USUAL = "nDCG@10"
@@ -211,3 +208,63 @@ def shared_measures(parts: Mapping[str, Scores]) -> list[str]:
     if not names:
         raise UsageError(f"no measure is in all {len(parts)} files of scores; name the one to read: -m")
     return names
+
+
+SCORE_FILES = "score-files"
+"""The value of `--collections` without a file."""
+
+
+class SeveralCollections(Collection):
+    """Judgments and runs of one collection, or of several."""
+
+    collection: list[str] | None = option(
+        "--collection NAME=QRELS:RUNS",
+        "A collection, instead of QRELS RUN...: name, judgments, and runs (a pattern or a folder). May be repeated.",
+        group=MORE,
+    )
+    collections: str | None = option(
+        "--collections FILE",
+        "The collections, from a TOML file: for each a table [collections.NAME] with qrels and runs.",
+        group=MORE,
+    )
+    missing_collections: str = option(
+        "--missing-collections RULE",
+        "Runs that lack a collection, {names}: no mean over collections, the mean over the others, or 0 there.",
+        default="undefined",
+        names="evaluation.several_collections:RULES",
+        group=READING,
+        solves="missing_collections",
+    )
+
+    @property
+    def several(self) -> bool:
+        """Are there several collections to read?"""
+        return bool(self.collection) or self.collections not in (None, SCORE_FILES)
+
+    def given(self) -> bool:
+        return super().given() or bool(self.collection or self.collections)
+
+    def check(self) -> None:
+        super().check()
+        if not self.several:
+            if self.missing_collections != "undefined":
+                raise UsageError("--missing-collections applies only to --collection and --collections")
+            return
+        if self.collection and self.collections:
+            raise UsageError("--collection and --collections FILE do not go together; put all of them into the file")
+        option = "--collection" if self.collection else "--collections"
+        if self.qrels is not None or self.sample:
+            what = "--sample" if self.sample else repr(self.qrels)
+            raise UsageError(f"{option} names the judgments and runs; leave out {what}")
+
+    def read_collections(self, measures: Any, **more: Any) -> CollectionScores:
+        """The scores of the runs on all collections."""
+        from cranfield.collection.collection_files import collections_of_words, read_collections
+        from cranfield.evaluation.several_collections import evaluate_collections
+
+        files = collections_of_words(self.collection) if self.collection else read_collections(self.collections or "")
+        settings = self.join_options() | more
+        with self.progress("reading") as progress:
+            return evaluate_collections(
+                files, measures, missing_collections=self.missing_collections, progress=progress, **settings
+            )

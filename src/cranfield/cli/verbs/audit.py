@@ -9,8 +9,8 @@ from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, argument, option
 from cranfield.cli.file_kind import kind_of_file
-from cranfield.cli.measure_names import chosen
 from cranfield.cli.options import report_options
+from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted

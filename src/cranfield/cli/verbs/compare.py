@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, RESULT, flag, option
-from cranfield.cli.measure_names import chosen
 from cranfield.cli.options.by_class import ByClass
-from cranfield.cli.options.collection_options import SCORE_FILES, SeveralCollections
+from cranfield.cli.options.option_values import chosen
+from cranfield.cli.options.source_options import SCORE_FILES, SeveralCollections
 from cranfield.cli.printing import Plotting, warn_of_notes
 from cranfield.errors import UsageError
 from cranfield.text import counted

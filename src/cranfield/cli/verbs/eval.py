@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, MOST_PARTS, READING, RESULT, flag, option
-from cranfield.cli.measure_names import chosen
 from cranfield.cli.options import engine_options
 from cranfield.cli.options.by_class import ByClass, joined
-from cranfield.cli.options.collection_options import SeveralCollections
+from cranfield.cli.options.option_values import chosen
+from cranfield.cli.options.source_options import SeveralCollections
 from cranfield.cli.printing import Printing, format_option, warn_of_notes
 from cranfield.errors import UsageError
 

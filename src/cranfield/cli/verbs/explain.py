@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.declare import RESULT, argument, option
-from cranfield.cli.measure_names import chosen
+from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Output, Quiet
 from cranfield.errors import UsageError
 

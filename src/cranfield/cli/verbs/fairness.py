@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, argument, flag, option
-from cranfield.cli.measure_names import measure_names
 from cranfield.cli.options.by_class import Experiment, SplitByClass
+from cranfield.cli.options.option_values import measure_names
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 

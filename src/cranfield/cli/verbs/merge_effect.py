@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from cranfield.cli import options
 from cranfield.cli.declare import RESULT, option
-from cranfield.cli.measure_names import chosen
 from cranfield.cli.options.label_options import METHODS, LabelsAndRuns
+from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 

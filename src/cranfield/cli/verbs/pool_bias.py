@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import argument, option
-from cranfield.cli.measure_names import chosen
 from cranfield.cli.options.by_class import Experiment, SplitByClass
+from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, RESULT, flag, option
-from cranfield.cli.measure_names import measure_names
 from cranfield.cli.options.by_class import ByClass
+from cranfield.cli.options.option_values import measure_names
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 

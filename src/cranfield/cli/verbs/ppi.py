@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, argument, flag, option
-from cranfield.cli.measure_names import chosen
+from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.text import listed

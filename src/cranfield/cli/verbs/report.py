@@ -146,7 +146,7 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
 
     def _read(self) -> dict[str, Any]:
         """The scores and their files; from runs also the judgments and the runs, read once for all sections."""
-        from cranfield.cli.measure_names import chosen
+        from cranfield.cli.options.option_values import chosen
         from cranfield.collection.source import named_paths
         from cranfield.evaluation.evaluator import evaluate
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli.declare import MORE, READING, SIDE, argument, option
-from cranfield.cli.measure_names import measure_names
 from cranfield.cli.options import Sized
+from cranfield.cli.options.option_values import measure_names
 from cranfield.cli.printing import Plotting
 from cranfield.cli.score_printing import ScorePrinting
 from cranfield.errors import UsageError

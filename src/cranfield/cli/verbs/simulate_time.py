@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cranfield.cli import options
 from cranfield.cli.declare import option
-from cranfield.cli.measure_names import chosen
+from cranfield.cli.options.option_values import chosen
 from cranfield.cli.score_printing import TopicPrinting
 from cranfield.errors import UsageError
 

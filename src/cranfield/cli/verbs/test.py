@@ -6,8 +6,8 @@ from typing import Any
 
 from cranfield.cli import options
 from cranfield.cli.declare import flag
-from cranfield.cli.measure_names import chosen
 from cranfield.cli.options.by_class import ByClass
+from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 

@@ -16,7 +16,7 @@ from cranfield.errors import UsageError
 from cranfield.measures import ranked
 from cranfield.measures.base import divide
 from cranfield.measures.cwl_reader import as_cwl
-from cranfield.measures.retrieved import num_retrieved
+from cranfield.measures.gain import num_retrieved
 from cranfield.types import Array, Index64
 
 SUMMED = ("NumQ", "NumRet", "NumRel")

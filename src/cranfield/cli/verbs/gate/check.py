@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, MOST_RESAMPLES, RESULT, declared, flag, option
-from cranfield.cli.measure_names import chosen, imported
+from cranfield.cli.options.option_values import chosen, imported
 from cranfield.cli.printing import Printing, emit
 from cranfield.errors import CranfieldError, DataError, UsageError
 from cranfield.text import listed

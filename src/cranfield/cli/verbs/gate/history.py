@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cranfield.cli import options
 from cranfield.cli.declare import argument
-from cranfield.cli.measure_names import score_names
+from cranfield.cli.options.option_values import score_names
 from cranfield.cli.printing import Plotting
 
 

@@ -60,7 +60,7 @@ cranfield log measures log/ --oec oec.toml --by arm
     def run(self) -> None:
         from dataclasses import replace
 
-        from cranfield.cli.measure_names import measure_names
+        from cranfield.cli.options.option_values import measure_names
         from cranfield.online.log_measures import measure_log, metric_set, read_oec
 
         names = measure_names(self.measures) if self.measures else []

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, RESULT, flag, option
-from cranfield.cli.measure_names import score_names
 from cranfield.cli.options.by_class import ByClass
+from cranfield.cli.options.option_values import score_names
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 

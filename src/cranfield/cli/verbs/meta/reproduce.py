@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, RESULT, argument, flag, option
-from cranfield.cli.measure_names import chosen
 from cranfield.cli.options.by_class import Experiment, SplitByClass
+from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 

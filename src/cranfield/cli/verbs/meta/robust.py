@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.declare import MOST_PARTS, option
-from cranfield.cli.measure_names import chosen
 from cranfield.cli.options.by_class import ByClass
+from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import DataError, UsageError
 

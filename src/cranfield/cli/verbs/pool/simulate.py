@@ -5,7 +5,7 @@ from __future__ import annotations
 from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, flag, option
-from cranfield.cli.measure_names import chosen
+from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.cli.verbs.pool.build import METHODS
 from cranfield.errors import UsageError
