@@ -6,12 +6,13 @@ import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import compress
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.comparison.differences import noise
+from cranfield.declared.operation import RESAMPLES, about
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.scores.labels import label
@@ -25,6 +26,10 @@ Levels = NDArray[np.int32]
 
 LEAST_SYSTEMS = 3
 """Two systems have only two rankings and one difference: nothing to correlate, and no variance."""
+Rel = Annotated[float, about("The lowest grade that counts as relevant.", spelled="--rel GRADE")]
+TopicResamples = Annotated[
+    int, about("Resamples of topics for the intervals; 0: no intervals.", **{**RESAMPLES, "least": 0})
+]
 
 
 @dataclass(frozen=True, eq=False)

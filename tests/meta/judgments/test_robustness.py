@@ -167,7 +167,7 @@ def test_bad_input_is_refused() -> None:
     fails("how == 'luck', must be one of 'random'", how="luck")
     fails("rates == 1.5, must be between 0 and 1", rates=[1.5])
     fails("rates == 0.0, must be above 0", rates=[0])
-    fails("depth == 0, must be a whole number", how="depth", depths=[0])
+    fails("depths == 0, must be a whole number", how="depth", depths=[0])
     fails("size == 9, must be between 1 and 8", how="topics", sizes=[9])
     fails("repeats == 0", repeats=0)
     fails("how == 'confusion' needs a matrix", how="confusion")

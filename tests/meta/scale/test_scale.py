@@ -191,7 +191,7 @@ def test_the_error_about_too_many_lists_offers_a_sample() -> None:
     ("call", "message"),
     [
         ({"length": 0}, "length == 0"),
-        ({"grades": 1}, "grades == 1, must be 2 or more"),
+        ({"grades": 1}, "grades == 1, must be a whole number, 2 or more"),
         ({"recall_base": -1}, "recall_base == -1"),
         ({"recall_base": 0}, "without relevant documents"),
         ({"grades": 3, "recall_base": (1, 2, 3)}, "one number or 2"),
@@ -228,7 +228,7 @@ def test_proved_scales_are_confirmed(name: str) -> None:
 def test_compare_notes_a_measure_that_is_not_on_an_interval_scale() -> None:
     rng = np.random.default_rng(0)
     scores = Scores.from_matrix(rng.random((30, 3)), measure="AP")
-    assert any(interval_scale("AP").says in note for note in compare(scores).notes())
+    assert any(interval_scale("AP").says in note for note in compare(scores).notes)
 
 
 def test_table_3_counts_pairs_by_ranks_and_by_means() -> None:

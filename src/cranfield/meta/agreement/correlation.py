@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,14 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.comparison.data import sample
 from cranfield.comparison.differences import noise
-from cranfield.comparison.resampling import check_resampling
+from cranfield.declared.operation import Level, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.coefficients import COEFFICIENTS, DIRECTED, KENDALL, TwoRankings, tau_a
 from cranfield.meta.agreement.overlap import check_settings
 from cranfield.meta.complete_scores import (
     CompleteScores,
     Levels,
+    TopicResamples,
     check_count,
     divided,
     levels_of,
@@ -261,15 +262,19 @@ def _at_topics(topics: int) -> str:
     return f"{rankings}: with more, less is left to chance, and measures usually agree more"
 
 
+@operation
 def correlate(
     scores: Scores,
     measures: Any = None,
     *,
     coefficients: str | Iterable[str] = "tau-b",
-    level: float = 0.95,
-    resamples: int = 1_000,
-    seed: int = 0,
-    p: float = 0.9,
+    level: Level = 0.95,
+    resamples: TopicResamples = 1_000,
+    seed: Seed = 0,
+    p: Annotated[
+        float,
+        about("Probability of looking one rank deeper.", above=0, below=1, only="rbo", spelled="--persistence, -p P"),
+    ] = 0.9,
     ties: str = "w",
     progress: Progress | None = None,
 ) -> Correlations:
@@ -300,8 +305,6 @@ def correlate(
     if not names:
         raise UsageError("correlate: no coefficient; give one such as 'tau-b'")
     functions = [_function(name, p, ties) for name in names]
-    check.between("correlate", low=0, high=1, level=level)
-    check_resampling("correlate", resamples or 1, seed, None)
     complete = CompleteScores.of(scores, "correlate", measures)
     levels = complete.levels()
     values = np.stack([function(levels) for function in functions])

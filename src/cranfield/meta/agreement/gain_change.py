@@ -10,10 +10,12 @@ import numpy as np
 
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
+from cranfield.declared.operation import Level, Seed, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score
 from cranfield.measures import Gain, Measure
 from cranfield.meta.agreement.correlation import correlate
+from cranfield.meta.complete_scores import TopicResamples
 from cranfield.meta.judgments.rescoring import joined
 from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings, interval, report, rows_of
 from cranfield.scores.scores import Scores
@@ -51,6 +53,7 @@ class GainChange(MetaRecord):
         return Table(columns, rows, f"{self.coefficient}: the measure's own gains against others", self.notes)
 
 
+@operation
 def change_gains(
     qrels: Any,
     runs: Any = None,
@@ -58,9 +61,9 @@ def change_gains(
     *,
     gains: Iterable[str] | Mapping[str, Any],
     coefficient: str = "tau-b",
-    level: float = 0.95,
-    resamples: int = 1_000,
-    seed: int = 0,
+    level: Level = 0.95,
+    resamples: TopicResamples = 1_000,
+    seed: Seed = 0,
     missing: str = "zero",
     options: JoinOptions | None = None,
     progress: Progress | None = None,

@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield import check
 from cranfield.collection.side_files import number_in, read_side_file
 from cranfield.collection.source import PathLike, stem
 from cranfield.comparison.differences import noise
-from cranfield.comparison.resampling import check_resampling
+from cranfield.declared.operation import Level, Seed, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.meta.complete_scores import (
     CompleteScores,
     Levels,
+    TopicResamples,
     check_count,
     divided,
     levels_of,
@@ -160,14 +160,15 @@ class PredictionQuality(MetaRecord):
         return 0
 
 
+@operation
 def prediction_quality(
     scores: Scores,
     predictors: Predictors,
     measures: Any = None,
     *,
-    level: float = 0.95,
-    resamples: int = 1_000,
-    seed: int = 0,
+    level: Level = 0.95,
+    resamples: TopicResamples = 1_000,
+    seed: Seed = 0,
     progress: Progress | None = None,
 ) -> PredictionQuality:
     r"""How well predictors of query performance foretell the scores of topics.
@@ -195,8 +196,6 @@ def prediction_quality(
     >>> result.values.ravel().round(4).tolist()
     [0.8724, 0.8, 0.6667, 0.125]
     """
-    check.between("prediction_quality", low=0, high=1, level=level)
-    check_resampling("prediction_quality", resamples or 1, seed, None)
     predicted = _predictions(predictors)
     complete = CompleteScores.of(scores, "prediction_quality", measures, least_systems=1, least_measures=1)
     place = {topic: i for i, topic in enumerate(predicted.topics)}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from cranfield import check
 from cranfield.collection.side_files import read_side_file
 from cranfield.comparison.differences import gap
 from cranfield.comparison.distributions import sign_p
-from cranfield.comparison.resampling import check_resampling
+from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import central_interval, divided, resampled_topics
@@ -123,15 +123,18 @@ class PredictivePower(MetaRecord):
         return Table(columns, rows, "Agreement with preferences", self.notes)
 
 
+@operation
 def predictive_power(
     scores: Scores,
     preferences: Preferences | str | os.PathLike[str],
     measures: Any = None,
     *,
     ties: str = "half",
-    level: float = 0.95,
-    resamples: int = 1_000,
-    seed: int = 0,
+    level: Level = 0.95,
+    resamples: Annotated[
+        int, about("With --preferences: resamples of topics; 0: no intervals.", **{**RESAMPLES, "least": 0})
+    ] = 1_000,
+    seed: Seed = 0,
 ) -> PredictivePower:
     """How often each measure prefers the list that people preferred, side by side (Sakai 2014 §5.3).
 
@@ -147,8 +150,6 @@ def predictive_power(
     [0.5]
     """
     check.one_of("predictive_power", TIES, ties=ties)
-    check.between("predictive_power", low=0, high=1, level=level)
-    check_resampling("predictive_power", resamples or 1, seed, None)
     if not isinstance(preferences, Preferences):
         preferences = read_preferences(preferences)
     if measures is not None:

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
+from cranfield.declared.operation import operation
 from cranfield.errors import UsageError
 from cranfield.measures.first import down_to_preferred, first_relevant, preferred
+from cranfield.meta.complete_scores import Rel
 from cranfield.meta.judgments.rescoring import joined
 from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings
 from cranfield.table import Cell, Column, Table
@@ -86,8 +87,9 @@ class PreferredRanks(MetaRecord):
         return Table(columns, tuple(rows), "Ranks of the first relevant and of the preferred document", self.notes)
 
 
+@operation
 def preferred_ranks(
-    qrels: Any, runs: Any = None, *, rel: float = 1, options: JoinOptions | None = None
+    qrels: Any, runs: Any = None, *, rel: Rel = 1, options: JoinOptions | None = None
 ) -> PreferredRanks:
     """How deep readers go if they stop at the first relevant document (r1), or at the first of the best grade (rp).
 
@@ -105,7 +107,6 @@ def preferred_ranks(
     1 run, 1 topic
     order: score
     """
-    check.finite("preferred_ranks", rel=rel)
     lists = joined("preferred_ranks", qrels, runs, options)
     shape = (len(lists.runs), len(lists.topics))
     if lists.rows != shape[0] * shape[1]:

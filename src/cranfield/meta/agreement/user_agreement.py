@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.collection.source import PathLike
 from cranfield.comparison.differences import noise
-from cranfield.comparison.resampling import check_resampling
+from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.preferences import Preferences, signs_of
@@ -100,15 +99,18 @@ class _Cells:
         return first, second
 
 
+@operation
 def user_agreement(
     scores: Scores,
     ratings: UserRatings | PathLike,
     measures: Any = None,
     *,
-    centre_users: bool = False,
-    level: float = 0.95,
-    resamples: int = 1_000,
-    seed: int = 0,
+    centre_users: Annotated[bool, about("First subtract the mean of each user: some rate higher than others.")] = False,
+    level: Level = 0.95,
+    resamples: Annotated[
+        int, about("Resamples of users and topics for the intervals; 0: no intervals.", **{**RESAMPLES, "least": 0})
+    ] = 1_000,
+    seed: Seed = 0,
     progress: Progress | None = None,
 ) -> UserAgreement:
     r"""How well each measure agrees with what users said of the systems.
@@ -139,8 +141,6 @@ def user_agreement(
     >>> user_agreement(scores, ratings, resamples=0).values[:, 0, 0].round(4).tolist()
     [0.8014, 0.8, 0.6667, 0.9191, 1.0]
     """
-    check.between("user_agreement", low=0, high=1, level=level)
-    check_resampling("user_agreement", resamples or 1, seed, None)
     if not isinstance(ratings, UserRatings):
         ratings = read_user_ratings(ratings)
     if measures is not None:

@@ -7,18 +7,18 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import Pool
 from cranfield.assessed.lists import Assessed
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run_table import Belongs, belongs, by_run
 from cranfield.collection.whole_folder import whole_folder
+from cranfield.declared.operation import about, operation
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.meta.judgments import rescoring
@@ -29,6 +29,7 @@ from cranfield.text import counted, listed
 from cranfield.types import Array, Index, Progress
 
 NAME = "leave_one_out"
+POOL_DEPTH = about("The number of first documents of each run that were judged; default: whole lists.", least=1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,14 +171,15 @@ class LeftOut(MetaRecord):
         return table_of(columns, caption=caption, names=names)
 
 
+@operation
 def leave_one_out(
     qrels: Any,
     runs: Any,
     measures: MeasureLike | Sequence[MeasureLike] | None = None,
     *,
     teams: Belongs | None = None,
-    pool_depth: int | None = None,
-    condensed: bool = False,
+    pool_depth: Annotated[int | None, POOL_DEPTH] = None,
+    condensed: rescoring.WithCondensed = False,
     missing: str = "zero",
     options: JoinOptions | None = None,
     progress: Progress | None = None,
@@ -205,7 +207,6 @@ def leave_one_out(
     >>> result.before[0, 0].tolist(), result.after[0, 0].tolist()
     ([1.0, 0.5, 0.0], [0.5, 0.5, 0.0])
     """
-    check.whole(NAME, pool_depth=pool_depth)
     chosen = rescoring.with_condensed(measures, condensed)
     scorer = rescoring.Rescorer(NAME, qrels, runs, chosen, options, missing)
     documents, full = scorer.documents, scorer.full

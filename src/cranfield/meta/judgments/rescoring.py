@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,7 @@ from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.assessed.lists import Assessed
 from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.comparison.differences import noise
+from cranfield.declared.operation import about
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
 from cranfield.measures import Measure
@@ -26,6 +28,9 @@ from cranfield.views.ties import Ties
 
 PAIRED = "means before and after are over the topics on which both have a value"
 BY_TAU = "τ is Kendall's τ_b of the two rankings of all runs"
+WithCondensed = Annotated[
+    bool, about("Also score each measure without unjudged documents, as AP' for AP.", spelled="--condensed")
+]
 _BLOCK = 1_000_000
 """Number of scores whose rankings are compared at a time, to bound memory."""
 

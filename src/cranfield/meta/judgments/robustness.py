@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.judged_documents import JudgedDocuments, Mask
 from cranfield.assessed.segments import position_in_segment, segment_starts
+from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.meta.complete_scores import check_count
@@ -39,6 +40,9 @@ DEPTHS = (5, 10, 20, 50, 100)
 FLIPS = (0.05, 0.1, 0.2, 0.3)
 VALUES = {"tau": "τ with the full ranking", "change": "mean change of score", "rmse": "RMSE of scores"}
 
+Depths = Annotated[Sequence[int] | None, about("depth: the depths of the pool; default: 5 to 100.", least=1)]
+Sizes = Annotated[Sequence[int] | None, about("topics: the numbers of topics; default: 5, 10, 15, ...", least=1)]
+Repeats = Annotated[int, about("How often each change is repeated.", least=1, most=10_000, spelled="--repeats, -B N")]
 Confusion = Mapping[Any, Mapping[Any, float]]
 """{grade: {new grade: probability}}."""
 
@@ -148,6 +152,7 @@ class Robustness(MetaRecord):
         return "\n\n".join(table.text() for table in self.tables())
 
 
+@operation
 def robustness(
     qrels: Any,
     runs: Any,
@@ -155,13 +160,13 @@ def robustness(
     *,
     how: Sequence[str] | str | None = None,
     rates: Sequence[float] = RATES,
-    depths: Sequence[int] | None = None,
+    depths: Depths = None,
     flips: Sequence[float] = FLIPS,
     confusion: Confusion | None = None,
-    sizes: Sequence[int] | None = None,
-    repeats: int = 5,
-    seed: int = 0,
-    condensed: bool = False,
+    sizes: Sizes = None,
+    repeats: Repeats = 5,
+    seed: Seed = 0,
+    condensed: rescoring.WithCondensed = False,
     missing: str = "zero",
     options: JoinOptions | None = None,
     progress: Progress | None = None,
@@ -192,7 +197,6 @@ def robustness(
     [[-0.1667], [0.0]]
     """
     methods = _methods(how, confusion)
-    check.whole(NAME, repeats=repeats)
     kept, changed = _shares("rates", rates), _shares("flips", flips)
     scorer = rescoring.Rescorer(NAME, qrels, runs, rescoring.with_condensed(measures, condensed), options, missing)
     documents, full = scorer.documents, scorer.full
@@ -212,14 +216,14 @@ def robustness(
     return _record(full, [*means, *subsets], repeats, seed, *([rescoring.PAIRED] if plan else []))
 
 
-def topic_subsets(scores: Scores, *, sizes: Sequence[int] | None = None, repeats: int = 5, seed: int = 0) -> Robustness:
+@operation
+def topic_subsets(scores: Scores, *, sizes: Sizes = None, repeats: Repeats = 5, seed: Seed = 0) -> Robustness:
     """The `topics` method of `robustness`, from scores: means over topics drawn without replacement, against all.
 
     >>> scores = Scores.from_matrix([[0.1, 0.2, 0.3], [0.2, 0.3, 0.4], [0.5, 0.6, 0.7]])
     >>> topic_subsets(scores, sizes=[2], repeats=1).tau.tolist()
     [[1.0]]
     """
-    check.whole(NAME, repeats=repeats)
     check_count(NAME, len(scores.runs), "run")
     return _record(scores, _subsets(scores, sizes, repeats, seed, 0), repeats, seed)
 
@@ -255,7 +259,6 @@ def _by_depth(documents: JudgedDocuments, depths: Sequence[int] | None) -> Itera
         depths = [depth for depth in DEPTHS if depth <= longest] or [longest]
     _check_not_empty("depths", depths)
     for depth in depths:
-        check.whole(NAME, depth=depth)
         if depth > longest:
             rescoring.warn_too_deep("depth", depth, longest)
     first = documents.first_ranks(np.zeros(len(documents.lists.runs), dtype=np.int64), 1)[0]
@@ -314,7 +317,6 @@ def _subsets(full: Scores, sizes: Sequence[int] | None, repeats: int, seed: int,
     chosen = list(range(step, n, step)) if sizes is None else list(sizes)
     _check_not_empty("sizes", chosen)
     for size in chosen:
-        check.whole(NAME, size=size)
         check.between(NAME, low=1, high=n, size=size)
     before = full.means()
     means = []

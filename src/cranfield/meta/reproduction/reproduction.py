@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.comparison.data import paired, sample
 from cranfield.comparison.differences import noise
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, evaluate
 from cranfield.frames import need
@@ -238,6 +239,7 @@ class Reproduction(MetaRecord):
         return Table(heads, rows, notes=self.notes)
 
 
+@operation
 def reproduce(
     qrels: Any,
     baseline: tuple[Any, Any],
@@ -245,9 +247,21 @@ def reproduce(
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     other_qrels: Any = None,
-    p: float = 0.95,
-    union: str = "rank",
-    depth: int | None = None,
+    p: Annotated[
+        float, about("Persistence of rank-biased overlap.", above=0, below=1, spelled="--persistence P", rare=True)
+    ] = 0.95,
+    union: Annotated[
+        str,
+        about(
+            "Number documents for Kendall's tau by {names} (as repro_eval).",
+            choices=UNIONS,
+            spelled="--union RULE",
+            rare=True,
+        ),
+    ] = "rank",
+    depth: Annotated[
+        int | None, about("Compare only the first K documents of each list.", least=1, spelled="--depth K")
+    ] = None,
     missing: str = "zero",
     order: str | None = None,
     ties: str = "z-a",
@@ -272,7 +286,6 @@ def reproduce(
     for role, pair in pairs.items():
         if not isinstance(pair, tuple | list) or len(pair) != 2:
             raise UsageError(f"reproduce: {role} must be two runs, the original and its repetition")
-    check.whole("reproduce", depth=depth)
     runs = {role: (Run.of(pair[0]), Run.of(pair[1])) for role, pair in pairs.items()}
     judged = Qrels.of(qrels)
     same = other_qrels is None

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.comparison.differences import noise
-from cranfield.comparison.test_result import check_alpha
+from cranfield.declared.operation import ALPHA, about, operation
 from cranfield.frames import need
 from cranfield.measures.scale_type import scale_of
 from cranfield.meta.agreement.coefficients import tau_b
@@ -156,7 +156,13 @@ class Meaningfulness(MetaRecord):
         return Table(heads, tuple(rows), "Correlation of two rankings of systems under transformations")
 
 
-def meaningfulness(scores: Scores, measures: Any = None, *, alpha: float = 0.05) -> Meaningfulness:
+@operation
+def meaningfulness(
+    scores: Scores,
+    measures: Any = None,
+    *,
+    alpha: Annotated[float, about("Significance level of the analysis of variance.", **ALPHA)] = 0.05,
+) -> Meaningfulness:
     r"""Which statements about systems survive every transformation of the scores that their scale permits?
 
     For a measure that is not on an interval scale, every increasing transformation is permitted. Three statements are
@@ -177,7 +183,6 @@ def meaningfulness(scores: Scores, measures: Any = None, *, alpha: float = 0.05)
     >>> list(zip(result.better, result.worse, result.holds.tolist(), result.limit.tolist()))
     [('b', 'a', True, nan), ('c', 'a', False, 0.0), ('b', 'c', False, 0.6)]
     """
-    check_alpha("meaningfulness", alpha)
     complete = CompleteScores.of(scores, "meaningfulness", measures, least_systems=2, least_measures=1)
     scales = tuple("interval" if (one := scale_of(name)).holds else one.words for name in complete.measures)
     made = [transformations(values, s != "interval") for values, s in zip(complete.values, scales, strict=True)]

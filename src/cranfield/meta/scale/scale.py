@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
+from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures import Measure
@@ -296,18 +296,35 @@ def scale(
     return scales([measure], length, grades, **settings).scales[0]  # type: ignore[arg-type]
 
 
+@operation
 def scales(
     measures: Any,
-    length: int = 4,
-    grades: int = 2,
+    length: Annotated[int, about("The number of documents in the lists.", least=1, spelled="--length, -n N")] = 4,
+    grades: Annotated[
+        int, about("The number of grades including 0; 2 is binary.", least=2, spelled="--grades, -c C")
+    ] = 2,
     *,
-    recall_base: int | Sequence[int] | None = None,
-    relative_to: str = "total",
+    recall_base: Annotated[
+        int | Sequence[int] | None,
+        about(
+            "Documents of each relevant grade: one number, or one per grade separated by commas; default: the length.",
+            least=0,
+            spelled="--recall-base R",
+        ),
+    ] = None,
+    relative_to: Annotated[
+        str,
+        about(
+            "The order of lists that an ordinal scale must keep: total (RBTO by rank, SBTO or sums of grades by set), "
+            "or partial (swaps and replacements).",
+            choices=tuple(ORDERS),
+            spelled="--relative-to ORDER",
+        ),
+    ] = "total",
     sample: int | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> Scales:
     """As `scale`, for several measures on the same lists."""
-    check.one_of("scale", tuple(ORDERS), relative_to=relative_to)
     chosen = as_measures(measures)
     lists = SyntheticLists.of(length, grades, recall_base, sample=sample, seed=seed)
     return Scales(tuple(_scale(measure, lists, relative_to) for measure in chosen))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,8 +13,8 @@ from cranfield import check
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.differences import difference_blocks, noise, row_moments
 from cranfield.comparison.pair_tests import TESTS, PairTest, TestSettings
-from cranfield.comparison.resampling import check_resampling
-from cranfield.comparison.test_result import check_alpha
+from cranfield.comparison.resampling import Threads
+from cranfield.declared.operation import RESAMPLES, Alpha, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.frames import need
 from cranfield.meta.complete_scores import CompleteScores, check_count, divided, levels_of, mean_ranks
@@ -128,19 +128,30 @@ class TestAccuracy(MetaRecord):
         )
 
 
+@operation
 def accuracy_of_tests(
     scores: Scores,
     measures: Any = None,
     *,
     tests: str | Iterable[str] = USUAL_TESTS,
-    truth: str = "swap",
-    difference: float = 0.05,
+    truth: Annotated[
+        str,
+        about(
+            "How two runs are made equal: {names} (swap their scores at random, topic by topic; shift one to the mean "
+            "of the other; or draw new topics from a model of both).",
+            choices=TRUTHS,
+            spelled="--truth RULE",
+        ),
+    ] = "swap",
+    difference: Annotated[
+        float, about("The true difference, for the power.", spelled="--difference, -d D", rare=True)
+    ] = 0.05,
     topics: int | None = None,
-    alpha: float = 0.05,
-    simulations: int = 1_000,
-    resamples: int = 1_000,
-    seed: int = 0,
-    threads: int | None = None,
+    alpha: Alpha = 0.05,
+    simulations: Annotated[int, about("The number of experiments.", least=1, rare=True)] = 1_000,
+    resamples: Annotated[int, about("Number of resamples, for tests that resample.", **RESAMPLES)] = 1_000,
+    seed: Seed = 0,
+    threads: Threads = None,
     progress: Progress | None = None,
 ) -> TestAccuracy:
     """How often significance tests are right on scores like these: type I error, power, and agreement in halves.
@@ -167,11 +178,7 @@ def accuracy_of_tests(
     ([[0.04, 0.04]], [[0.64, 0.36]])
     """
     chosen = _tests(tests)
-    check.one_of("accuracy_of_tests", TRUTHS, truth=truth)
-    check.finite("accuracy_of_tests", difference=difference)
-    check.whole("accuracy_of_tests", simulations=simulations, topics=topics)
-    check_alpha("accuracy_of_tests", alpha)
-    check_resampling("accuracy_of_tests", resamples, seed, threads)
+    check.whole("accuracy_of_tests", topics=topics)
     complete = CompleteScores.of(scores, "accuracy_of_tests", measures, least_systems=2, least_measures=1)
     count = len(complete.topics)
     check_count("accuracy_of_tests", count, "topic", LEAST_TOPICS)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,8 @@ from cranfield.comparison.assumptions import geometric_cautions
 from cranfield.comparison.data import Matrix, check_topics
 from cranfield.comparison.methods.paired_resampling import bootstrap_borderline
 from cranfield.comparison.pair_tests import TESTS, PairTest, PairTests, TestSettings
-from cranfield.comparison.resampling import TIE, check_asl, check_resampling
-from cranfield.comparison.test_result import check_alpha
+from cranfield.comparison.resampling import TIE, Asl, Threads, check_asl
+from cranfield.declared.operation import RESAMPLES, Alpha, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import CompleteScores
@@ -275,18 +275,41 @@ def default_resamples(test: str) -> int:
     return 5_000 if test == "randomised-tukey" else 1_000
 
 
+@operation
 def discriminative_power(
     scores: Scores,
     measures: Any = None,
     *,
-    test: str | None = None,
-    statistic: str = "mean",
-    worst: int | None = None,
-    alpha: float = 0.05,
-    resamples: int | None = None,
-    seed: int = 0,
-    asl: str = "plus-one",
-    threads: int | None = None,
+    test: Annotated[
+        str | None,
+        about(
+            "The significance test: {names}; default: bootstrap, or unpaired-bootstrap with --statistic.",
+            names="comparison.pair_tests:TESTS",
+            spelled="--test, -t TEST",
+        ),
+    ] = None,
+    statistic: Annotated[
+        str,
+        about(
+            "Compare runs by this summary of their topics: {names} (the area under the mean of the x worst topics).",
+            choices=SUMMARIES,
+            rare=True,
+        ),
+    ] = "mean",
+    worst: Annotated[
+        int | None,
+        about("For area: the number of worst topics; default: a quarter of the topics.", solves="worst=", rare=True),
+    ] = None,
+    alpha: Alpha = 0.05,
+    resamples: Annotated[
+        int | None,
+        about(
+            "Number of resamples, for tests that resample; default: 1000, and 5000 for randomised-tukey.", **RESAMPLES
+        ),
+    ] = None,
+    seed: Seed = 0,
+    asl: Asl = "plus-one",
+    threads: Threads = None,
     progress: Progress | None = None,
 ) -> DiscriminativePower:
     r"""How many pairs of systems differ significantly by each measure, and which difference that needs.
@@ -313,8 +336,6 @@ def discriminative_power(
     >>> discriminative_power(scores).significant.tolist()
     [0, 3]
     """
-    check_alpha("discriminative_power", alpha)
-    check.one_of("discriminative_power", SUMMARIES, statistic=statistic)
     if worst is not None and statistic != "area":
         raise check.wrong("discriminative_power", "worst", worst, "left out unless statistic is 'area'")
     if statistic == "mean":
@@ -327,7 +348,6 @@ def discriminative_power(
             f"give {UNPAIRED!r}"
         )
     resamples = default_resamples(pair_test.name) if resamples is None else resamples
-    check_resampling("discriminative_power", resamples, seed, threads)
     check_asl("discriminative_power", asl, pair_test.name, pair_test.resampling)
     complete = CompleteScores.of(scores, "discriminative_power", measures, least_measures=1)
     check_topics(len(complete.topics), 2, "discriminative power")

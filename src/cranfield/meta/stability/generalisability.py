@@ -8,12 +8,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from cranfield import check
 from cranfield.comparison.test_result import check_alpha
+from cranfield.declared.operation import Level, about, operation
 from cranfield.errors import UsageError
 from cranfield.meta.complete_scores import check_count
 from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, index_of, interval, stacked, table_of
@@ -31,6 +32,14 @@ from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted
 
 TARGET = 0.95
+Drop = Annotated[float, about("Leave out this share of the worst runs.", least=0, most=0.99, spelled="--drop SHARE")]
+Target = Annotated[
+    float, about("Count the topics that are needed for this coefficient.", above=0, below=1, spelled="--target T")
+]
+Normal = Annotated[
+    bool,
+    about("Effects are normal: do not make intervals wider for outliers such as very bad runs.", rare=True),
+]
 INTERVALS = "Feldt's for Eρ², Arteaga et al.'s for Φ"
 
 
@@ -228,14 +237,15 @@ class GStudies(MetaRecord):
         return Table(heads, tuple(rows), notes=self.notes)
 
 
+@operation
 def g_study(
     data: Any,
     measure: Any = None,
     *,
     facet: str = "facet",
-    drop: float = 0.0,
-    level: float = 0.95,
-    normal: bool = False,
+    drop: Drop = 0.0,
+    level: Level = 0.95,
+    normal: Normal = False,
 ) -> GStudy:
     r"""How much of the variance of scores is due to systems, to topics, and to their interaction.
 
@@ -258,8 +268,6 @@ def g_study(
     variance: system 36.6%, topic 53.7%, system × topic 9.7%
     6 topics for Eρ² = 0.95, 33 topics for Φ = 0.95
     """
-    check_alpha("g_study", level, "level")
-    check.between("g_study", low=0, high=0.99, drop=drop)
     matrices, name, notes = score_cube(data, measure)
     values = np.stack([matrix.values.T for matrix in matrices], axis=-1)  # systems × topics × levels
     if drop:
@@ -285,11 +293,11 @@ def g_study(
     return GStudy(name, components, sizes, level, facet if len(axes) == 3 else "", notes, wider)
 
 
+@operation
 def g_studies(
-    scores: Scores, *, drop: float = 0.0, level: float = 0.95, target: float = TARGET, normal: bool = False
+    scores: Scores, *, target: Target = TARGET, drop: Drop = 0.0, level: Level = 0.95, normal: Normal = False
 ) -> GStudies:
     """As `g_study`, for every measure of `scores`."""
-    check_alpha("g_studies", target, "target")
     return GStudies(
         tuple(g_study(scores, name, drop=drop, level=level, normal=normal) for name in scores.measures), target
     )

@@ -12,7 +12,7 @@ else. If the score depends on intents, every intent has its own probabilities.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,11 @@ from cranfield.assessed.hits_by_intent import intents_of
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Judged, row_blocks
 from cranfield.comparison.resampling import threads_of
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures import Measure
+from cranfield.meta.complete_scores import Rel
 from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels, report
 from cranfield.meta.stability.expected_scores import (
     NEGLIGIBLE,
@@ -183,12 +185,13 @@ class Informativeness(MetaRecord):
         return Table((Column("measure"), *columns), rows, notes=(what, *self.notes))
 
 
+@operation
 def informativeness(
     lists: Assessed,
     measures: Any,
     *,
-    depth: int = 1000,
-    rel: float = 1,
+    depth: Annotated[int, about("Use only the first N documents of each list.", least=1)] = 1000,
+    rel: Rel = 1,
     values: bool = False,
     progress: Progress | None = None,
     threads: int | None = None,
@@ -215,7 +218,6 @@ def informativeness(
     >>> informativeness(lists, ["AP", "R"]).rms.round(3).tolist()
     [[0.192], [0.375]]
     """
-    check.whole("informativeness", depth=depth)
     named = as_measures(measures)
     by_intent = any(measure.uses_intents() for measure in named)
     binary = _binary(lists, rel, depth, by_intent=by_intent)

@@ -117,7 +117,7 @@ def test_preferred_ranks(cranfield: Cranfield) -> None:
         (("correlate", "--sample", "-m", "AP"), "1 measure, must be 2 or more"),
         (("correlate", "--sample", "--gains", "1:1", "-m", "Q"), "2 numbers, there are 3 grades"),
         (("correlate", "--scores", "x.csv", "--gains", "1:1"), "--gains needs judgments and runs"),
-        (("correlate", "--sample", "-c", "rbo", "-p", "1.5"), "p == 1.5"),
+        (("correlate", "--sample", "-c", "rbo", "-p", "1.5"), "--persistence == 1.5"),
         (("correlate", "--sample", "--format", "xml"), "--format"),
         (("correlate", "--sample", "--plot", "x.doc"), "x.doc"),
         (("concord", "--sample"), "either --gold MEASURE"),

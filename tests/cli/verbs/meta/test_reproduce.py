@@ -71,7 +71,10 @@ def test_metadata_of_both_runs_shows_the_changes(cranfield: Cranfield, tiny: Pat
         (["q", "a", "b", "--other-scores", "c"], "--other-scores goes with --scores"),
         (["--scores", "s", "a"], "1 names, but --scores needs two"),
         (["--scores", "s", "a", "b", "--other-qrels", "q"], "for scores use --other-scores"),
-        (["qrels.txt", "mine.run", "mine.run", "--persistence", "1"], "p == 1.0, must be above 0 and below 1"),
+        (
+            ["qrels.txt", "mine.run", "mine.run", "--persistence", "1"],
+            "--persistence == 1.0, must be above 0 and below 1",
+        ),
         (["qrels.txt", "mine.run", "mine.run", "--union", "score"], "union == 'score', must be one of 'rank', 'id'"),
     ],
 )

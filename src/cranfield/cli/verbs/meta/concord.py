@@ -14,7 +14,7 @@ from cranfield.errors import UsageError
 MEASURES = "AP,Q,nDCG@10,RR"
 
 
-class ConcordVerb(ByClass, options.Source, Plotting):
+class ConcordVerb(ByClass, options.Source, Plotting, of="meta.agreement.preferences:predictive_power"):
     """If two measures disagree on which of two lists is better, count which one agrees with the gold standard.
 
     With --preferences, count how often each measure prefers the list that people preferred. --plot draws either; with
@@ -48,9 +48,6 @@ cranfield meta concord --scores scores.csv --preferences judged.csv --measure-ti
         names="meta.agreement.preferences:TIES",
         group=MORE,
     )
-    level: float = options.level()
-    resamples: int = options.resamples(1_000, "With --preferences: resamples of topics; 0: no intervals.")
-    seed: int = options.seed()
     pairs: bool = flag("--pairs", "Print a row per pair, with wins and p, as json, csv and tsv do.", group=RESULT)
 
     def check(self) -> None:
@@ -64,14 +61,10 @@ cranfield meta concord --scores scores.csv --preferences judged.csv --measure-ti
         if self.preferences is not None:
             from cranfield.meta.agreement.preferences import predictive_power
 
-            power = predictive_power(
-                scores, self.preferences, ties=self.measure_ties, **self.values("level", "resamples", "seed")
-            )
+            power = predictive_power(scores, self.preferences, ties=self.measure_ties, **self.settings())
             self.show(power.table())
             if self.plot:
-                from cranfield.report.figures import describe_agreement
-
-                describe_agreement(power, level=self.level).save(self.plot)
+                power.plot().save(self.plot)
             return
         from cranfield.meta.agreement.concordance import concord
 

@@ -13,7 +13,7 @@ D_RANK = "d-rank"
 MEASURES = "AP,Q,nDCG@10,RR,P@10"
 
 
-class CorrelateVerb(ByClass, options.Source, Plotting):
+class CorrelateVerb(ByClass, options.Source, Plotting, of="meta.agreement.correlation:correlate"):
     """Show how alike measures rank the runs: rank correlations of all pairs of measures, with intervals over topics.
 
     A new measure should correlate with those we trust, but not so much that it is not needed. In tau-ap the row is the
@@ -41,19 +41,13 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
         "--gains W:W:...,...",
         "Correlate each measure with itself under other gains, highest grade first: 30:20:10,1:1:1.",
     )
-    persistence: float = option(
-        "--persistence, -p P", "rbo: probability of looking one rank deeper.", default=0.9, group=MORE
-    )
     rbo_ties: str = option(
         "--rbo-ties RULE",
-        "rbo: how ties are treated, {names}: they share a rank, mean over all orders, or corrected.",
+        "For rbo: how ties are treated, {names}: they share a rank, mean over all orders, or corrected.",
         default="w",
         names="meta.agreement.overlap:TIES",
         group=MORE,
     )
-    level: float = options.level()
-    resamples: int = options.resamples(1_000, "Resamples of topics for the intervals; 0: no intervals.")
-    seed: int = options.seed()
     pairs: bool = flag("--pairs", "Print a row per pair, with intervals, as json, csv and tsv do.", group=RESULT)
 
     def check(self) -> None:
@@ -88,12 +82,7 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
                 from cranfield.meta.agreement.correlation import correlate
 
                 result = correlate(
-                    scores,
-                    coefficients=self.names,
-                    ties=self.rbo_ties,
-                    **self.values("level", "resamples", "seed"),
-                    p=self.persistence,
-                    progress=progress,
+                    scores, coefficients=self.names, ties=self.rbo_ties, **self.settings(), progress=progress
                 )
                 table = result.pairs() if self.pairs or self.for_programs else result.table()
         self.show(table)

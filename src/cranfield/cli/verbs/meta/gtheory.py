@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cranfield.table import Table
 
 
-class GtheoryVerb(ByClass, options.Source, Plotting):
+class GtheoryVerb(ByClass, options.Source, Plotting, of="meta.stability.generalisability:g_studies"):
     """Show what systems, topics and both together add to the variance of scores, and how reliable an evaluation is.
 
     Eρ² is how well differences between systems generalise to other topics, Φ how well scores do; both are at most 1.
@@ -33,12 +33,9 @@ cranfield meta gtheory --scores shard1.csv --scores shard2.csv --facet shard
 """
 
     topics: str | None = option("--topics, -n N,N,...", "Print both coefficients for these numbers of topics.")
-    target: float = option("--target T", "Count the topics that are needed for this coefficient.", default=0.95)
-    drop: float = option("--drop SHARE", "Leave out this share of the worst runs.", default=0.0)
-    level: float = options.level()
-    normal: bool = flag(
-        "--normal", "Effects are normal: do not make intervals wider for outliers such as very bad runs.", group=MORE
-    )
+    target: float
+    drop: float
+    level: float
     facet: str | None = option(
         "--facet NAME", "Each file of --scores is a level of this further facet, such as shard or assessor.", group=MORE
     )
@@ -61,7 +58,7 @@ cranfield meta gtheory --scores shard1.csv --scores shard2.csv --facet shard
             studies = (g_study(parts, name, facet=self.facet, drop=self.drop, level=self.level) for name in names)
             result = GStudies(tuple(studies), self.target)
         else:
-            result = g_studies(self.read_scores(), **self.values("drop", "level", "target", "normal"))
+            result = g_studies(self.read_scores(), **self.settings())
         self.show(self._table(result))
         if self.plot:
             result.plot().save(self.plot)

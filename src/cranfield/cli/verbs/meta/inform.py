@@ -11,7 +11,7 @@ from cranfield.cli.printing import Plotting
 MEASURES = "AP,Rprec,P@10"
 
 
-class InformVerb(ByClass, Plotting):
+class InformVerb(ByClass, Plotting, of="meta.stability.informativeness:informativeness"):
     """Show how much a score says about its list (informativeness; Aslam, Yilmaz & Pavlu, SIGIR 2005).
 
     From the score alone, the most random list with this score is inferred, and its precision-recall curve is compared
@@ -34,7 +34,6 @@ cranfield meta inform qrels.txt runs/*.run -m AP --lists -f csv -o errors.csv  #
 
     measures: list[str] | None = options.measures()
     depth: int = option("--depth N", "Use only the first N documents of each list.", default=1000)
-    rel: float = options.rel()
     lists: bool = flag("--lists", "Print a row per measure, run and topic.", group=RESULT)
     show_values: bool = flag(
         "--values", "Print the RMS error of each measure's score, inferred from each other one.", group=RESULT
@@ -50,9 +49,7 @@ cranfield meta inform qrels.txt runs/*.run -m AP --lists -f csv -o errors.csv  #
         measures = chosen(self.measures or [MEASURES])
         lists = self.assessed()
         with self.progress("inferring") as progress:
-            result = informativeness(
-                lists, measures, depth=self.depth, rel=self.rel, values=self.show_values, progress=progress
-            )
+            result = informativeness(lists, measures, **self.settings(), values=self.show_values, progress=progress)
         if self.show_values:
             self.show(result.value_table())
         else:

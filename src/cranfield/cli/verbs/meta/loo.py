@@ -6,7 +6,6 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, option
 from cranfield.cli.options.by_class import ByClass
@@ -18,7 +17,7 @@ if TYPE_CHECKING:
     from cranfield.meta.judgments.leave_out import LeftOut
 
 
-class LooVerb(ByClass, Plotting):
+class LooVerb(ByClass, Plotting, of="meta.judgments.leave_out:leave_one_out"):
     """Show how scores and ranks change if one run, or one team, had not contributed to the judgments.
 
     The documents that only this run or team found become unjudged. If scores, ranks and the ranking of all runs
@@ -41,10 +40,6 @@ cranfield meta loo qrels.txt runs/*.run --teams teams.txt --write without/
     teams: str | None = option(
         "--teams FILE", "Lines of run, team: leave out one team at a time; default: one run at a time.", reads=True
     )
-    pool_depth: int | None = options.pool_depth(
-        "The number of first documents of each run that were judged; default: whole lists."
-    )
-    condensed: bool = options.condensed()
     write: str | None = option(
         "--write FOLDER",
         "Write the judgments without the documents that only one run or team found to this folder, a file each.",
@@ -63,7 +58,6 @@ cranfield meta loo qrels.txt runs/*.run --teams teams.txt --write without/
         super().check()
         if self.what == "all" and self.format in ("csv", "tsv"):
             raise UsageError(f"--show all is three tables, but {self.format} holds one; choose one, or --format json")
-        check.whole("", **{"--pool-depth": self.pool_depth})
 
     def run(self) -> None:
         from cranfield.meta.judgments.leave_out import leave_one_out
@@ -72,7 +66,9 @@ cranfield meta loo qrels.txt runs/*.run --teams teams.txt --write without/
             result = leave_one_out(
                 *self.read(),
                 chosen(self.measures or ["AP"]),
-                **self.values("teams", "pool_depth", "condensed", "missing"),
+                **self.settings(),
+                teams=self.teams,
+                missing=self.missing,
                 options=self.joining(),
                 progress=progress,
             )

@@ -8,7 +8,7 @@ from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
 
-class MeaningfulVerb(ByClass, options.Source, Printing):
+class MeaningfulVerb(ByClass, options.Source, Printing, of="meta.scale.meaningfulness:meaningfulness"):
     """Show which statements about runs survive every transformation of the scores that their scale permits.
 
     A statement is meaningful if it stays true when scores are replaced by others on the same scale. Most measures are
@@ -25,7 +25,6 @@ cranfield meta meaningful --sample -m AP,RR  # try it on the bundled sample coll
 cranfield meta meaningful qrels.txt runs/*.run -m AP --show pairs  # each pair, with its counter-example
 """
 
-    alpha: float = options.alpha(help="Significance level of the analysis of variance.")
     what: str = options.show(
         "statements",
         "pairs",
@@ -37,7 +36,7 @@ cranfield meta meaningful qrels.txt runs/*.run -m AP --show pairs  # each pair, 
         from cranfield.meta.meta_record import table_of
         from cranfield.meta.scale.meaningfulness import meaningfulness
 
-        result = meaningfulness(self.read_scores(), alpha=self.alpha)
+        result = meaningfulness(self.read_scores(), **self.settings())
         if self.what == "correlations":
             if len(result.measures) < 2:
                 raise UsageError("--show correlations compares measures; give two or more with -m")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, option
+from cranfield.cli.declare import option
 from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cranfield.table import Table
 
 
-class PowerVerb(ByClass, options.Source, Plotting):
+class PowerVerb(ByClass, options.Source, Plotting, of="meta.stability.discrimination:discriminative_power"):
     """Show the discriminative power: the share of pairs of runs that a measure finds significantly different.
 
     Also shown is the difference between two means that a significant result needs. A measure of high discriminative
@@ -34,28 +34,9 @@ cranfield meta power --scores scores.csv --test wilcoxon --show pairs -f csv -o 
 cranfield meta power qrels.txt runs/*.run -m AP,Q --statistic gmean  # by the geometric mean
 """
 
-    test: str | None = options.significance_test(
-        None, "The significance test: {names}; default: bootstrap, or unpaired-bootstrap with --statistic."
-    )
-    statistic: str = option(
-        "--statistic NAME",
-        "Compare runs by this summary of their topics: {names} (the area under the mean of the x worst topics).",
-        default="mean",
-        names="meta.stability.discrimination:SUMMARIES",
-        group=MORE,
-    )
-    worst: int | None = option(
-        "--worst N",
-        "For area: the number of worst topics; default: a quarter of the topics.",
-        solves="worst=",
-        group=MORE,
-    )
-    alpha: float = options.alpha()
-    resamples: int | None = options.resamples(
-        None, "Number of resamples, for tests that resample; default: 1000, and 5000 for randomised-tukey."
-    )
-    seed: int = options.seed()
-    asl: str = options.asl()
+    test: str | None
+    statistic: str
+    threads: int | None
     what: str = options.show(
         "power",
         "overlap",
@@ -68,14 +49,12 @@ cranfield meta power qrels.txt runs/*.run -m AP,Q --statistic gmean  # by the ge
         "--zoom P",
         "--plot: show p-values up to P only, such as 0.15, where curves near alpha are easier to tell apart.",
     )
-    threads: int | None = options.threads()
 
     def check(self) -> None:
         super().check()
         from cranfield.comparison.pair_tests import TESTS
         from cranfield.comparison.test_result import check_alpha
 
-        check_alpha("", self.alpha, "--alpha")
         if self.zoom is not None:
             check_alpha("", self.zoom, "--zoom")
             if self.plot is None:
@@ -88,11 +67,7 @@ cranfield meta power qrels.txt runs/*.run -m AP,Q --statistic gmean  # by the ge
 
         scores = self.read_scores(threads=self.threads)
         with self.progress("resampling") as progress:
-            result = discriminative_power(
-                scores,
-                **self.values("test", "statistic", "worst", "alpha", "resamples", "seed", "asl", "threads"),
-                progress=progress,
-            )
+            result = discriminative_power(scores, **self.settings(), progress=progress)
         self.show(self._table(result))
         if self.plot:
             result.plot(zoom=self.zoom).save(self.plot)

@@ -9,7 +9,7 @@ from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
 
-class PredictVerb(ByClass, options.Source, Printing):
+class PredictVerb(ByClass, options.Source, Printing, of="meta.agreement.prediction:prediction_quality"):
     """Show how well predictors of query performance foretell the scores of a run, with intervals over topics.
 
     A predictor gives a number to each topic before it is judged; higher means that a higher score is expected. Its
@@ -33,9 +33,7 @@ cranfield meta predict --scores ap.csv --predictors qpp.csv -B 10000 --format la
         "repeated.",
         reads=True,
     )
-    level: float = options.level()
-    resamples: int = options.resamples(1_000, "Resamples of topics for the intervals; 0: no intervals.")
-    seed: int = options.seed()
+    resamples: int
     what: str = options.show(
         "table",
         "anova",
@@ -62,11 +60,9 @@ cranfield meta predict --scores ap.csv --predictors qpp.csv -B 10000 --format la
             ]
             if several:
                 raise UsageError(f"--show {self.what} is for one measure of one run, not {' and '.join(several)}")
-        resamples = self.resamples if self.what == "table" else 0
+        self.resamples = self.resamples if self.what == "table" else 0
         with self.progress("resampling") as progress:
-            result = prediction_quality(
-                scores, predictors, resamples=resamples, **self.values("level", "seed"), progress=progress
-            )
+            result = prediction_quality(scores, predictors, **self.settings(), progress=progress)
         if self.what == "anova":
             self.show(result.anova().table())
         elif self.what == "topics":

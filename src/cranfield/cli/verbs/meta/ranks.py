@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from cranfield.cli import options
 from cranfield.cli.declare import RESULT, flag
 from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.printing import Printing
 
 
-class RanksVerb(ByClass, Printing):
+class RanksVerb(ByClass, Printing, of="meta.agreement.preferred_rank:preferred_ranks"):
     """Print the ranks of the first relevant document (r1) and of the first one with the highest grade (rp).
 
     RR, O and NWRR stop at r1, P-measure and P+ at rp. For each topic, the table gives the largest rp of any run, and
@@ -23,11 +22,10 @@ cranfield meta ranks qrels.txt runs/*.run --format latex
 cranfield meta ranks qrels.txt runs/*.run --by-run --rel 2
 """
 
-    rel: float = options.rel()
     by_run: bool = flag("--by-run", "Print a row per run: means, medians and maxima over topics.", group=RESULT)
 
     def run(self) -> None:
         from cranfield.meta.agreement.preferred_rank import preferred_ranks
 
-        result = preferred_ranks(self.assessed(), rel=self.rel)
+        result = preferred_ranks(self.assessed(), **self.settings())
         self.show(result.by_run() if self.by_run else result.table())

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, RESULT, argument, flag, option
+from cranfield.cli.declare import RESULT, argument, flag, option
 from cranfield.cli.options.by_class import Experiment, SplitByClass
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from cranfield.report.figures import Figure
 
 
-class ReproduceVerb(SplitByClass, Plotting):
+class ReproduceVerb(SplitByClass, Plotting, of="meta.reproduction.reproduction:reproduce"):
     """Show how well a repeated run reproduces the original: lists, scores, effects (Breuer et al., SIGIR 2020).
 
     On the same collection, lists are compared by Kendall's tau union and rank-biased overlap, scores by RMSE and a
@@ -51,15 +51,6 @@ cranfield meta reproduce qrels.txt bm25.run again.run --by classes.txt  # for ea
     other_scores: list[str] | None = option(
         "--other-scores FILE", "With --scores: the repeated runs, on another collection.", reads=True
     )
-    persistence: float = option("--persistence P", "Persistence of rank-biased overlap.", default=0.95, group=MORE)
-    union: str = option(
-        "--union RULE",
-        "Number documents for Kendall's tau by {names} (as repro_eval).",
-        default="rank",
-        names="meta.reproduction.reproduction:UNIONS",
-        group=MORE,
-    )
-    depth: int | None = option("--depth K", "Compare only the first K documents of each list.")
     topics: bool = flag("--topics, -q", "Print how alike the lists are for each topic.", group=RESULT)
     missing: str = options.missing()
     order: str | None = options.order()
@@ -106,9 +97,9 @@ cranfield meta reproduce qrels.txt bm25.run again.run --by classes.txt  # for ea
                 pairs[0],
                 pairs[1] if both else None,
                 chosen(self.measures or [options.USUAL]),
-                **self.values("union", "depth", "missing", "order", "ties"),
+                **self.settings(),
+                **self.values("missing", "order", "ties"),
                 other_qrels=None if other is None else after.qrels,
-                p=self.persistence,
             )
             result = replace(result, notes=(*result.notes, *changes(first, second)))
         drawn = figure(result) if self.plot else None

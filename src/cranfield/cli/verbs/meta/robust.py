@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cranfield.cli import options
-from cranfield.cli.declare import MOST_PARTS, option
+from cranfield.cli.declare import option
 from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import DataError, UsageError
 
-if TYPE_CHECKING:
-    pass
 
-
-class RobustVerb(ByClass, options.Source, Plotting):
+class RobustVerb(ByClass, options.Source, Plotting, of="meta.judgments.robustness:robustness"):
     """Remove judgments or topics, or change grades, and show how scores and the ranking of runs change.
 
     random drops judgments at random, depth keeps those of a shallower pool, flips moves grades to the next one,
@@ -39,13 +34,14 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
         names="meta.judgments.robustness:METHODS",
     )
     rates: str | None = option("--rates P,P,...", "random: the share of judgments kept; default: 0.9 to 0.1.")
-    depths: str | None = option("--depths N,N,...", "depth: the depths of the pool; default: 5 to 100.")
+    depths: str | None
     flips: str | None = option("--flips P,P,...", "flips: the share of judgments changed; default: 0.05 to 0.3.")
     confusion: str | None = option("--confusion FILE", "confusion: lines of grade, new grade, probability.", reads=True)
-    sizes: str | None = option("--sizes N,N,...", "topics: the numbers of topics; default: 5, 10, 15, ...")
-    repeats: int = option("--repeats, -B N", "How often each change is repeated.", default=5, most=MOST_PARTS)
-    seed: int = options.seed()
-    condensed: bool = options.condensed()
+    sizes: str | None
+    repeats: int
+    seed: int
+    condensed: bool
+    not_options = ("rates", "flips")
     what: str = options.show(
         "tau",
         "change",
@@ -75,13 +71,13 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
             raise UsageError(
                 f"--how {','.join(self.methods or [])} needs judgments and runs; --scores allows only topics"
             )
-        self.topic_counts = options.whole_numbers("--sizes", self.sizes)
 
     def run(self) -> None:
         from cranfield.meta.judgments.robustness import FLIPS, RATES, VALUES, robustness, topic_subsets
 
         if self.scores:
-            result = topic_subsets(self.read_scores(), sizes=self.topic_counts, repeats=self.repeats, seed=self.seed)
+            kept = {name: value for name, value in self.settings().items() if name in ("sizes", "repeats", "seed")}
+            result = topic_subsets(self.read_scores(), **kept)
         else:
             with self.progress("scoring") as progress:
                 result = robustness(
@@ -89,11 +85,10 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
                     chosen(self.measures or ["AP"]),
                     how=self.methods,
                     rates=options.numbers("--rates", self.rates) or RATES,
-                    depths=options.whole_numbers("--depths", self.depths),
                     flips=options.numbers("--flips", self.flips) or FLIPS,
                     confusion=None if self.confusion is None else read_confusion(self.confusion),
-                    sizes=self.topic_counts,
-                    **self.values("repeats", "seed", "condensed", "missing"),
+                    **self.settings(),
+                    missing=self.missing,
                     options=self.joining(),
                     progress=progress,
                 )

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 CONCLUSIONS = ("conclusions", "changed")
 
 
-class ScaleVerb(ByClass, options.Source, Plotting):
+class ScaleVerb(ByClass, options.Source, Plotting, of="meta.scale.scale:scales"):
     """Test on all lists of a length whether a measure orders and spaces them as an interval scale does.
 
     A scale is relative to an order of lists: a measure is on an ordinal scale if it keeps the order, and on an interval
@@ -44,21 +44,7 @@ cranfield meta scale qrels.txt runs/*.run -m AP@10 --show conclusions  # do they
 cranfield meta scale --show theory
 """
 
-    length: int = option("--length, -n N", "The number of documents in the lists.", default=4)
-    grades: int = option("--grades, -c C", "The number of grades including 0; 2 is binary.", default=2)
-    recall_base: str | None = option(
-        "--recall-base R",
-        "Documents of each relevant grade: one number, or one per grade separated by commas; default: the length.",
-    )
     draw: int | None = option("--draw N", "Draw this many lists at random if there are too many.", solves="sample=")
-    relative_to: str = option(
-        "--relative-to ORDER",
-        "The order of lists that an ordinal scale must keep: total (RBTO by rank, SBTO or sums of grades by set), or "
-        "partial (swaps and replacements).",
-        choices=("total", "partial"),
-        default="total",
-    )
-    seed: int = options.seed()
     alpha: float = options.alpha(help="With runs or scores: the significance level.")
     test: str = option(
         "--test, -t TEST",
@@ -105,10 +91,7 @@ cranfield meta scale --show theory
         else:
             from cranfield.meta.scale.scale import scales
 
-            base = recall_base(self.recall_base)
-            measures = chosen(self.measures)
-            settings = {**self.values("relative_to", "seed"), "recall_base": base, "sample": self.draw}
-            result = scales(measures, self.length, self.grades, **settings)
+            result = scales(chosen(self.measures), sample=self.draw, **self.settings())
             drawn = self._drawn(result) if self.plot else None
             self.show(*self._tables(result))
             if drawn is not None and self.plot:
@@ -144,14 +127,3 @@ cranfield meta scale --show theory
         from cranfield.meta.meta_record import table_of
 
         return [table_of(result.columns(), ())]
-
-
-def recall_base(text: str | None) -> int | list[int] | None:
-    """The value of `--recall-base`."""
-    if text is None:
-        return None
-    try:
-        counts = [int(part) for part in text.split(",")]
-    except ValueError:
-        raise UsageError(f"--recall-base {text}: expected a number, or some separated by commas") from None
-    return counts[0] if len(counts) == 1 else counts

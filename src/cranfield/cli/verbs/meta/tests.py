@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, RESULT, option
+from cranfield.cli.declare import RESULT, option
 from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.printing import Printing
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cranfield.meta.stability.accuracy_of_tests import TestAccuracy
 
 
-class TestsVerb(ByClass, options.Rescaled, Printing):
+class TestsVerb(ByClass, options.Rescaled, Printing, of="meta.stability.accuracy_of_tests:accuracy_of_tests"):
     """Test the significance tests on simulated experiments with these scores: how often is each test right?
 
     Type I error: how often a test finds a difference where there is none. Power: how often it finds a difference that
@@ -37,14 +37,6 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
         "bootstrap-shift.",
         names=options.TESTS,
     )
-    truth: str = option(
-        "--truth RULE",
-        "How two runs are made equal: {names} (swap their scores at random, topic by topic; shift one to the mean of "
-        "the other; or draw new topics from a model of both).",
-        default="swap",
-        names="meta.stability.accuracy_of_tests:TRUTHS",
-    )
-    difference: float = option("--difference, -d D", "The true difference, for the power.", default=0.05, group=MORE)
     topics: str | None = option("--topics, -n N,N,...", "The topics in an experiment; default: as many as there are.")
     what: str = option(
         "--show WHAT",
@@ -54,19 +46,13 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
         choices=("rates", "best", "agreement"),
         group=RESULT,
     )
-    alpha: float = options.alpha()
-    simulations: int = option("--simulations N", "The number of experiments.", default=1_000, group=MORE)
-    resamples: int = options.resamples(1_000, "Number of resamples, for tests that resample.")
-    seed: int = options.seed()
-    threads: int | None = options.threads()
+    threads: int | None
 
     def check(self) -> None:
         super().check()
         from cranfield.comparison.pair_tests import TESTS
-        from cranfield.comparison.test_result import check_alpha
         from cranfield.meta.stability.accuracy_of_tests import USUAL_TESTS
 
-        check_alpha("", self.alpha, "--alpha")
         given = USUAL_TESTS if self.test is None else self.test.split(",")
         self.names = [name.strip() for name in given if name.strip()]
         for name in self.names if self.names != ["all"] else []:
@@ -80,10 +66,9 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
         from cranfield.meta.stability.accuracy_of_tests import TestAccuracy, accuracy_of_tests
 
         scores = self.read_scores(threads=self.threads)
-        settings = self.values("truth", "difference", "alpha", "simulations", "resamples", "seed", "threads")
         with self.progress("simulating") as progress:
             results = [
-                accuracy_of_tests(scores, tests=self.names, topics=size, **settings, progress=progress)
+                accuracy_of_tests(scores, tests=self.names, topics=size, **self.settings(), progress=progress)
                 for size in self.sizes
             ]
         if self.what == "rates" and len(results) == 1:

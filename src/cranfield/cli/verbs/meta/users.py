@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, argument, flag, option
+from cranfield.cli.declare import MORE, argument, option
 from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
@@ -13,7 +13,7 @@ from cranfield.errors import UsageError
 MEASURES = "AP,nDCG@10,RBP,RR"
 
 
-class UsersVerb(ByClass, options.Source, Printing):
+class UsersVerb(ByClass, options.Source, Printing, of="meta.agreement.user_agreement:user_agreement"):
     """Show which measure agrees with what users said about systems, with intervals over users and topics.
 
     RATINGS is a table with a header (CSV, TSV or JSON-lines): user, topic, system, and rating or time (seconds); or
@@ -41,10 +41,6 @@ cranfield meta users ratings.csv --show needed --difference 0.5,0.25
         "needed",
         help="{names}: the agreement of measures, the mixed model, or the number of users needed.",
     )
-    centre_users: bool = flag("--centre-users", "First subtract the mean of each user: some rate higher than others.")
-    resamples: int = options.resamples(1_000, "Resamples of users and topics for the intervals; 0: no intervals.")
-    level: float = options.level()
-    seed: int = options.seed()
     outcome: str | None = option(
         "--outcome NAME", "model, needed: {names}; default: the first.", choices=("rating", "time"), group=MORE
     )
@@ -81,8 +77,7 @@ cranfield meta users ratings.csv --show needed --difference 0.5,0.25
         if self.what == "table":
             scores = self.read_scores(MEASURES)
             with self.progress("resampling") as progress:
-                settings = self.values("centre_users", "level", "resamples", "seed")
-                self.show(user_agreement(scores, ratings, **settings, progress=progress).table())
+                self.show(user_agreement(scores, ratings, **self.settings(), progress=progress).table())
             return
         model = rating_model(ratings, self.outcome)
         if self.what == "needed":
