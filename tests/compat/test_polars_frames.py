@@ -9,8 +9,7 @@ import pytest
 
 from cranfield.collection.qrels import Qrels
 from cranfield.compat import ir_measures
-from cranfield.compat.ir_measures.core_evaluators import _joined_rows
-from cranfield.compat.ir_measures.plan import TREC_EVAL
+from cranfield.compat.ir_measures.core_evaluators import TREC_EVAL, _joined_rows
 
 QRELS = {"q1": {"a": 1, "b": 0}, "q2": {"c": 2}}
 COLUMNS: dict[str, Any] = {

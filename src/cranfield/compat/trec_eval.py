@@ -25,10 +25,8 @@ from cranfield.collection.file_formats.formats import Layout
 from cranfield.collection.side_files import SideTable, read_side_file
 from cranfield.collection.source import HEAD, Buffer, check_complete
 from cranfield.compat.output import run_program
-from cranfield.compat.trec_explained import explained
-from cranfield.compat.trec_groups import TrecGroups
-from cranfield.compat.trec_lists import TrecLists, TrecQrels
-from cranfield.compat.trec_measures import LEAST, NICKNAMES, Setting
+from cranfield.compat.trec_lists import TrecGroups, TrecLists, TrecQrels
+from cranfield.compat.trec_measures import LEAST, NICKNAMES, Setting, explained
 from cranfield.compat.trec_prefs import EXPECTED, TrecPreferences, read_preferences
 from cranfield.compat.trec_request import Column, Request, atol
 from cranfield.errors import DataError, UsageError

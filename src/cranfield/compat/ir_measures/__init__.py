@@ -22,8 +22,7 @@ listed in docs/coming_from/ir_measures.md.
 """
 
 from cranfield.compat.ir_measures import lazylibs, measures, providers, util
-from cranfield.compat.ir_measures.core_providers import CranfieldProvider
-from cranfield.compat.ir_measures.fallback import FallbackProvider
+from cranfield.compat.ir_measures.core_providers import CranfieldProvider, FallbackProvider
 from cranfield.compat.ir_measures.measures import *  # noqa: F403
 from cranfield.compat.ir_measures.named_tuples import (
     CalcResults,

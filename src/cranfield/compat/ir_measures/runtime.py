@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from cranfield.compat.ir_measures.converters import QrelsConverter, RunConverter
 from cranfield.compat.ir_measures.measure import Measure, ParamInfo
-from cranfield.compat.ir_measures.named_tuples import TYPE_QREL, TYPE_RUN, Metric
+from cranfield.compat.ir_measures.named_tuples import TYPE_QREL, TYPE_RUN, Metric, QrelsConverter, RunConverter
 from cranfield.compat.ir_measures.provider import Evaluator, Provider, register
 
 PandasFrame = Any

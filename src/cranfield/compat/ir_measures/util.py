@@ -1,6 +1,5 @@
 """Records, readers, converters and names, under the module name of ir_measures."""
 
-from cranfield.compat.ir_measures.converters import QrelsConverter, RunConverter
 from cranfield.compat.ir_measures.named_tuples import (
     TYPE_QREL,
     TYPE_RUN,
@@ -9,6 +8,8 @@ from cranfield.compat.ir_measures.named_tuples import (
     GenericScoredDoc,
     Metric,
     Qrel,
+    QrelsConverter,
+    RunConverter,
     ScoredDoc,
     parse_trec_qrels,
     parse_trec_run,

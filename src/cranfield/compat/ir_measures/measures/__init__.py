@@ -6,8 +6,18 @@ import sys
 from types import ModuleType
 from typing import Any
 
-from cranfield.compat.ir_measures import declared
-from cranfield.compat.ir_measures.declared import (
+from cranfield.compat.ir_measures import names as declared
+from cranfield.compat.ir_measures.measure import (
+    BaseMeasure,
+    MeanAgg,
+    Measure,
+    ParamInfo,
+    SumAgg,
+    register,
+    registry,
+)
+from cranfield.compat.ir_measures.measures import base as base
+from cranfield.compat.ir_measures.names import (
     AP,
     AP_IA,
     BPM,
@@ -60,16 +70,6 @@ from cranfield.compat.ir_measures.declared import (
     α_DCG,
     α_nDCG,
 )
-from cranfield.compat.ir_measures.measure import (
-    BaseMeasure,
-    MeanAgg,
-    Measure,
-    ParamInfo,
-    SumAgg,
-    register,
-    registry,
-)
-from cranfield.compat.ir_measures.measures import base as base
 
 __all__ = [
     "AP", "AP_IA", "BPM", "ERR", "ERR_IA", "INSQ", "INST", "MAP", "MAP_IA", "MRR", "NDCG", "NERR8", "NERR9", "NERR10",

@@ -4,6 +4,7 @@ from cranfield.compat.ir_measures.core_providers import (
     AccuracyProvider,
     CompatProvider,
     CwlEvalProvider,
+    FallbackProvider,
     GdevalProvider,
     JudgedProvider,
     MsMarcoProvider,
@@ -12,7 +13,6 @@ from cranfield.compat.ir_measures.core_providers import (
     RanxProvider,
     TrectoolsProvider,
 )
-from cranfield.compat.ir_measures.fallback import FallbackProvider
 from cranfield.compat.ir_measures.named_tuples import CwlMetric
 from cranfield.compat.ir_measures.provider import Evaluator, Provider, register, registry
 from cranfield.compat.ir_measures.providers import base as base
