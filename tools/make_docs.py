@@ -6,7 +6,9 @@ import dataclasses
 import inspect
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, get_args
 
 from coverage_page import coverage_page
 
@@ -134,11 +136,23 @@ def test_row(test: PairTest) -> str:
 def function_entry(name: str) -> str:
     function = getattr(comparison, name)
     prose, doctest = prose_and_doctest(inspect.getdoc(function) or "")
-    parameters = [f"`{name}`" for name in inspect.signature(function).parameters if name not in ("progress", "threads")]
+    parameters = [f"`{name}`" for name in parameter_names(function) if name not in ("progress", "threads")]
     lines = [f"### {name}\n", prose, "", f"- Parameters: {', '.join(parameters)}", ""]
     if doctest:
         lines += ["```python", f">>> from cranfield.comparison import {name}", doctest, "```", ""]
     return "\n".join(lines)
+
+
+def parameter_names(function: Callable[..., Any]) -> list[str]:
+    """The parameters of a function, also those that it takes as the fields of a `TypedDict`."""
+    names = []
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is parameter.VAR_KEYWORD:
+            (shared,) = get_args(eval(parameter.annotation, inspect.unwrap(function).__globals__))
+            names += shared.__annotations__
+        else:
+            names.append(name)
+    return names
 
 
 def prose_and_doctest(text: str) -> tuple[str, str]:

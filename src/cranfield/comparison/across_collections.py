@@ -97,16 +97,15 @@ class AcrossCollections(Record):
         hidden |= {"measure"} if len(set(self.measure)) == 1 else set()
         hidden |= {"p adjusted", "collection p adjusted"} if self.correction == "none" else {"p", "collection p"}
         shown = {name: column for name, column in columns.items() if name not in hidden}
-        table = table_of(shown, order)
+        kinds = dict.fromkeys(("p adjusted", "collection p", "collection p adjusted"), "probability")
+        table = table_of(shown, order, {name: kind for name, kind in kinds.items() if name in shown})
         place = list(shown).index("difference")
-        names = {"p adjusted": "probability", "collection p": "probability", "collection p adjusted": "probability"}
-        heads = tuple(type(head)(head.header, names.get(head.header, head.kind), head.better) for head in table.columns)
         rows = []
         for row, at in zip(table.rows, order.tolist(), strict=True):
             value, low, high = (float(column[at]) for column in (self.difference, self.low, self.high))
             rows.append((*row[:place], Estimate("", "", value, low, high, 0, 0, 0), *row[place + 1 :]))
         caption = f"over {counted(len(self.collections), 'collection')}: {', '.join(self.collections)}"
-        return Table(heads, tuple(rows), caption=caption, notes=self.notes)
+        return Table(table.columns, tuple(rows), caption=caption, notes=self.notes)
 
 
 def compare_collections(

@@ -153,8 +153,8 @@ class AppliedTest(Record):
     def _posterior_columns(self) -> dict[str, NDArray[Any]]:
         posteriors = [result for result in self.results if isinstance(result, Posterior)]
         names = {"higher": "greater", "equal": "equal", "lower": "less"}
-        shares = {name: np.array([getattr(one, field) for one in posteriors]) for name, field in names.items()}
-        return {"n": np.array([one.n for one in posteriors]), **shares}
+        shares = {name: np.array([getattr(each, field) for each in posteriors]) for name, field in names.items()}
+        return {"n": np.array([each.n for each in posteriors]), **shares}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -277,7 +277,7 @@ def apply_test(
     options |= {"resamples": int(resamples), "seed": int(seed)} if chosen.resampling else {}
     collections = _collections(data)
     matrices = _matrices(data if collections is None else data[collections[0]], measure)
-    others = None if collections is None else _matrices(data[collections[1]], [one.measure for one in matrices])
+    others = None if collections is None else _matrices(data[collections[1]], [matrix.measure for matrix in matrices])
     calls = _calls(matrices, others, chosen, baseline)
     notes = [note for matrix in (*matrices, *(others or ())) for note in matrix.notes]
     if not chosen.matched and collections is None:

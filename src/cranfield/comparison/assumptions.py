@@ -173,16 +173,16 @@ def _normality(failures: _Failures, corrected: bool) -> Assumption:
         )
     chance = f"by chance alone, {DOUBT * failures.pairs:.0f} would"
     if holds:
-        found = f"{failures.count:,} of {failures.pairs:,} pairs have p < {DOUBT:g}; {chance}"
-        return Assumption("normality", True, f"differences may well be normal (Shapiro–Wilk: {found})")
-    found = f"(Shapiro–Wilk, p < {DOUBT:g}; {chance})"
+        share = f"{failures.count:,} of {failures.pairs:,} pairs have p < {DOUBT:g}; {chance}"
+        return Assumption("normality", True, f"differences may well be normal (Shapiro–Wilk: {share})")
+    how = f"(Shapiro–Wilk, p < {DOUBT:g}; {chance})"
     # A correction needs p-values far out in the tails, where skewed differences of few topics depart most from t.
     instead = (
         "; corrected p-values may then be too small with few topics; max-t allows for some skewness"
         if corrected
         else ""
     )
-    says = f"differences do not look normal {failures.where}{found}{failures.by}{instead}"
+    says = f"differences do not look normal {failures.where}{how}{failures.by}{instead}"
     return Assumption("normality", False, says)
 
 

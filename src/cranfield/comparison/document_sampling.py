@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -22,7 +22,7 @@ from cranfield.evaluation.shard_scores import runs_in_memory
 from cranfield.measures import Measure, parse
 from cranfield.record import Record, table_of
 from cranfield.scores.t_and_normal import normal_tail, t_tail
-from cranfield.table import Column, Table
+from cranfield.table import Table
 from cranfield.types import Array, Index64, Progress
 from cranfield.views.ties import Ties
 
@@ -108,10 +108,8 @@ class DocumentTests(Record):
         }
 
     def table(self) -> Table:
-        table = super().table()
-        kinds = {"p topics": "probability", "p documents": "probability"}
-        heads = tuple(Column(head.header, kinds.get(head.header, head.kind)) for head in table.columns)
-        return replace(table, columns=heads)
+        kinds = dict.fromkeys(("p topics", "p documents"), "probability")
+        return table_of(self.columns(), kinds=kinds, notes=self.notes)
 
     def topic_columns(self) -> dict[str, NDArray[Any]]:
         """first, second, topic, difference, its standard error over documents and its p-value (not corrected)."""

@@ -221,9 +221,9 @@ def rank_intervals(
     tests = max_t_of_pairs(matrix, first, second, TestSettings("two-sided", 1 - level, resamples, seed))
     difference = np.nansum(values[first] - values[second], axis=1)
     ahead = np.sign(difference) * (-1 if lower else 1) * (tests.p <= 1 - level)
-    for one, other, sign in ((first, second, 1), (second, first, -1)):
+    for run, other, sign in ((first, second, 1), (second, first, -1)):
         np.add.at(best, other, ahead == sign)
-        np.subtract.at(worst, one, ahead == sign)
+        np.subtract.at(worst, run, ahead == sign)
     return best, worst
 
 

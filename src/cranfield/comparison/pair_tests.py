@@ -8,6 +8,7 @@ docs/tests.md find it here.
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, TypeVar
@@ -156,7 +157,7 @@ def pair_test(name: str, **fields: Any) -> Callable[[E], E]:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True, repr=False)
-class PairRecord(Record):
+class PairRecord(Record, ABC):
     """All pairs of systems: `first` − `second`."""
 
     measure: str
@@ -172,9 +173,9 @@ class PairRecord(Record):
         """Which pairs differ at α."""
         return np.asarray(self.p <= self.alpha)
 
+    @abstractmethod
     def sentence(self) -> str:
         """How many pairs differ, and how they were tested."""
-        raise NotImplementedError
 
     def table(self) -> Table:
         """A row per pair."""

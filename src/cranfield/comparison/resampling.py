@@ -7,16 +7,17 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import numpy as np
 
 from cranfield import _core, check
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.differences import difference_blocks, row_moments
-from cranfield.declared.operation import RESAMPLES, about
+from cranfield.comparison.test_result import ALTERNATIVES
+from cranfield.declared.operation import RESAMPLES, Seed, about
 from cranfield.errors import UsageError
 from cranfield.text import INTERRUPTED_AFTER
 from cranfield.types import Array, Index64, Progress
@@ -39,6 +40,22 @@ Threads = Annotated[
 TIE = 1e-10
 """A resampled statistic counts as equal to the observed one within this share of its largest possible value: rounding
 must not lose ties, which are frequent with few topics or few distinct scores."""
+
+
+class ResamplingSettings(TypedDict, total=False):
+    """The settings of the tests of two samples that resample; `systems` and `measure` are those of `paired`."""
+
+    systems: Sequence[str] | None
+    measure: Any
+    alternative: Annotated[str, about("The alternative hypothesis.", "two-sided", choices=ALTERNATIVES)]
+    level: Annotated[float, about("Confidence level of the interval.", 0.95, above=0, below=1)]
+    resamples: Annotated[int, about("Number of resamples.", 10_000, **RESAMPLES)]
+    seed: Annotated[Seed, about("Seed of the random numbers.", 0, least=0, below=2**64)]
+    asl: Annotated[str, about("How p follows from the resamples.", "plus-one", choices=ASL)]
+    threads: Annotated[int | None, about("Number of threads.", None, least=1)]
+    progress: Progress | None
+
+
 FEWEST_KEPT = 100
 """A test that is interrupted after at least this many resamples keeps them."""
 MOST_THREADS = 64

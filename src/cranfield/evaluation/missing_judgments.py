@@ -135,13 +135,13 @@ class PoolBias:
         count = np.isfinite(self.values).sum(axis=2)
         loss = np.nansum(self.values, axis=2) / np.where(count > 0, count, np.nan)
         others = (np.nansum(loss, axis=1, keepdims=True) - loss) / (np.isfinite(loss).sum(axis=1, keepdims=True) - 1)
-        found = {}
+        errors = {}
         for name, error, own in zip(self.measures, others - loss, self.scores, strict=True):
             known = np.isfinite(error) & np.isfinite(own)
             varied = known.sum() > 2 and min(np.ptp(error[known]), np.ptp(own[known])) > 1e-12
             together = float(np.corrcoef(error[known], own[known])[0, 1]) if varied else np.nan
-            found[name] = (float(np.sqrt(np.mean(error[known] ** 2))) if known.any() else np.nan, together)
-        return found
+            errors[name] = (float(np.sqrt(np.mean(error[known] ** 2))) if known.any() else np.nan, together)
+        return errors
 
     def caution(self, scores: Scores) -> str | None:
         """What the mean loss leaves: runs lose differently, and often the good ones lose more."""

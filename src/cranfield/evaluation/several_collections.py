@@ -369,9 +369,9 @@ def _evaluated(collection: str, make: Callable[[], Scores]) -> Scores:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", CranfieldWarning)
         scores = make()
-    for one in caught:
-        message = f"{collection}: {one.message}" if issubclass(one.category, CranfieldWarning) else str(one.message)
-        warn_caller(message, one.category)
+    for warning in caught:
+        where = f"{collection}: " if issubclass(warning.category, CranfieldWarning) else ""
+        warn_caller(f"{where}{warning.message}", warning.category)
     return scores
 
 
@@ -387,8 +387,8 @@ def _each_collection(collections: Collections) -> Iterable[tuple[str, Any, Any, 
             files = [str(run) for own, run in each_run(runs) if own is None and isinstance(run, str | os.PathLike)]
             yield str(name), pair[0], runs, files
         return
-    for one in collections:
-        if isinstance(one.runs, Mapping):
-            yield one.name, one.qrels, dict(one.runs), ()
+    for part in collections:
+        if isinstance(part.runs, Mapping):
+            yield part.name, part.qrels, dict(part.runs), ()
         else:
-            yield one.name, one.qrels, list(one.runs), one.runs
+            yield part.name, part.qrels, list(part.runs), part.runs

@@ -87,22 +87,22 @@ class Basis:
 
     def changes(self, before: Basis) -> dict[str, str]:
         """What differs from an earlier evaluation, on the topics and measures that both have: {kind: sentence}."""
-        found: dict[str, str] = {}
+        changes: dict[str, str] = {}
         now, then = self.facts, before.facts
         topics = [topic for topic in now.judgments if topic in then.judgments]
         changed = [topic for topic in topics if now.judgments[topic] != then.judgments[topic]]
         if changed:
-            found["judgments"] = (
+            changes["judgments"] = (
                 f"the judgments of {len(changed)} of {counted(len(topics), 'topic')} differ ({listed(changed, _SHOWN)})"
             )
         names = [name for name in now.measures if then.measures.get(name, now.measures[name]) != now.measures[name]]
         if names:
-            found["measures"] = _were("measures", {name: (now.measures[name], then.measures[name]) for name in names})
+            changes["measures"] = _were("measures", {name: (now.measures[name], then.measures[name]) for name in names})
         keys = [key for key in {**now.rules, **then.rules} if now.rules.get(key) != then.rules.get(key)]
         if keys:
             pairs = {key: (now.rules.get(key, "none"), then.rules.get(key, "none")) for key in keys}
-            found["rules"] = _were("rules", pairs)
-        return found
+            changes["rules"] = _were("rules", pairs)
+        return changes
 
 
 def _digest(text: str) -> str:

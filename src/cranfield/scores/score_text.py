@@ -86,7 +86,7 @@ def means_table(scores: Scores, interval: float | None = None, digits: int | Non
     rows = []
     for at, run in enumerate(scores.runs):
         of_run = summary.estimates[at :: len(scores.runs)]
-        rows.append((run, *(one if interval is not None else one.value for one in of_run)))
+        rows.append((run, *(estimate if interval is not None else estimate.value for estimate in of_run)))
     notes = [*all_notes(scores)]
     if interval is not None:
         notes += [f"[low, high]: {100 * interval:g}% confidence interval {summary.how}", *summary.notes]

@@ -180,8 +180,8 @@ class Scores(Shown):
 
     def lacking(self) -> list[str]:
         """The runs with missing topics, each with these topics, for messages."""
-        found = np.flatnonzero(self.missing.any(axis=1)).tolist()
-        return [f"{self.runs[r]} ({listed(compress(self.topics, self.missing[r].tolist()), 3)})" for r in found]
+        runs = np.flatnonzero(self.missing.any(axis=1)).tolist()
+        return [f"{self.runs[r]} ({listed(compress(self.topics, self.missing[r].tolist()), 3)})" for r in runs]
 
     # -- one number per run
 

@@ -69,8 +69,10 @@ def t_quantile(tail: ArrayLike, df: ArrayLike) -> Array:
     if valid.any():  # most callers have the same degrees of freedom everywhere
         pairs, place = np.unique(np.stack([upper[valid], df[valid]]), axis=1, return_inverse=True)
         few = pairs.shape[1] <= _FEW
-        found = np.array([_one_quantile(*pair) for pair in pairs.T.tolist()]) if few else _quantile(pairs[0], pairs[1])
-        out[valid] = found[place.reshape(-1)]
+        quantiles = (
+            np.array([_one_quantile(*pair) for pair in pairs.T.tolist()]) if few else _quantile(pairs[0], pairs[1])
+        )
+        out[valid] = quantiles[place.reshape(-1)]
     out[(df > 0) & (upper == 0)] = np.inf
     return np.asarray(np.where(tail > 0.5, -out, out))
 
@@ -95,8 +97,8 @@ def normal_quantile(tail: ArrayLike) -> Array:
 
 
 def _broadcast(first: ArrayLike, second: ArrayLike) -> tuple[Array, Array]:
-    one, two = np.broadcast_arrays(np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64))
-    return one, two
+    a, b = np.broadcast_arrays(np.asarray(first, dtype=np.float64), np.asarray(second, dtype=np.float64))
+    return a, b
 
 
 def _tail(t: Array, df: Array) -> Array:

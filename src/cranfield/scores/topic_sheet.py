@@ -14,7 +14,7 @@ from cranfield.check import nearest
 from cranfield.collection.accepted_inputs import TopicsLike
 from cranfield.errors import UsageError
 from cranfield.record import Record, table_of
-from cranfield.table import Column, Table
+from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
 
@@ -47,10 +47,8 @@ class TopicSheet(Record):
     def table(self) -> Table:
         """A row per topic, in the order of `sort`."""
         shown = {name: column for name, column in self.data.items() if name != "measure" or len(self.measures) > 1}
-        table = table_of(shown, caption=self.title, notes=self.notes)
         kinds = {"− median": "difference", "rank": "count"}
-        signed = tuple(Column(c.header, kinds.get(c.header, c.kind)) for c in table.columns)
-        return Table(signed, table.rows, caption=table.caption, notes=table.notes)
+        return table_of(shown, kinds=kinds, caption=self.title, notes=self.notes)
 
     @property
     def title(self) -> str:
@@ -79,10 +77,9 @@ class DecidingTopics(Record):
     def table(self) -> Table:
         """A row per topic."""
         shown = {name: column for name, column in self.data.items() if name != "measure" or len(self.measures) > 1}
-        table = table_of(shown, caption=f"{listed(self.measures)}: {self.first} − {self.second}", notes=self.notes)
-        signs = ("difference", "mean without it")
-        signed = tuple(Column(c.header, "difference") if c.header in signs else c for c in table.columns)
-        return Table(signed, table.rows, caption=table.caption, notes=table.notes)
+        kinds = dict.fromkeys(("difference", "mean without it"), "difference")
+        caption = f"{listed(self.measures)}: {self.first} − {self.second}"
+        return table_of(shown, kinds=kinds, caption=caption, notes=self.notes)
 
 
 def topic_sheet(
@@ -198,7 +195,7 @@ def deciding_topics(
     titles, notes = _titles(topics, chosen.topics)
     parts, sentences = [], []
     for name, values in zip(chosen.measures, chosen.values, strict=True):
-        x, y = (values[chosen.runs.index(one)] for one in (first, second))
+        x, y = (values[chosen.runs.index(run)] for run in (first, second))
         difference = x - y
         defined = np.flatnonzero(~np.isnan(difference))
         total, n = difference[defined].sum(), len(defined)

@@ -326,11 +326,7 @@ def facts(
     result: Anova | MixedAnova, comparisons: list[LevelPairs], means: list[LevelMeans], *, pairs: bool
 ) -> dict[str, Any]:
     """Everything about one measure as plain data."""
-    from cranfield.record import plain
-
-    def rows(columns: dict[str, Any]) -> list[dict[str, Any]]:
-        entries = zip(*(column.tolist() for column in columns.values()), strict=True)
-        return [dict(zip(columns, entry, strict=True)) for entry in entries]
+    from cranfield.record import plain, rows_of
 
     compared = [
         {
@@ -338,11 +334,11 @@ def facts(
             "differ": int(comparison.differ.sum()),
             "of": len(comparison),
             "half_width": comparison.half_width,
-            "levels": rows(comparison.intervals().columns()),
-            **({"pairs": rows(comparison.columns())} if pairs else {}),
+            "levels": rows_of(comparison.intervals().columns()),
+            **({"pairs": rows_of(comparison.columns())} if pairs else {}),
         }
         for comparison in comparisons
     ]
-    shown = [{"factors": list(part.factors), "level": part.level, "levels": rows(part.columns())} for part in means]
+    shown = [{"factors": list(part.factors), "level": part.level, "levels": rows_of(part.columns())} for part in means]
     whole = {**result.to_dict(), "sentence": result.sentence(), "comparisons": compared, "means": shown}
     return {name: plain(value) for name, value in whole.items()}

@@ -468,7 +468,7 @@ def _minimised(equations: _Equations, n: int) -> Array:
     size = len(equations.places) + 1
     best = None
     for start in (1.0, 0.1):
-        found = optimize.minimize(
+        minimum = optimize.minimize(
             equations.criterion,
             np.full(size, start),
             args=(n,),
@@ -477,8 +477,8 @@ def _minimised(equations: _Equations, n: int) -> Array:
             bounds=[(0.0, None)] * size,
             options={"ftol": 1e-15, "gtol": 1e-10, "maxiter": 500},
         )
-        if best is None or found.fun < best.fun:
-            best = found
+        if best is None or minimum.fun < best.fun:
+            best = minimum
     assert best is not None
     deviations = np.where(best.x < _ZERO, 0.0, best.x)
     free = deviations > 0

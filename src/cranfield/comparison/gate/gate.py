@@ -207,11 +207,11 @@ def gate_scores(
     checks: list[GateCheck] = []
     for run in scores.runs:
         for measure in measures:
-            one = Compared.of(scores, run, measure, against, name)
-            if one.note and one.note not in notes:
-                notes.append(one.note)
+            both = Compared.of(scores, run, measure, against, name)
+            if both.note and both.note not in notes:
+                notes.append(both.note)
             if measure in limits:
-                checks.append(margin_check(one, limits[measure], *_how(conditions), run in same))
+                checks.append(margin_check(both, limits[measure], *_how(conditions), run in same))
             alone = Compared.of(scores, run, measure, None, "")
             if measure in floors["at_least"]:
                 checks.append(at_least_check(alone, floors["at_least"][measure]))
@@ -220,7 +220,7 @@ def gate_scores(
             if measure in floors["no_topic_below"]:
                 checks.append(floor_check(alone, floors["no_topic_below"][measure]))
             if measure in floors["no_topic_drop"]:
-                checks.append(drop_check(one, floors["no_topic_drop"][measure]))
+                checks.append(drop_check(both, floors["no_topic_drop"][measure]))
     if tested := [check.topics for check in checks if check.passed and check.condition == "margin" and check.p > 0]:
         share = 100 * (1 - conditions.alpha ** (1 / min(tested)))
         notes.append(
@@ -235,19 +235,19 @@ def _changes(scores: Scores, against: Scores | None, name: str, accepted: Sequen
     """Notes on what changed since the baseline was scored; a change that is not accepted is an error."""
     if against is None:
         return []
-    found = {}
+    changes = {}
     if topics := changed_topics(scores.topics, against.topics):
-        found["topics"] = topics
+        changes["topics"] = topics
     if scores.basis is not None and against.basis is not None:
-        found |= scores.basis.changes(against.basis)
-    refused = [kind for kind in CHANGES if kind in found and kind not in accepted]
+        changes |= scores.basis.changes(against.basis)
+    refused = [kind for kind in CHANGES if kind in changes and kind not in accepted]
     if refused:
-        what = "; ".join(found[kind] for kind in refused)
+        what = "; ".join(changes[kind] for kind in refused)
         hint = f"score {against.runs[0]} again, or accept by name: accept_changes={','.join(refused)!r}"
         if refused == ["topics"]:
             hint = "compare the topics that both have: common_topics=True"
         raise UsageError(f"{listed(scores.runs, 3)} cannot be compared with {name}: {what}; {hint}")
-    notes = [f"accepted: {found[kind]}" for kind in CHANGES if kind in found and kind != "topics"]
+    notes = [f"accepted: {changes[kind]}" for kind in CHANGES if kind in changes and kind != "topics"]
     if against.basis is None:
         notes.append(f"{name}: the file does not say from what its scores were computed, which was not checked")
     return notes

@@ -146,48 +146,49 @@ def _lower_is_better(measure: str) -> bool:
 
 
 def margin_check(
-    one: Compared, limit: Limit, observed: bool, test: PairTest, settings: TestSettings, same: bool = False
+    pair: Compared, limit: Limit, observed: bool, test: PairTest, settings: TestSettings, same: bool = False
 ) -> GateCheck:
     """`same`: the candidate and the baseline have the same documents in the same order on every topic."""
-    value, other = float(one.values.mean()), float(one.other.mean())
-    margin, gains = amount(limit, "margin", other), one.gains
-    difference, n = float(gains.mean()), len(one.topics)
-    shown = f"{value:.4f} is {abs(difference):.4f} {'below' if value < other else 'above'} {one.baseline} ({other:.4f})"
-    shown = f"{value:.4f} equals {one.baseline} on average" if difference == 0 else shown
+    value, other = float(pair.values.mean()), float(pair.other.mean())
+    margin, gains = amount(limit, "margin", other), pair.gains
+    difference, n = float(gains.mean()), len(pair.topics)
+    side = "below" if value < other else "above"
+    shown = f"{value:.4f} is {abs(difference):.4f} {side} {pair.baseline} ({other:.4f})"
+    shown = f"{value:.4f} equals {pair.baseline} on average" if difference == 0 else shown
     bound, p = math.nan, math.nan
     if observed:
         passed = difference >= -margin
         reason = f"{shown}, margin {margin:g}"
     elif same and not gains.any():
         passed, p, bound = True, 0.0, 0.0
-        reason = f"{value:.4f}, the same ranking as {one.baseline} on {_all(n)}; other topics were not seen"
+        reason = f"{value:.4f}, the same ranking as {pair.baseline} on {_all(n)}; other topics were not seen"
     else:
         if n < 2:
-            message = f"{one.measure}: {counted(n, 'topic')}, but the rule non-inferior needs 2 or more"
+            message = f"{pair.measure}: {counted(n, 'topic')}, but the rule non-inferior needs 2 or more"
             raise UsageError(f"{message}; use the rule observed")
-        tolerated = _tolerated(one, limit, margin)
+        tolerated = _tolerated(pair, limit, margin)
         changed = int((gains != 0).sum())
-        worst = float((tolerated + _worst_gain(one)).min())
-        found = mean_above(gains + tolerated, changed, worst, settings.alpha)
-        p, bound = found.p, found.low - margin
+        worst = float((tolerated + _worst_gain(pair)).min())
+        above = mean_above(gains + tolerated, changed, worst, settings.alpha)
+        p, bound = above.p, above.low - margin
         how = f"{test.name}, {shown_p(p)}, {counted(n, 'topic')}"
-        if not found.few and test.name != "t":
-            p, bound = _tested(one, tolerated, margin, test, settings)
+        if not above.few and test.name != "t":
+            p, bound = _tested(pair, tolerated, margin, test, settings)
             how = f"{test.name}, {shown_p(p)}, {counted(n, 'topic')}"
-        elif found.few:
+        elif above.few:
             how = f"{shown_p(p)}, {changed} of {counted(n, 'topic')} changed, which are few: bounded by the worst loss"
         passed = p <= settings.alpha and difference >= -margin  # a test of ranks or wins may contradict the mean
         reason = f"{shown}; {_proof(p <= settings.alpha, difference, margin, bound, how)}"
-        if not passed and difference >= -margin and found.topics is not None:
-            reason += f"; not shown: about {found.topics:,} topics like these would do"
+        if not passed and difference >= -margin and above.topics is not None:
+            reason += f"; not shown: about {above.topics:,} topics like these would do"
             reason += "" if changed or same else ", or runs with the same rankings"
         much = int((np.abs(gains) >= margin).sum())
-        if passed and not found.few and few_changed(much, n):
+        if passed and not above.few and few_changed(much, n):
             reason += f"; caution: {much} of {counted(n, 'topic')} changed by {margin:g} or more, which are few: "
             reason += "topics that lose much may be too rare to be among them"
     return GateCheck(
         condition="margin", limit=margin, passed=bool(passed), value=value, baseline=other, difference=difference,
-        bound=bound, p=p, reason=reason, worst=one.worst(gains), **one.facts(),
+        bound=bound, p=p, reason=reason, worst=pair.worst(gains), **pair.facts(),
     )  # fmt: skip
 
 
@@ -195,26 +196,26 @@ def _all(n: int) -> str:
     return "the only topic" if n == 1 else f"all {n:,} topics"
 
 
-def _tolerated(one: Compared, limit: Limit, margin: float) -> Array:
+def _tolerated(pair: Compared, limit: Limit, margin: float) -> Array:
     """The loss that is tolerated on each topic: the margin, or the percentage of the baseline's score there.
 
-    The baseline's mean varies from one sample of topics to another, so a percentage of it is not a fixed number.
+    The baseline's mean varies from pair sample of topics to another, so a percentage of it is not a fixed number.
     """
     if not is_percentage(limit):
-        return np.full(len(one.topics), margin)
-    return np.asarray(amount(limit, "margin", 1.0) * one.other * np.sign(one.other.mean()))
+        return np.full(len(pair.topics), margin)
+    return np.asarray(amount(limit, "margin", 1.0) * pair.other * np.sign(pair.other.mean()))
 
 
-def _worst_gain(one: Compared) -> float:
-    return -worst_change(one.measure, one.values, one.other)
+def _worst_gain(pair: Compared) -> float:
+    return -worst_change(pair.measure, pair.values, pair.other)
 
 
 def _tested(
-    one: Compared, tolerated: Array, margin: float, test: PairTest, settings: TestSettings
+    pair: Compared, tolerated: Array, margin: float, test: PairTest, settings: TestSettings
 ) -> tuple[float, float]:
-    """The p-value of a loss of the margin or more, and the one-sided bound of the difference."""
-    shifted = np.column_stack([one.gains + tolerated, np.zeros(len(one.topics))])
-    matrix = Matrix(shifted, tuple(one.topics), (one.run, one.baseline), one.measure)
+    """The p-value of a loss of the margin or more, and the pair-sided bound of the difference."""
+    shifted = np.column_stack([pair.gains + tolerated, np.zeros(len(pair.topics))])
+    matrix = Matrix(shifted, tuple(pair.topics), (pair.run, pair.baseline), pair.measure)
     first, second = np.array([0], dtype=np.int64), np.array([1], dtype=np.int64)
     result = test.run(matrix, first, second, settings)
     return float(result.p[0]), float(result.low[0]) - margin
@@ -231,40 +232,40 @@ def _proof(ruled_out: bool, difference: float, margin: float, bound: float, how:
     return f"a loss above {margin:g} is not ruled out{possible} ({how})"
 
 
-def at_least_check(one: Compared, limit: float) -> GateCheck:
-    value = float(one.values.mean())
+def at_least_check(pair: Compared, limit: float) -> GateCheck:
+    value = float(pair.values.mean())
     return GateCheck(
         condition="at least", limit=limit, passed=value >= limit, value=value,
-        reason=f"{value:.4f}, must be at least {limit:g}", worst=one.worst(one.values - limit), **one.facts(),
+        reason=f"{value:.4f}, must be at least {limit:g}", worst=pair.worst(pair.values - limit), **pair.facts(),
     )  # fmt: skip
 
 
-def at_most_check(one: Compared, limit: float) -> GateCheck:
-    value = float(one.values.mean())
+def at_most_check(pair: Compared, limit: float) -> GateCheck:
+    value = float(pair.values.mean())
     return GateCheck(
         condition="at most", limit=limit, passed=value <= limit, value=value,
-        reason=f"{value:.4f}, must be at most {limit:g}", worst=one.worst(limit - one.values), **one.facts(),
+        reason=f"{value:.4f}, must be at most {limit:g}", worst=pair.worst(limit - pair.values), **pair.facts(),
     )  # fmt: skip
 
 
-def floor_check(one: Compared, limit: float) -> GateCheck:
-    below = int((one.values < limit).sum())
+def floor_check(pair: Compared, limit: float) -> GateCheck:
+    below = int((pair.values < limit).sum())
     count = counted(below, "topic is", "topics are")
-    reason = f"{count if below else 'no topic is'} below {limit:g}, of {len(one.topics)}"
+    reason = f"{count if below else 'no topic is'} below {limit:g}, of {len(pair.topics)}"
     return GateCheck(
-        condition="no topic below", limit=limit, passed=not below, value=float(one.values.min()), broken=below,
-        reason=reason, worst=one.worst(one.values - limit), **one.facts(),
+        condition="no topic below", limit=limit, passed=not below, value=float(pair.values.min()), broken=below,
+        reason=reason, worst=pair.worst(pair.values - limit), **pair.facts(),
     )  # fmt: skip
 
 
-def drop_check(one: Compared, limit: float) -> GateCheck:
-    dropped = int((one.gains < -limit).sum())
+def drop_check(pair: Compared, limit: float) -> GateCheck:
+    dropped = int((pair.gains < -limit).sum())
     count = counted(dropped, "topic loses", "topics lose")
     reason = (
-        f"{count if dropped else 'no topic loses'} more than {limit:g} against {one.baseline}, of {len(one.topics)}"
+        f"{count if dropped else 'no topic loses'} more than {limit:g} against {pair.baseline}, of {len(pair.topics)}"
     )
     return GateCheck(
-        condition="no topic drop", limit=limit, passed=not dropped, value=float(one.values.mean()),
-        baseline=float(one.other.mean()), difference=float(one.gains.min()), broken=dropped, reason=reason,
-        worst=one.worst(one.gains + limit), **one.facts(),
+        condition="no topic drop", limit=limit, passed=not dropped, value=float(pair.values.mean()),
+        baseline=float(pair.other.mean()), difference=float(pair.gains.min()), broken=dropped, reason=reason,
+        worst=pair.worst(pair.gains + limit), **pair.facts(),
     )  # fmt: skip

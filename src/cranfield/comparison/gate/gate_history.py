@@ -122,7 +122,7 @@ def add_build(path: str, scores: Scores, result: GateResult, build: str | None =
             file.seek(0)
             data = file.read()
             size = _whole(data)
-            count = len({one.build for one in GateHistory.read(path).builds}) if data else 0
+            count = len({known.build for known in GateHistory.read(path).builds}) if data else 0
             lines = _lines(scores, result, build or str(count + 1))
             start = b"" if data[:size].endswith(b"\n") or not size else b"\n"
             try:

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.record import Record, plain
-from cranfield.table import Column, Table
+from cranfield.record import Record, plain, table_of
+from cranfield.table import Table
 from cranfield.text import counted, one_line
 
 
@@ -99,7 +99,7 @@ class GateResult(Record):
 
     def to_dict(self) -> dict[str, Any]:
         """Facts, notes, and a row per check with the topics that count most against the candidate."""
-        rows = [{**plain(check), "worst": [plain(one._asdict()) for one in check.worst]} for check in self.checks]
+        rows = [{**plain(check), "worst": [plain(topic._asdict()) for topic in check.worst]} for check in self.checks]
         return {**self._metadata(), "notes": list(self.notes), "checks": rows}
 
     def summary(self) -> str:
@@ -114,14 +114,9 @@ class GateResult(Record):
         return "\n".join([*(check.line for check in ordered), *self.notes, self.summary()])
 
     def table(self) -> Table:
-        kinds = {"topics": "count", "p": "probability"}
         columns = self.columns()
-        heads = tuple(
-            Column(name, kinds.get(name, "text" if column.dtype.kind in "Ob" else "number"))
-            for name, column in columns.items()
-        )
-        shown = [np.where(c, "yes", "no") if c.dtype.kind == "b" else c for c in columns.values()]
-        return Table(heads, tuple(zip(*(c.tolist() for c in shown), strict=True)), notes=self.notes)
+        columns["passed"] = np.where(columns["passed"], "yes", "no").astype(object)
+        return table_of(columns, notes=self.notes)
 
     def __str__(self) -> str:
         return self.text()

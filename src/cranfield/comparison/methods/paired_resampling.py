@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 
 from cranfield import _core
 from cranfield.comparison.assumptions import check_paired
-from cranfield.comparison.data import Matrix, Pair, check_common_topics, check_topics, paired
+from cranfield.comparison.data import Matrix, check_common_topics, check_topics, paired
 from cranfield.comparison.differences import differences
 from cranfield.comparison.effects import paired_effect
 from cranfield.comparison.methods.t import t_of
@@ -21,6 +20,7 @@ from cranfield.comparison.resampling import (
     BootstrapGroup,
     Group,
     Moments,
+    ResamplingSettings,
     check_resampling,
     groups_of,
     interval_ends,
@@ -31,8 +31,9 @@ from cranfield.comparison.resampling import (
     resample,
     threads_of,
 )
-from cranfield.comparison.test_result import Interval, TestResult, check_settings
-from cranfield.types import Array, Index64, Progress
+from cranfield.comparison.test_result import Interval, TestResult
+from cranfield.declared.operation import operation, with_defaults
+from cranfield.types import Array, Index64
 
 EXACT_TOPICS = 20
 """With at most this many topics (on which systems differ), all 2^n ways to flip signs are counted, ..."""
@@ -47,20 +48,8 @@ _RESAMPLES, _PAIRS = 2_000, 500
 """The size of a block of the shift test; the number of resamples in a block does not change the draws."""
 
 
-def paired_bootstrap(
-    x: Any,
-    y: Any = None,
-    *,
-    systems: Sequence[str] | None = None,
-    measure: Any = None,
-    alternative: str = "two-sided",
-    level: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
-    asl: str = "plus-one",
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> TestResult:
+@operation
+def paired_bootstrap(x: Any, y: Any = None, **settings: Unpack[ResamplingSettings]) -> TestResult:
     r"""Do two systems differ on the same topics? Topics are drawn with replacement.
 
     .. math:: t(z) = \frac{\bar z}{\bar\sigma/\sqrt{n}} \qquad p = \frac{1 + |\{b : |t(w^{*b})| \ge |t(z)|\}|}{1 + B}
@@ -78,26 +67,11 @@ def paired_bootstrap(
     >>> round(result.statistic, 3), round(result.p, 3)
     (2.746, 0.092)
     """
-    check_settings("paired_bootstrap", alternative, level)
-    settings = TestSettings(alternative, 1 - level, resamples, seed, threads, progress, asl=asl)
-    pair = paired(x, y, systems=systems, measure=measure)
-    return _result(pair, "paired bootstrap", "bootstrap-t", level, settings)
+    return _result(x, y, "paired bootstrap", "bootstrap-t", settings)
 
 
-def randomisation(
-    x: Any,
-    y: Any = None,
-    *,
-    systems: Sequence[str] | None = None,
-    measure: Any = None,
-    alternative: str = "two-sided",
-    level: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
-    asl: str = "plus-one",
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> TestResult:
+@operation
+def randomisation(x: Any, y: Any = None, **settings: Unpack[ResamplingSettings]) -> TestResult:
     r"""Do two systems differ on the same topics? The labels of the systems are swapped at random, topic by topic.
 
     .. math:: p = \frac{1 + |\{b : |\sum_i s_i^b z_i| \ge |\sum_i z_i|\}|}{1 + B}, \quad s_i^b = \pm 1
@@ -112,25 +86,11 @@ def randomisation(
     >>> randomisation([0.5, 0.7, 0.3, 0.6, 0.4], [0.4, 0.5, 0.3, 0.3, 0.3]).p
     0.125
     """
-    check_settings("randomisation", alternative, level)
-    settings = TestSettings(alternative, 1 - level, resamples, seed, threads, progress, asl=asl)
-    return _result(paired(x, y, systems=systems, measure=measure), "randomisation", "t", level, settings)
+    return _result(x, y, "randomisation", "t", settings)
 
 
-def bootstrap_shift(
-    x: Any,
-    y: Any = None,
-    *,
-    systems: Sequence[str] | None = None,
-    measure: Any = None,
-    alternative: str = "two-sided",
-    level: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
-    asl: str = "plus-one",
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> TestResult:
+@operation
+def bootstrap_shift(x: Any, y: Any = None, **settings: Unpack[ResamplingSettings]) -> TestResult:
     r"""Do two systems differ on the same topics? The bootstrap distribution of the mean difference is shifted to 0.
 
     .. math:: p = \frac{1 + |\{b : |\bar z^{*b} - \bar z| \ge |\bar z|\}|}{1 + B}
@@ -147,13 +107,16 @@ def bootstrap_shift(
     >>> round(result.statistic, 3), round(result.p, 3)
     (0.14, 0.003)
     """
-    check_settings("bootstrap_shift", alternative, level)
-    settings = TestSettings(alternative, 1 - level, resamples, seed, threads, progress, asl=asl)
-    return _result(paired(x, y, systems=systems, measure=measure), "bootstrap shift", "t", level, settings)
+    return _result(x, y, "bootstrap shift", "t", settings)
 
 
-def _result(pair: Pair, test: str, interval_method: str, level: float, settings: TestSettings) -> TestResult:
-    check_resampling(test, settings.resamples, settings.seed, settings.threads, settings.asl)
+def _result(x: Any, y: Any, test: str, interval_method: str, given: ResamplingSettings) -> TestResult:
+    own = with_defaults(ResamplingSettings, given)
+    level, asl = own["level"], own["asl"]
+    settings = TestSettings(
+        own["alternative"], 1 - level, own["resamples"], own["seed"], own["threads"], own.get("progress"), asl=asl
+    )
+    pair = paired(x, y, systems=own.get("systems"), measure=own.get("measure"))
     check_topics(len(pair.x), 2, f"a {test} test")
     bootstrap = test == "paired bootstrap"
     engine = {"randomisation": randomisation_of_pairs, "bootstrap shift": shift_of_pairs}.get(test, bootstrap_of_pairs)

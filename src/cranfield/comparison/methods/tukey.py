@@ -268,8 +268,8 @@ def _test_levels(
     t, p, low, high = t_of(differences_of(mean, first, second), se, np.full(len(first), df), "two-sided", alpha)
     adjusted = adjust(p, correction)
     # The largest p that is significant; the steps of other corrections have no such formula.
-    count, found = max(len(p), 1), max(int((adjusted <= alpha).sum()), 1)
-    limits = {"none": alpha, "bonferroni": alpha / count, CORRECTION: alpha * found / count}
+    count, differ = max(len(p), 1), max(int((adjusted <= alpha).sum()), 1)
+    limits = {"none": alpha, "bonferroni": alpha / count, CORRECTION: alpha * differ / count}
     same = bool(len(se)) and float(se.max() - se.min()) <= 1e-9 * float(se.max())
     critical = math.nan
     if same and correction in limits:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, combinations, islice
-from typing import Any
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 
-from cranfield import _core, check
+from cranfield import _core
 from cranfield.comparison.assumptions import MEANS, check_unpaired
 from cranfield.comparison.data import Pair, check_topics, unpaired
 from cranfield.comparison.differences import gap
@@ -20,19 +20,21 @@ from cranfield.comparison.methods.t import unpaired_t, welch_interval
 from cranfield.comparison.resampling import (
     TIE,
     Resampling,
-    check_resampling,
+    ResamplingSettings,
     interval_ends,
     p_of,
     rank_of_critical,
     resample,
     threads_of,
 )
-from cranfield.comparison.test_result import Interval, TestResult, check_settings
+from cranfield.comparison.test_result import Interval, TestResult
+from cranfield.declared.operation import about, operation, with_defaults
 from cranfield.scores.summary import GMEAN_FLOOR, area_of_worst
-from cranfield.types import Array, Progress
+from cranfield.types import Array
 
 SUMMARIES = ("t", "mean", "gmean", "median", "area")
 """What is compared: t is the difference of means divided by its standard error, which is Welch's t."""
+Summary = Annotated[str, about("What is compared: {names}.", choices=SUMMARIES)]
 SOURCES = ("pool", "own", "deal")
 """Where resamples come from: all scores, those of each sample, or all scores dealt out to two samples."""
 LEAST_FOR_AREA = 8
@@ -43,20 +45,9 @@ _BLOCK = 2_000_000
 """The number of scores in memory at once."""
 
 
+@operation
 def unpaired_bootstrap(
-    x: Any,
-    y: Any = None,
-    *,
-    summary: str = "t",
-    systems: Sequence[str] | None = None,
-    measure: Any = None,
-    alternative: str = "two-sided",
-    level: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
-    asl: str = "plus-one",
-    threads: int | None = None,
-    progress: Progress | None = None,
+    x: Any, y: Any = None, *, summary: Summary = "t", **settings: Unpack[ResamplingSettings]
 ) -> TestResult:
     r"""Do two independent samples differ in their mean, geometric mean, median, or area of the worst?
 
@@ -76,13 +67,13 @@ def unpaired_bootstrap(
     >>> round(result.estimate, 4), round(result.p, 2)
     (0.1917, 0.08)
     """
-    check_resampling("unpaired_bootstrap", resamples, seed, threads, asl)
-    pair = unpaired(x, y, systems=systems, measure=measure)
-    samples = _Samples.of("unpaired_bootstrap", pair, summary, alternative, level)
+    own = with_defaults(ResamplingSettings, settings)
+    resamples, seed, progress = own["resamples"], own["seed"], own.get("progress")
+    samples = _Samples.of("unpaired_bootstrap", x, y, summary, own)
 
     def draw(source: str, before: int) -> Resampling:
         def more(drawn: list[Array], begin: int, end: int) -> list[Array]:
-            return [*drawn, samples.draw(source, seed, begin, end, threads)]
+            return [*drawn, samples.draw(source, seed, begin, end, own["threads"])]
 
         def shown(done: int, total: int) -> None:
             if progress is not None:
@@ -92,32 +83,19 @@ def unpaired_bootstrap(
         return Resampling(state.total, np.concatenate(state.result), state.done)
 
     state = draw("own" if samples.studentised else "pool", 0)
-    p = float(p_of(samples.hits(state.result), state.done, asl))
+    p = float(p_of(samples.hits(state.result), state.done, own["asl"]))
     interval, notes = None, state.notes
     if samples.studentised:
         interval = samples.interval(state.result)
     elif not state.interrupted:
         again = draw("own", resamples)
-        interval = _percentiles(again.result, alternative, level)
+        interval = _percentiles(again.result, own["alternative"], own["level"])
         notes = tuple(f"interval: {note}" for note in again.notes)
     return samples.result("unpaired bootstrap", p, interval, notes, state.done, seed)
 
 
-def permutation(
-    x: Any,
-    y: Any = None,
-    *,
-    summary: str = "t",
-    systems: Sequence[str] | None = None,
-    measure: Any = None,
-    alternative: str = "two-sided",
-    level: float = 0.95,
-    resamples: int = 10_000,
-    seed: int = 0,
-    asl: str = "plus-one",
-    threads: int | None = None,
-    progress: Progress | None = None,
-) -> TestResult:
+@operation
+def permutation(x: Any, y: Any = None, *, summary: Summary = "t", **settings: Unpack[ResamplingSettings]) -> TestResult:
     r"""Do two independent samples differ? All scores are divided into two samples at random.
 
     .. math:: p = \frac{1 + |\{b : |M(x^b) - M(y^b)| \ge |M(x) - M(y)|\}|}{1 + B}
@@ -133,21 +111,22 @@ def permutation(
     >>> permutation([0.1, 0.3, 0.4], [0.2, 0.0, 0.05]).p
     0.2
     """
-    check_resampling("permutation", resamples, seed, threads, asl)
-    pair = unpaired(x, y, systems=systems, measure=measure)
-    samples = _Samples.of("permutation", pair, summary, alternative, level)
+    own = with_defaults(ResamplingSettings, settings)
+    seed = own["seed"]
+    samples = _Samples.of("permutation", x, y, summary, own)
+    pair = samples.pair
     enough = summary in ("t", "mean") and min(len(pair.x), len(pair.y)) > 1
-    interval = welch_interval(pair.x, pair.y, level, alternative) if enough else None
+    interval = welch_interval(pair.x, pair.y, own["level"], own["alternative"]) if enough else None
     ways = math.comb(len(samples.entries), samples.n)
     if ways <= MOST_EXACT:
         hits = sum(samples.hits(block) for block in samples.all_divisions())
         return samples.result("permutation", hits / ways, interval, ())
 
     def more(hits: int, begin: int, end: int) -> int:
-        return hits + samples.hits(samples.draw("deal", seed, begin, end, threads))
+        return hits + samples.hits(samples.draw("deal", seed, begin, end, own["threads"]))
 
-    state = resample(resamples, samples.block, 0, more, progress)
-    p = float(p_of(state.result, state.done, asl))
+    state = resample(own["resamples"], samples.block, 0, more, own.get("progress"))
+    p = float(p_of(state.result, state.done, own["asl"]))
     return samples.result("permutation", p, interval, state.notes, state.done, seed)
 
 
@@ -169,9 +148,9 @@ class _Samples:
     """A resampled difference counts as equal to the observed one within this distance."""
 
     @staticmethod
-    def of(who: str, pair: Pair, summary: str, alternative: str, level: float) -> _Samples:
-        check.one_of(who, SUMMARIES, summary=summary)
-        check_settings(who, alternative, level)
+    def of(who: str, x: Any, y: Any, summary: str, own: ResamplingSettings) -> _Samples:
+        alternative, level = own["alternative"], own["level"]
+        pair = unpaired(x, y, systems=own.get("systems"), measure=own.get("measure"))
         if summary == "area":
             check_topics(min(len(pair.x), len(pair.y)), LEAST_FOR_AREA, f"{who} of areas")
         check_topics(len(pair.x) + len(pair.y), 3, f"{who} of both samples together")

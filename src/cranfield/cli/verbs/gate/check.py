@@ -215,9 +215,9 @@ def in_options(message: str, against: str | None) -> str:
     """A message of the library about scores that are not alike, with the file and the options of the command line."""
     import re
 
-    found = re.sub(r"accept_changes='([a-z,]+)'", r"--accept-changes \1", message)
-    found = found.replace("common_topics=True", "--common-topics")
-    return message if found == message else f"{against}: {found}"
+    told = re.sub(r"accept_changes='([a-z,]+)'", r"--accept-changes \1", message)
+    told = told.replace("common_topics=True", "--common-topics")
+    return message if told == message else f"{against}: {told}"
 
 
 def value_of(words: Sequence[str], *spellings: str) -> str | None:
@@ -241,7 +241,7 @@ def limits(label: str, texts: Sequence[str] | None) -> dict[str, float]:
     >>> limits("--at-least", ["RBP(p=0.8)=0.3"])
     {'RBP(p=0.8)': 0.3}
     """
-    found: dict[str, float] = {}
+    limits: dict[str, float] = {}
     for text in texts or ():
         name, sign, number = text.rpartition("=")
         try:
@@ -250,10 +250,10 @@ def limits(label: str, texts: Sequence[str] | None) -> dict[str, float]:
             value = float("nan")
         if not (name and sign) or value != value:
             raise UsageError(f"{label} {text}: expected a measure and a number, such as nDCG@10=0.45")
-        if name in found:
+        if name in limits:
             raise UsageError(f"{label} {text}: {name} is given twice")
-        found[imported(name)] = value
-    return found
+        limits[imported(name)] = value
+    return limits
 
 
 def margins(texts: Sequence[str] | None) -> float | str | dict[str, float | str]:
