@@ -30,9 +30,9 @@ WORD = re.compile(r"[^\W\d]\w*")
 def defined(tree: ast.AST) -> Iterator[tuple[str, int]]:
     """The names that a module defines, each with its line."""
     for node in ast.walk(tree):
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-            if not any(registers(decorator) for decorator in node.decorator_list):
-                yield node.name, node.lineno
+        named = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)
+        if named and not any(registers(decorator) for decorator in node.decorator_list):
+            yield node.name, node.lineno
         if isinstance(node, ast.Module | ast.ClassDef):
             for statement in node.body:
                 if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):

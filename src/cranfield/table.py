@@ -288,12 +288,14 @@ class Table:
 
     def marked(self, escape: Callable[[str], str], begin: str, end: str) -> list[list[str]]:
         """Return rows of escaped cells; the best cells are put between `begin` and `end`."""
+        columns, best = self.columns, self.best
+        shown = [[self._show(cell, column) for cell, column in zip(row, columns, strict=True)] for row in self.rows]
         out = []
-        for r, row in enumerate(self.rows):
+        for r, row in enumerate(shown):
             cells = []
-            for c, (cell, column) in enumerate(zip(row, self.columns, strict=True)):
-                first, *span = map(escape, self._show(cell, column))
-                mark = f"{begin}{first}{end}" if (r, c) in self.best else first
+            for c, parts in enumerate(row):
+                first, *span = map(escape, parts)
+                mark = f"{begin}{first}{end}" if (r, c) in best else first
                 cells.append(mark + (f" [{span[0]}, {span[1]}]" if span else ""))
             out.append(cells)
         return out
@@ -356,7 +358,8 @@ class Table:
     def _csv_cells(self, cells: Sequence[str | float | None], sep: str) -> list[str]:
         """The cells of a column. The same text is escaped once, because the names of runs appear hundreds of times."""
         if set(map(type, cells)) <= {str}:
-            escaped = {text: _quoted(self._csv_cell(text), sep) for text in set(cells)}
+            safe = {text: self._csv_cell(text) for text in set(cells)}
+            escaped = {text: _quoted(cell, sep) for text, cell in safe.items()}
             return [escaped[text] for text in cells]
         return [
             ("" if x != x else str(x if self.digits is None else round(x, self.digits)))

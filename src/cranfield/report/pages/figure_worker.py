@@ -17,8 +17,8 @@ from typing import Any
 
 from cranfield.report.figures.figure import Figure, figure_from_plain, figure_to_plain
 from cranfield.report.figures.saving import converter_for, specification
-from cranfield.report.pages.html_page import shown_text
 from cranfield.report.pages.report_parts import FigureBlock, Section
+from cranfield.report.pages.sortable_table import shown_text
 
 COMMAND = "from cranfield.report.pages.figure_worker import answer; answer()"
 PATIENCE = 120.0

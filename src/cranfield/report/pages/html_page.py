@@ -17,6 +17,7 @@ from typing import Any
 
 from cranfield.errors import UsageError
 from cranfield.frames import install_command
+from cranfield.report.pages.sortable_table import PLAIN, encodable, table_rows
 from cranfield.text import control_free, printable
 
 CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -69,8 +70,6 @@ def environment() -> Any:
         raise UsageError(f"HTML pages need jinja2, which is not installed: {install_command('plot')}") from None
     from markupsafe import Markup
 
-    from cranfield.report.pages.sortable_table import table_rows
-
     made = Environment(
         loader=PackageLoader("cranfield.report.pages", "templates"),
         autoescape=True,
@@ -86,23 +85,10 @@ def environment() -> Any:
 
 def _without_controls(value: Any) -> Any:
     """Text that a template shows, with control characters escaped; markup comes out of `shown_text` or a template."""
-    return _encodable(printable(value)) if type(value) is str else value
-
-
-def _encodable(text: str) -> str:
-    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
-
-
-def shown_text(text: str) -> str:
-    """Text for a page: markup and control characters are escaped.
-
-    >>> shown_text("<b> & \\x1b")
-    '&lt;b&gt; &amp; \\\\x1b'
-    """
-    return escape(_encodable(printable(text)))
+    return encodable(printable(value)) if type(value) is str and not PLAIN.fullmatch(value) else value
 
 
 def listing_text(text: str) -> str:
     """Text of several lines for a page; the parser of HTML would drop a line break at the beginning."""
     lines = "\n".join(map(control_free, text.split("\n"))) if CONTROLS.search(text) else text
-    return ("\n" if lines.startswith("\n") else "") + escape(_encodable(lines))
+    return ("\n" if lines.startswith("\n") else "") + escape(encodable(lines))

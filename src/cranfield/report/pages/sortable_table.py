@@ -3,19 +3,37 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from html import escape
 from typing import NamedTuple
 
-from cranfield.report.pages.html_page import shown_text
-from cranfield.table import DIGITS, Cell, Estimate, Table, number
+from cranfield.table import DIGITS, Cell, Estimate, Table
+from cranfield.text import printable
 
 CLASSES = {"number": "number", "name": "name strong", "short": "nowrap"}
 """The classes of cells, by the kind of their column."""
 ONE_LINE = 24
 """A column of texts that are no longer than this is not broken into lines."""
+PLAIN = re.compile(r"[ !#-%(-;=?-~]*")
+"""Text in which nothing has to be escaped, as in most cells."""
 BAR_WIDTH = 160
 MARGIN = 6
+
+
+def shown_text(text: str) -> str:
+    """Text for a page: markup and control characters are escaped.
+
+    >>> shown_text("<b> & \\x1b")
+    '&lt;b&gt; &amp; \\\\x1b'
+    """
+    return text if PLAIN.fullmatch(text) else escape(encodable(printable(text)))
+
+
+def encodable(text: str) -> str:
+    """Text in which lone surrogates, which UTF-8 does not have, are escaped."""
+    return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
 
 
 class HtmlCell(NamedTuple):
@@ -130,10 +148,10 @@ def table_columns(table: Table) -> list[HtmlColumn]:
 
 def _key(cell: Cell) -> str | float:
     """What a cell is sorted by: a number, or its text; undefined is empty."""
-    value = cell.value if isinstance(cell, Estimate) else number(cell)
-    if value is None or value != value:
-        return cell if isinstance(cell, str) else ""
-    return float(value)
+    value = cell.value if isinstance(cell, Estimate) else cell
+    if isinstance(value, str):
+        return value
+    return "" if value is None or value != value else float(value)
 
 
 def table_rows(columns: Sequence[HtmlColumn]) -> str:
