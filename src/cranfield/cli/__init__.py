@@ -316,15 +316,15 @@ def find(verb: str) -> type[Verb]:
     """The class of a verb, such as `EvalVerb` for `eval`, and `PowerVerb` in the folder `meta` for `meta power`."""
     name = verb.rpartition(" ")[2]
     module = import_module(f"cranfield.cli.verbs.{verb.replace(' ', '.').replace('-', '_')}")
-    found: type[Verb] = getattr(module, name.title().replace("-", "") + "Verb")
-    return found
+    kind: type[Verb] = getattr(module, name.title().replace("-", "") + "Verb")
+    return kind
 
 
 def overview(verbs: Sequence[str], group: str = "") -> str:
     """All verbs, with an example each."""
     if group:
         lines = [f"cranfield {group.strip()}: {GROUPS[group.strip()].title}", ""]
-        summaries = {verb: (one.summary, example(one)) for verb in verbs for one in [find(group + verb)]}
+        summaries = {verb: (kind.summary, example(kind)) for verb in verbs for kind in [find(group + verb)]}
         lines += in_lines(summaries, max(10, *map(len, summaries)))
         return "\n".join([*lines, "", f"cranfield {group}VERB --help shows the options of a verb"])
     lines = ["cranfield: score and compare search results"]

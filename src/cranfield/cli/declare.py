@@ -184,10 +184,10 @@ class Verb:
     def check_written(self) -> None:
         """Raise an `InputLost` if a file to write is also an input, which the result would replace."""
         paths = {parameter: _paths(getattr(self, parameter.name)) for parameter in declared(type(self))}
-        inputs = [path for one, named in paths.items() if one.is_input for path in named]
-        for one, named in paths.items():
-            if one.writes and any(_same_file(path, other) for path in named for other in inputs):
-                raise InputLost(f"{one.label} {named[0]} is an input, which would be lost; name another file")
+        inputs = [path for parameter, named in paths.items() if parameter.is_input for path in named]
+        for parameter, named in paths.items():
+            if parameter.writes and any(_same_file(path, other) for path in named for other in inputs):
+                raise InputLost(f"{parameter.label} {named[0]} is an input, which would be lost; name another file")
 
     def perform(self) -> int | None:
         """Do all the work; return the exit code, where None is 0."""

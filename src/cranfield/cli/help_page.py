@@ -47,22 +47,25 @@ def page(verb: type[Verb], prog: str, width: int = WIDEST, *, everything: bool =
         yield []
         yield from ([(line, "")] for line in textwrap.wrap(" ".join(paragraph.split()), width, break_on_hyphens=False))
     parameters = declared(verb)
-    sections = {"Arguments": [one for one in parameters if not one.spellings]}
+    sections = {"Arguments": [parameter for parameter in parameters if not parameter.spellings]}
     groups = (OPTIONS, RESULT, *(RARE if everything else ()))
-    sections |= {group: [one for one in parameters if one.spellings and one.group == group] for group in groups}
-    margin = min(max((len(spelled(one)) for part in sections.values() for one in part), default=0), MARGIN)
+    sections |= {
+        group: [parameter for parameter in parameters if parameter.spellings and parameter.group == group]
+        for group in groups
+    }
+    margin = min(max((len(spelled(parameter)) for part in sections.values() for parameter in part), default=0), MARGIN)
     for title, part in sections.items():
         if part:
             yield []
             yield [(f"{title}:", HEADING)]
-            for one in part:
-                yield from _entry(one, margin, width)
+            for parameter in part:
+                yield from _entry(parameter, margin, width)
     yield []
     yield [("Examples:", HEADING)]
     for line in verb.examples.strip().splitlines()[: None if everything else FEW]:
         command, sign, comment = line.partition("  #")
         yield [("  $ ", DIM), (command, ""), (sign + comment, DIM)]
-    hidden = [group.lower() for group in RARE if any(one.group == group for one in parameters)]
+    hidden = [group.lower() for group in RARE if any(parameter.group == group for parameter in parameters)]
     if hidden and not everything:
         yield []
         yield [(f"{prog} --help-all also shows: {', '.join(hidden)}", DIM)]
@@ -70,9 +73,11 @@ def page(verb: type[Verb], prog: str, width: int = WIDEST, *, everything: bool =
 
 def call_line(verb: type[Verb], prog: str) -> str:
     words = []
-    for one in declared(verb):
-        if not one.spellings:
-            words.append(("|".join(one.choices) or one.metavar) + ("..." if one.kind == "list" else ""))
+    for parameter in declared(verb):
+        if not parameter.spellings:
+            words.append(
+                ("|".join(parameter.choices) or parameter.metavar) + ("..." if parameter.kind == "list" else "")
+            )
     return " ".join(["usage:", prog, *words, "[options]"])
 
 

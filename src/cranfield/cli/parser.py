@@ -66,7 +66,9 @@ def parsed(verb: type[Verb], prog: str, words: Sequence[str]) -> Verb | None:
             known = {spelling.lstrip("-"): spelling for spelling in (*spelled, *HELP)}
             close = [known[plain] for plain in similar(name.lstrip("-"), known)]
             raise misuse(prog, f"no option {name!r}" + (f" (did you mean {close[0]!r}?)" if len(close) == 1 else ""))
-    values |= _arguments([one for one in parameters if not one.spellings], [*rest, *words[cut + 1 :]], prog)
+    values |= _arguments(
+        [parameter for parameter in parameters if not parameter.spellings], [*rest, *words[cut + 1 :]], prog
+    )
     for parameter in parameters:
         if parameter.required and parameter.name not in values:
             raise misuse(prog, f"missing {'option' if parameter.spellings else 'argument'} {parameter.label}")
@@ -87,13 +89,17 @@ def _argparser(parameters: Sequence[Parameter], prog: str) -> argparse.ArgumentP
     )
     for spelling, everything in HELP.items():
         parser.add_argument(spelling, action="store_const", const=everything, dest="help")
-    for one in parameters:
-        if one.kind == "bool":
-            parser.add_argument(*one.spellings, dest=one.name, action="store_true")
-        elif one.spellings:
-            joins = one.metavar.endswith(",...")
-            action: Any = "append" if one.kind == "list" else _Join if joins else "store" if one.bare else _Once
-            parser.add_argument(*one.spellings, dest=one.name, action=action, type=_TYPES.get(one.kind, str))
+    for parameter in parameters:
+        if parameter.kind == "bool":
+            parser.add_argument(*parameter.spellings, dest=parameter.name, action="store_true")
+        elif parameter.spellings:
+            joins = parameter.metavar.endswith(",...")
+            action: Any = (
+                "append" if parameter.kind == "list" else _Join if joins else "store" if parameter.bare else _Once
+            )
+            parser.add_argument(
+                *parameter.spellings, dest=parameter.name, action=action, type=_TYPES.get(parameter.kind, str)
+            )
     return parser
 
 

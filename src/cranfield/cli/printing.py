@@ -85,7 +85,7 @@ class Output(Verb):
     def format_of(self, path: str) -> str | None:
         """The format that the name of a file says, if the verb has it."""
         named = FORMATS.get(os.path.splitext(path)[1].lower(), "")
-        choices = next(one.choices for one in declared(type(self)) if one.name == "format")
+        choices = next(parameter.choices for parameter in declared(type(self)) if parameter.name == "format")
         return named if named in choices else None
 
     @property

@@ -84,7 +84,7 @@ class VerbPage(Page):
 
 
 def _of_session(kind: type[SessionMeasure]) -> VerbPage:
-    parameters = {one.name: show(one.default) for one in fields(kind) if one.name != "cutoff"}
+    parameters = {field.name: show(field.default) for field in fields(kind) if field.name != "cutoff"}
     return VerbPage(
         name=kind.name,
         family=FAMILIES["sessions"],

@@ -233,6 +233,8 @@ def _json(parts: list[Part], noun: str) -> str:
             result, place = decoder.raw_decode(text, place)
             results.append(result)
             place += len(text[place:]) - len(text[place:].lstrip())
-        one = results[0] if len(results) == 1 else results
-        out.append({noun: name, "number_of_topics": topics, **(one if isinstance(one, dict) else {"results": one})})
+        single = results[0] if len(results) == 1 else results
+        out.append(
+            {noun: name, "number_of_topics": topics, **(single if isinstance(single, dict) else {"results": single})}
+        )
     return json.dumps(out, ensure_ascii=False, indent=1)

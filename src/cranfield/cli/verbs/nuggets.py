@@ -186,11 +186,13 @@ cranfield nuggets --assignments assignments.jsonl --explain 301
         if not explained:
             raise UsageError(f"--explain {topic}: there is no text for this topic")
         if self.format == "json":
-            self.emit_json([one.to_dict() for one in explained])
+            self.emit_json([entry.to_dict() for entry in explained])
         else:
             from dataclasses import replace
 
-            self.show(*(replace(one.table(), caption=f"POURPRE of {one.run} on topic {topic}") for one in explained))
+            self.show(
+                *(replace(entry.table(), caption=f"POURPRE of {entry.run} on topic {topic}") for entry in explained)
+            )
 
     def _agreement(self, first: Assignments, second: Assignments) -> None:
         from cranfield.answers.nugget_scores import assignment_labels

@@ -67,8 +67,8 @@ cranfield one-click mine.jsonl --iunits iunits.tsv --spans spans.tsv --explain 1
         if not explained:
             raise UsageError(f"--explain {topic}: there is no output for this topic")
         if self.format == "json":
-            self.emit_json([one.to_dict() for one in explained])
+            self.emit_json([entry.to_dict() for entry in explained])
         else:
             from dataclasses import replace
 
-            self.show(*(replace(one.table(), caption=f"{one.run} on topic {topic}") for one in explained))
+            self.show(*(replace(entry.table(), caption=f"{entry.run} on topic {topic}") for entry in explained))

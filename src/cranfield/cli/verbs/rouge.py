@@ -95,6 +95,6 @@ cranfield rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode -q --fo
             for name in self.names
         ]
         if self.format == "json":
-            self.emit_json([one.to_dict() for one in explained])
+            self.emit_json([entry.to_dict() for entry in explained])
         else:
-            self.show(*(one.table() for one in explained))
+            self.show(*(entry.table() for entry in explained))

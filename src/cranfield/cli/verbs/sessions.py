@@ -192,6 +192,11 @@ cranfield sessions qrels.txt sessions.xml --write sessions.jsonl
             for measure in measures
         ]
         if self.format == "json":
-            self.emit_json([one.to_dict() for one in explained])
+            self.emit_json([entry.to_dict() for entry in explained])
         else:
-            self.show(*(replace(one.table(), caption=f"{one.measure}: {one.run}, session {name}") for one in explained))
+            self.show(
+                *(
+                    replace(entry.table(), caption=f"{entry.measure}: {entry.run}, session {name}")
+                    for entry in explained
+                )
+            )

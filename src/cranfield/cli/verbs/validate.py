@@ -91,7 +91,7 @@ cranfield validate runs/*.run --table --format csv -o runs.csv
             findings += self._broken_rules(track, topics, kinds, findings)
         counts = Counter(finding.severity for finding in findings)
         shown = [f for f in findings if SEVERITIES.index(f.severity) <= SEVERITIES.index(self.severity)]
-        every_run = kinds["run"] + [one.path for one in unknown]
+        every_run = kinds["run"] + [finding.path for finding in unknown]
         runs = verdicts(every_run, findings, strict=self.strict, lowest=self.severity)
         tabular = self.format not in ("text", "json") or self.table or self.rules or len(runs) >= MANY_RUNS
         if self.format == "json":
@@ -116,7 +116,12 @@ cranfield validate runs/*.run --table --format csv -o runs.csv
         below = [finding for finding in findings if self.details or finding.path not in of_runs]
         hidden = len(findings) - len(below)
         hint = f"; --details prints {counted(hidden, 'finding')} of runs" if hidden else ""
-        lines = [table.text(), *([""] if below else []), *(printable(str(one)) for one in below), f"{summary}{hint}"]
+        lines = [
+            table.text(),
+            *([""] if below else []),
+            *(printable(str(finding)) for finding in below),
+            f"{summary}{hint}",
+        ]
         self.emit("\n".join(lines))
 
     def _topics(self, track: TrackRules, kinds: dict[str, list[str]]) -> tuple[str, ...] | None:

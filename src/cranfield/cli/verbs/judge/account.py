@@ -52,8 +52,13 @@ cranfield judge account judgments.db  # list all
         with Store(self.database) as store:
             if self.name is None:
                 rows = tuple(
-                    (one.name, one.role, "active" if one.active else "off", "yes" if one.has_password else "")
-                    for one in accounts(store)
+                    (
+                        account.name,
+                        account.role,
+                        "active" if account.active else "off",
+                        "yes" if account.has_password else "",
+                    )
+                    for account in accounts(store)
                 )
                 self.show(Table((Column("name"), Column("role"), Column("state"), Column("password")), rows))
                 return
@@ -66,5 +71,5 @@ cranfield judge account judgments.db  # list all
                 password = read_bytes(self.password_file).decode("utf-8", "replace").split("\n")[0].rstrip("\r")
             add_account(store, self.name, self.role, password)
             shown = f": the password is {password}" if self.password_file is None else ""
-            role = next(one.role for one in accounts(store) if one.name == self.name)
+            role = next(account.role for account in accounts(store) if account.name == self.name)
             self.emit(f"{self.name} ({role}){shown}")
