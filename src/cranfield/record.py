@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.frames import Tidy
-from cranfield.table import Column, Table
+from cranfield.table import Column, Estimate, Table
 
 
 @dataclass(frozen=True)
@@ -158,8 +158,30 @@ def _column(values: Any) -> NDArray[Any]:
     return np.array(values, dtype=object if not len(values) or isinstance(values[0], str) else None)
 
 
+def estimates(values: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> NDArray[Any]:
+    """A column of numbers with their intervals, for `table_of`.
+
+    >>> print(table_of({"tau": estimates(np.array([0.5]), np.array([0.2]), np.array([0.8]))}).text())
+                        tau
+    0.5000 [0.2000, 0.8000]
+    """
+    cells = np.empty(len(values), dtype=object)
+    ends = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
+    cells[:] = [Estimate("", "", *numbers, 0, 0, 0) for numbers in ends]
+    return cells
+
+
+def without_empty(columns: Mapping[str, Any], *optional: str) -> dict[str, Any]:
+    """The columns, except those of `optional` that have no number.
+
+    >>> list(without_empty({"run": ["a"], "p": np.array([np.nan])}, "p"))
+    ['run']
+    """
+    return {name: column for name, column in columns.items() if name not in optional or not np.isnan(column).all()}
+
+
 def table_of(
-    columns: Mapping[str, NDArray[Any]],
+    columns: Mapping[str, Any],
     order: NDArray[Any] | None = None,
     kinds: Mapping[str, str] | None = None,
     **options: Any,
@@ -174,16 +196,17 @@ def table_of(
     a      0.2000
     """
     usual = {"O": "text", "b": "text", "i": "count"}
-    named = {"p": "probability", "p adjusted": "probability", **(kinds or {})}
-    heads = tuple(
-        Column(
-            name, named[name] if name in (kinds or {}) else usual.get(column.dtype.kind) or named.get(name, "number")
-        )
-        for name, column in columns.items()
-    )
-    shown = [np.where(column, "yes", "") if column.dtype.kind == "b" else column for column in columns.values()]
+    named = {"p": "probability", "p adjusted": "probability"}
+    heads, shown = [], []
+    for name, column in columns.items():
+        cells = _column(column)
+        kind = (kinds or {}).get(name) or usual.get(cells.dtype.kind) or named.get(name, "number")
+        if len(cells) and isinstance(cells[0], Estimate):
+            kind = "number"
+        heads.append(Column(name, kind))
+        shown.append(np.where(cells, "yes", "") if cells.dtype.kind == "b" else cells)
     rows = zip(*((column if order is None else column[order]).tolist() for column in shown), strict=True)
-    return Table(heads, tuple(rows), **options)
+    return Table(tuple(heads), tuple(rows), **options)
 
 
 def rows_of(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ from cranfield.building.agreement.repeated_labels import first_labels, self_agre
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import UsageError
-from cranfield.record import Record
-from cranfield.table import Cell, Column, Estimate, Table
+from cranfield.record import Record, column, estimates, table_of, without_empty
+from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
@@ -89,28 +89,28 @@ class EachAssessor(Record):
     figure = "describe_assessor_agreement"
     facts = ("weights", "level", "resamples", "seed")
 
-    assessors: tuple[str, ...]
-    groups: tuple[str, ...]
+    assessors: Annotated[tuple[str, ...], column("assessor")]
+    groups: Annotated[tuple[str, ...], column("group")]
     """The group of each assessor; empty if there are none."""
-    labels: Index64
+    labels: Annotated[Index64, column()]
     """The number of labels of each assessor."""
-    items: Index64
+    items: Annotated[Index64, column()]
     """The number of these items that others labelled too."""
-    percent: Array
+    percent: Annotated[Array, column()]
     """The mean share of the others who gave the same label."""
-    kappa: Array
+    kappa: Annotated[Array, column()]
     """Cohen's κ of the assessor's labels and those of the others."""
-    low: Array
-    high: Array
-    majority: Array
+    low: Annotated[Array, column()]
+    high: Annotated[Array, column()]
+    majority: Annotated[Array, column()]
     """The share of items on which the assessor agrees with the majority of the others; items without one left out."""
-    leniency: Array
+    leniency: Annotated[Array, column()]
     """The mean difference from the others' labels; above 0 is lenient. NaN if labels have no order."""
-    again: Index64
+    again: Annotated[Index64, column()]
     """The number of items that the assessor labelled again."""
-    self_percent: Array
+    self_percent: Annotated[Array, column()]
     """Self-agreement on these."""
-    cost: Array
+    cost: Annotated[Array, column()]
     """The cost of all labels; NaN if it is unknown."""
     weights: str
     level: float
@@ -119,37 +119,16 @@ class EachAssessor(Record):
     notes: tuple[str, ...]
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """assessor, group, labels, items, percent, kappa, low, high, majority, leniency, again, self percent, cost."""
-        group = {"group": np.array(self.groups, dtype=object)} if self.groups else {}
-        names = ("labels", "items", "percent", "kappa", "low", "high", "majority", "leniency", "again")
-        return {
-            "assessor": np.array(self.assessors, dtype=object),
-            **group,
-            **{name: getattr(self, name) for name in names},
-            "self percent": self.self_percent,
-            "cost": self.cost,
-        }
+        """A row per assessor; group only if there are groups."""
+        return {name: values for name, values in super().columns().items() if name != "group" or self.groups}
 
     def table(self) -> Table:
         """A row per assessor, best κ first."""
-        columns = self.columns()
-        shown = ["labels", "items", "percent", "kappa", "majority"]
-        shown += ["leniency"] if not np.isnan(self.leniency).all() else []
-        shown += ["again", "self percent"] if self.again.any() else []
-        shown += ["cost"] if not np.isnan(self.cost).all() else []
-        keys = ["assessor", *(["group"] if self.groups else [])]
-        counts = ("labels", "items", "again")
-        heads = [*map(Column, keys), *(Column(name, "count" if name in counts else "number") for name in shown)]
-        rows: list[tuple[Cell, ...]] = []
-        for i in np.argsort(-np.nan_to_num(self.kappa, nan=-np.inf), kind="stable").tolist():
-            kappa = Estimate("", "", float(self.kappa[i]), float(self.low[i]), float(self.high[i]), 0, 0, 0)
-            rows.append(
-                (
-                    *(columns[key][i] for key in keys),
-                    *(kappa if name == "kappa" else columns[name][i] for name in shown),
-                )
-            )
-        return Table(tuple(heads), tuple(rows), "Each assessor against the others", self.notes)
+        columns = self.columns() | {"kappa": estimates(self.kappa, self.low, self.high)}
+        hidden = {"low", "high", *(() if self.again.any() else ("again", "self percent"))}
+        columns = without_empty({name: columns[name] for name in columns if name not in hidden}, "leniency", "cost")
+        order = np.argsort(-np.nan_to_num(self.kappa, nan=-np.inf), kind="stable")
+        return table_of(columns, order, caption="Each assessor against the others", notes=self.notes)
 
 
 def each_assessor(
@@ -303,18 +282,15 @@ class AgreementOverTime(Record):
 
     def table(self) -> Table:
         """A row per assessor: agreement in each window, and the change from the first to the last label."""
-        heads = [Column("assessor"), Column("labels", "count")]
-        heads += [Column(f"window {w + 1}", "number") for w in range(self.windows)]
-        heads += [Column("change", "number")]
-        timed = not np.isnan(self.seconds).all()
-        heads += [Column("seconds, first", "number"), Column("seconds, last", "number")] if timed else []
-        rows: list[tuple[Cell, ...]] = []
-        for a, name in enumerate(self.assessors):
-            ends = (float(self.change[a]), float(self.change_low[a]), float(self.change_high[a]))
-            cells = (*self.values[a].tolist(), Estimate("", "", *ends, 0, 0, 0))
-            spent = (float(self.seconds[a, 0]), float(self.seconds[a, -1])) if timed else ()
-            rows.append((name, int(self.counts[a].sum()), *cells, *spent))
-        return Table(tuple(heads), tuple(rows), "Agreement with the others over time", self.notes)
+        ends = {"seconds, first": self.seconds[:, 0], "seconds, last": self.seconds[:, -1]}
+        columns = {
+            "assessor": self.assessors,
+            "labels": self.counts.sum(axis=1),
+            **{f"window {w + 1}": self.values[:, w] for w in range(self.windows)},
+            "change": estimates(self.change, self.change_low, self.change_high),
+            **({} if np.isnan(self.seconds).all() else ends),
+        }
+        return table_of(columns, caption="Agreement with the others over time", notes=self.notes)
 
 
 def agreement_over_time(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,8 +27,8 @@ from cranfield.building.agreement.chance_corrected import COEFFICIENTS, Coeffici
 from cranfield.building.agreement.item_statistics import RELIABLE, ItemStatistics, PairLabels
 from cranfield.building.agreement.repeated_labels import first_labels, self_agreement
 from cranfield.building.assessor_labels import Labels, LabelsLike
-from cranfield.record import Record
-from cranfield.table import Cell, Column, Estimate, Table
+from cranfield.record import Record, column, estimates, table_of, without_empty
+from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
@@ -44,15 +44,14 @@ class Agreement(Record):
     figure = "describe_assessor_agreement"
     facts = ("items", "paired", "labels", "assessors", "scale", "unit", "interval", "level", "resamples", "seed")
 
-    names: tuple[str, ...]
-    """The names of the coefficients."""
-    values: Array
+    names: Annotated[tuple[str, ...], column("coefficient")]
+    values: Annotated[Array, column("value")]
     """NaN if a coefficient is undefined."""
-    low: Array
-    high: Array
-    errors: Array
+    low: Annotated[Array, column()]
+    high: Annotated[Array, column()]
+    errors: Annotated[Array, column("error")]
     """Standard errors from formulas; NaN if there is none."""
-    null_errors: Array
+    null_errors: Annotated[Array, column("null error")]
     """Standard errors if assessors agree by chance only; NaN if there is no formula."""
     items: int
     """The number of items with a label."""
@@ -72,29 +71,16 @@ class Agreement(Record):
         """The value of a coefficient."""
         return float(self.values[self.names.index(coefficient_of(name).name if name not in self.names else name)])
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """coefficient, value, low, high, error, null error."""
-        return {
-            "coefficient": np.array(self.names, dtype=object),
-            "value": self.values,
-            "low": self.low,
-            "high": self.high,
+    def table(self) -> Table:
+        """A row per coefficient, with its interval and standard errors."""
+        columns = {
+            "coefficient": [COEFFICIENTS[name].title if name in COEFFICIENTS else name for name in self.names],
+            "name": self.names,
+            "value": estimates(self.values, self.low, self.high),
             "error": self.errors,
             "null error": self.null_errors,
         }
-
-    def table(self) -> Table:
-        """A row per coefficient, with its interval and standard errors."""
-        heads = [Column("coefficient"), Column("name"), Column("value", "number"), Column("error", "number")]
-        null = not np.isnan(self.null_errors).all()
-        heads += [Column("null error", "number")] if null else []
-        rows: list[tuple[Cell, ...]] = []
-        for i, name in enumerate(self.names):
-            value = Estimate("", "", float(self.values[i]), float(self.low[i]), float(self.high[i]), 0, 0, 0)
-            title = COEFFICIENTS[name].title if name in COEFFICIENTS else name
-            cells: tuple[Cell, ...] = (title, name, value, float(self.errors[i]))
-            rows.append((*cells, float(self.null_errors[i])) if null else cells)
-        return Table(tuple(heads), tuple(rows), "Agreement between assessors", self.notes)
+        return table_of(without_empty(columns, "null error"), caption="Agreement between assessors", notes=self.notes)
 
 
 def agreement(
@@ -303,16 +289,14 @@ class TopicAgreement(Record):
 
     def table(self) -> Table:
         """A row per topic, and a last row for the mean over topics."""
-        heads = [Column("topic"), Column("items", "count"), Column("labels", "count")]
-        heads += [Column(name, "number") for name in self.names]
-        rows: list[tuple[Cell, ...]] = []
-        for t, topic in enumerate(self.topics):
-            cells = zip(self.values[t].tolist(), self.low[t].tolist(), self.high[t].tolist(), strict=True)
-            rows.append(
-                (topic, int(self.items[t]), int(self.labels[t]), *(Estimate("", "", *cell, 0, 0, 0) for cell in cells))
-            )
-        rows.append((MEAN, int(self.items.sum()), int(self.labels.sum()), *self.mean.tolist()))
-        return Table(tuple(heads), tuple(rows), "Agreement between assessors on each topic", self.notes)
+        by_name = zip(self.names, self.values.T, self.low.T, self.high.T, self.mean, strict=True)
+        columns = {
+            "topic": [*self.topics, MEAN],
+            "items": np.append(self.items, self.items.sum()),
+            "labels": np.append(self.labels, self.labels.sum()),
+            **{name: np.append(estimates(*numbers), mean) for name, *numbers, mean in by_name},
+        }
+        return table_of(columns, caption="Agreement between assessors on each topic", notes=self.notes)
 
 
 def topic_agreement(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from cranfield.building.agreement.item_statistics import PairLabels, label_pairs
 from cranfield.building.agreement.repeated_labels import first_labels
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.errors import UsageError
-from cranfield.record import Record, table_of
-from cranfield.table import Cell, Column, Estimate, Table
+from cranfield.record import Record, column, estimates, table_of, without_empty
+from cranfield.table import Column, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
@@ -29,45 +29,37 @@ class PairAgreement(Record):
     figure = "describe_assessor_agreement"
     facts = ("level",)
 
-    first: tuple[str, ...]
-    second: tuple[str, ...]
-    items: Index64
+    first: Annotated[tuple[str, ...], column()]
+    second: Annotated[tuple[str, ...], column()]
+    items: Annotated[Index64, column()]
     """The number of common items."""
-    percent: Array
-    kappa: Array
+    percent: Annotated[Array, column()]
+    kappa: Annotated[Array, column()]
     """Cohen's κ; NaN if it is undefined."""
-    low: Array
-    high: Array
-    error: Array
+    low: Annotated[Array, column()]
+    high: Annotated[Array, column()]
+    error: Annotated[Array, column()]
     """The standard error of κ (Fleiss, Cohen & Everitt 1969)."""
-    linear: Array
+    linear: Annotated[Array, column()]
     """Cohen's κ with linear weights; NaN if labels have no order."""
-    quadratic: Array
-    overlap: Array
+    quadratic: Annotated[Array, column()]
+    overlap: Annotated[Array, column()]
     """Relevant for both, divided by relevant for one of them; NaN if labels have no order."""
     level: float
     notes: tuple[str, ...]
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """first, second, items, percent, kappa, low, high, error, linear, quadratic, overlap."""
-        return {
-            "first": np.array(self.first, dtype=object),
-            "second": np.array(self.second, dtype=object),
-            **{name: getattr(self, name) for name in ("items", "percent", "kappa", "low", "high", "error")},
-            **{name: getattr(self, name) for name in ("linear", "quadratic", "overlap")},
-        }
-
     def table(self) -> Table:
         """A row per pair of assessors."""
-        heads = [Column("first"), Column("second"), Column("items", "count"), Column("percent", "number")]
-        weighted = [name for name in ("linear", "quadratic", "overlap") if not np.isnan(getattr(self, name)).all()]
-        heads += [Column("Cohen's κ", "number"), *(Column(name, "number") for name in weighted)]
-        rows: list[tuple[Cell, ...]] = []
-        for i, names in enumerate(zip(self.first, self.second, strict=True)):
-            kappa = Estimate("", "", float(self.kappa[i]), float(self.low[i]), float(self.high[i]), 0, 0, 0)
-            more = (float(getattr(self, name)[i]) for name in weighted)
-            rows.append((*names, int(self.items[i]), float(self.percent[i]), kappa, *more))
-        return Table(tuple(heads), tuple(rows), "Agreement of pairs of assessors", self.notes)
+        weighted = ("linear", "quadratic", "overlap")
+        columns = {
+            "first": self.first,
+            "second": self.second,
+            "items": self.items,
+            "percent": self.percent,
+            "Cohen's κ": estimates(self.kappa, self.low, self.high),
+            **{name: getattr(self, name) for name in weighted},
+        }
+        return table_of(without_empty(columns, *weighted), caption="Agreement of pairs of assessors", notes=self.notes)
 
     def matrix(self) -> tuple[tuple[str, ...], Array]:
         """The names of assessors, and assessors × assessors: Cohen's κ, NaN without common items."""

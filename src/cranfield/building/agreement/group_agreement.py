@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.building.agreement.agreement_intervals import interval_with_unseen, unseen_cells
 from cranfield.building.agreement.agreement_settings import check_paired
@@ -15,8 +14,8 @@ from cranfield.building.agreement.repeated_labels import first_labels
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import UsageError
-from cranfield.record import Record
-from cranfield.table import Cell, Column, Estimate, Table
+from cranfield.record import Record, column, estimates, table_of, without_empty
+from cranfield.table import Table
 from cranfield.text import counted
 from cranfield.types import Array, Index64, Progress
 
@@ -35,54 +34,43 @@ class GroupAgreement(Record):
     """The number of labels of each group."""
     cost: Array
     """The cost of all labels of each group; NaN if it is unknown."""
-    first: tuple[str, ...]
+    first: Annotated[tuple[str, ...], column()]
     """A group of each pair; a group with itself comes first."""
-    second: tuple[str, ...]
-    items: Index64
+    second: Annotated[tuple[str, ...], column()]
+    items: Annotated[Index64, column()]
     """The number of items with labels of both groups, by different assessors."""
-    percent: Array
-    kappa: Array
-    low: Array
+    percent: Annotated[Array, column()]
+    kappa: Annotated[Array, column()]
+    low: Annotated[Array, column()]
     """The interval of `kappa`."""
-    high: Array
-    difference: Array
+    high: Annotated[Array, column()]
+    difference: Annotated[Array, column()]
     """The mean label of the first group minus that of the second; NaN within a group, or if labels have no order."""
     level: float
     resamples: int
     seed: int
     notes: tuple[str, ...]
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """first, second, items, percent, kappa, low, high, difference."""
-        names = ("items", "percent", "kappa", "low", "high", "difference")
-        return {
-            "first": np.array(self.first, dtype=object),
-            "second": np.array(self.second, dtype=object),
-            **{name: getattr(self, name) for name in names},
-        }
-
     def table(self) -> Table:
         """A row per pair of groups."""
-        ordered = not np.isnan(self.difference).all()
-        heads = [Column("group"), Column("with"), Column("items", "count"), Column("percent", "number")]
-        heads += [Column("kappa", "number")] + ([Column("difference", "number")] if ordered else [])
-        rows: list[tuple[Cell, ...]] = []
-        for i, (first, second) in enumerate(zip(self.first, self.second, strict=True)):
-            kappa = Estimate("", "", float(self.kappa[i]), float(self.low[i]), float(self.high[i]), 0, 0, 0)
-            named = (first, "itself" if first == second else second)
-            row = (*named, int(self.items[i]), float(self.percent[i]), kappa)
-            rows.append((*row, float(self.difference[i])) if ordered else row)
-        return Table(tuple(heads), tuple(rows), "Agreement within and between groups", self.notes)
+        pairs = zip(self.first, self.second, strict=True)
+        columns = {
+            "group": self.first,
+            "with": ["itself" if first == second else second for first, second in pairs],
+            "items": self.items,
+            "percent": self.percent,
+            "kappa": estimates(self.kappa, self.low, self.high),
+            "difference": self.difference,
+        }
+        return table_of(
+            without_empty(columns, "difference"), caption="Agreement within and between groups", notes=self.notes
+        )
 
     def costs(self) -> Table:
         """A row per group: assessors, labels, cost of a label and of all labels."""
-        heads = [Column("group"), Column("assessors", "count"), Column("labels", "count")]
-        heads += [Column("cost per label", "number"), Column("cost", "number")]
         each = divided(self.cost, self.labels.astype(np.float64))
-        rows = zip(
-            self.groups, self.assessors.tolist(), self.labels.tolist(), each.tolist(), self.cost.tolist(), strict=True
-        )
-        return Table(tuple(heads), tuple(rows), "Labels and cost of groups")
+        columns = {"group": self.groups, "assessors": self.assessors, "labels": self.labels, "cost per label": each}
+        return table_of(columns | {"cost": self.cost}, caption="Labels and cost of groups")
 
 
 def group_agreement(

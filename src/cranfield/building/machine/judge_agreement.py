@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,8 @@ from cranfield.building.machine.judged_pairs import JudgedPairs, clustered_mean
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import UsageError
 from cranfield.meta.complete_scores import central_interval, resampled_topics
-from cranfield.record import Record, table_of
-from cranfield.table import Cell, Column, Estimate, Table
+from cranfield.record import Record, column, estimates, table_of
+from cranfield.table import Cell, Column, Table
 from cranfield.text import listed
 from cranfield.types import Array, Index64
 
@@ -34,17 +34,17 @@ class JudgeAgreement(Record):
 
     facts = ("rel", "level", "resamples", "seed")
 
-    judge: NDArray[Any]
-    counts: Index64
+    judge: Annotated[NDArray[Any], column()]
+    counts: Annotated[Index64, column("topics", "both", "only human", "only machine")]
     """topics, judged by both, only by people, only by the machine; × judges."""
-    agreement: Array
-    kappa: Array
+    agreement: Annotated[Array, column()]
+    kappa: Annotated[Array, column("kappa", "kappa low", "kappa high")]
     """value, low, high × judges."""
-    weighted: Array
+    weighted: Annotated[Array, column("weighted kappa", "weighted kappa low", "weighted kappa high")]
     """Weighted κ, as `kappa`."""
-    relevant: Array
+    relevant: Annotated[Array, column("human relevant", "machine relevant")]
     """The share of relevant documents of people and of the machine; × judges."""
-    leniency: Array
+    leniency: Annotated[Array, column("leniency", "leniency low", "leniency high")]
     """Mean machine minus human grade: value, low, high × judges."""
     rel: float
     level: float
@@ -52,35 +52,16 @@ class JudgeAgreement(Record):
     seed: int
     notes: tuple[str, ...]
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """judge, topics, both, only human, only machine, agreement, κ, weighted κ, shares of relevant, leniency."""
-        numbers = ("topics", "both", "only human", "only machine")
-        return {
-            "judge": self.judge,
-            **dict(zip(numbers, self.counts, strict=True)),
-            "agreement": self.agreement,
-            **_with_ends("kappa", self.kappa),
-            **_with_ends("weighted kappa", self.weighted),
-            "human relevant": self.relevant[0],
-            "machine relevant": self.relevant[1],
-            **_with_ends("leniency", self.leniency),
-        }
-
     def table(self) -> Table:
         """A row per judge; κ and leniency with their intervals."""
-        heads = (
-            Column("judge"),
-            *(Column(name, "count") for name in ("topics", "both", "only human", "only machine")),
-            *(Column(name, "number") for name in ("agreement", "κ", "weighted κ", "human relevant")),
-            *(Column(name, "number") for name in ("machine relevant", "leniency")),
-        )
-        rows: list[tuple[Cell, ...]] = []
-        for j, judge in enumerate(self.judge.tolist()):
-            kappas = [_cell(values[:, j], judge) for values in (self.kappa, self.weighted)]
-            counts = [int(count) for count in self.counts[:, j]]
-            shares = [float(share) for share in self.relevant[:, j]]
-            rows.append((judge, *counts, float(self.agreement[j]), *kappas, *shares, _cell(self.leniency[:, j], judge)))
-        return Table(heads, tuple(rows), "Agreement with the human judgments", self.notes)
+        hidden = {f"{name} {end}" for name in ("kappa", "weighted kappa", "leniency") for end in ("low", "high")}
+        columns = {name: values for name, values in self.columns().items() if name not in hidden}
+        columns |= {
+            "kappa": estimates(*self.kappa), "weighted kappa": estimates(*self.weighted),
+            "leniency": estimates(*self.leniency),
+        }  # fmt: skip
+        renamed = {name.replace("kappa", "κ"): values for name, values in columns.items()}
+        return table_of(renamed, caption="Agreement with the human judgments", notes=self.notes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -135,72 +116,41 @@ class TopicAgreement(Record):
 
     figure = "describe_topic_leniency"
 
-    judge: NDArray[Any]
-    topic: NDArray[Any]
-    documents: Index64
-    agreement: Array
-    kappa: Array
+    judge: Annotated[NDArray[Any], column()]
+    topic: Annotated[NDArray[Any], column()]
+    documents: Annotated[Index64, column()]
+    agreement: Annotated[Array, column()]
+    kappa: Annotated[Array, column()]
     """NaN where both give all documents the same grade."""
-    leniency: Array
-    human_relevant: Index64
-    machine_relevant: Index64
+    leniency: Annotated[Array, column()]
+    human_relevant: Annotated[Index64, column()]
+    """The number of documents that people call relevant."""
+    machine_relevant: Annotated[Index64, column()]
     notes: tuple[str, ...] = ()
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """judge, topic, documents, agreement, kappa, leniency, human relevant, machine relevant (documents)."""
-        return {
-            "judge": self.judge,
-            "topic": self.topic,
-            "documents": self.documents,
-            "agreement": self.agreement,
-            "kappa": self.kappa,
-            "leniency": self.leniency,
-            "human relevant": self.human_relevant,
-            "machine relevant": self.machine_relevant,
-        }
 
     def worst(self, most: int = 5) -> Table:
         """The topics of each judge with the lowest agreement."""
-        order = np.lexsort((self.agreement, np.unique(self.judge, return_inverse=True)[1]))
-        rows: list[tuple[Cell, ...]] = []
-        columns = self.columns()
-        for judge in dict.fromkeys(self.judge.tolist()):
-            mine = [i for i in order.tolist() if self.judge[i] == judge][:most]
-            rows += [tuple(column[i] for column in columns.values()) for i in mine]
-        kinds = {"judge": "text", "topic": "text", "agreement": "number", "kappa": "number", "leniency": "number"}
-        heads = tuple(Column(name, kinds.get(name, "count")) for name in columns)
-        return Table(heads, tuple(rows), "Topics with the lowest agreement", self.notes)
+        order = np.argsort(self.agreement, kind="stable")
+        judges = dict.fromkeys(self.judge.tolist())
+        lowest = np.concatenate([order[self.judge[order] == judge][:most] for judge in judges])
+        return table_of(self.columns(), lowest, caption="Topics with the lowest agreement", notes=self.notes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class JudgesTogether(Record):
     """Agreement among the machine judges: a row per pair."""
 
-    first: NDArray[Any]
-    second: NDArray[Any]
-    documents: Index64
-    agreement: Array
-    kappa: Array
-    weighted: Array
-    leniency: Array
+    caption = "Agreement among the machine judges"
+
+    first: Annotated[NDArray[Any], column("judge")]
+    second: Annotated[NDArray[Any], column("other")]
+    documents: Annotated[Index64, column("both")]
+    agreement: Annotated[Array, column()]
+    kappa: Annotated[Array, column()]
+    weighted: Annotated[Array, column("weighted kappa")]
+    leniency: Annotated[Array, column()]
     """Mean grade of the second minus that of the first."""
     notes: tuple[str, ...] = ()
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """judge, other, both (documents), agreement, kappa, weighted kappa, leniency (other minus judge)."""
-        return {
-            "judge": self.first,
-            "other": self.second,
-            "both": self.documents,
-            "agreement": self.agreement,
-            "kappa": self.kappa,
-            "weighted kappa": self.weighted,
-            "leniency": self.leniency,
-        }
-
-    def table(self) -> Table:
-        """A row per pair of judges."""
-        return table_of(self.columns(), caption="Agreement among the machine judges", notes=self.notes)
 
 
 def kappas(confusions: NDArray[Any], grades: Sequence[float], weights: str) -> Array:
@@ -329,11 +279,3 @@ def _by_topic(judges: Sequence[JudgedPairs], rel: float) -> TopicAgreement:
     fields = [name for name in vars(parts[0]) if name != "notes"]
     joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in fields}
     return TopicAgreement(**joined)
-
-
-def _with_ends(name: str, values: Array) -> dict[str, NDArray[Any]]:
-    return {name: values[0], f"{name} low": values[1], f"{name} high": values[2]}
-
-
-def _cell(values: Array, judge: str) -> Estimate:
-    return Estimate("", judge, float(values[0]), float(values[1]), float(values[2]), 0, 0, 0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.coefficients import overlap, tau_ap, tau_b
 from cranfield.meta.complete_scores import levels_of
 from cranfield.meta.judgments.rescoring import ranks
-from cranfield.record import Record, table_of
+from cranfield.record import Record, column
 from cranfield.table import Cell, Column, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
@@ -35,84 +35,47 @@ CHANGES = {
 class JudgeRankings(Record):
     """Agreement of the rankings of runs, and of the conclusions about pairs; a row per judge, documents and measure."""
 
+    caption = "Rankings of runs, and conclusions about pairs of runs"
     facts = ("test", "correction", "alpha")
 
-    judge: NDArray[Any]
-    documents: NDArray[Any]
-    measure: NDArray[Any]
-    runs: int
-    topics: Index64
-    tau: Array
-    tau_ap: Array
-    rbo: Array
-    swapped: Index64
+    judge: Annotated[NDArray[Any], column()]
+    documents: Annotated[NDArray[Any], column()]
+    measure: Annotated[NDArray[Any], column()]
+    topics: Annotated[Index64, column()]
+    tau: Annotated[Array, column()]
+    tau_ap: Annotated[Array, column("tau_ap")]
+    rbo: Annotated[Array, column("RBO")]
+    pairs: Annotated[Index64, column()]
+    """The number of all pairs of runs."""
+    swapped: Annotated[Index64, column()]
     """Pairs of runs whose means are in the opposite order."""
-    significant: Index64
+    significant: Annotated[Index64, column("significant (human)", "significant (machine)")]
     """2 × rows: pairs that differ with human, and with machine judgments."""
-    changes: Index64
+    changes: Annotated[Index64, column(*CHANGES)]
     """kinds of `CHANGES` × rows."""
+    runs: int
     test: str
     correction: str
     alpha: float
     notes: tuple[str, ...]
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """judge, documents, measure, topics, tau, tau_ap, rbo, pairs, swapped, significant, lost, gained, reversed."""
-        return {
-            "judge": self.judge,
-            "documents": self.documents,
-            "measure": self.measure,
-            "topics": self.topics,
-            "tau": self.tau,
-            "tau_ap": self.tau_ap,
-            "RBO": self.rbo,
-            "pairs": np.full(len(self.judge), self.runs * (self.runs - 1) // 2),
-            "swapped": self.swapped,
-            "significant (human)": self.significant[0],
-            "significant (machine)": self.significant[1],
-            **dict(zip(CHANGES, self.changes, strict=True)),
-        }
-
-    def table(self) -> Table:
-        """A row per judge, documents and measure."""
-        caption = "Rankings of runs, and conclusions about pairs of runs"
-        return table_of(self.columns(), caption=caption, notes=self.notes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ChangedConclusions(Record):
     """The pairs of runs about which the two judgments lead to other conclusions."""
 
-    judge: NDArray[Any]
-    documents: NDArray[Any]
-    measure: NDArray[Any]
-    run: NDArray[Any]
-    other: NDArray[Any]
-    difference: Array
-    """2 × rows: run − other, with human and with machine judgments."""
-    p: Array
-    """2 × rows: adjusted p-values."""
-    change: NDArray[Any]
+    caption = "Conclusions that change"
+
+    judge: Annotated[NDArray[Any], column()]
+    documents: Annotated[NDArray[Any], column()]
+    measure: Annotated[NDArray[Any], column()]
+    run: Annotated[NDArray[Any], column()]
+    other: Annotated[NDArray[Any], column()]
+    human: Annotated[Array, column("difference (human)", "p (human)")]
+    """The difference run − other with human judgments, and its adjusted p-value; × rows."""
+    machine: Annotated[Array, column("difference (machine)", "p (machine)")]
+    change: Annotated[NDArray[Any], column()]
     notes: tuple[str, ...]
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """judge, documents, measure, run, other, difference and p with human and machine judgments, change."""
-        return {
-            "judge": self.judge,
-            "documents": self.documents,
-            "measure": self.measure,
-            "run": self.run,
-            "other": self.other,
-            "difference (human)": self.difference[0],
-            "p (human)": self.p[0],
-            "difference (machine)": self.difference[1],
-            "p (machine)": self.p[1],
-            "change": self.change,
-        }
-
-    def table(self) -> Table:
-        """A row per pair."""
-        return table_of(self.columns(), caption="Conclusions that change", notes=self.notes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -121,30 +84,19 @@ class RunRanks(Record):
 
     figure = "describe_judge_ranks"
 
-    judge: NDArray[Any]
-    documents: NDArray[Any]
-    measure: NDArray[Any]
-    run: NDArray[Any]
-    means: Array
+    judge: Annotated[NDArray[Any], column()]
+    documents: Annotated[NDArray[Any], column()]
+    measure: Annotated[NDArray[Any], column()]
+    run: Annotated[NDArray[Any], column()]
+    means: Annotated[Array, column("human mean", "machine mean")]
     """2 × rows: with human and with machine judgments."""
-    rank: Index64
+    rank: Annotated[Index64, column("human rank", "machine rank")]
     """2 × rows: 1 is the best; ties share the best rank."""
     notes: tuple[str, ...]
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """judge, documents, measure, run, means, ranks, change of rank, and the spread of ranks over the judges."""
-        return {
-            "judge": self.judge,
-            "documents": self.documents,
-            "measure": self.measure,
-            "run": self.run,
-            "human mean": self.means[0],
-            "machine mean": self.means[1],
-            "human rank": self.rank[0],
-            "machine rank": self.rank[1],
-            "change": self.rank[1] - self.rank[0],
-            "spread": self.spread(),
-        }
+        """Also the change of the rank, and the spread of ranks over the judges."""
+        return super().columns() | {"change": self.rank[1] - self.rank[0], "spread": self.spread()}
 
     def table(self) -> Table:
         """A row per documents, measure and run, best run of the first judge first; a column per judge."""
@@ -195,21 +147,22 @@ def compare_rankings(
         *_left_out(scored),
         *(note for part in scored for note in part.notes),
     ]
-    sizes = [len(part.human.measures) for part in scored]
+    sizes, runs = [len(part.human.measures) for part in scored], len(scored[0].human.runs)
     correlations = np.concatenate([part.correlations for part in parts], axis=1)
     swapped, significant, changes = _counts(parts)
     rankings = JudgeRankings(
         judge=np.repeat(np.array([part.judge for part in scored], dtype=object), sizes),
         documents=np.repeat(np.array([part.documents for part in scored], dtype=object), sizes),
         measure=np.concatenate([np.array(part.human.measures, dtype=object) for part in scored]),
-        runs=len(scored[0].human.runs),
         topics=np.repeat([len(part.human.topics) for part in scored], sizes),
         tau=correlations[0],
         tau_ap=correlations[1],
         rbo=correlations[2],
+        pairs=np.full(sum(sizes), runs * (runs - 1) // 2),
         swapped=swapped,
         significant=significant,
         changes=changes,
+        runs=runs,
         test=first.test,
         correction=first.correction,
         alpha=alpha,
@@ -310,7 +263,7 @@ def _changed(scored: list[ScoredTwice], parts: list[_Compared]) -> ChangedConclu
             kinds, runs = compared.change(m), human.matrix.systems
             for i in np.flatnonzero(kinds != "").tolist():
                 names = runs[human.first[i]], runs[human.second[i]]
-                numbers = human.difference[i], machine.difference[i], human.adjusted[i], machine.adjusted[i]
+                numbers = human.difference[i], human.adjusted[i], machine.difference[i], machine.adjusted[i]
                 rows.append((part.judge, part.documents, human.matrix.measure, *names, *numbers, kinds[i]))
     columns = list(zip(*rows, strict=True)) or [()] * 10
     judge, documents, measure, run, other, change = (

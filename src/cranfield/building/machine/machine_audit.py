@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,9 +37,8 @@ from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.meta.complete_scores import levels_of, mean_ranks
-from cranfield.record import Record, table_of
+from cranfield.record import Record, column
 from cranfield.scores.summary import t_interval
-from cranfield.table import Cell, Column, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
@@ -52,78 +51,42 @@ OTHER = "(no family)"
 class LengthBias(Record):
     """Leniency by the length of documents: a row per judge and group of documents of similar length."""
 
+    caption = "Leniency by the length of documents"
     facts = ("correlation",)
 
-    judge: NDArray[Any]
-    shortest: Array
-    longest: Array
-    documents: Index64
-    human: Array
+    judge: Annotated[NDArray[Any], column()]
+    shortest: Annotated[Array, column(kind="count")]
+    longest: Annotated[Array, column(kind="count")]
+    documents: Annotated[Index64, column()]
+    human: Annotated[Array, column("human mean")]
     """Mean human grade."""
-    machine: Array
-    leniency: Array
+    machine: Annotated[Array, column("machine mean")]
+    leniency: Annotated[Array, column("leniency", "leniency low", "leniency high")]
     """value, low, high × rows."""
     correlation: Mapping[str, float]
     """For each judge, Spearman's ρ of length and machine minus human grade."""
     notes: tuple[str, ...]
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """judge, shortest, longest, documents, human mean, machine mean, leniency with its interval."""
-        return {
-            "judge": self.judge,
-            "shortest": self.shortest,
-            "longest": self.longest,
-            "documents": self.documents,
-            "human mean": self.human,
-            "machine mean": self.machine,
-            "leniency": self.leniency[0],
-            "leniency low": self.leniency[1],
-            "leniency high": self.leniency[2],
-        }
-
-    def table(self) -> Table:
-        columns = self.columns()
-        kinds = {"judge": "text", "shortest": "count", "longest": "count", "documents": "count"}
-        heads = tuple(Column(name, kinds.get(name, "number")) for name in columns)
-        rows: tuple[tuple[Cell, ...], ...] = tuple(zip(*(c.tolist() for c in columns.values()), strict=True))
-        return Table(heads, rows, "Leniency by the length of documents", self.notes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class FamilyBias(Record):
     """Whether a judge favours a family of systems: a row per judge, family and measure."""
 
-    judge: NDArray[Any]
-    family: NDArray[Any]
-    measure: NDArray[Any]
-    runs: Index64
-    documents: Index64
+    caption = "Does the machine favour a family of systems?"
+
+    judge: Annotated[NDArray[Any], column()]
+    family: Annotated[NDArray[Any], column()]
+    measure: Annotated[NDArray[Any], column()]
+    runs: Annotated[Index64, column()]
+    documents: Annotated[Index64, column()]
     """Documents that both judged and that a run of the family retrieved."""
-    leniency: Array
+    leniency: Annotated[Array, column("leniency", "leniency low", "leniency high")]
     """value, low, high × rows, on these documents."""
-    change: Array
+    change: Annotated[Array, column("score change")]
     """The mean machine score minus the mean human score of the runs of the family."""
-    favour: Array
+    favour: Annotated[Array, column("favour", "favour low", "favour high")]
     """value, low, high × rows: this change minus that of all runs."""
     notes: tuple[str, ...]
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """judge, family, measure, runs, documents, leniency (with interval), score change, favour (with interval)."""
-        ends = ("", " low", " high")
-        return {
-            "judge": self.judge,
-            "family": self.family,
-            "measure": self.measure,
-            "runs": self.runs,
-            "documents": self.documents,
-            **{f"leniency{end}": values for end, values in zip(ends, self.leniency, strict=True)},
-            "score change": self.change,
-            **{f"favour{end}": values for end, values in zip(ends, self.favour, strict=True)},
-        }
-
-    def table(self) -> Table:
-        """A row per judge, family and measure."""
-        return table_of(self.columns(), caption="Does the machine favour a family of systems?", notes=self.notes)
 
 
 def length_bias(judges: Sequence[JudgedPairs], lengths: Any, *, bins: int = BINS, level: float = 0.95) -> LengthBias:

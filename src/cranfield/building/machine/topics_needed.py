@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,9 +13,9 @@ from cranfield.building.machine.powered_intervals import ScoresByRow
 from cranfield.building.machine.powered_means import powered_means, quantile
 from cranfield.comparison.differences import row_moments
 from cranfield.errors import UsageError
-from cranfield.record import Record
+from cranfield.record import Record, column, table_of, without_empty
 from cranfield.scores.scores import Scores
-from cranfield.table import Cell, Column, Table
+from cranfield.table import Table
 from cranfield.text import counted
 from cranfield.types import Array
 
@@ -28,17 +28,19 @@ class TopicsNeeded(Record):
 
     facts = ("half_width", "level", "machine_topics", "judgments_per_topic")
 
-    measure: NDArray[Any]
-    run: NDArray[Any]
-    other: NDArray[Any] | None
-    needed: Array
-    """Topics with human judgments that are needed; NaN if `machine_topics` are too few."""
-    classical: Array
-    """Topics that are needed without the machine."""
-    now: Array
+    measure: Annotated[NDArray[Any], column()]
+    run: Annotated[NDArray[Any], column()]
+    other: Annotated[NDArray[Any], column()] | None
+    now: Annotated[Array, column("half-width now")]
     """The half-width with the human topics at hand."""
-    correlation: Array
+    correlation: Annotated[Array, column()]
     """Between the human and the machine scores."""
+    needed: Annotated[Array, column("topics needed")]
+    """Topics with human judgments that are needed; NaN if `machine_topics` are too few."""
+    labels: Annotated[Array, column("labels needed")]
+    """Human judgments of these topics."""
+    classical: Annotated[Array, column("topics needed without machine")]
+    """Topics that are needed without the machine."""
     half_width: float
     level: float
     machine_topics: int
@@ -46,28 +48,12 @@ class TopicsNeeded(Record):
     """The mean number of human judgments of a topic; NaN if unknown."""
     notes: tuple[str, ...]
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """measure, run (and other), half-width now, correlation, human topics needed with and without the machine."""
-        names = {"run": self.run} if self.other is None else {"run": self.run, "other": self.other}
-        return {
-            "measure": self.measure,
-            **names,
-            "half-width now": self.now,
-            "correlation": self.correlation,
-            "topics needed": self.needed,
-            "labels needed": np.ceil(self.needed * self.judgments_per_topic),
-            "topics needed without machine": self.classical,
-        }
-
     def table(self) -> Table:
-        columns = self.columns()
-        if np.isnan(self.judgments_per_topic):
-            del columns["labels needed"]
-        kinds = {"measure": "text", "run": "text", "other": "text", "half-width now": "number", "correlation": "number"}
-        heads = tuple(Column(name, kinds.get(name, "count")) for name in columns)
-        rows: tuple[tuple[Cell, ...], ...] = tuple(zip(*(c.tolist() for c in columns.values()), strict=True))
+        """A row per run or pair; labels only if their number for a topic is known."""
+        columns = without_empty(self.columns(), "labels needed" if np.isnan(self.judgments_per_topic) else "")
+        counts = dict.fromkeys(("topics needed", "labels needed", "topics needed without machine"), "count")
         caption = f"Topics with human judgments for {100 * self.level:g}% intervals of ± {self.half_width:g}"
-        return Table(heads, rows, caption, self.notes)
+        return table_of(columns, kinds=counts, caption=caption, notes=self.notes)
 
 
 def topics_needed(
@@ -124,8 +110,8 @@ def topics_needed(
             f"{short} of {len(needed)} rows: all {total:,} topics are too few, even with human judgments of all"
         )
     return TopicsNeeded(
-        rows.measure, rows.run, rows.other, needed, alone, (means.high - means.low) / 2, correlation,
-        half_width, level, total, judgments_per_topic, tuple(notes),
+        rows.measure, rows.run, rows.other, (means.high - means.low) / 2, correlation, needed,
+        np.ceil(needed * judgments_per_topic), alone, half_width, level, total, judgments_per_topic, tuple(notes),
     )  # fmt: skip
 
 
