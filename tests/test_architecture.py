@@ -27,6 +27,7 @@ BELOW = {
     ("report/figures", "report/figures/draw"): "a figure is data, and is drawn on demand",
     ("collection", "collection/file_formats"): "the functions for users read and write all formats",
     ("measures", "measures/naming"): "tables of properties are asked by the name of a measure",
+    ("measures/several_needs", "measures/naming"): "the measure inside CAM and MM may be given by its name",
     ("comparison", "comparison/methods"): "the functions for users call the tests, which are registered here",
     ("building/merging", "building/merging/models"): "the registry loads its methods",
     ("online", "online/engines"): "a rule for the users of a log, counted on its engine",

@@ -21,8 +21,8 @@ from cranfield import cli
 from cranfield.cli.measure_page import Page, meaning
 from cranfield.collection.file_formats import formats
 from cranfield.comparison.pair_tests import TESTS
-from cranfield.measures import recall
 from cranfield.measures.base import REGISTRY
+from cranfield.measures.ranked_lists import recall
 from cranfield.samples import sample
 
 ROOT = Path(__file__).parent.parent

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cranfield.assessed.intent_stats import of_intents
+from cranfield.assessed.intents import of_intents
 from cranfield.collection.stats import Spread
 from tests.cli.conftest import in_process as cranfield
 

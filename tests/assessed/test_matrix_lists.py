@@ -11,7 +11,7 @@ import pytest
 from sklearn.metrics import ndcg_score
 
 import cranfield as cf
-from cranfield.assessed.matrix_lists import MatrixLists, assess_arrays
+from cranfield.assessed.join import MatrixLists, assess_arrays
 
 NAMES = [
     "nDCG@10", "nDCG@3", "nDCG(gain='exp')@5", "nDCG(gain={0:1,1:3,2:4,3:5})@4", "nDCG@200",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cranfield.assessed.tied_orders import ranks_by_grade
+from cranfield.assessed.changed_lists.tied_orders import ranks_by_grade
 
 
 @pytest.mark.parametrize(("reading", "ranks"), [("best", [2, 1, 4, 5]), ("worst", [3, 4, 1, 5])])

@@ -9,8 +9,8 @@ import pytest
 from scipy.stats import ttest_rel
 
 import cranfield as cf
+from cranfield.assessed.changed_lists.resampled import TopicOfCollection
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.resampled import TopicOfCollection
 from cranfield.comparison import document_bootstrap
 from cranfield.errors import UsageError
 from cranfield.measures import parse

@@ -9,7 +9,7 @@ import warnings
 import pytest
 
 import cranfield as cf
-from cranfield.assessed import prefixes
+from cranfield.assessed.changed_lists import prefixes
 from cranfield.errors import CranfieldWarning
 
 QRELS = b"1 1 a 2\n1 1 b 1\n1 2 b 1\n1 2 c 3\n1 3 z 1\n"

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 import cranfield as cf
+from cranfield.assessed.changed_lists.prefixes import score_cut_lists
 from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.prefixes import score_cut_lists
 from cranfield.measures import MEASURES, Measure, parse
 from tests.laws.instances import NEEDS
 

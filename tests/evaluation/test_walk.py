@@ -18,7 +18,8 @@ def test_a_plain_evaluation_does_not_visit_lengths_samples_or_dimensions() -> No
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     visited = {line.split()[1]: int(line.split()[0]) for line in printed[:-1]}
     assert re.fullmatch(rf"{len(visited)} files, \d+ changes of file", printed[-1])
-    assert {"evaluation/evaluator.py", "assessed/join.py", "assessed/lists.py", "measures/ranked.py"} <= visited.keys()
+    measure = "measures/ranked_lists/ranked.py"
+    assert {"evaluation/evaluator.py", "assessed/join.py", "assessed/lists.py", measure} <= visited.keys()
     assert visited.keys().isdisjoint(
-        f"assessed/{name}.py" for name in ("lengths", "sampling", "dimensions", "intents", "by_rank", "tied_orders")
+        f"assessed/{name}.py" for name in ("lengths", "sampling", "dimensions", "intents", "changed_lists/tied_orders")
     )

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cranfield.assessed.changed_lists.prefixes import score_cut_lists
 from cranfield.assessed.hits_by_intent import with_intents
 from cranfield.assessed.lengths import Lengths
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.prefixes import score_cut_lists
 from cranfield.errors import UsageError
 from cranfield.measures import MEASURES, Measure, parse
 from tests.laws.instances import (

@@ -97,7 +97,7 @@ def test_a_user_cannot_redefine_a_built_in_measure() -> None:
 
     with pytest.raises(UsageError, match="the name 'AP' is taken by cranfield"):
         measure(AP)  # type: ignore[arg-type]
-    assert REGISTRY["AP"].__module__ == "cranfield.measures.ranked"
+    assert REGISTRY["AP"].__module__ == "cranfield.measures.ranked_lists.ranked"
 
 
 def test_properties_have_defaults_that_promise_nothing() -> None:

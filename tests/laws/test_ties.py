@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cranfield.assessed.changed_lists.tied_orders import ENUMERATED
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.tied_orders import ENUMERATED
 from cranfield.measures import AP, Measure, P
 from tests.laws.instances import ALL, ENDS_AT_THE_BEST, MOVES_ABOUT, STOPS_AFTER_CLICKS, STOPS_WHEN_SATISFIED
 from tests.oracles.joined import side_by_side

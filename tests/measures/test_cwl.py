@@ -337,7 +337,7 @@ def test_scoring_in_blocks_gives_the_same_scores(monkeypatch: pytest.MonkeyPatch
     lists = side_by_side([[1, 0, 3], [], [None, 2], [3, 3, 0, 1], [0]], [3, 3, 2, 1, 1, 0])
     costly = [measure.replace(cost={0: 1, 1: 2, 2: 2, 3: 3}, report="ETC") for measure in WRITTEN]
     whole = [measure.evaluate(lists).tolist() for measure in WRITTEN + costly]
-    monkeypatch.setattr("cranfield.measures.cwl.CELLS", 2000)
+    monkeypatch.setattr("cranfield.measures.readers.cwl.CELLS", 2000)
     assert [measure.evaluate(lists).tolist() for measure in WRITTEN + costly] == whole
 
 

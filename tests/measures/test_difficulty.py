@@ -18,9 +18,9 @@ from cranfield.assessed.hits_by_intent import intents_of, with_intents
 from cranfield.assessed.join import join
 from cranfield.errors import UsageError
 from cranfield.measures import Measure, parse
-from cranfield.measures.difficulty import NOT_THE_PAPERS_FORMULA, Share, difficulty
 from cranfield.measures.gain import LINEAR, Gain
-from cranfield.measures.novelty_ideal import GREEDY, greedy_ideal
+from cranfield.measures.several_needs.difficulty import NOT_THE_PAPERS_FORMULA, Share, difficulty
+from cranfield.measures.several_needs.novelty_ideal import GREEDY, greedy_ideal
 from tests.oracles.diverse import Diverse, Weight, diverse, logarithmic, reciprocal
 
 FAMILY = {"alpha#-nDCG-IA": "alpha-nDCG", "alpha#-nERR-IA": "nERR-IA(dialect='ndeval')", "alpha#-nNRBP-IA": "nNRBP"}

@@ -20,9 +20,9 @@ from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.errors import UsageError
 from cranfield.measures import ERR, MEASURES, REGISTRY, AlphaNDCG, Measure, P, Q, Success, nDCG, parse
-from cranfield.measures.first import preferred
-from cranfield.measures.novelty import log_discount
-from cranfield.measures.novelty_ideal import STATES, exact_ideal, greedy_cascade, greedy_ideal
+from cranfield.measures.ranked_lists.first import preferred
+from cranfield.measures.several_needs.novelty import log_discount
+from cranfield.measures.several_needs.novelty_ideal import STATES, exact_ideal, greedy_cascade, greedy_ideal
 from cranfield.views.by_intent import ByIntent
 from tests.oracles.diverse import (
     Diverse,

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cranfield.assessed.lists import Assessed
 from cranfield.errors import DataError, UsageError
 from cranfield.measures import AP, MP, parse, session_precision
-from cranfield.measures.transition_files import invariant_distribution, read_transitions
+from cranfield.measures.readers.markov import invariant_distribution, read_transitions
 from tests.oracles.joined import graded_lists, side_by_side
 
 LISTS: list[list[float | None]] = [

@@ -12,7 +12,7 @@ import cranfield as cf
 from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures import AP, ERR, NCU, RR, Measure, O, Pmeasure, Pplus, Q, parse
-from cranfield.measures.ncu import STOPS, UTILITIES
+from cranfield.measures.ranked_lists.ncu import STOPS, UTILITIES
 from tests.oracles.joined import graded_lists, side_by_side
 
 close = pytest.approx

@@ -12,11 +12,11 @@ import pytest
 
 import cranfield as cf
 from cranfield.assessed import intents as intents_module
+from cranfield.assessed.changed_lists.tied_orders import ENUMERATED
 from cranfield.assessed.hits_by_intent import with_intents
 from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.tied_orders import ENUMERATED
 from cranfield.evaluation.missing_judgments import residual
 from cranfield.measures import Measure, parse
 from tests.measures.test_diversity import ALL

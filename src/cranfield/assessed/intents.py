@@ -1,4 +1,4 @@
-"""Topics with several meanings: intents with probabilities and types, and judgments for each intent."""
+"""Topics with several meanings: intents with probabilities and types, judgments by intent, and their statistics."""
 
 from __future__ import annotations
 
@@ -26,6 +26,9 @@ from cranfield.types import Array, Index
 
 if TYPE_CHECKING:
     from cranfield.assessed.lists import Assessed
+
+
+from cranfield.collection.stats import Spread
 
 T = TypeVar("T")
 
@@ -279,3 +282,65 @@ def _warn_empty(names: list[str]) -> None:
         intents = counted(len(names), "intent without relevant documents is", "intents without relevant documents are")
         message = f"{intents} left out: {listed(names)}"
         warn_caller(message, CranfieldWarning)
+
+
+@dataclass(frozen=True)
+class IntentGroup:
+    """The intents of one type, or all."""
+
+    kind: str
+    """`all`, `informational` or `navigational`."""
+    per_topic: Spread
+    """Intents with a relevant document per topic; the total is their number."""
+    relevant: Spread
+    """Relevant documents per intent; a document that is relevant to two intents counts twice in the total."""
+    by_level: Mapping[float, int]
+    """The number of these with each grade."""
+
+
+@dataclass(frozen=True)
+class IntentStatistics:
+    """The intents of diversity judgments.
+
+    >>> statistics = of_intents(b"1 1 d1 2\\n1 2 d1 1\\n1 2 d2 1\\n", types={"1": {"1": "nav", "2": "inf"}})
+    >>> [(group.kind, group.per_topic.total, group.relevant.total) for group in statistics.groups]
+    [('all', 2, 3), ('informational', 1, 2), ('navigational', 1, 1)]
+    """
+
+    topics: int
+    groups: tuple[IntentGroup, ...]
+    """All intents, then those of each type if types are given."""
+    per_document: Spread
+    """Intents to which a document is relevant, over the documents that are relevant to one or more."""
+    relevant_documents: int
+    """The number of these documents."""
+
+
+def of_intents(qrels: Any, types: Any = None, rel: float = 1) -> IntentStatistics:
+    """Statistics of judgments by intent; `types` is {topic: {intent: type}} or a file, as in `JoinOptions`.
+
+    Intents without relevant documents are left out, with a warning.
+    """
+    judgments = Qrels.of(qrels)
+    if types is not None and not judgments.has_intents:
+        judgments = judgments.with_intents()
+    _, intents = judged_by_intent(judgments, None, types)
+    every = np.ones(len(intents), dtype=bool)
+    groups = [_group("all", intents, every, rel)]
+    if types is not None:
+        groups.append(_group("informational", intents, ~intents.navigational, rel))
+        groups.append(_group("navigational", intents, intents.navigational, rel))
+    relevant = np.bincount(intents.document[intents.grade >= rel], minlength=len(intents.topic_of_document))
+    relevant = relevant[relevant > 0]
+    return IntentStatistics(len(judgments.topics), tuple(groups), Spread.of(relevant), len(relevant))
+
+
+def _group(kind: str, intents: Intents, kept: NDArray[np.bool_], rel: float) -> IntentGroup:
+    relevant = (intents.grade >= rel) & kept[intents.intent]
+    levels, counts = np.unique(intents.grade[relevant], return_counts=True)
+    return IntentGroup(
+        kind,
+        Spread.of(np.bincount(intents.topic[kept], minlength=intents.topics)),
+        Spread.of(np.bincount(intents.intent[relevant], minlength=len(intents))[kept]),
+        dict(zip(levels.tolist(), counts.tolist(), strict=True)),
+    )

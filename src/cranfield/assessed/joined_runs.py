@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core
-from cranfield.assessed.by_rank import ByRank
+from cranfield.assessed.attachment import ByRank
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lengths import LengthTable
 from cranfield.assessed.lists import Assessed

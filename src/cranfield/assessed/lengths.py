@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield import _core
-from cranfield.assessed.attachment import Moves
-from cranfield.assessed.by_rank import ByRank
+from cranfield.assessed.attachment import ByRank, Moves
 from cranfield.assessed.segments import position_in_segment
 from cranfield.collection.tables.table_schema import DOC, Numbers, Schema
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller

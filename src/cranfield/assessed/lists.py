@@ -31,7 +31,7 @@ from cranfield.errors import UsageError
 from cranfield.types import Array, Index
 
 if TYPE_CHECKING:
-    from cranfield.assessed.by_rank import ByRank
+    from cranfield.assessed.attachment import ByRank
     from cranfield.assessed.dimensions import Dimensions
     from cranfield.assessed.intents import Intents
     from cranfield.assessed.lengths import Lengths

@@ -13,7 +13,7 @@ from typing import Any
 
 from cranfield.measures import Measure
 from cranfield.measures.base import show
-from cranfield.measures.families import by_family, title_and_summary
+from cranfield.measures.families import by_family, describe_views, title_and_summary
 from cranfield.measures.property_tables import (
     DIVERSE,
     RANKED,
@@ -26,7 +26,6 @@ from cranfield.measures.property_tables import (
     MEANINGS as PROPERTY_MEANINGS,
 )
 from cranfield.measures.scale_type import declared_scale
-from cranfield.measures.view_descriptions import describe_views
 from cranfield.table import Column, Table, visible_width
 
 Properties = Mapping[str, Mapping[str, Any]]

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.assessed.changed_lists.resampled import Counts, TopicOfCollection
 from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.resampled import Counts, TopicOfCollection
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.comparison.corrections import adjust

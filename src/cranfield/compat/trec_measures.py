@@ -16,8 +16,8 @@ import numpy as np
 from cranfield.compat.trec_lists import NOT_IN_POOL, POOLED, GroupedLists, PairGain, TrecLists
 from cranfield.compat.trec_prefs import PreferenceLists, TopicPreferences, in_scope
 from cranfield.errors import UsageError
-from cranfield.measures import first, incomplete, ranked, sets, trec
 from cranfield.measures.gain import LINEAR, Gain, gained
+from cranfield.measures.ranked_lists import first, incomplete, ranked, sets, trec
 from cranfield.types import Array
 
 CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)

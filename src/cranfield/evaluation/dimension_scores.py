@@ -16,7 +16,7 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, evaluate
 from cranfield.measures import CAM, MM, Measure
 from cranfield.measures.base import Properties
-from cranfield.measures.multidimensional import BiasedRBP
+from cranfield.measures.several_needs.multidimensional import BiasedRBP
 from cranfield.scores.scores import Scores
 
 COPY = "copy"

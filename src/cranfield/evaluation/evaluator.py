@@ -25,8 +25,8 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import load
 from cranfield.errors import CranfieldError, CranfieldWarning, NotedWarning, UsageError, warn_caller
 from cranfield.measures import DEFAULT, Gain, Measure
-from cranfield.measures.definition import definition
 from cranfield.measures.naming.parse import names_in, parse, parse_many
+from cranfield.measures.naming.spelling import definition
 from cranfield.scores.basis import Basis, Facts
 from cranfield.scores.scores import Scores
 from cranfield.text import listed

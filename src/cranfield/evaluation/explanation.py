@@ -22,7 +22,7 @@ from cranfield.collection.topics import Topic, text_lines, topic_of
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, notes_of, values_of, warn_of_gains, with_scores
 from cranfield.measures import Measure, Terms
-from cranfield.measures.diversity import averaged
+from cranfield.measures.several_needs.diversity import averaged
 from cranfield.table import Column, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64

@@ -14,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 
 from cranfield import check
+from cranfield.assessed.changed_lists.judged_documents import JudgedDocuments
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.assessed.lists import Assessed
 from cranfield.collection.accepted_inputs import QrelsLike, RunLike
 from cranfield.collection.run import Run
@@ -24,7 +24,7 @@ from cranfield.collection.source import shown_path
 from cranfield.errors import DataError, UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
 from cranfield.measures import Measure
-from cranfield.measures.properties import Properties
+from cranfield.measures.declarations import Properties
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
 from cranfield.types import Array

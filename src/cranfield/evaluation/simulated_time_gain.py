@@ -14,7 +14,7 @@ from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import score
 from cranfield.measures import Measure
-from cranfield.measures.time import TBG
+from cranfield.measures.readers.time import TBG
 from cranfield.record import OneRow, Record, one_row
 from cranfield.scores.scores import Scores
 from cranfield.scores.t_and_normal import normal_quantile

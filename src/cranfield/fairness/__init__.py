@@ -7,8 +7,14 @@ where a ranking is a list of documents from the top. Functions that give a numbe
 
 from cranfield.fairness.attention import GEOMETRIC, TREC, Attention
 from cranfield.fairness.audit import MEASURES, Audit, audit
-from cranfield.fairness.equity import EquityOfAttention, equity_of_attention
-from cranfield.fairness.expected import Exposure, GroupExposure, expected_exposure, exposure
+from cranfield.fairness.expected import (
+    EquityOfAttention,
+    Exposure,
+    GroupExposure,
+    equity_of_attention,
+    expected_exposure,
+    exposure,
+)
 from cranfield.fairness.pairwise import dissatisfaction
 from cranfield.fairness.ranked_group import RankedGroupFairness, fair_ranking, ranked_group_fairness
 from cranfield.fairness.representation import awrf, jensen_shannon, pairwise_parity, prefix_fairness

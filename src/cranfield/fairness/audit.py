@@ -15,8 +15,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.fairness.attention import GEOMETRIC, TREC, Attention, Rankings, merged, rankings_of
-from cranfield.fairness.equity import equity_of_attention
-from cranfield.fairness.expected import expected_exposure, exposure
+from cranfield.fairness.expected import equity_of_attention, expected_exposure, exposure
 from cranfield.fairness.groups import Groups
 from cranfield.fairness.pairwise import COLUMNS, dissatisfaction
 from cranfield.fairness.ranked_group import ranked_group_fairness

@@ -6,33 +6,17 @@ A new measure is a class in the file of its family and its name here, in the imp
 from __future__ import annotations
 
 from cranfield.measures.base import REGISTRY, FunctionMeasure, Measure, Properties, Terms, measure
-from cranfield.measures.click_measures import (
-    EBU,
-    rrCCM,
-    rrDBN,
-    rrDCM,
-    rrSDBN,
-    uCCM,
-    uDBN,
-    uDCM,
-    uPBM,
-    uSDBN,
-    uUBM,
-)
-from cranfield.measures.compatibility import Compat
-from cranfield.measures.contingency import Accuracy, Confusion, Fallout, Specificity, confusion
-from cranfield.measures.counts import Judged, NumRel, NumRelRet, NumRet, Unjudged
-from cranfield.measures.curves import Curve, Curves, interpolated_precision, precision_recall, roc
-from cranfield.measures.cwl import CWL, CWLMeasure
-from cranfield.measures.cwl_members import BPM, IFT, INSQ, INST, NERR8, NERR9, NERR10, NERR11, SDCG
-from cranfield.measures.cwl_reader import as_cwl, cwl_vectors
-from cranfield.measures.difficulty import AlphaSharpNDCGIA, AlphaSharpNERRIA, AlphaSharpNNRBPIA
-from cranfield.measures.diversity import PMP, RBU, EfP, IRec, PplusQ
-from cranfield.measures.estimates import ADM
-from cranfield.measures.first import ERR, NWRR, RR, WRR, O, Pmeasure, Pplus, nERR
 from cranfield.measures.gain import Discount, Gain
-from cranfield.measures.graded import GAP, gAP
-from cranfield.measures.incomplete import (
+from cranfield.measures.naming.known_names import names
+from cranfield.measures.naming.parse import parse, parse_many
+from cranfield.measures.ranked_lists.compatibility import Compat
+from cranfield.measures.ranked_lists.contingency import Accuracy, Confusion, Fallout, Specificity, confusion
+from cranfield.measures.ranked_lists.counts import Judged, NumRel, NumRelRet, NumRet, Unjudged
+from cranfield.measures.ranked_lists.curves import Curve, Curves, interpolated_precision, precision_recall, roc
+from cranfield.measures.ranked_lists.estimates import ADM
+from cranfield.measures.ranked_lists.first import ERR, NWRR, RR, WRR, O, Pmeasure, Pplus, nERR
+from cranfield.measures.ranked_lists.graded import GAP, gAP
+from cranfield.measures.ranked_lists.incomplete import (
     bpref,
     bpref_N,
     bpref_R,
@@ -42,22 +26,14 @@ from cranfield.measures.incomplete import (
     rpref_relative,
     rpref_relative2,
 )
-from cranfield.measures.markov import MP
-from cranfield.measures.markov_sessions import session_precision
-from cranfield.measures.multi_aspect import TOMA
-from cranfield.measures.multidimensional import CAM, MM, cRBP, uRBP
-from cranfield.measures.naming.known_names import names
-from cranfield.measures.naming.parse import parse, parse_many
-from cranfield.measures.ncu import NCU
-from cranfield.measures.novelty import ERRIA, NRBP, AlphaDCG, AlphaNDCG, nERRIA, nNRBP
-from cranfield.measures.ntcir import EBR, iRBU
-from cranfield.measures.ranked import AP, AP11, CG, DCG, RBP, IPrec, Q, RBPres, Rmeasure, nCG, nDCG
-from cranfield.measures.recall import ESL, PRES, WSS, LastRel
-from cranfield.measures.sampled import infNDCG, statAP, xinfAP
-from cranfield.measures.sets import E, F, P, R, Rprec, SetAP, Success, gP, gR
-from cranfield.measures.time import TBG, Trailtext, U
-from cranfield.measures.total_orders import RBTO, SBTO
-from cranfield.measures.trec import (
+from cranfield.measures.ranked_lists.ncu import NCU
+from cranfield.measures.ranked_lists.ntcir import EBR, iRBU
+from cranfield.measures.ranked_lists.ranked import AP, AP11, CG, DCG, RBP, IPrec, Q, RBPres, Rmeasure, nCG, nDCG
+from cranfield.measures.ranked_lists.recall import ESL, PRES, WSS, LastRel
+from cranfield.measures.ranked_lists.sampled import infNDCG, statAP, xinfAP
+from cranfield.measures.ranked_lists.sets import E, F, P, R, Rprec, SetAP, Success, gP, gR
+from cranfield.measures.ranked_lists.total_orders import RBTO, SBTO
+from cranfield.measures.ranked_lists.trec import (
     G,
     NumNonrelRet,
     RelativeP,
@@ -71,6 +47,29 @@ from cranfield.measures.trec import (
     unj,
     yaap,
 )
+from cranfield.measures.readers.click_measures import (
+    EBU,
+    rrCCM,
+    rrDBN,
+    rrDCM,
+    rrSDBN,
+    uCCM,
+    uDBN,
+    uDCM,
+    uPBM,
+    uSDBN,
+    uUBM,
+)
+from cranfield.measures.readers.cwl import CWL, CWLMeasure
+from cranfield.measures.readers.cwl_members import BPM, IFT, INSQ, INST, NERR8, NERR9, NERR10, NERR11, SDCG
+from cranfield.measures.readers.cwl_reader import as_cwl, cwl_vectors
+from cranfield.measures.readers.markov import MP, session_precision
+from cranfield.measures.readers.time import TBG, Trailtext, U
+from cranfield.measures.several_needs.difficulty import AlphaSharpNDCGIA, AlphaSharpNERRIA, AlphaSharpNNRBPIA
+from cranfield.measures.several_needs.diversity import PMP, RBU, EfP, IRec, PplusQ
+from cranfield.measures.several_needs.multi_aspect import TOMA
+from cranfield.measures.several_needs.multidimensional import CAM, MM, cRBP, uRBP
+from cranfield.measures.several_needs.novelty import ERRIA, NRBP, AlphaDCG, AlphaNDCG, nERRIA, nNRBP
 
 DEFAULT: tuple[Measure, ...] = (nDCG() @ 10, AP(), RR(), P() @ 10, R() @ 1000, Judged() @ 10)
 """The measures that are computed by default: the one that most papers report, one of the whole list, one of the first

@@ -13,19 +13,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform, o
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed.by_rank import ByRank
+from cranfield.assessed.attachment import ByRank
+from cranfield.assessed.changed_lists.prefixes import Prefixes, score_cut_lists
 from cranfield.assessed.dimensions import Dimensions
 from cranfield.assessed.hits_by_intent import intents_of, with_intents
 from cranfield.assessed.lengths import Lengths
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.prefixes import Prefixes, score_cut_lists
 from cranfield.assessed.sampling import Sample
 from cranfield.assessed.segments import Hits
 from cranfield.assessed.topic_numbers import topic_numbers_of
 from cranfield.errors import UsageError
+from cranfield.measures.declarations import Parameter, Properties, PropertiesOfMeasure, normalised_unless_cut
 from cranfield.measures.gain import LINEAR, Gain, number
-from cranfield.measures.parameters import Parameter
-from cranfield.measures.properties import Properties, PropertiesOfMeasure, normalised_unless_cut
 from cranfield.types import Array
 from cranfield.views.by_intent import ByIntent, GlobalGain, Sharp
 from cranfield.views.parse_view import parse_view
@@ -143,6 +142,8 @@ class Measure(metaclass=MeasureType):
     """Whether it estimates from a sample of the pool, in which a negative grade means that a document was not drawn."""
     uses_intent_types: ClassVar[bool] = False
     """Whether it matters which intents are navigational."""
+    caveat: ClassVar[str] = ""
+    """What readers of any table with the measure must know."""
 
     if not TYPE_CHECKING:
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from cranfield.errors import UsageError
 from cranfield.measures.base import REGISTRY, Measure, Properties
-from cranfield.measures.difficulty import NOT_THE_PAPERS_FORMULA, AlphaSharpIA
 from cranfield.measures.naming.parse import parse
 
 SHARED = {name: name.replace("_", "-") for name in ("normalised", "recall_free", "diminishing", "lengths")}
@@ -76,8 +75,9 @@ def property_values(measure: Measure) -> dict[str, Any]:
 
 def footnotes(names: Iterable[str]) -> tuple[str, ...]:
     """Notes that a table with these measures needs."""
-    family = tuple(name for name, kind in REGISTRY.items() if issubclass(kind, AlphaSharpIA))
-    return (NOT_THE_PAPERS_FORMULA,) if any(name.startswith(family) for name in names) else ()
+    shown = tuple(names)
+    caveats = {known: kind.caveat for known, kind in REGISTRY.items() if kind.caveat}
+    return tuple(dict.fromkeys(caveats[known] for known in caveats if any(name.startswith(known) for name in shown)))
 
 
 def lower_is_better(measure: str) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.assessed.by_rank import ByRank
+from cranfield.assessed.attachment import ByRank
 from cranfield.assessed.lengths import Lengths
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Judged

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from cranfield.errors import UsageError
-from cranfield.views.condensed import Condensed
 from cranfield.views.ties import Ties
-from cranfield.views.unjudged import Unjudged
+from cranfield.views.unjudged import Condensed, Unjudged
 from cranfield.views.view import View
 
 

@@ -8,9 +8,15 @@ from functools import partial
 
 import numpy as np
 
+from cranfield.assessed.changed_lists.tied_orders import (
+    TiedOrders,
+    chosen_orders,
+    in_order_of_grades,
+    tie_bounds,
+    tied_rows,
+)
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import ranges, row_blocks
-from cranfield.assessed.tied_orders import TiedOrders, chosen_orders, in_order_of_grades, tie_bounds, tied_rows
 from cranfield.errors import UsageError
 from cranfield.types import Array, Index
 from cranfield.views.view import Score, Scorer, View, refuse_sets

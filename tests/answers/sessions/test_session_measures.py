@@ -34,7 +34,7 @@ from cranfield.answers.sessions import (
 )
 from cranfield.errors import UsageError
 from cranfield.measures import AP, DCG, MP, RBP, P, R, U, nDCG
-from cranfield.measures.markov_sessions import session_precision
+from cranfield.measures.readers.markov import session_precision
 from tests.oracles.slow_sessions import click_u, expected
 
 QRELS = {"1": {"a": 2, "c": 1, "e": 1, "x": 1, "b": 0}}

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cranfield.assessed.changed_lists.judged_documents import JudgedDocuments
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.building.pools.pool_simulation import lists_of_judged
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.collection.qrels import Qrels

@@ -63,9 +63,8 @@ from cranfield.measures import (
 )
 from cranfield.measures.gain import LINEAR, Gain
 from cranfield.views.by_intent import ByIntent, GlobalGain, Sharp
-from cranfield.views.condensed import Condensed
 from cranfield.views.ties import Ties
-from cranfield.views.unjudged import Unjudged
+from cranfield.views.unjudged import Condensed, Unjudged
 from cranfield.views.view import View
 
 TREC = IPrec(dialect="trec9")

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.assessed.judged_documents import JudgedDocuments
+from cranfield.assessed.changed_lists.judged_documents import JudgedDocuments
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.meta.judgments.robustness import Robustness, _confused, _dropped, _flipped, robustness, topic_subsets
 from cranfield.scores.scores import Scores

@@ -12,7 +12,7 @@ import pytest
 
 from cranfield.errors import DataError, UsageError
 from cranfield.measures import ERR, MP, TBG, U, parse
-from cranfield.measures.transition_files import invariant_distribution, read_transitions
+from cranfield.measures.readers.markov import invariant_distribution, read_transitions
 from cranfield.online.calibration import Calibrated, calibrate
 from cranfield.online.engines import Engine
 from tests.online.made_logs import made_log

@@ -12,8 +12,7 @@ from cranfield import check
 from cranfield.answers.sessions.session_lists import SessionLists
 from cranfield.measures.base import show
 from cranfield.measures.gain import LINEAR, Gain, GainLike
-from cranfield.measures.markov import MP
-from cranfield.measures.markov_sessions import check_session_model, session_visits
+from cranfield.measures.readers.markov import MP, check_session_model, session_visits
 from cranfield.types import Array, Index
 
 SESSION_MEASURES: dict[str, type[SessionMeasure]] = {}
@@ -259,7 +258,7 @@ class sMP(SessionMeasure):
     .. math:: \sum_{(q,i) \in \mathcal{R}} \pi_{qi}\,\frac{C_q(i)}{i}
 
     Within a list the reader moves up and down, and asks the next query with probability `reformulate` after each
-    document; the formula of the chain is in `cranfield.measures.markov_sessions`. `moves` and `distance` are those of
+    document; the formula of the chain is in `cranfield.measures.readers.markov`. `moves` and `distance` are those of
     MP. π is restricted to relevant documents, and C_q(i) counts relevant documents in the document's own list.
     No relevant documents: 0.
     Reference: van Dijk, Ferrante, Ferro & Kanoulas, ECIR 2019, 621-635 (the idea; the formula is ours)

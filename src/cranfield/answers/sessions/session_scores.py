@@ -14,7 +14,7 @@ from cranfield.answers.sessions.session_files import Session, Sessions
 from cranfield.answers.sessions.session_lists import SessionLists
 from cranfield.answers.sessions.session_measures import SessionMeasure, as_session_measure
 from cranfield.errors import UsageError
-from cranfield.measures.time import Trailtext
+from cranfield.measures.readers.time import Trailtext
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.assessed.changed_lists.judged_documents import JudgedDocuments
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.building.assessor_labels import Labels
 from cranfield.collection.qrels import Qrels
 from cranfield.evaluation.evaluator import as_measures, values_of, with_scores

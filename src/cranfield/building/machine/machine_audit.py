@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.assessed.changed_lists.judged_documents import JudgedDocuments
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.assessed.lengths import LengthTable
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.label_files import LABEL_COLUMNS

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.assessed.changed_lists.judged_documents import JudgedDocuments
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.assessed.segments import position_in_segment, segment_starts
 from cranfield.building.pools.pool_building import ids_of
 from cranfield.building.pools.pool_file import Pool

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.assessed.changed_lists.judged_documents import JudgedDocuments
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import segment_starts
 from cranfield.building.kept_pairs import KeptPairs, Significance

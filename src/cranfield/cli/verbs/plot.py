@@ -72,7 +72,7 @@ cranfield plot boxes --sample -m AP
             self.emit(self.rendered(figure.table(self.digits)))
 
     def _curves(self) -> Figure:
-        from cranfield.measures import curves
+        from cranfield.measures.ranked_lists import curves
         from cranfield.report.figures import describe_curves, describe_precision_recall
 
         lists = self.assessed()

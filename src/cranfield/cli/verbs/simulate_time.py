@@ -42,7 +42,7 @@ cranfield simulate-time qrels.txt runs/*.run --lengths lengths.tsv -q --format c
 
     def run(self) -> None:
         from cranfield.evaluation.simulated_time_gain import simulated_scores
-        from cranfield.measures.time import TBG
+        from cranfield.measures.readers.time import TBG
 
         (measure,) = chosen([self.measure])[:1]
         if not isinstance(measure, TBG) or measure.views:

@@ -11,7 +11,7 @@ from cranfield.cli.options.by_class import Experiment, SplitByClass
 from cranfield.cli.printing import Printing
 
 if TYPE_CHECKING:
-    from cranfield.assessed.intent_stats import IntentStatistics
+    from cranfield.assessed.intents import IntentStatistics
     from cranfield.collection.stats import CollectionStatistics, QrelsStatistics, RunStatistics
     from cranfield.table import Cell, Table
 
@@ -49,7 +49,7 @@ cranfield stats qrels.diversity.txt --intent-types types.txt
         statistics = of_collection(judgments, list(runs.values()), self.rel)
         by_intent = None
         if judgments.has_intents or self.intent_types is not None:
-            from cranfield.assessed.intent_stats import of_intents
+            from cranfield.assessed.intents import of_intents
 
             by_intent = of_intents(judgments, self.intent_types, self.rel)
         if self.format == "json":

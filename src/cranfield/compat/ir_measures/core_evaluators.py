@@ -23,10 +23,10 @@ from cranfield.compat.trec_lists import TrecQrels
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.measures import ranked
 from cranfield.measures.base import divide
-from cranfield.measures.cwl_reader import as_cwl
 from cranfield.measures.gain import num_retrieved
+from cranfield.measures.readers.cwl_reader import as_cwl
 from cranfield.types import Array, Index, Index64
-from cranfield.views.condensed import Condensed
+from cranfield.views.unjudged import Condensed
 
 SUMMED = ("NumQ", "NumRet", "NumRel")
 """Counts, which are summed over topics; other measures are averaged."""

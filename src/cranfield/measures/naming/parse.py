@@ -1,6 +1,6 @@
 """From a name to a measure: our names, those of trec_eval and ir_measures, and a user's own measure by `module:name`.
 
-`spelling` splits a name into its parts, `known_names` finds the measure, `trec_names` reads trec_eval's names.
+`spelling` splits a name into its parts, `known_names` finds the measure.
 """
 
 from __future__ import annotations
@@ -10,25 +10,200 @@ import inspect
 import os
 import re
 import sys
-from collections.abc import Collection, Iterable
-from typing import Any
+from collections.abc import Callable, Collection, Iterable, Mapping
+from typing import Any, NamedTuple
 
 from cranfield import check
+from cranfield.declared.registry import folded
 from cranfield.errors import UsageError
 from cranfield.measures.base import REGISTRY, Measure, measure
-from cranfield.measures.counts import NumRelRet
-from cranfield.measures.cwl import CWLMeasure
 from cranfield.measures.gain import LINEAR, Gain
-from cranfield.measures.naming.known_names import find, not_a_measure, unknown
-from cranfield.measures.naming.loose_names import meanings, readings
+from cranfield.measures.naming.known_names import find, names, not_a_measure, unknown
 from cranfield.measures.naming.spelling import split_name
-from cranfield.measures.naming.trec_names import NUMBER, else_linear, trec_measures
-from cranfield.measures.ncu import NCU
-from cranfield.measures.ranked import IPrec, nDCG
-from cranfield.measures.trec import RelativeP
+from cranfield.measures.ranked_lists.counts import NumRelRet
+from cranfield.measures.ranked_lists.ncu import NCU
+from cranfield.measures.ranked_lists.ranked import AP11, RBP, IPrec, nDCG
+from cranfield.measures.ranked_lists.sets import Rprec
+from cranfield.measures.ranked_lists.trec import G, RelativeP, Rndcg, SetF, Utility, nDCGrel, rbp_resid
+from cranfield.measures.readers.cwl import CWLMeasure
 from cranfield.views.by_intent import ByIntent, GlobalGain, Sharp
-from cranfield.views.condensed import Condensed
+from cranfield.views.unjudged import Condensed
 from cranfield.views.view import View
+
+NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+TAKES_CUTOFFS = ("P", "recall", "ndcg_cut", "map_cut", "relative_P", "success", "unj")
+TAKES_GAINS: dict[str, type[Measure]] = {"ndcg": nDCG, "ndcg_rel": nDCGrel, "Rndcg": Rndcg, "G": G}
+
+
+def _with(make: Callable[..., Measure], count: int) -> Callable[[list[float]], tuple[Measure, ...]]:
+    """One measure made from exactly `count` numbers; no measure for any other count."""
+    return lambda numbers: (make(*numbers),) if len(numbers) == count else ()
+
+
+TAKES_NUMBERS: dict[str, Callable[[list[float]], tuple[Measure, ...]]] = {
+    "iprec_at_recall": lambda points: tuple(IPrec(dialect="trec9", cutoff=point) for point in points),
+    "Rprec_mult": lambda multiples: tuple(Rprec(mult=multiple) for multiple in multiples),
+    "11pt_avg": lambda points: (AP11(points=tuple(points), dialect="trec9"),),
+    "utility": _with(Utility, 4),
+    "set_F": _with(SetF, 1),
+    "rbp": _with(RBP, 1),
+    "rbp_resid": _with(rbp_resid, 1),
+}
+WITHOUT_PARAMETERS: dict[str, Measure] = {"11pt_avg": AP11(dialect="trec9"), "rbp": RBP(p=0.9)}
+"""Names with other defaults than the measure has here."""
+
+LONGEST_FIRST = sorted((*TAKES_CUTOFFS, *TAKES_GAINS, *TAKES_NUMBERS), key=len, reverse=True)
+WITH_PARAMETERS = re.compile(rf"({'|'.join(LONGEST_FIRST)})[._](.+)", re.DOTALL)
+
+
+def trec_measures(text: str) -> tuple[Measure, ...]:
+    """The measures that trec_eval computes for this name; none if it is not a name of trec_eval with parameters."""
+    if text in WITHOUT_PARAMETERS:
+        return (WITHOUT_PARAMETERS[text],)
+    match = WITH_PARAMETERS.fullmatch(text)
+    if match is None:
+        return ()
+    base, parameters = match[1], match[2].split(",")
+    if base in TAKES_GAINS:
+        return _with_gains(TAKES_GAINS[base], [parameter.split("=") for parameter in parameters])
+    if not all(map(NUMBER.fullmatch, parameters)):
+        return ()
+    numbers = [float(parameter) for parameter in parameters]
+    if base not in TAKES_CUTOFFS:
+        return TAKES_NUMBERS[base](numbers)
+    kind = find(base)
+    assert kind is not None
+    return tuple(kind(cutoff=number) for number in numbers)
+
+
+def _with_gains(kind: type[Measure], pairs: list[list[str]]) -> tuple[Measure, ...]:
+    if not all(len(pair) == 2 and all(map(NUMBER.fullmatch, pair)) for pair in pairs):
+        return ()
+    settings: dict[str, Any] = {"gain": else_linear(kind.name, {float(grade): float(gain) for grade, gain in pairs})}
+    return (kind(**settings),)
+
+
+def else_linear(name: str, gains: Any) -> dict[Any, Any]:
+    """A table of gains in which the gain of any other grade is the grade itself."""
+    if not isinstance(gains, Mapping):
+        raise UsageError(f"{name}: gains == {gains!r}, must be a table such as {{1: 1, 2: 3}}")
+    return {**gains, "else": "linear"}
+
+
+EVERYDAY = {
+    "hr": "Success",
+    "hits": "Success",
+    "hitratio": "Success",
+    "f1": "F",
+    "f1score": "F",
+    "f1measure": "F",
+    "fscore": "F",
+    "fmeasure": "F",
+    "rprecision": "Rprec",
+    "averageprecision": "AP",
+    "meanaverageprecision": "AP",
+    "avgprec": "AP",
+    "reciprocalrank": "RR",
+    "meanreciprocalrank": "RR",
+    "expectedreciprocalrank": "ERR",
+    "rankbiasedprecision": "RBP",
+    "discountedcumulativegain": "DCG",
+    "normalizeddiscountedcumulativegain": "nDCG",
+}
+"""Names in everyday use that no paper or tool among the aliases has, folded."""
+
+BETA_OR_CUTOFF = ("F", "E")
+"""Measures after whose name a number could also be beta."""
+
+_BY_INTENT = re.compile(r"(?:(d|din)([#♯]?)[-_])?(.+?)([-_]ia)?([#♯]?)", re.IGNORECASE)
+_CUTOFF = re.compile(r"(.*?)[-_]*(\d{1,18})")
+_LONGEST = 60
+
+
+class Reading(NamedTuple):
+    """What a loosely written name can mean: our name, and the cutoff that it contains."""
+
+    name: str
+    cutoff: int | None = None
+
+    def __str__(self) -> str:
+        return self.name if self.cutoff is None else f"{self.name}@{self.cutoff}"
+
+
+def readings(name: str) -> list[Reading]:
+    """All that a name can mean if case, `_` and `-` are ignored and a number at its end is a cutoff.
+
+    >>> list(map(str, readings("ndcg10"))), list(map(str, readings("ap11"))), readings("nothing")
+    (['nDCG@10'], ['AP11', 'AP@11'], [])
+    """
+    if len(name) > _LONGEST:
+        return []
+    possible = [Reading(known) for known in _named(name)]
+    number = _CUTOFF.fullmatch(name)
+    if number and folded(name) not in EVERYDAY:
+        base, cutoff = number[1], int(number[2])
+        without_at = re.sub(r"[-_]*at$", "", base, flags=re.IGNORECASE)
+        known_names = _named(base) or _named(without_at)
+        possible += [Reading(known, cutoff) for known in known_names if _takes_cutoff(known)]
+    return list(dict.fromkeys(possible))
+
+
+def meanings(name: str) -> list[str]:
+    """As `readings`, as names to write; a number that a tool or the literature reads otherwise has two meanings.
+
+    >>> meanings("f2"), meanings("Rbp")
+    (['F@2', 'F(beta=2)'], ['RBP', 'RBP(p=0.9)'])
+    """
+    texts: list[str] = []
+    for reading in readings(name):
+        texts.append(str(reading))
+        if reading.cutoff is not None and reading.name in BETA_OR_CUTOFF:
+            texts.append(f"{reading.name}(beta={reading.cutoff})")
+        elif reading.cutoff is None and (other := _OTHER_DEFAULTS.get(folded(name))):
+            texts.append(other)
+        elif reading.cutoff is not None and (trec := _TREC_NUMBERS.get(re.sub(r"\d+$", "", folded(name)))):
+            texts.append(f"{trec}.{reading.cutoff}")
+    return texts
+
+
+_OTHER_DEFAULTS = {folded(name): str(measure) for name, measure in WITHOUT_PARAMETERS.items()}
+_TREC_NUMBERS = {folded(name): name for name in TAKES_NUMBERS}
+
+
+def _named(name: str) -> list[str]:
+    """The names of measures that are the same if case, `_` and `-` are ignored, with marks for intents."""
+    if known := _folded_names().get(folded(name)):
+        return known
+    match = _BY_INTENT.fullmatch(name)
+    if match is None or match[3] == name:
+        return []
+    prefix = f"{match[1].upper()}{match[2]}-" if match[1] else ""
+    suffix = ("-IA" if match[4] else "") + match[5]
+    return [f"{prefix}{known}{suffix}" for known in _folded_names().get(folded(match[3]), ())]
+
+
+def _takes_cutoff(name: str) -> bool:
+    kind = names().get(name)
+    return kind is None or kind.cutoff_kind == "rank"
+
+
+_folded: tuple[int, dict[str, list[str]]] = (0, {})
+
+
+def _folded_names() -> dict[str, list[str]]:
+    """Our names by their folded spellings; made again if a user has added a measure."""
+    global _folded
+    known = names()
+    if _folded[0] != len(known):
+        table: dict[str, list[str]] = {spelling: [name] for spelling, name in EVERYDAY.items()}
+        for name, kind in known.items():
+            own = table.setdefault(folded(name), [])
+            if kind.name not in own:
+                own.append(kind.name)
+        _folded = (len(known), table)
+    return _folded[1]
+
 
 LONGEST_TEXT = 1000
 NTCIR_COMMA = re.compile(r"NCU(gu|rb),(P|BR)\b")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.declared.operation import operation
 from cranfield.errors import UsageError
-from cranfield.measures.first import down_to_preferred, first_relevant, preferred
+from cranfield.measures.ranked_lists.first import down_to_preferred, first_relevant, preferred
 from cranfield.meta.complete_scores import Rel
 from cranfield.meta.judgments.rescoring import joined
 from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings

@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.assessed.changed_lists.judged_documents import Pool
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.judged_documents import Pool
 from cranfield.assessed.lists import Assessed
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run_table import Belongs, belongs, by_run

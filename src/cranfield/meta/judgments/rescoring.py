@@ -8,9 +8,9 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.assessed.changed_lists.judged_documents import JudgedDocuments
 from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.judged_documents import JudgedDocuments
 from cranfield.assessed.lists import Assessed
 from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.comparison.differences import noise
@@ -23,8 +23,8 @@ from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
 from cranfield.text import counted
 from cranfield.types import Array
-from cranfield.views.condensed import Condensed
 from cranfield.views.ties import Ties
+from cranfield.views.unjudged import Condensed
 
 PAIRED = "means before and after are over the topics on which both have a value"
 BY_TAU = "τ is Kendall's τ_b of the two rankings of all runs"

@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from cranfield import check
+from cranfield.assessed.changed_lists.judged_documents import JudgedDocuments, Mask
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.judged_documents import JudgedDocuments, Mask
 from cranfield.assessed.segments import position_in_segment, segment_starts
 from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import UsageError

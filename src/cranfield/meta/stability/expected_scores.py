@@ -29,8 +29,8 @@ from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import ranges, starts_of
 from cranfield.errors import UsageError
 from cranfield.measures import Measure
-from cranfield.measures.diversity import RBU, IRec, number_of_intents
-from cranfield.measures.novelty import ERRIA, Novelty, nERRIA
+from cranfield.measures.several_needs.diversity import RBU, IRec, number_of_intents
+from cranfield.measures.several_needs.novelty import ERRIA, Novelty, nERRIA
 from cranfield.meta.synthetic_lists import assess_lists
 from cranfield.types import Array, Index64
 from cranfield.views.by_intent import ByIntent, GlobalGain, Sharp

@@ -29,8 +29,8 @@ from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import expand, write_bytes
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.evaluation.evaluator import Evaluator
-from cranfield.measures.definition import files_outside
 from cranfield.measures.naming.parse import parse
+from cranfield.measures.naming.spelling import files_outside
 from cranfield.meta.study.study_file import FILES, Collection, Study, Task
 from cranfield.scores.scores import Scores
 from cranfield.table import Column, Estimate, Table

@@ -11,11 +11,10 @@ from scipy.special import expit, stdtrit
 
 from cranfield.errors import DataError
 from cranfield.frames import need
-from cranfield.measures.first import ERR
 from cranfield.measures.gain import number
-from cranfield.measures.markov import MP
-from cranfield.measures.ranked import RBP
-from cranfield.measures.transition_files import invariant_distribution
+from cranfield.measures.ranked_lists.first import ERR
+from cranfield.measures.ranked_lists.ranked import RBP
+from cranfield.measures.readers.markov import MP, invariant_distribution
 from cranfield.online.calibration.calibrated import Calibrated, Estimated, ratio_of_sums, rounded
 from cranfield.online.impressions import CLICK, grades_table, number_of_queries, queries_by_topic, shown_with_clicks
 from cranfield.online.logs.log import Log

@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield.errors import DataError
 from cranfield.frames import need
-from cranfield.measures.time import TBG, U
+from cranfield.measures.readers.time import TBG, U
 from cranfield.online.calibration.calibrated import Calibrated, Estimated, ratio_of_sums, rounded
 from cranfield.online.calibration.reader_moves import ViewedLists
 from cranfield.online.impressions import CLICK

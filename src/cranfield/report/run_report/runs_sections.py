@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cranfield.assessed.join import join
 from cranfield.comparison.result import Comparison
 from cranfield.errors import CranfieldError, UsageError
-from cranfield.measures.curves import interpolated_precision
+from cranfield.measures.ranked_lists.curves import interpolated_precision
 from cranfield.record import table_of
 from cranfield.report.figures import describe_curves, describe_efficiency, describe_intervals
 from cranfield.report.pages.leaderboard_page import leaderboard_columns

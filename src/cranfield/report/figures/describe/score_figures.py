@@ -14,8 +14,8 @@ from cranfield.text import counted
 from cranfield.types import Array
 
 if TYPE_CHECKING:
-    from cranfield.measures.curves import Curve, Curves
-    from cranfield.measures.time import Trailtext
+    from cranfield.measures.ranked_lists.curves import Curve, Curves
+    from cranfield.measures.readers.time import Trailtext
     from cranfield.scores.topic_sheet import TopicSheet
 
 REACH = 1.5
@@ -148,7 +148,7 @@ def describe_curves(curves: Curves) -> Figure:
     """Show the mean curve of every run, highest first; the notes give the area, if known.
 
     >>> from cranfield.assessed.lists import Assessed
-    >>> from cranfield.measures.curves import interpolated_precision
+    >>> from cranfield.measures.ranked_lists.curves import interpolated_precision
     >>> describe_curves(interpolated_precision(Assessed.one([1, 0, 1]))).title
     'Interpolated precision against recall'
     """
@@ -186,7 +186,7 @@ def describe_precision_recall(curves: Mapping[str, Curve], *, topic: str = "") -
     """Show precision against recall of single lists: {system: curve of one topic}. Each relevant document is a point.
 
     >>> from cranfield.assessed.lists import Assessed
-    >>> from cranfield.measures.curves import precision_recall
+    >>> from cranfield.measures.ranked_lists.curves import precision_recall
     >>> curve = precision_recall(Assessed.one([1, 0, 1], missed=[1, 1]), "run", "topic")
     >>> describe_precision_recall({"bm25": curve}).columns()["recall"].tolist()
     [0.25, 0.5]

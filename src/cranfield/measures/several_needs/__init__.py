@@ -1,0 +1,1 @@
+"""Measures for topics with several needs: intents, aspects and dimensions of relevance."""
