@@ -104,14 +104,14 @@ def schema(name: str) -> dict[str, Any]:
 
 def _answer(function: Callable[..., Any]) -> dict[str, Any]:
     """The answer in JSON Schema; columns are listed where the record declares them."""
+    answer: dict[str, Any] = {"type": "object", "properties": {"notes": {"type": "array", "items": {"type": "string"}}}}
     kind = _returned(function)
-    rows: dict[str, Any] = {"type": "array", "items": {"type": "object"}}
     if isinstance(kind, type) and issubclass(kind, Record):
         columns = declared_columns(kind).items()
         names = [heading for name, headings in columns for heading in headings.names or (name.replace("_", " "),)]
-        rows["items"] = {"type": "object", **({"properties": {column: {} for column in names}} if names else {})}
-    notes = {"type": "array", "items": {"type": "string"}}
-    return {"type": "object", "properties": {"notes": notes, "rows": rows}}
+        row = {"type": "object", "properties": {heading: {} for heading in names}}
+        answer["properties"] |= {"rows": {"type": "array", "items": row}} if names else {}
+    return answer
 
 
 def _returned(function: Callable[..., Any]) -> Any:
