@@ -30,13 +30,11 @@ ScoresLike: TypeAlias = Union[
 """Anything that `Matrix.of` reads: scores, a file of scores, a frame, {system: scores}, or topics × systems."""
 
 NAN_RULES = ("listwise", "pairwise")
-NanRule = Annotated[
-    str,
-    about(
-        "Topics on which a run has no score: {names} (left out for all runs, or only for this run).",
-        choices=NAN_RULES, spelled="--nan RULE", rare=True,
-    ),
-]  # fmt: skip
+NAN: dict[str, Any] = {
+    "summary": "Topics on which a run has no score: {names} (left out for all runs, or only for this run).",
+    "choices": NAN_RULES, "spelled": "--nan RULE", "rare": True,
+}  # fmt: skip
+NanRule = Annotated[str, about(**NAN)]
 Baseline = Annotated[
     str | None, about("Compare all other runs with this one; default: all pairs.", spelled="--baseline, -b RUN")
 ]

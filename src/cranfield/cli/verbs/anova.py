@@ -27,7 +27,7 @@ Analysis = tuple["Anova | MixedAnova", list["LevelPairs"], list["LevelMeans"]]
 TEXT_COLUMNS = ("measure", "factor", "level", "interval", "first", "second", "differ", "source", "size", "against")
 
 
-class AnovaVerb(ByClass, options.Source, Plotting):
+class AnovaVerb(ByClass, options.Source, Plotting, of="comparison.anova.anova:anova"):
     """Analyse the variance of scores: how much comes from topics, systems or their components, and which differ.
 
     The table has the columns SS, df, MS, F, p and ω², or with --random df, F, p and variances. csv and tsv hold this
@@ -87,14 +87,7 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
     nested: list[str] | None = option(
         "--nested CHILD=PARENT", "A factor whose levels differ in each level of its parent.", group=MORE
     )
-    type: str = option(
-        "--type TYPE",
-        "Sums of squares of unbalanced data: {names} (each term after those before it, after those that do not contain "
-        "it, or after all others).",
-        default="II",
-        names="comparison.anova.model:SUMS",
-        group=MORE,
-    )
+    type: str
     random: list[str] | None = option(
         "--random FACTOR",
         "A factor whose levels are a sample, such as topic: estimate variances by REML, and test the other factors so "
@@ -107,7 +100,6 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
         "combination of levels.",
         group=MORE,
     )
-    nan: str = options.nan("pairwise")
     tukey: list[str] | None = option(
         "--tukey FACTOR",
         "Compare the levels of this factor, or of a combination such as stemmer:model, by Tukey's HSD; default: "
@@ -177,7 +169,8 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
                 "interactions": interactions,
                 "across": across,
                 "nested": nesting(self.nested or []),
-                **self.values("classes", "type", "nan"),
+                "classes": self.classes,
+                **self.settings(),
             }
             data = first if across is None else parts
             result: Anova | MixedAnova

@@ -5,23 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.check import nearest
-from cranfield.comparison.anova.factors import CLASS, SYSTEM, TOPIC, Layout, Nested, from_columns, layout_of
+from cranfield.comparison.anova.factors import CLASS, SYSTEM, TOPIC, Layout, LayoutSettings, from_columns, layout_of
 from cranfield.comparison.anova.model import SUMS, Means, Model, Sums, terms_of
 from cranfield.comparison.assumptions import scale_cautions
-from cranfield.comparison.data import NAN_RULES, Matrix, sample
+from cranfield.comparison.data import Matrix, sample
 from cranfield.comparison.effects import omega_squared
 from cranfield.comparison.test_result import Effect, check_alpha, shown_p
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.frames import need
 from cranfield.record import Record, table_of
-from cranfield.scores.topic_classes import Classes
 from cranfield.table import Table
 from cranfield.types import Array
 
@@ -240,18 +239,23 @@ def two_way(data: Any, measure: Any = None) -> Anova:
     return analyse(layout_of(Matrix.of(data, measure).complete()))
 
 
+@operation
 def anova(
     data: Any,
     measure: Any = None,
     *,
-    factors: Any = None,
     interactions: str | int | Iterable[str] = (),
-    across: str | None = None,
-    nested: Mapping[str, str | Sequence[str]] | None = None,
-    classes: Classes | None = None,
-    value: str | None = None,
-    type: str = "II",
-    nan: str = "pairwise",
+    type: Annotated[
+        str,
+        about(
+            "Sums of squares of unbalanced data: {names} (each term after those before it, after those that do not "
+            "contain it, or after all others).",
+            choices=SUMS,
+            spelled="--type TYPE",
+            rare=True,
+        ),
+    ] = "II",
+    **settings: Unpack[LayoutSettings],
 ) -> Anova:
     r"""Topics × systems × any further factors, by least squares where scores are not balanced.
 
@@ -280,9 +284,10 @@ def anova(
     >>> print(anova(scores, "AP", factors=grid, interactions=["stemmer:model"]).sentence().partition(";")[0])
     topic: large effect (ω² = 0.6957, p = 0.0049)
     """
-    check.one_of("anova", SUMS, type=type)
-    layout = layout_for(data, measure, factors, across, nested, classes, value, nan)
-    return analyse(layout, interactions if classes is None else by_class(layout, interactions), type)
+    layout = layout_for(data, measure, **settings)
+    if settings.get("classes") is not None:
+        interactions = by_class(layout, interactions)
+    return analyse(layout, interactions, type)
 
 
 def analyse(layout: Layout, interactions: str | int | Iterable[str] = (), type: str = "II") -> Anova:
@@ -325,23 +330,15 @@ def by_class(layout: Layout, interactions: str | int | Iterable[str]) -> str | i
     return [*given, *(f"{CLASS}:{name}" for name in own)]
 
 
-def layout_for(
-    data: Any,
-    measure: Any,
-    factors: Any,
-    across: str | None,
-    nested: Nested,
-    classes: Classes | None,
-    value: str | None,
-    nan: str,
-) -> Layout:
+def layout_for(data: Any, measure: Any, **settings: Unpack[LayoutSettings]) -> Layout:
     """The layout of the data, by the parameters of `anova`."""
-    check.one_of("anova", NAN_RULES, nan=nan)
+    factors, across, nested = settings.get("factors"), settings.get("across"), settings.get("nested")
+    classes, value = settings.get("classes"), settings.get("value")
     if value is not None and classes is not None:
         raise UsageError("classes= is for scores; a table of columns has a column for the class")
     if value is not None:
         return from_columns(data, value, factors, nested)
-    if nan == "listwise":
+    if settings.get("nan") == "listwise":
         data = _listwise(data, measure, across)
     return layout_of(data, measure, factors=factors, across=across, nested=nested, classes=classes)
 
@@ -410,7 +407,7 @@ def repeated_measures(data: Any, measure: Any = None, *, factors: Any = None, ac
     >>> print(repeated_measures(scores, "AP", factors=grid)["stemmer"])
     stemmer: F(1) = 121.0000, p = 0.0082, ω² = 0.909, large
     """
-    layout = layout_for(data, measure, factors, across, None, None, None, "listwise")
+    layout = layout_for(data, measure, factors=factors, across=across, nan="listwise")
     nested = [name for name, factor in layout.factors.items() if factor.parents]
     if nested:
         raise UsageError(

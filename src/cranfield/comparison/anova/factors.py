@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.check import nearest
-from cranfield.comparison.data import Matrix, sample
+from cranfield.comparison.data import NAN, Matrix, sample
+from cranfield.declared.operation import about
 from cranfield.errors import DataError, UsageError
 from cranfield.scores.score_input import codes
 from cranfield.scores.topic_classes import Classes, topics_by_class
@@ -26,6 +27,19 @@ Columns = dict[str, tuple[Sequence[str], Codes]]
 """{factor: (levels, the index of the level of each score)}."""
 Nested = Mapping[str, str | Sequence[str]] | None
 """{child: parent}, or {child: parents}."""
+
+
+class LayoutSettings(TypedDict, total=False):
+    """What says to which level of each factor a score belongs; see `anova`."""
+
+    factors: Any
+    across: str | None
+    nested: Nested
+    classes: Classes | None
+    value: str | None
+    nan: Annotated[str, about(**NAN, default="pairwise")]
+
+
 TOPIC, RUN, SYSTEM, CLASS = "topic", "run", "system", "class"
 
 

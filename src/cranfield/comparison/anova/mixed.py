@@ -11,21 +11,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.check import nearest
 from cranfield.comparison.anova.anova import ERROR, LevelMeans, by_class, fitted, layout_for
-from cranfield.comparison.anova.factors import TOPIC, Codes, Layout
+from cranfield.comparison.anova.factors import TOPIC, Codes, Layout, LayoutSettings
 from cranfield.comparison.anova.model import Means, Model, Term, joint_counts
 from cranfield.comparison.test_result import check_alpha, shown_p
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.frames import need
 from cranfield.record import Record, table_of
-from cranfield.scores.topic_classes import Classes
 from cranfield.table import Table
 from cranfield.text import listed
 from cranfield.types import Array
@@ -187,19 +186,15 @@ class MixedAnova(Record):
         return table_of(columns, caption=caption, notes=self.notes, digits=digits)
 
 
+@operation
 def mixed(
     data: Any,
     measure: Any = None,
     *,
     random: str | Iterable[str] = TOPIC,
-    factors: Any = None,
     interactions: str | int | Iterable[str] = (),
-    across: str | None = None,
-    nested: Mapping[str, str | Sequence[str]] | None = None,
-    classes: Classes | None = None,
-    value: str | None = None,
-    type: str = "II",
-    nan: str = "pairwise",
+    type: Annotated[str, about("How fixed terms are tested, {names}.", choices=TYPES)] = "II",
+    **settings: Unpack[LayoutSettings],
 ) -> MixedAnova:
     r"""Systems as fixed and topics as random effects, by restricted maximum likelihood (REML).
 
@@ -226,16 +221,16 @@ def mixed(
     >>> print(result["topic"])
     topic: σ² = 0.0218, 86% of the variance
     """
-    check.one_of("mixed", TYPES, type=type)
-    layout = layout_for(data, measure, factors, across, nested, classes, value, nan)
-    if classes is not None:
+    layout = layout_for(data, measure, **settings)
+    if settings.get("classes") is not None:
         interactions = by_class(layout, interactions)
     names = tuple(dict.fromkeys(layout.factor(name).name for name in ([random] if isinstance(random, str) else random)))
     if not names:
         raise UsageError("random == (), must name a factor, such as 'topic'")
     own = _nested_by_design(layout, names)
     if own:
-        layout = layout_for(data, measure, factors, across, {**(nested or {}), **own}, classes, value, nan)
+        settings["nested"] = {**(settings.get("nested") or {}), **own}
+        layout = layout_for(data, measure, **settings)
     model, sums, notes = fitted(layout, interactions)
     notes += [f"each {inner} has one {outer}, so {inner} is nested in {outer}" for inner, outer in own.items()]
     if sums.error_ss <= 1e-13 * sums.total_ss + 1e-28 * float(layout.values @ layout.values):
