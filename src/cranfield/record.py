@@ -42,14 +42,16 @@ class Headings:
     """Empty: the name of the field, with blanks."""
     kind: str = ""
     """A kind of `table.KINDS`; empty: text, count or number, by the type of the array."""
+    better: str = "neither"
+    """Whether `higher` or `lower` values are better."""
 
 
-def column(*names: str, kind: str = "") -> Headings:
+def column(*names: str, kind: str = "", better: str = "neither") -> Headings:
     """For `Annotated`: this field of a record is a column, under its own name or another, or several columns.
 
     A field that is None has no columns.
     """
-    return Headings(names, kind)
+    return Headings(names, kind, better)
 
 
 def declared_columns(record: type) -> dict[str, Headings]:
@@ -93,13 +95,20 @@ class Shown(Tidy):
     def table(self) -> Table:
         """A row per entry of `columns`."""
         kind: type = type(self)
-        kinds = {
-            heading: headings.kind
+        declared = {
+            heading: headings
             for name, headings in declared_columns(kind).items()
             for heading in headings.names or (name.replace("_", " "),)
-            if headings.kind
         }
-        return table_of(self.columns(), kinds=kinds, caption=self.caption, notes=tuple(getattr(self, "notes", ())))
+        return table_of(
+            self.columns(), self.sorted_rows(), kinds={name: own.kind for name, own in declared.items() if own.kind},
+            better={name: own.better for name, own in declared.items()}, caption=self.caption,
+            notes=tuple(getattr(self, "notes", ())),
+        )  # fmt: skip
+
+    def sorted_rows(self) -> NDArray[Any] | None:
+        """The rows of the table, in their order; None: all, as they are."""
+        return None
 
     def plot(self, **options: Any) -> Any:
         """The figure of this result, which a notebook shows; `options` are those of its `describe_` function."""
@@ -150,6 +159,12 @@ class OneRow(Record):
         """All fields, ready for JSON; undefined is None."""
         return dict(plain(self))
 
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """All fields but `facts` and notes."""
+        kind: type = type(self)
+        names = [field.name for field in fields(kind) if field.name not in ("notes", *self.facts)]
+        return one_row({name: getattr(self, name) for name in names})
+
 
 def _column(values: Any) -> NDArray[Any]:
     """An array; texts become objects."""
@@ -184,11 +199,13 @@ def table_of(
     columns: Mapping[str, Any],
     order: NDArray[Any] | None = None,
     kinds: Mapping[str, str] | None = None,
+    better: Mapping[str, str] | None = None,
     **options: Any,
 ) -> Table:
     """A table of columns; True is shown as "yes". `order` selects and sorts rows, `options` are passed to `Table`.
 
     kinds: the kinds of columns that are not text, counts or numbers.
+    better: whether `higher` or `lower` values of a column are better.
 
     >>> columns = {"first": np.array(["a"], dtype=object), "p": np.array([0.2]), "differ": np.array([False])}
     >>> print(table_of(columns).text())
@@ -203,10 +220,31 @@ def table_of(
         kind = (kinds or {}).get(name) or usual.get(cells.dtype.kind) or named.get(name, "number")
         if len(cells) and isinstance(cells[0], Estimate):
             kind = "number"
-        heads.append(Column(name, kind))
+        heads.append(Column(name, kind, (better or {}).get(name, "neither")))
         shown.append(np.where(cells, "yes", "") if cells.dtype.kind == "b" else cells)
     rows = zip(*((column if order is None else column[order]).tolist() for column in shown), strict=True)
     return Table(tuple(heads), tuple(rows), **options)
+
+
+def columns_of(rows: Sequence[Any], kind: type, *headings: str) -> dict[str, NDArray[Any]]:
+    """The columns of rows that are dataclasses of a kind: all fields, or those of some headings.
+
+    A blank in a heading is a `_` in the name of the field.
+
+    >>> @dataclass
+    ... class Pair:
+    ...     first: str
+    ...     p_value: float
+    >>> {name: column.tolist() for name, column in columns_of([Pair("a", 0.2)], Pair, "first", "p value").items()}
+    {'first': ['a'], 'p value': [0.2]}
+    """
+    hints = get_type_hints(kind)
+    names = {heading: heading.replace(" ", "_") for heading in headings or [field.name for field in fields(kind)]}
+    types = {str: object, int: np.int64, float: np.float64, bool: np.bool_}
+    return {
+        heading: np.array([getattr(row, name) for row in rows], dtype=types[hints[name]])
+        for heading, name in names.items()
+    }
 
 
 def rows_of(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import score
 from cranfield.measures import Measure
 from cranfield.measures.readers.time import TBG
-from cranfield.record import OneRow, Record, one_row
+from cranfield.record import OneRow, Record
 from cranfield.scores.scores import Scores
 from cranfield.scores.t_and_normal import normal_quantile
 from cranfield.types import Array, Progress
@@ -28,6 +28,8 @@ BLOCK = 2_000_000
 class SimulatedGain(OneRow):
     """The mean gain of simulated users, its interval, and how much users differ."""
 
+    facts = ("confidence", "seed")
+
     gain: float
     low: float
     high: float
@@ -38,11 +40,6 @@ class SimulatedGain(OneRow):
     users: int
     confidence: float
     seed: int
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """A single row."""
-        names = ("gain", "low", "high", "deviation", "seconds", "users")
-        return one_row({name: getattr(self, name) for name in names})
 
 
 def simulated_tbg(

@@ -20,7 +20,8 @@ def queries_by_topic(log: Log, topics: Mapping[str, str] | None = None) -> Any:
     The topic is the one of `topics` {topic: text} with the text of the query (small and capital letters are the same);
     queries with another text are left out. Without `topics`, it is the text itself, or the query_id if there is none.
     """
-    nw = need("narwhals", "reading a log")
+    import narwhals as nw
+
     text = nw.col("text").cast(nw.String)
     if topics is None:
         return log.queries.select("query_id", "user", nw.coalesce(text, nw.col("query_id")).alias("topic"))
@@ -41,7 +42,8 @@ def queries_by_topic(log: Log, topics: Mapping[str, str] | None = None) -> Any:
 
 def number_of_queries(log: Log, queries: Any) -> int:
     """How many queries there are, to say how many were left out."""
-    nw = need("narwhals", "reading a log")
+    import narwhals as nw
+
     return int(log.engine.fetch(queries.select(nw.len().alias("n"))).to_pylist()[0]["n"])
 
 
@@ -51,7 +53,8 @@ def shown_with_clicks(log: Log, queries: Any) -> Any:
     `clicked` is 1 if there was at least one click on the document, or at its position if the log does not name the
     document of the click, else 0; further clicks do not count. `propensity` is that of the log.
     """
-    nw = need("narwhals", "reading a log")
+    import narwhals as nw
+
     clicks = log.events.filter((nw.col("action") == CLICK) & ~nw.col("query_id").is_null())
     shown = log.shown.join(queries, on="query_id", how="inner")
     for key, nameless in (("doc", False), ("position", True)):

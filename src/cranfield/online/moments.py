@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from cranfield.check import nearest
 from cranfield.errors import UsageError
-from cranfield.frames import need
 from cranfield.record import Record
 from cranfield.types import Array
 
@@ -171,7 +170,8 @@ def moments(frame: Any, columns: Iterable[str], by: Iterable[str] = ()) -> Momen
 
 def moments_of_sets(frame: Any, sets: Mapping[str, Sequence[str]], by: Iterable[str] = ()) -> dict[str, Moments]:
     """Moments of several sets of columns together; a row counts for each set that it is complete for."""
-    nw = need("narwhals", "moments of a frame")
+    import narwhals as nw
+
     lazy = lazy_frame(frame)
     keys = tuple(by)
     every = tuple(dict.fromkeys(name for names in sets.values() for name in names))
@@ -352,7 +352,8 @@ def _checked_schema(nw: Any, lazy: Any, columns: Sequence[str], keys: Sequence[s
 
 def lazy_frame(frame: Any) -> Any:
     """The frame as a lazy frame of narwhals."""
-    nw = need("narwhals", "a frame of an engine")
+    import narwhals as nw
+
     try:
         return nw.from_native(frame).lazy()
     except TypeError:

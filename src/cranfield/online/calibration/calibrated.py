@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from cranfield.measures.base import Measure
 from cranfield.online.moments import Moments
-from cranfield.record import Record
-from cranfield.table import Cell, Column, Table
+from cranfield.record import Record, columns_of, table_of
+from cranfield.table import Table
 from cranfield.types import Array
 
 DIGITS = 4
@@ -52,28 +52,12 @@ class Calibrated(Record):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """parameter, of (what it belongs to), value, low, high, n."""
-        rows = self.parameters
-        return {
-            "parameter": np.array([row.parameter for row in rows], dtype=object),
-            "of": np.array([row.of for row in rows], dtype=object),
-            "value": np.array([row.value for row in rows], dtype=np.float64),
-            "low": np.array([row.low for row in rows], dtype=np.float64),
-            "high": np.array([row.high for row in rows], dtype=np.float64),
-            "n": np.array([row.n for row in rows], dtype=np.int64),
-        }
+        return columns_of(self.parameters, Estimated)
 
     def table(self) -> Table:
         """A row per parameter."""
-        heads = (
-            Column("parameter"), Column("of"), Column("value", "number"), Column("low", "number"),
-            Column("high", "number"), Column("n", "count"),
-        )  # fmt: skip
-        rows: list[tuple[Cell, ...]] = [
-            (row.parameter, row.of, row.value, _cell(row.low), _cell(row.high), row.n) for row in self.parameters
-        ]
-        return Table(
-            heads, tuple(rows), f"Calibrated {type(self.measure).name}", (f"measure: {self.name}", *self.notes)
-        )
+        notes = (f"measure: {self.name}", *self.notes)
+        return table_of(self.columns(), caption=f"Calibrated {type(self.measure).name}", notes=notes)
 
     def moves_text(self) -> str:
         """The moves as lines `from to count`, the file that `MP(transitions=...)` reads; empty for other measures."""
@@ -81,10 +65,6 @@ class Calibrated(Record):
             return ""
         rows = [f"{i + 1}\t{j + 1}\t{self.moves[i, j]:g}" for i, j in np.argwhere(self.moves > 0)]
         return "\n".join(["from\tto\tweight", *rows]) + "\n"
-
-
-def _cell(value: float) -> float | None:
-    return None if np.isnan(value) else value
 
 
 def rounded(value: float) -> float:

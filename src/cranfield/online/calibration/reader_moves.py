@@ -47,7 +47,8 @@ def viewed_lists(
     log: Log, qrels: Mapping[str, Mapping[str, float]] | None = None, topics: Mapping[str, str] | None = None
 ) -> ViewedLists:
     """The documents that readers saw, and how many queries and documents tell nothing."""
-    nw = need("narwhals", "calibrate")
+    import narwhals as nw
+
     engine = log.engine
     queries = engine.keep(queries_by_topic(log, topics))
     notes = []
@@ -105,7 +106,8 @@ def calibrate_RBP(viewed: ViewedLists, level: float) -> Calibrated:
     that is seen is clicked, p is Σ(L − 1) / (Σ(L − 1) + lists with L < n). The interval is over users (sandwich), on
     the scale of log-odds.
     """
-    nw = need("narwhals", "calibrate")
+    import narwhals as nw
+
     keys = ["last", "clicks", "length"]
     lists = viewed.log.engine.keep(
         viewed.documents.group_by("query_id", "user", "last", "length").agg(
@@ -199,7 +201,8 @@ def calibrate_ERR(viewed: ViewedLists, level: float) -> Calibrated:
 
 def by_grade(viewed: ViewedLists, parameter: str, above: str, below: str | None, level: float) -> list[Estimated]:
     """For every grade: Σ above / Σ below over the documents that were seen; without `below`, over their number."""
-    nw = need("narwhals", "calibrate")
+    import narwhals as nw
+
     columns: dict[str, Any] = {}
     for i, grade in enumerate(viewed.grades):
         mine = nw.col("grade") == grade
@@ -279,7 +282,8 @@ def _placed_clicks(log: Log, depth: int) -> tuple[Any, list[str]]:
 
     A click that names its document and no position has the position at which the document was shown.
     """
-    nw = need("narwhals", "calibrate")
+    import narwhals as nw
+
     clicks = log.events.filter((nw.col("action") == CLICK) & ~nw.col("query_id").is_null())
     clicks = log.engine.keep(clicks.select("query_id", "time", "doc", "position", "dwell"))
     if _count(log, clicks.filter(nw.col("position").is_null() & ~nw.col("doc").is_null())):
@@ -298,13 +302,15 @@ def _placed_clicks(log: Log, depth: int) -> tuple[Any, list[str]]:
 
 
 def _count(log: Log, rows: Any) -> int:
-    nw = need("narwhals", "calibrate")
+    import narwhals as nw
+
     return int(log.engine.fetch(rows.select(nw.len().alias("n"))).to_pylist()[0]["n"])
 
 
 def _moves(log: Log, clicks: Any, depth: int, restart: bool) -> Array:
     """Counts of moves from rank (row) to rank (column)."""
-    nw = need("narwhals", "calibrate")
+    import narwhals as nw
+
     in_order = ["time", "position"]
     before = nw.col("position").shift(1).over("query_id", order_by=in_order).alias("before")
     after = nw.col("position").shift(-1).over("query_id", order_by=in_order).alias("after")
@@ -346,7 +352,8 @@ def _interval(weights: Array, level: float, seed: int) -> tuple[Array, Array]:
 
 def _seconds(log: Log, clicks: Any, ranks: int) -> tuple[Array, Array]:
     """The mean dwell time of clicks at each rank, and the number of clicks with one."""
-    nw = need("narwhals", "calibrate")
+    import narwhals as nw
+
     table = log.engine.fetch(
         clicks.filter(~nw.col("dwell").is_null())
         .group_by("position")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.errors import UsageError
 from cranfield.online.clicks.click_kinds import ATTRACTIVENESS, PAIR, RELEVANCE
 from cranfield.online.clicks.click_model import ClickModel
-from cranfield.record import Record, table_of
+from cranfield.record import Record, column
 from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
@@ -32,32 +32,23 @@ class ClickJudgments(Record):
     model: str
     parameter: str
     """The parameter of the model that the grades are made of."""
-    topic: NDArray[Any]
-    doc: NDArray[Any]
-    grade: Array
-    low: Array
-    high: Array
-    shown: Index64
-    clicked: Index64
-    few: NDArray[np.bool_]
+    topic: Annotated[NDArray[Any], column()]
+    doc: Annotated[NDArray[Any], column()]
+    grade: Annotated[Array, column()]
+    low: Annotated[Array, column()]
+    high: Annotated[Array, column()]
+    shown: Annotated[Index64, column("impressions")]
+    clicked: Annotated[Index64, column("clicks")]
+    few: Annotated[NDArray[np.bool_], column()]
     """Shown fewer than `least` times."""
     top: float
     level: float | None
     least: int
     notes: tuple[str, ...] = ()
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """topic, doc, grade, low, high, impressions, clicks, few."""
-        return {
-            "topic": self.topic, "doc": self.doc, "grade": self.grade, "low": self.low, "high": self.high,
-            "impressions": self.shown, "clicks": self.clicked, "few": self.few,
-        }  # fmt: skip
-
     def table(self) -> Table:
         """A row per document."""
-        return table_of(
-            self.columns(), caption=f"Judgments from clicks: {self.parameter} of {self.model}", notes=self.notes
-        )
+        return replace(super().table(), caption=f"Judgments from clicks: {self.parameter} of {self.model}")
 
     def to_qrels(self) -> Qrels:
         """Judgments for our measures."""

@@ -20,7 +20,7 @@ from cranfield.frames import need
 from cranfield.online.clicks.click_kinds import BROWSING, RANK, drawn_clicks
 from cranfield.online.clicks.click_model import ClickModel, Placement
 from cranfield.online.clicks.click_pages import Pages
-from cranfield.record import OneRow, one_row
+from cranfield.record import OneRow
 from cranfield.text import counted, listed
 from cranfield.types import Index64, Progress
 
@@ -160,11 +160,6 @@ class SimulatedClicks(OneRow):
     """Documents of lists that the model has not seen for the query."""
     seed: int
     notes: tuple[str, ...] = ()
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """model, sessions, impressions, clicks, lists, unseen, seed."""
-        names = ("model", "sessions", "impressions", "clicks", "lists", "unseen", "seed")
-        return one_row({name: getattr(self, name) for name in names})
 
     def sentence(self) -> str:
         """What was simulated, in words."""

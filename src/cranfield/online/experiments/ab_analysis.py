@@ -12,33 +12,22 @@ from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.comparison.resampling import check_resampling
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
-from cranfield.online.experiments.ab_record import (
-    Analysis,
-    EffectRow,
-    cautions,
-    empty_arms,
-    method_notes,
-    missing_values,
-    quantile_cautions,
-)
-from cranfield.online.experiments.analysis_settings import METHODS, Settings, checked_settings
-from cranfield.online.experiments.analysis_settings import SEQUENTIAL as SEQUENTIAL
-from cranfield.online.experiments.arm_effects import ArmEffect, share_effect, welch_effect
-from cranfield.online.experiments.arm_estimates import (
-    ArmEstimates,
-    arm_estimates,
-    check_share,
-    heavy_notes,
-    jackknifed,
+from cranfield.online.experiments.ab_record import Analysis, empty_arms, method_notes
+from cranfield.online.experiments.arm_effects import METHODS, ArmEffect, EffectRow, Settings, checked_settings
+from cranfield.online.experiments.arm_effects import SEQUENTIAL as SEQUENTIAL
+from cranfield.online.experiments.arm_estimates import arm_estimates, skewed_side, suspects
+from cranfield.online.experiments.experiment_metrics import (
+    Arms,
+    Metric,
+    MomentMetric,
+    in_order,
     needed_columns,
-    skew_cautions,
-    skewed_side,
-    suspects,
+    parsed_covariates,
+    parsed_metrics,
+    places,
 )
-from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
 from cranfield.online.experiments.novelty_effects import NoveltyEffects, novelty_effects
 from cranfield.online.experiments.parquet_moments import ParquetTable, parquet_table
-from cranfield.online.experiments.quantile_estimates import quantile_arms, quantile_effect
 from cranfield.online.experiments.ratio_mismatch import sample_ratio
 from cranfield.online.experiments.repeated_looks import TUNED_FOR
 from cranfield.online.experiments.segment_effects import SegmentEffects, segment_effects
@@ -185,7 +174,8 @@ def _analysed(
         if name not in map(str, parsed):
             raise nearest(name, [str(metric) for metric in parsed], "metric")
     adjusting = parsed_covariates(covariates, parsed, names)
-    sets = {str(one): needed_columns(one, adjusting[one]) for one in parsed if one.kind != "quantile"}
+    countable = [metric for metric in parsed if isinstance(metric, MomentMetric)]
+    sets = {str(metric): needed_columns(metric, adjusting[metric]) for metric in countable}
     if quick is not None:
         moments = quick.moments(arm, sets) if len(sets) == len(parsed) else None
         if moments is None:
@@ -195,155 +185,86 @@ def _analysed(
         table = unit_table(
             engine, frame, arm=arm, unit=unit, segments=segments, caps=caps,
             sums=[name for metric in parsed for name in metric.columns],
-            means=[name for found in adjusting.values() for one in found for name in one.columns],
+            means=[name for own in adjusting.values() for covariate in own for name in covariate.columns],
         )  # fmt: skip
         moments = moments_of_sets(table.frame, sets, [ARM]) if sets else {}
-    countable = [metric for metric in parsed if metric.kind != "quantile"]
-    plain = {str(one): arm_estimates(moments[str(one)], one, adjusting[one]) for one in countable}
+    plain = {str(metric): arm_estimates(moments[str(metric)], metric, adjusting[metric]) for metric in countable}
     heavy = suspects(countable, adjusting, moments, plain)
     if heavy and quick is not None:
         return None  # an engine has to look at single users
     influence = influences(engine, table.frame, heavy, moments, [ARM])
     users, none = arm_counts(table.frame, moments.values())
-    arms = {name: users.get(name, 0) for name in sorted({*users, *(shares or {})}, key=str)}
-    if len(arms) < 2:
-        raise UsageError(f"the only arm is {next(iter(arms))!r}; a comparison needs two or more")
-    first, chosen = chosen_control(list(arms), control)
-    order = [first, *(name for name in arms if name != first)]
-    ratio = sample_ratio({name: arms[name] for name in order}, shares, alpha=ratio_alpha)
-    rows: list[EffectRow] = []
+    users = {name: users.get(name, 0) for name in sorted({*users, *(shares or {})}, key=str)}
+    if len(users) < 2:
+        raise UsageError(f"the only arm is {next(iter(users))!r}; a comparison needs two or more")
+    first, chosen = chosen_control(list(users), control)
+    order = [first, *(name for name in users if name != first)]
+    ratio = sample_ratio({name: users[name] for name in order}, shares, alpha=ratio_alpha)
     notes = [
         *([] if unit or quick else user_notes(frame)),
         *([chosen] if chosen else []),
         *table.notes,
-        *empty_arms(arms),
+        *empty_arms(users),
     ]
     if none:
         notes.append(f"{counted(none, 'row')} without an arm left out")
+    arms = Arms(engine, table.frame, users, order, adjusting, moments, influence)
+    rows: list[EffectRow] = []
     for metric in parsed:
-        if metric.kind == "quantile":
-            sides = quantile_arms(engine, table.frame, metric, order)
-            missing = [arms[name] - one.n for name, one in zip(order, sides, strict=True)]
-            notes += missing_values(metric, order, missing, arms)
-            found = [quantile_effect(sides[0], one, alpha=settings.alpha, looks=settings.looks) for one in sides[1:]]
-            rows += [
-                EffectRow(str(metric), metric.kind, treated, effect, 0.0)
-                for treated, effect in zip(order[1:], found, strict=True)
-            ]
-            notes += quantile_cautions(metric, sides, order, found, settings.alpha)
-            continue
-        own = in_order(moments[str(metric)], order)
-        check_share(metric, own, order)
-        estimates = arm_estimates(own, metric, adjusting[metric])
-        notes += missing_values(metric, order, own.missing.tolist(), arms)
-        if str(metric) in influence:
-            changes = influence[str(metric)].at(places(moments[str(metric)], order))
-            careful = jackknifed(estimates, changes) if metric.kind != "mean" else estimates
-            if not settings.of_another_program:
-                estimates = careful
-            elif careful.df is not None:
-                notes.append(
-                    f"caution: few users carry {metric}, so its interval, by the formula of another program, may be "
-                    "too narrow; the default for relative differences and CUPED uses the jackknife"
-                )
-            sides_of = {name: skewed_side(estimates, changes, 0, i) for i, name in enumerate(order) if i}
-            notes += skew_cautions(metric, sides_of)
-            notes += heavy_notes(metric, own, estimates, order)
-        for i, treated in enumerate(order[1:], 1):
-            pair, at = estimates, i
-            if adjusting[metric] and settings.cuped != "within":  # other programs adjust the two arms by themselves
-                pair, at = (
-                    arm_estimates(in_order(own, [order[0], treated]), metric, adjusting[metric], settings.cuped),
-                    1,
-                )
-            effect = effect_of(metric, pair, 0, at, settings, adjusted=bool(adjusting[metric]))
-            rows.append(EffectRow(str(metric), metric.kind, treated, effect, pair.reduction))
-        notes += cautions(metric, estimates, order, [row.effect for row in rows if row.metric == str(metric)])
+        of_metric, about = metric.compared(arms, settings)
+        rows += of_metric
+        notes += about
     if method == "bootstrap":
         from cranfield.online.experiments.user_buckets import with_bootstrap
 
         rows = with_bootstrap(
-            engine, table.frame, rows, parsed, adjusting, moments, order, alpha=settings.alpha, resamples=resamples,
+            engine, table.frame, rows, countable, adjusting, moments, order, alpha=settings.alpha, resamples=resamples,
             seed=seed,
         )  # fmt: skip
-        quantiles = [str(metric) for metric in parsed if metric.kind == "quantile"]
-        if len(quantiles) < len(parsed):
+        quantiles = [str(metric) for metric in parsed if metric not in countable]
+        if countable:
             notes.append(f"bootstrap: {resamples:,} Poisson resamples of buckets of users, seed {seed}")
         if quantiles:
             notes.append(f"{listed(quantiles)}: not by the bootstrap, but by order statistics, as all quantiles")
     adjusted = adjust([row.effect.p for row in rows], correction)
     rows = [replace(row, p_adjusted=float(p)) for row, p in zip(rows, adjusted, strict=True)]
     notes += method_notes(rows, settings, correction)
-    by_segment = _segments(engine, table, parsed, adjusting, order, segments, settings, correction)
-    by_day = _days(engine, frame, arm, unit, day, parsed, order, settings)
+    by_segment = _segments(engine, table, countable, adjusting, order, segments, settings, correction)
+    by_day = _days(engine, frame, arm, unit, day, countable, order, settings)
     return Analysis(
         first, tuple(order[1:]), tuple(map(str, parsed)), tuple(rows), ratio, settings.alpha, correction,
         settings.looks.design, settings.lower, tuple(notes), by_segment, by_day,
     )  # fmt: skip
 
 
-def effect_of(
-    metric: Metric, estimates: ArmEstimates, control: int, treatment: int, settings: Settings, *, adjusted: bool = False
-) -> ArmEffect:
-    """The effect of one arm against another in a metric."""
-    if metric.kind == "share" and settings.looks.design == "once" and not adjusted:
-        first, second = (
-            (round(float(estimates.value[i]) * int(estimates.n[i])) if estimates.n[i] else 0, int(estimates.n[i]))
-            for i in (control, treatment)
-        )
-        return share_effect(first, second, alpha=settings.alpha, relative=settings.relative)
-    names = {"mean": "Welch", "share": "Welch", "ratio": "delta", "sum": "delta"}
-    sides = [
-        (float(estimates.value[i]), float(estimates.variance[i]), int(estimates.n[i])) for i in (control, treatment)
-    ]
-    freedom = None if estimates.df is None else (float(estimates.df[control]), float(estimates.df[treatment]))
-    name = names[metric.kind] if freedom is None else "jackknife"
-    return welch_effect(
-        *sides, alpha=settings.alpha, looks=settings.looks, relative=settings.relative, freedom=freedom,
-        method=name + (", CUPED" if adjusted else ""),
-        unadjusted=estimates.unadjusted(control, treatment, of_ratio=metric.kind in ("ratio", "sum")),
-    )  # fmt: skip
-
-
-def in_order(moments: Moments, arms: Sequence[str]) -> Moments:
-    """The moments of these arms in their order; an arm without users has none."""
-    return moments.at(places(moments, arms), [(arm,) for arm in arms], moments.by)
-
-
-def places(moments: Moments, arms: Sequence[str]) -> list[int]:
-    """Where the moments of these arms are; −1 for an arm without users."""
-    return [moments.groups.index((arm,)) if (arm,) in moments.groups else -1 for arm in arms]
-
-
 def _segments(
     engine: Engine,
     table: UnitTable,
-    metrics: Sequence[Metric],
-    covariates: Mapping[Metric, tuple[Metric, ...]],
+    metrics: Sequence[MomentMetric],
+    covariates: Mapping[Metric, tuple[MomentMetric, ...]],
     order: Sequence[str],
     segments: Sequence[str],
     settings: Settings,
     correction: str,
 ) -> SegmentEffects | None:
-    usable = [metric for metric in metrics if metric.kind != "quantile"]
     if not segments:
         return None
-    if not usable:
-        raise UsageError("analyse: effects by segment are for means, shares and ratios, and there is none")
+    if not metrics:
+        raise UsageError("analyse: effects by segment are for means, shares and ratios, not for quantiles")
 
-    def compare(metric: Metric, moments: Moments, arm: str, influence: Influence | None) -> tuple[ArmEffect, str]:
+    def compare(metric: MomentMetric, moments: Moments, arm: str, influence: Influence | None) -> tuple[ArmEffect, str]:
         pair = [order[0], arm]
         estimates = arm_estimates(in_order(moments, pair), metric, covariates[metric], settings.cuped)
         side = ""
         if influence is not None:
             changes = influence.at(places(moments, pair))
             side = skewed_side(estimates, changes, 0, 1)
-            if metric.kind != "mean" and not settings.of_another_program:
-                estimates = jackknifed(estimates, changes)
-        return effect_of(metric, estimates, 0, 1, settings, adjusted=bool(covariates[metric])), side
+            if not settings.of_another_program:
+                estimates = metric.careful(estimates, changes)
+        return metric.effect(estimates, 0, 1, settings, adjusted=bool(covariates[metric])), side
 
     return segment_effects(
-        engine, table.frame, {metric: covariates[metric] for metric in usable}, order, segments, compare,
+        engine, table.frame, {metric: covariates[metric] for metric in metrics}, order, segments, compare,
         settings.alpha, correction,
     )  # fmt: skip
 
@@ -354,7 +275,7 @@ def _days(
     arm: str,
     unit: str | None,
     day: str | None,
-    metrics: Sequence[Metric],
+    metrics: Sequence[MomentMetric],
     order: Sequence[str],
     settings: Settings,
 ) -> NoveltyEffects | None:
@@ -362,7 +283,6 @@ def _days(
         return None
     if unit is None:
         raise UsageError("analyse: effects by day need unit=, the column of user ids")
-    usable = [metric for metric in metrics if metric.kind != "quantile"]
-    if not usable:
-        raise UsageError("analyse: effects by day are for means, shares and ratios, and there is none")
-    return novelty_effects(engine, frame, usable, arm=arm, unit=unit, day=day, arms=order, alpha=settings.alpha)
+    if not metrics:
+        raise UsageError("analyse: effects by day are for means, shares and ratios, not for quantiles")
+    return novelty_effects(engine, frame, metrics, arm=arm, unit=unit, day=day, arms=order, alpha=settings.alpha)

@@ -11,30 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.comparison.corrections import CORRECTIONS
-from cranfield.online.experiments.analysis_settings import Settings
-from cranfield.online.experiments.arm_effects import BY_COUNTS, ArmEffect
-from cranfield.online.experiments.arm_estimates import ArmEstimates
-from cranfield.online.experiments.experiment_metrics import Metric
+from cranfield.online.experiments.arm_effects import BY_ORDER, ArmEffect, EffectRow, Settings
 from cranfield.online.experiments.novelty_effects import NoveltyEffects
-from cranfield.online.experiments.quantile_estimates import QuantileArm, users_for
-from cranfield.online.experiments.ratio_mismatch import SampleRatio, sample_ratio
+from cranfield.online.experiments.ratio_mismatch import SampleRatio
 from cranfield.online.experiments.segment_effects import SegmentEffects
-from cranfield.record import Record
+from cranfield.record import Record, columns_of
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted, listed
-
-
-@dataclass(frozen=True)
-class EffectRow:
-    """A metric in an arm against the control."""
-
-    metric: str
-    kind: str
-    arm: str
-    effect: ArmEffect
-    reduction: float = 0.0
-    """The share of the variance that covariates removed."""
-    p_adjusted: float = math.nan
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,34 +119,19 @@ class Analysis(Record):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """metric, arm, method, users, values, difference, relative difference, p, result; a row per metric and arm."""
-
-        def of(name: str) -> NDArray[Any]:
-            return np.array([getattr(row.effect, name) for row in self.rows])
-
-        def text(values: Sequence[str]) -> NDArray[Any]:
-            return np.array(values, dtype=object)
-
+        effects = columns_of([row.effect for row in self.rows], ArmEffect)
+        headings = {
+            "method": "method", "users control": "users_control", "users": "users", "control": "control",
+            "value": "treatment", "difference": "difference", "low": "low", "high": "high", "relative": "relative",
+            "relative low": "relative_low", "relative high": "relative_high", "relative p": "relative_p",
+        }  # fmt: skip
         return {
-            "metric": text([row.metric for row in self.rows]),
-            "arm": text([row.arm for row in self.rows]),
-            "method": text([row.effect.method for row in self.rows]),
-            "users control": of("users_control"),
-            "users": of("users"),
-            "control": of("control"),
-            "value": of("treatment"),
-            "difference": of("difference"),
-            "low": of("low"),
-            "high": of("high"),
-            "relative": of("relative"),
-            "relative low": of("relative_low"),
-            "relative high": of("relative_high"),
-            "relative p": of("relative_p"),
+            **columns_of(self.rows, EffectRow, "metric", "arm"),
+            **{heading: effects[name] for heading, name in headings.items()},
             "variance removed": np.array([row.reduction for row in self.rows]),
-            "statistic": of("statistic"),
-            "df": of("df"),
-            "p": of("p"),
-            "p adjusted": np.array([row.p_adjusted for row in self.rows]),
-            "result": text([self.result(row) for row in self.rows]),
+            **{name: effects[name] for name in ("statistic", "df", "p")},
+            **columns_of(self.rows, EffectRow, "p adjusted"),
+            "result": np.array([self.result(row) for row in self.rows], dtype=object),
         }
 
     def table(self) -> Table:
@@ -216,85 +184,14 @@ def empty_arms(arms: Mapping[str, int]) -> list[str]:
     return [f"caution: no users in {listed(empty)}; nothing can be compared with an empty arm"] if empty else []
 
 
-def missing_values(metric: Metric, order: Sequence[str], missing: Sequence[int], arms: Mapping[str, int]) -> list[str]:
-    """How many users of each arm have no value of a metric."""
-    if not sum(missing):
-        return []
-    by_arm = listed((f"{arm} {count:,}" for arm, count in zip(order, missing, strict=True)), most=6)
-    note = f"{metric}: {counted(sum(missing), 'user')} without a finite value left out ({by_arm})"
-    present = {arm: count for arm, count in zip(order, missing, strict=True) if arms[arm]}
-    uneven = sample_ratio(present, {arm: arms[arm] for arm in present})
-    return [note + "; caution: arms differ in how many are missing, which biases the metric" * uneven.mismatch]
-
-
-def cautions(metric: Metric, estimates: ArmEstimates, order: Sequence[str], effects: Sequence[ArmEffect]) -> list[str]:
-    """What makes a comparison of a metric doubtful or impossible."""
-    counted = all(effect.method in BY_COUNTS for effect in effects)  # these tests need no variance
-    return ([] if counted else _constant(metric, estimates, order)) + _not_testable(metric, estimates, order)
-
-
-def _constant(metric: Metric, estimates: ArmEstimates, order: Sequence[str]) -> list[str]:
-    value = {
-        arm: float(value)
-        for arm, value, v, n in zip(order, estimates.value, estimates.variance, estimates.n, strict=True)
-        if n > 1 and v == 0
-    }
-    if not value:
-        return []
-    if len(value) < len(order):
-        return [f"caution: {metric} is constant in {listed(value)}: it has no variance there"]
-    if len(set(value.values())) == 1:
-        return [f"caution: {metric} has the same value for all users, so it cannot be tested"]
-    values = listed((f"{arm} {one:.4g}" for arm, one in value.items()), most=6)
-    return [f"caution: {metric} is constant in each arm ({values}), so it cannot be tested"]
-
-
-def quantile_cautions(
-    metric: Metric, arms: Sequence[QuantileArm], order: Sequence[str], effects: Sequence[ArmEffect], alpha: float
-) -> list[str]:
-    """Why quantiles cannot be compared, or what their interval without width means."""
-    few = [f"{name} {arm.n}" for name, arm in zip(order, arms, strict=True) if arm.n < users_for(metric.q, alpha)]
-    if few:
-        least = users_for(metric.q, alpha)
-        return [
-            f"caution: {metric} needs {least} users or more in each arm for an interval, there are "
-            f"{listed(few, most=6)}"
-        ]
-    if any(np.isnan(effect.low) for effect in effects):
-        return [f"caution: {metric}: too few users in an arm for an interval; use a quantile nearer to the median"]
-    flat = [name for name, effect in zip(order[1:], effects, strict=True) if effect.low == effect.high]
-    if not flat:
-        return []
-    return [
-        f"{metric}: the interval of {listed(flat)} has no width: most users have the same value, which is the "
-        "quantile of each arm; compare a share of users or a mean as well"
-    ]
-
-
-def _not_testable(metric: Metric, estimates: ArmEstimates, order: Sequence[str]) -> list[str]:
-    """Why a metric cannot be compared: too few users, or a ratio whose denominator is 0."""
-    sizes = [int(n) for n in estimates.n]
-    few = [f"{arm} {n}" for arm, n in zip(order, sizes, strict=True) if n < 2]
-    undefined = [arm for arm, value, n in zip(order, estimates.value, sizes, strict=True) if n and np.isnan(value)]
-    notes = []
-    large = [arm for arm, v, n in zip(order, estimates.variance, sizes, strict=True) if n > 1 and not np.isfinite(v)]
-    if large and not undefined:
-        notes.append(f"caution: {metric}: the numbers of {listed(large)} are too large for a test")
-    if few:
-        notes.append(f"caution: {metric}: a test needs two users or more in each arm, there are {listed(few, most=6)}")
-    if undefined and metric.kind == "ratio":
-        notes.append(f"caution: {metric} is not defined in {listed(undefined)}: the sum of {metric.below} is 0 there")
-    return notes
-
-
 def method_notes(rows: Sequence[EffectRow], settings: Settings, correction: str) -> list[str]:
     """Which tests and corrections were used."""
     methods = listed(dict.fromkeys(row.effect.method for row in rows), most=8)
     level = f"{100 * (1 - settings.alpha):g}%"
     drawn = {row.metric for row in rows if row.effect.method.startswith("bootstrap")}
-    quantiles = {row.metric for row in rows if row.kind == "quantile"}
+    quantiles = {row.metric for row in rows if row.effect.method == BY_ORDER}
     others = {row.metric for row in rows} - drawn - quantiles
-    ways = {"the bootstrap": drawn, "order statistics": quantiles, _RELATIVE[settings.relative]: others}
+    ways = {"the bootstrap": drawn, BY_ORDER: quantiles, _RELATIVE[settings.relative]: others}
     used = {way: names for way, names in ways.items() if names}
     relative = " and ".join(
         way if len(used) == 1 else f"{way} ({listed(sorted(names))})" for way, names in used.items()

@@ -1,25 +1,87 @@
-"""The effect of an arm against the control: difference, interval, relative difference and p."""
+"""The effect of an arm against the control: difference, interval, relative difference and p; and how it is computed."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from cranfield import check
+from cranfield.comparison.test_result import check_alpha
+from cranfield.errors import UsageError
 from cranfield.online.experiments.repeated_looks import (
+    DESIGNS,
+    SPENDING,
     TUNED_FOR,
     always_valid_half_width,
     always_valid_p,
     boundaries,
+    look_fractions,
     mixing_variance,
     repeated_p,
 )
+
+CUPED = ("within", "tea-tasting", "growthbook")
+"""Ways to the θ of covariates: within the arms, or as the programs of these names find it."""
+METHODS = ("analytic", "bootstrap")
+SEQUENTIAL = ("once", "always-valid", *DESIGNS)
+"""How often the result is looked at: once, at any time, or at planned times."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How effects are computed."""
+
+    alpha: float
+    looks: Looks
+    relative: str
+    lower: frozenset[str]
+    """Metrics of which lower values are better."""
+    cuped: str = "within"
+
+    @property
+    def of_another_program(self) -> bool:
+        """Are the figures to be those of another program?"""
+        return self.relative in ("tea-tasting", "growthbook") or self.cuped != "within"
+
+
+def checked_settings(
+    alpha: float,
+    relative: str,
+    sequential: str,
+    looks: int | Sequence[float],
+    look: int | None,
+    tuned_for: float,
+    lower: Iterable[str],
+    cuped: str = "within",
+) -> Settings:
+    """The settings, or an error that names what is wrong."""
+    check_alpha("analyse", alpha)
+    check.one_of("analyse", RELATIVE, relative=relative)
+    check.one_of("analyse", CUPED, cuped=cuped)
+    check.one_of("analyse", SEQUENTIAL, sequential=sequential)
+    check.positive("analyse", tuned_for=tuned_for)
+    chosen = Looks(sequential, tuned_for=tuned_for)
+    if sequential in DESIGNS:
+        fractions = look_fractions(looks)
+        if look is None:
+            raise UsageError(f"analyse: sequential == {sequential!r} needs look=, the number of this look")
+        check.whole("analyse", look=look)
+        check.between("analyse", low=1, high=len(fractions), look=look)
+        used = fractions[:look] if sequential in SPENDING else fractions
+        chosen = Looks(sequential, tuple(used.tolist()), look)
+    elif look is not None:
+        raise UsageError(f"analyse: look == {look}, but sequential == {sequential!r}; name a group-sequential design")
+    return Settings(alpha, chosen, relative, frozenset([lower] if isinstance(lower, str) else lower), cuped)
+
 
 RELATIVE = ("fieller", "delta", "tea-tasting", "growthbook")
 """Ways to the relative difference and its interval; the last two are those of the programs of these names."""
 BY_COUNTS = ("z of shares", "Fisher")
 """The tests of `share_effect`."""
+BY_ORDER = "order statistics"
+"""The test of quantiles."""
 
 
 class Unadjusted(NamedTuple):
@@ -72,6 +134,18 @@ class ArmEffect:
     """The standard deviation of the mixture of an always-valid interval."""
     relative_p: float = math.nan
     """p of the relative difference, which belongs to its interval."""
+
+
+@dataclass(frozen=True)
+class EffectRow:
+    """A metric in an arm against the control."""
+
+    metric: str
+    arm: str
+    effect: ArmEffect
+    reduction: float = 0.0
+    """The share of the variance that covariates removed."""
+    p_adjusted: float = math.nan
 
 
 def nothing(control: float, treatment: float, n_control: int, n: int, method: str) -> ArmEffect:

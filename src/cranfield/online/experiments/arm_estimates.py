@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.errors import UsageError
 from cranfield.online.experiments.arm_effects import Unadjusted
-from cranfield.online.experiments.experiment_metrics import Metric
 from cranfield.online.few_users import Influence, Part, carried, largest_shares
 from cranfield.online.moments import Moments
 from cranfield.text import listed
 from cranfield.types import Array
+
+if TYPE_CHECKING:
+    from cranfield.online.experiments.experiment_metrics import MomentMetric
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,12 +45,8 @@ class ArmEstimates:
         return Unadjusted(first, second, float(self.raw_variance[control]), float(self.covariance[control]), of_ratio)
 
 
-CUPED = ("within", "tea-tasting", "growthbook")
-"""Ways to the θ of covariates: within the arms, or as the programs of these names find it."""
-
-
 def arm_estimates(
-    moments: Moments, metric: Metric, covariates: Sequence[Metric] = (), cuped: str = "within"
+    moments: Moments, metric: MomentMetric, covariates: Sequence[MomentMetric] = (), cuped: str = "within"
 ) -> ArmEstimates:
     r"""The metric in each group; with covariates from before the experiment, the adjusted one.
 
@@ -62,15 +60,15 @@ def arm_estimates(
     Reference: Deng, Xu, Kohavi & Walker, Improving the Sensitivity of Online Controlled Experiments by Utilizing
     Pre-Experiment Data, WSDM 2013, doi:10.1145/2433396.2433413
     """
-    value, gradient = value_and_gradient(moments, metric)
+    value, gradient = metric.value_and_gradient(moments)
     if not covariates:
         return ArmEstimates(value, moments.linear(value, gradient).error ** 2, moments.n)
     theta, reduction = adjustment(moments, metric, covariates, cuped)
-    parts = [value_and_gradient(moments, one) for one in covariates]
+    parts = [each.value_and_gradient(moments) for each in covariates]
     overall = moments.pooled()
     raw, raw_gradient, subtracted = value, gradient, np.zeros_like(gradient)
-    for weight, one, (covariate, covariate_gradient) in zip(theta, covariates, parts, strict=True):
-        value = value - weight * (covariate - value_and_gradient(overall, one)[0])
+    for weight, each, (covariate, covariate_gradient) in zip(theta, covariates, parts, strict=True):
+        value = value - weight * (covariate - each.value_and_gradient(overall)[0])
         subtracted = subtracted + weight * covariate_gradient
     with np.errstate(divide="ignore", invalid="ignore"):
         covariance = np.einsum("gi,gij,gj->g", raw_gradient, moments.cov, subtracted) / moments.n
@@ -81,7 +79,7 @@ def arm_estimates(
 
 
 def adjustment(
-    moments: Moments, metric: Metric, covariates: Sequence[Metric], cuped: str = "within"
+    moments: Moments, metric: MomentMetric, covariates: Sequence[MomentMetric], cuped: str = "within"
 ) -> tuple[Array, float]:
     """θ of each covariate, and the share of the variance that they remove.
 
@@ -89,11 +87,11 @@ def adjustment(
     tea-tasting: the covariances over all users, whatever their group.
     growthbook: the same for a mean with means as covariates; for ratios, those within the groups, each counted alike.
     """
-    plain = not any(one.below for one in (metric, *covariates))
+    plain = not any(each.is_ratio for each in (metric, *covariates))
     if cuped == "tea-tasting" or (cuped == "growthbook" and plain):
         moments = moments.pooled()
-    value, gradient = value_and_gradient(moments, metric)
-    parts = [value_and_gradient(moments, one) for one in covariates]
+    value, gradient = metric.value_and_gradient(moments)
+    parts = [each.value_and_gradient(moments) for each in covariates]
     h = np.stack([part[0] for part in parts], axis=1)  # groups × covariates
     gradients = np.stack([part[1] for part in parts], axis=1)  # groups × covariates × columns
     usable = (moments.n > 1) & np.isfinite(h).all(axis=1) & np.isfinite(value)
@@ -107,49 +105,6 @@ def adjustment(
     return np.asarray(theta), float(theta @ hg) / before if before > 0 else 0.0
 
 
-def value_and_gradient(moments: Moments, metric: Metric) -> tuple[Array, Array]:
-    """The metric in each group, and its gradient with respect to the means of the columns."""
-    if metric.terms:
-        return _weighted_sum(moments, metric)
-    gradient = np.zeros((len(moments.groups), len(moments.names)))
-    above = moments.mean[:, moments.column(metric.column)]
-    if not metric.below:
-        gradient[:, moments.column(metric.column)] = 1.0
-        return above, gradient
-    below = moments.mean[:, moments.column(metric.below)]
-    below = np.where(below == 0, np.nan, below)
-    value = above / below
-    gradient[:, moments.column(metric.column)] += 1 / below
-    gradient[:, moments.column(metric.below)] -= value / below
-    return value, gradient
-
-
-def _weighted_sum(moments: Moments, metric: Metric) -> tuple[Array, Array]:
-    parts = [value_and_gradient(moments, Metric("ratio", term.column, term.below)) for term in metric.terms]
-    value = sum(term.weight * (part[0] - term.zero) for term, part in zip(metric.terms, parts, strict=True))
-    gradient = sum(term.weight * part[1] for term, part in zip(metric.terms, parts, strict=True))
-    return np.asarray(value), np.asarray(gradient)
-
-
-def needed_columns(metric: Metric, covariates: Sequence[Metric]) -> tuple[str, ...]:
-    """The columns of a metric and of its covariates, each once."""
-    return tuple(dict.fromkeys(name for one in (metric, *covariates) for name in one.columns))
-
-
-def check_share(metric: Metric, moments: Moments, arms: Sequence[str] = ("",)) -> None:
-    """Raise an error if the column of a share holds something other than 0 and 1: then variance and mean disagree."""
-    if metric.kind != "share":
-        return
-    i = moments.column(metric.column)
-    for arm, n, mean, variance in zip(arms, moments.n, moments.mean[:, i], moments.cov[:, i, i], strict=True):
-        if n > 1 and not np.isclose(variance * (n - 1) / n, mean * (1 - mean), rtol=1e-6, atol=1e-9):
-            where = f"column {metric.column!r}" + (f" of arm {arm!r}" if arm else "")
-            raise UsageError(
-                f"{metric}: {where} has mean {mean:.4g} and variance {variance:.4g}, so it holds other values than 0 "
-                "and 1; use the column alone for its mean"
-            )
-
-
 WIDER = 1.05
 """The jackknife decides if it makes the interval of an arm wider by this factor."""
 UNEVEN = 1.2
@@ -160,35 +115,26 @@ LARGE = 0.1
 """A user with this share of a sum is worth a note."""
 
 
-def metric_parts(metric: Metric, covariates: Sequence[Metric], moments: Moments) -> list[Part]:
-    """What an adjusted metric is made of."""
-    parts = [Part(term.weight, term.column, term.below) for term in metric.terms] or [
-        Part(1.0, metric.column, metric.below)
-    ]
-    if covariates:
-        theta = adjustment(moments, metric, covariates)[0]
-        parts += [Part(-float(w), one.column, one.below) for w, one in zip(theta, covariates, strict=True)]
-    return parts
-
-
 def suspects(
-    metrics: Sequence[Metric],
-    covariates: Mapping[Metric, tuple[Metric, ...]],
+    metrics: Sequence[MomentMetric],
+    covariates: Mapping[Any, tuple[MomentMetric, ...]],
     moments: Mapping[str, Moments],
     estimates: Mapping[str, ArmEstimates],
 ) -> dict[str, list[Part]]:
     """Metrics in which single users might weigh much, as far as the largest values tell, with their parts."""
-    found = {}
+    heavy = {}
     for metric in metrics:
         own, each = moments[str(metric)], estimates[str(metric)]
-        ratio = metric.kind in ("ratio", "sum")
-        users = own.n[own.n > 0]
-        if not ratio and not (len(users) > 1 and users.max() >= UNEVEN * users.min() and metric.kind == "mean"):
+        if not metric.may_be_carried(own.n[own.n > 0]):
             continue
-        parts = metric_parts(metric, covariates[metric], own)
+        parts = metric.parts
+        if covariates[metric]:
+            theta = adjustment(own, metric, covariates[metric])[0]
+            adjusting = zip(theta, (covariate.parts[0] for covariate in covariates[metric]), strict=True)
+            parts += [part._replace(weight=-float(weight)) for weight, part in adjusting]
         if carried(own, parts, np.sqrt(each.variance)).any():
-            found[str(metric)] = parts
-    return found
+            heavy[str(metric)] = parts
+    return heavy
 
 
 def jackknifed(estimates: ArmEstimates, influence: Influence) -> ArmEstimates:
@@ -229,19 +175,19 @@ def skewed_side(estimates: ArmEstimates, influence: Influence, control: int, tre
     return "low" if (skew > 0) == (estimates.n[treatment] < estimates.n[control]) else "high"
 
 
-def skew_cautions(metric: Metric, sides: Mapping[str, str]) -> list[str]:
+def skew_cautions(metric: MomentMetric, sides: Mapping[str, str]) -> list[str]:
     """A caution for arms of unequal size and a skewed metric; `sides` are those of `skewed_side`, by comparison."""
     notes = []
     for side, cap in (("low", "cap high values (such as p99), or "), ("high", "")):
-        if found := [name for name, one in sides.items() if one == side]:
+        if named := [name for name, own in sides.items() if own == side]:
             notes.append(
-                f"caution: {metric} is skewed and the arms differ in size, so p of {listed(found, most=6)} is too "
+                f"caution: {metric} is skewed and the arms differ in size, so p of {listed(named, most=6)} is too "
                 f"small on one side: the smaller arm looks too {side} too often; {cap}use arms of equal size"
             )
     return notes
 
 
-def heavy_notes(metric: Metric, own: Moments, estimates: ArmEstimates, order: Sequence[str]) -> list[str]:
+def heavy_notes(metric: MomentMetric, own: Moments, estimates: ArmEstimates, order: Sequence[str]) -> list[str]:
     """What the jackknife means, and the largest user's share."""
     shares: Array = largest_shares(own, metric.columns)
     large = [

@@ -13,8 +13,14 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
-from cranfield.online.experiments.arm_estimates import adjustment, check_share, needed_columns, value_and_gradient
-from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
+from cranfield.online.experiments.experiment_metrics import (
+    Metric,
+    MomentMetric,
+    moment_metrics,
+    needed_columns,
+    parsed_covariates,
+    parsed_metrics,
+)
 from cranfield.online.experiments.unit_table import check_columns, placed_errors, read_table
 from cranfield.online.moments import Moments, moments_of_sets
 from cranfield.record import Record
@@ -271,10 +277,7 @@ def ab_power(
         with placed_errors(opened, source):
             frame = read_table(opened, source, [unit] if unit else [])
         names = frame.collect_schema().names()
-        parsed = parsed_metrics(metrics, names)
-        for metric in parsed:
-            if metric.kind == "quantile":
-                raise UsageError(f"ab_power: {metric} is a quantile; power is for means, shares and ratios")
+        parsed = moment_metrics(parsed_metrics(metrics, names), "ab_power", "; power is for means, shares and ratios")
         adjusting = parsed_covariates(covariates, parsed, names)
         sets = {str(metric): needed_columns(metric, adjusting[metric]) for metric in parsed}
         with placed_errors(opened, source):
@@ -289,18 +292,18 @@ def ab_power(
 def _windows(
     engine: Engine,
     frame: Any,
-    metrics: Sequence[Metric],
+    metrics: Sequence[MomentMetric],
     sets: dict[str, tuple[str, ...]],
     unit: str | None,
     day: str | None,
 ) -> list[tuple[int, dict[str, Moments]]]:
     """Moments over users, for the first 1, 2, … days; or once for all rows, with 0 days."""
-    from cranfield.online.engines.engine import need_logs
+    import narwhals as nw
+
     from cranfield.online.experiments.novelty_effects import DAY, with_days
     from cranfield.online.experiments.unit_table import UNIT, added_up, with_units
     from cranfield.online.moments import fetched
 
-    nw = need_logs("narwhals", "past data of users")
     if unit is None:
         return [(0, moments_of_sets(frame, sets))]
     sums = [name for metric in metrics for name in metric.columns]
@@ -318,8 +321,8 @@ def _windows(
 
 
 def _result(
-    metrics: Sequence[Metric],
-    covariates: dict[Metric, tuple[Metric, ...]],
+    metrics: Sequence[MomentMetric],
+    covariates: dict[Metric, tuple[MomentMetric, ...]],
     windows: Sequence[tuple[int, dict[str, Moments]]],
     counts: Sequence[int],
     traffic: float,
@@ -332,16 +335,8 @@ def _result(
         for days, found in windows:
             own = found[str(metric)]
             if not days:  # sums over days may be above 1
-                check_share(metric, own)
-            value, gradient = value_and_gradient(own, metric)
-            n, mean = int(own.n[0]), float(value[0])
-            if n < 2:
-                raise UsageError(f"{metric}: {counted(n, 'user')} with a value, power needs two or more")
-            removed = adjustment(own, metric, covariates[metric])[1] if covariates[metric] else 0.0
-            variance = float(own.linear(value, gradient).error[0] ** 2) * n
-            if math.isnan(variance) and not math.isnan(mean):
-                raise UsageError(f"{metric}: its numbers are too large")
-            sd = math.sqrt(variance * (1 - removed))
+                metric.check(own)
+            n, mean, sd, removed = metric.spread(own, covariates[metric])
             needed = math.nan
             if effect is not None and mean and sd:
                 needed = float(users_needed(effect * abs(mean), sd, design))

@@ -12,7 +12,7 @@ from cranfield.check import nearest
 from cranfield.errors import UsageError
 from cranfield.online.experiments.ab_analysis import analyse
 from cranfield.online.experiments.ab_record import Analysis
-from cranfield.online.experiments.experiment_metrics import Metric, Term
+from cranfield.online.experiments.experiment_metrics import MomentMetric, Ratio, Term, WeightedSum
 from cranfield.online.experiments.experiment_power import ABPower, ab_power
 from cranfield.online.experiments.novelty_effects import novelty_effects
 from cranfield.online.experiments.random_splits import AASplits, aa_splits
@@ -32,7 +32,7 @@ class LogMetrics:
 
     measures: tuple[OnlineMeasure, ...]
     """All that have to be added up, the parts of the weighted sum too."""
-    metrics: tuple[Metric, ...]
+    metrics: tuple[MomentMetric, ...]
     """What is compared, and decides in this order: the weighted sum first."""
     rows: LogRows
     oec: OEC | None
@@ -55,11 +55,11 @@ def log_metrics(
         raise UsageError("no measure and no OEC; name one, such as CTR@5")
     every = tuple(dict.fromkeys((*shown, *(oec.measures if oec else ()))))
     rows = LogRows(log, every, tuple(by), timezone=timezone)
-    metrics = [Metric("ratio", *sum_names(measure), name=str(measure)) for measure in shown]
+    metrics = [Ratio(*sum_names(measure), name=str(measure)) for measure in shown]
     return LogMetrics(every, (*([oec_metric(oec, rows)] if oec else ()), *metrics), rows, oec)
 
 
-def oec_metric(oec: OEC, rows: LogRows) -> Metric:
+def oec_metric(oec: OEC, rows: LogRows) -> WeightedSum:
     """The weighted sum as a metric; measures without `low` and `high` are divided by their value over the whole log.
 
     These values are taken as known: they are computed once, whatever part of the log is compared.
@@ -77,7 +77,7 @@ def oec_metric(oec: OEC, rows: LogRows) -> Metric:
                 "low and high for it"
             )
         terms.append(Term(above, below, part.weight / unit, zero))
-    return Metric("sum", "", name=oec.name, terms=tuple(terms))
+    return WeightedSum(oec.name, tuple(terms))
 
 
 def analyse_log(

@@ -16,17 +16,15 @@ from cranfield.errors import UsageError
 from cranfield.online.experiments.arm_effects import ArmEffect, welch_df, welch_effect
 from cranfield.online.experiments.arm_estimates import (
     ArmEstimates,
-    jackknifed,
     skew_cautions,
     skewed_side,
     suspects,
-    value_and_gradient,
 )
-from cranfield.online.experiments.experiment_metrics import Metric
+from cranfield.online.experiments.experiment_metrics import MomentMetric
 from cranfield.online.experiments.unit_table import ARM, UNIT, check_columns, with_units
 from cranfield.online.few_users import influence_of, influences, near_one
 from cranfield.online.moments import Moments, fetched, moments
-from cranfield.record import Record
+from cranfield.record import Record, columns_of
 from cranfield.table import Column, Estimate, Table
 from cranfield.text import counted, shown
 from cranfield.types import Array
@@ -71,12 +69,9 @@ class NoveltyEffects(Record):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """metric, arm, day, users, difference, interval, p."""
-        numbers = {
-            name: np.array([getattr(effect, name) for effect in self.effects])
-            for name in ("users_control", "users", "control", "treatment", "difference", "low", "high", "p")
-        }
+        names = ("users_control", "users", "control", "treatment", "difference", "low", "high", "p")
         texts = {"metric": np.array(self.metric, dtype=object), "arm": np.array(self.arm, dtype=object)}
-        return {**texts, "day": np.array(self.day, dtype=np.int64), **numbers}
+        return {**texts, "day": np.array(self.day, dtype=np.int64), **columns_of(self.effects, ArmEffect, *names)}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -124,7 +119,7 @@ class NoveltyEffects(Record):
 def novelty_effects(
     engine: Engine,
     frame: Any,
-    metrics: Sequence[Metric],
+    metrics: Sequence[MomentMetric],
     *,
     arm: str,
     unit: str,
@@ -147,7 +142,7 @@ def novelty_effects(
     trends, cautions = [], []
     for metric in metrics:
         by_day = moments(rows, metric.columns, [ARM, SINCE])
-        value, gradient = value_and_gradient(by_day, metric)
+        value, gradient = metric.value_and_gradient(by_day)
         estimates = ArmEstimates(value, by_day.linear(value, gradient).error ** 2, by_day.n)
         known = {str(metric): by_day}
         heavy = suspects([metric], {metric: ()}, known, {str(metric): estimates})
@@ -163,10 +158,10 @@ def novelty_effects(
                 if influence is not None:
                     changes = influence.at(at)
                     skewed[f"{treated} (day {since})"] = skewed_side(pair, changes, 0, 1)
-                    pair = jackknifed(pair, changes) if metric.kind != "mean" else pair
+                    pair = metric.careful(pair, changes)
                 triples = [(float(pair.value[i]), float(pair.variance[i]), int(pair.n[i])) for i in (0, 1)]
                 freedom = None if pair.df is None else (float(pair.df[0]), float(pair.df[1]))
-                effect = welch_effect(*triples, alpha=alpha, method=metric.kind, freedom=freedom)
+                effect = welch_effect(*triples, alpha=alpha, method=metric.test, freedom=freedom)
                 found.append((str(metric), treated, since, effect))
                 if math.isfinite(effect.low):
                     days.append(since)
@@ -186,11 +181,9 @@ def with_days(engine: Engine, frame: Any, *, unit: str, day: str, arm: str | Non
 
     A day may be a whole number, a date, a time stamp, or text that begins with a date as ISO 8601 writes it.
     """
+    import narwhals as nw
     import pyarrow
 
-    from cranfield.online.engines.engine import need_logs
-
-    nw = need_logs("narwhals", "effects by day")
     check_columns(frame, [unit, day, *([arm] if arm else [])], [])
     label = nw.col(day).cast(nw.String)
     if not frame.collect_schema()[day].is_integer():
@@ -213,9 +206,9 @@ def with_days(engine: Engine, frame: Any, *, unit: str, day: str, arm: str | Non
 
 def _without_day(frame: Any, day: str) -> int:
     """How many rows have no day."""
-    from cranfield.online.engines.engine import need_logs
 
-    nw = need_logs("narwhals", "effects by day")
+    import narwhals as nw
+
     missing = nw.col(day).is_null().cast(nw.Int64).sum().alias("missing")
     return int(fetched(frame.select(missing)).to_pylist()[0]["missing"] or 0)
 
@@ -229,11 +222,11 @@ def _ordinal(text: str, column: str) -> int:
         ) from None
 
 
-def _by_user_and_day(engine: Engine, dated: Any, metrics: Sequence[Metric]) -> Any:
+def _by_user_and_day(engine: Engine, dated: Any, metrics: Sequence[MomentMetric]) -> Any:
     """One row per user and day since the user's first one, with sums of the columns."""
-    from cranfield.online.engines.engine import need_logs
 
-    nw = need_logs("narwhals", "effects by day")
+    import narwhals as nw
+
     names = tuple(dict.fromkeys(name for metric in metrics for name in metric.columns))
     present = with_units(dated.filter(~nw.col(ARM).is_null()), UNIT, names)
     first = present.group_by(UNIT).agg(
@@ -250,7 +243,7 @@ def _trend(
     engine: Engine,
     rows: Any,
     by_day: Moments,
-    metric: Metric,
+    metric: MomentMetric,
     gradient: Array,
     control: str,
     treated: str,
@@ -285,18 +278,16 @@ def _user_variance(
     engine: Engine,
     rows: Any,
     by_day: Moments,
-    metric: Metric,
+    metric: MomentMetric,
     gradient: Array,
     arm: str,
     days: Sequence[int],
     c: Array,
 ) -> tuple[float, float]:
     """The variance of what the users of an arm add to the slope, and its degrees of freedom (see `Influence`)."""
+    import narwhals as nw
     import pyarrow
 
-    from cranfield.online.engines.engine import need_logs
-
-    nw = need_logs("narwhals", "effects by day")
     at = [by_day.group((arm, since)) for since in days]
     factor = c[:, None] * gradient[at] / by_day.n[at][:, None]  # days × columns
     scale = near_one(np.array([np.abs(factor * by_day.mean[at]).max(initial=0.0)]))

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.online.experiments.arm_effects import ArmEffect, Looks, decision, nothing
-from cranfield.online.experiments.experiment_metrics import Metric
+from cranfield.online.experiments.arm_effects import BY_ORDER, ArmEffect, Looks, decision, nothing
 from cranfield.online.experiments.unit_table import ARM
 from cranfield.types import Array
 
@@ -58,19 +57,19 @@ class QuantileArm:
         return np.asarray(np.maximum(np.maximum(too_high, too_low), 0.0))
 
 
-def quantile_arms(engine: Engine, frame: Any, metric: Metric, arms: Sequence[str]) -> list[QuantileArm]:
+def quantile_arms(engine: Engine, frame: Any, column: str, q: float, arms: Sequence[str]) -> list[QuantileArm]:
     """The quantile of a column in each arm, with the values around it; users are independent of each other."""
-    from cranfield.online.engines.engine import need_logs
+    import narwhals as nw
+
     from cranfield.online.moments import fetched
 
-    nw = need_logs("narwhals", "a table of an experiment")
-    value, arm = nw.col(metric.column), nw.col(ARM)
+    value, arm = nw.col(column), nw.col(ARM)
     valid = frame.filter(~value.is_null() & ~arm.is_null()).select(ARM, value.cast(nw.Float64).alias("v"))
     counts = {row[ARM]: row["n"] for row in fetched(valid.group_by(ARM).agg(nw.len().alias("n"))).to_pylist()}
     low, high = dict.fromkeys(arms, -math.inf), dict.fromkeys(arms, math.inf)
     if any(n > FEW for n in counts.values()):
-        half = {name: REACH * math.sqrt(metric.q * (1 - metric.q) / n) + 2 / n for name, n in counts.items()}
-        ends = [end for name in counts for end in (metric.q - half[name], metric.q + half[name])]
+        half = {name: REACH * math.sqrt(q * (1 - q) / n) + 2 / n for name, n in counts.items()}
+        ends = [end for name in counts for end in (q - half[name], q + half[name])]
         found = {row[ARM]: row for row in engine.quantiles(valid, "v", np.clip(ends, 0, 1).tolist(), [ARM]).to_pylist()}
         for i, name in enumerate(counts):
             if ends[2 * i] > 0:
@@ -89,8 +88,7 @@ def quantile_arms(engine: Engine, frame: Any, metric: Metric, arms: Sequence[str
         if row[ARM] in near:
             near[row[ARM]].append((row["v"], row["n"]))
     return [
-        _arm(np.array(sorted(near[name]), dtype=np.float64).reshape(-1, 2), counts.get(name, 0), metric.q)
-        for name in arms
+        _arm(np.array(sorted(near[name]), dtype=np.float64).reshape(-1, 2), counts.get(name, 0), q) for name in arms
     ]
 
 
@@ -148,8 +146,7 @@ def quantile_effect(
     Mathematical Statistics 7(3), 1936 (one sample); Deng, Knoblich & Lu, KDD 2018, doi:10.1145/3219819.3219919, §4
     """
     n, m = control.n, treatment.n
-    method = "order statistics"
-    result = nothing(control.value, treatment.value, n, m, method)
+    result = nothing(control.value, treatment.value, n, m, BY_ORDER)
     if min(n, m) < 2:
         return result
     critical_at, p_of, tau = decision(looks or Looks(), alpha, 1.0, n + m)

@@ -13,8 +13,15 @@ from cranfield import check
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.online.experiments.arm_effects import wilson
-from cranfield.online.experiments.arm_estimates import arm_estimates, check_share, jackknifed, needed_columns, suspects
-from cranfield.online.experiments.experiment_metrics import Metric, parsed_covariates, parsed_metrics
+from cranfield.online.experiments.arm_estimates import arm_estimates, jackknifed, suspects
+from cranfield.online.experiments.experiment_metrics import (
+    Metric,
+    MomentMetric,
+    moment_metrics,
+    needed_columns,
+    parsed_covariates,
+    parsed_metrics,
+)
 from cranfield.online.experiments.unit_table import ROWS, added_up, placed_errors, read_table, with_units
 from cranfield.online.experiments.user_buckets import BUCKETS, BucketSums, bucket_sums
 from cranfield.online.few_users import influences
@@ -189,10 +196,7 @@ def aa_splits(
         with placed_errors(opened, source):
             frame = read_table(opened, source, [unit])
         names = frame.collect_schema().names()
-        parsed = parsed_metrics(metrics, names)
-        for metric in parsed:
-            if metric.kind == "quantile":
-                raise UsageError(f"aa_splits: {metric} is a quantile, which sums per bucket cannot give")
+        parsed = moment_metrics(parsed_metrics(metrics, names), "aa_splits", ", which sums per bucket cannot give")
         adjusting = parsed_covariates(covariates, parsed, names)
         with placed_errors(opened, source):
             sums, users, rows, remarks = _sums(opened, frame, parsed, adjusting, unit, by_row, buckets, seed)
@@ -201,7 +205,7 @@ def aa_splits(
             opened.close()
     with np.errstate(over="ignore", invalid="ignore"):
         for metric in parsed:
-            check_share(metric, sums[str(metric)].moments(np.ones((1, buckets))))
+            metric.check(sums[str(metric)].moments(np.ones((1, buckets))))
     rng = np.random.default_rng(seed)
     p = np.full((len(parsed), splits), np.nan)
     half = np.arange(buckets) < buckets // 2
@@ -220,18 +224,18 @@ def aa_splits(
 def _sums(
     engine: Engine,
     frame: Any,
-    metrics: Sequence[Metric],
-    covariates: Mapping[Metric, tuple[Metric, ...]],
+    metrics: Sequence[MomentMetric],
+    covariates: Mapping[Metric, tuple[MomentMetric, ...]],
     unit: str,
     by_row: bool,
     buckets: int,
     seed: int,
 ) -> tuple[dict[str, BucketSums], int, int, list[str]]:
     """Sums per bucket, the number of users and of rows, and notes."""
-    from cranfield.online.engines.engine import need_logs
+    import narwhals as nw
+
     from cranfield.online.moments import fetched, moments_of_sets
 
-    nw = need_logs("narwhals", "A/A splits")
     sets = {str(metric): needed_columns(metric, covariates[metric]) for metric in metrics}
     added = [name for metric in metrics for name in metric.columns]
     every = [name for names in sets.values() for name in names]
@@ -260,7 +264,7 @@ def _sums(
     return sums, users, rows, remarks
 
 
-def _p_values(sums: BucketSums, metric: Metric, covariates: Sequence[Metric], weights: Array) -> Array:
+def _p_values(sums: BucketSums, metric: MomentMetric, covariates: Sequence[MomentMetric], weights: Array) -> Array:
     """p of Welch's test between the chosen buckets and the others, for each row of weights."""
     from scipy.special import stdtr
 

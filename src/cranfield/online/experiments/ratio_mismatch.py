@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.comparison.test_result import check_alpha, shown_p
 from cranfield.errors import UsageError
-from cranfield.record import Record
+from cranfield.record import Record, column
 from cranfield.text import listed
-from cranfield.types import Array
+from cranfield.types import Array, Index64
 
 EXACT_USERS = 10_000
 """Two arms with at most this many users get an exact binomial test."""
@@ -32,9 +32,9 @@ class SampleRatio(Record):
 
     facts = ("p", "alpha", "mismatch", "test", "statistic", "df")
 
-    arms: tuple[str, ...]
-    users: NDArray[np.int64]
-    expected: Array
+    arms: Annotated[tuple[str, ...], column("arm")]
+    users: Annotated[Index64, column()]
+    expected: Annotated[Array, column()]
     p: float
     alpha: float
     test: str
@@ -54,10 +54,6 @@ class SampleRatio(Record):
     def mismatch(self) -> bool:
         """Is p below α?"""
         return self.p < self.alpha
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """arm, users, expected."""
-        return {"arm": np.array(self.arms, dtype=object), "users": self.users, "expected": self.expected}
 
     @property
     def notes(self) -> tuple[str, ...]:

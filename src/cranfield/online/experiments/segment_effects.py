@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 
 from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.online.experiments.arm_effects import ArmEffect
-from cranfield.online.experiments.arm_estimates import arm_estimates, needed_columns, skew_cautions, suspects
-from cranfield.online.experiments.experiment_metrics import Metric
+from cranfield.online.experiments.arm_estimates import arm_estimates, skew_cautions, suspects
+from cranfield.online.experiments.experiment_metrics import MomentMetric, needed_columns
 from cranfield.online.experiments.unit_table import ARM
 from cranfield.online.few_users import Influence, influences
 from cranfield.online.moments import Moments, moments_of_sets
-from cranfield.record import Record
+from cranfield.record import Record, columns_of
 from cranfield.table import Column, Estimate, Table
 from cranfield.text import counted
 
@@ -62,15 +62,8 @@ class SegmentEffects(Record):
     def columns(self) -> dict[str, NDArray[Any]]:
         """segment, value, metric, arm, users, difference, interval, p, p adjusted."""
         texts = {name: np.array(getattr(self, name), dtype=object) for name in ("segment", "value", "metric", "arm")}
-        counts = {
-            "users control": np.array([effect.users_control for effect in self.effects], dtype=np.int64),
-            "users": np.array([effect.users for effect in self.effects], dtype=np.int64),
-        }
-        numbers = {
-            name: np.array([getattr(effect, name) for effect in self.effects], dtype=np.float64)
-            for name in ("difference", "low", "high", "relative", "p")
-        }
-        return {**texts, **counts, **numbers, "p adjusted": self.p_adjusted}
+        headings = ("users control", "users", "difference", "low", "high", "relative", "p")
+        return {**texts, **columns_of(self.effects, ArmEffect, *headings), "p adjusted": self.p_adjusted}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -111,10 +104,10 @@ class SegmentEffects(Record):
 def segment_effects(
     engine: Engine,
     frame: Any,
-    covariates: Mapping[Metric, tuple[Metric, ...]],
+    covariates: Mapping[MomentMetric, tuple[MomentMetric, ...]],
     order: Sequence[str],
     segments: Sequence[str],
-    compare: Callable[[Metric, Moments, str, Influence | None], tuple[ArmEffect, str]],
+    compare: Callable[[MomentMetric, Moments, str, Influence | None], tuple[ArmEffect, str]],
     alpha: float,
     correction: str,
 ) -> SegmentEffects:

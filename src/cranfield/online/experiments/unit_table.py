@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.collection.column_names import column_key
 from cranfield.errors import DataError
-from cranfield.online.engines.engine import need_logs, without_skip
+from cranfield.online.engines.engine import without_skip
 from cranfield.online.engines.table_source import DATABASE_MARK, lines_of_rows
 from cranfield.online.logs.column_map import QUERY_NAMES
 
@@ -57,7 +57,8 @@ def _placed(engine: Engine, source: Any, error: NotNumbers) -> DataError | None:
     """The error with the place of the first wrong value; None if the table is not in files."""
     if not isinstance(source, str | os.PathLike) or DATABASE_MARK in os.fspath(source):
         return None
-    nw = need_logs("narwhals", "a table of an experiment")
+    import narwhals as nw
+
     value = nw.col(error.column).cast(nw.String).str.strip_chars('" ')  # text of JSON-lines has its quotes
     rows = engine.read_rows(source, numbered=True)
     wrong = rows.filter(~value.is_null() & ~value.is_in(["", "null"]) & ~value.str.contains(NUMBER))
@@ -79,7 +80,8 @@ def user_column(names: Sequence[str]) -> str | None:
 
 def user_notes(frame: Any) -> list[str]:
     """A note if rows are taken as users, although a column seems to hold users and some of them have several rows."""
-    nw = need_logs("narwhals", "a table of an experiment")
+    import narwhals as nw
+
     column = user_column(frame.collect_schema().names())
     if column is None:
         return []
@@ -138,7 +140,8 @@ def unit_table(
     Rows without an arm, or without a user, are left out. `caps`: {column: the highest value}, a number or a quantile
     over all users such as `p99`; higher values are set to it.
     """
-    nw = _narwhals()
+    import narwhals as nw
+
     schema = frame.collect_schema()
     numeric = tuple(dict.fromkeys((*sums, *means)))
     if arm not in schema:
@@ -174,11 +177,12 @@ def arm_counts(frame: Any, moments: Iterable[Moments] = ()) -> tuple[dict[str, i
 
     Moments by arm, if there are any, have counted them already.
     """
-    nw = _narwhals()
     counted_before = next(iter(moments), None)
     if counted_before is not None:
         counts = {group[0]: int(rows) for group, rows in zip(counted_before.groups, counted_before.rows, strict=True)}
     else:
+        import narwhals as nw
+
         rows = fetched(frame.group_by(ARM).agg(nw.len().alias("users"))).to_pylist()
         counts = {row[ARM]: int(row["users"]) for row in rows}
     none = counts.pop(None, 0)
@@ -221,7 +225,8 @@ def added_up(frame: Any, sums: Iterable[str], means: Iterable[str], *more: Any) 
 
     A sum without any value is missing, as a mean is.
     """
-    nw = _narwhals()
+    import narwhals as nw
+
     totals = tuple(dict.fromkeys(sums))
     averages = tuple(name for name in dict.fromkeys(means) if name not in totals)
     grouped = frame.group_by(UNIT).agg(
@@ -237,7 +242,8 @@ def added_up(frame: Any, sums: Iterable[str], means: Iterable[str], *more: Any) 
 
 def with_units(frame: Any, unit: str, numbers: Iterable[str]) -> Any:
     """The rows that have a user, with the user's id as `_unit` and the columns as floats."""
-    nw = _narwhals()
+    import narwhals as nw
+
     schema = frame.collect_schema()
     names = tuple(dict.fromkeys(numbers))
     check_columns(frame, [unit], names)
@@ -247,7 +253,8 @@ def with_units(frame: Any, unit: str, numbers: Iterable[str]) -> Any:
 
 def check_columns(frame: Any, keys: Iterable[str], numbers: Iterable[str]) -> None:
     """Raise an error unless all columns are there, and those of `numbers` hold numbers."""
-    nw = _narwhals()
+    import narwhals as nw
+
     schema = frame.collect_schema()
     for name in (*keys, *numbers):
         if name not in schema:
@@ -259,7 +266,8 @@ def check_columns(frame: Any, keys: Iterable[str], numbers: Iterable[str]) -> No
 
 def _no_numbers(frame: Any, name: str, kind: Any) -> UsageError:
     """The error for a column that should hold numbers, with one of the values that are not."""
-    nw = _narwhals()
+    import narwhals as nw
+
     if kind != nw.String:
         return UsageError(f"column {name!r} holds {kind}, must hold numbers")
     values = frame.select(nw.col(name).alias("value"))
@@ -283,7 +291,8 @@ def _no_numbers(frame: Any, name: str, kind: Any) -> UsageError:
 
 def capped_columns(engine: Engine, frame: Any, caps: Mapping[str, str | float]) -> tuple[Any, tuple[str, ...]]:
     """The frame with higher values set to the cap of their column, and a note on each."""
-    nw = _narwhals()
+    import narwhals as nw
+
     notes, limits = [], {}
     frame = frame.filter(~nw.col(ARM).is_null())
     names = frame.collect_schema().names()
@@ -343,9 +352,3 @@ def _number(nw: Any, name: str, dtype: Any) -> Any:
     """A column as floats; what is not finite is missing."""
     value = nw.col(name).cast(nw.Float64)
     return (nw.when(value.is_finite()).then(value) if dtype.is_float() or dtype.is_decimal() else value).alias(name)
-
-
-def _narwhals() -> Any:
-    from cranfield.online.engines.engine import need_logs
-
-    return need_logs("narwhals", "a table of an experiment")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.online.experiments.arm_estimates import value_and_gradient
-from cranfield.online.experiments.experiment_metrics import Metric
+from cranfield.online.experiments.experiment_metrics import Metric, MomentMetric
 from cranfield.online.experiments.unit_table import ARM, UNIT
 from cranfield.online.moments import Moments, moments_of_sets
 from cranfield.types import Array
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cranfield.online.experiments.ab_record import EffectRow
+from cranfield.online.experiments.arm_effects import EffectRow
 from cranfield.online.experiments.arm_estimates import adjustment
 
 if TYPE_CHECKING:
@@ -72,9 +71,9 @@ def bucket_sums(
 
     The bucket of a user is a hash of the id and the seed, so it does not depend on the order of rows or on the engine.
     """
-    from cranfield.online.engines.engine import need_logs
 
-    nw = need_logs("narwhals", "a table of an experiment")
+    import narwhals as nw
+
     numbered = engine.add_bucket(frame, BUCKET, UNIT, f"buckets/{seed}")
     numbered = numbered.with_columns((nw.col(BUCKET) % buckets).alias(BUCKET))
     by = [ARM, BUCKET] if groups is not None else [BUCKET]
@@ -111,7 +110,7 @@ def from_sums(names: tuple[str, ...], n: Array, first: Array, second: Array, shi
 
 def bootstrapped(
     sums: Mapping[str, BucketSums],
-    metrics: Mapping[str, Sequence[tuple[Metric, float]]],
+    metrics: Mapping[str, Sequence[tuple[MomentMetric, float]]],
     groups: int,
     *,
     resamples: int = 2_000,
@@ -137,7 +136,7 @@ def bootstrapped(
                 empty = np.zeros((len(weights), len(own.names), len(own.names)))
                 moments = from_sums(own.names, weights @ own.n[group], weights @ own.first[group], empty, own.shift)
                 for metric, weight in parts:
-                    out[name][group, block] += weight * value_and_gradient(moments, metric)[0]
+                    out[name][group, block] += weight * metric.value_and_gradient(moments)[0]
     return out
 
 
@@ -145,8 +144,8 @@ def with_bootstrap(
     engine: Engine,
     frame: Any,
     rows: Sequence[EffectRow],
-    metrics: Sequence[Metric],
-    covariates: Mapping[Metric, tuple[Metric, ...]],
+    metrics: Sequence[MomentMetric],
+    covariates: Mapping[Metric, tuple[MomentMetric, ...]],
     moments: Mapping[str, Moments],
     order: Sequence[str],
     *,
@@ -163,7 +162,7 @@ def with_bootstrap(
     if not sets:
         return list(rows)
     sums = bucket_sums(engine, frame, sets, groups=order, seed=seed)
-    parts: dict[str, list[tuple[Metric, float]]] = {}
+    parts: dict[str, list[tuple[MomentMetric, float]]] = {}
     for name in sets:
         metric = by_name[name]
         parts[name] = [(metric, 1.0)]

@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +15,7 @@ from cranfield.errors import DataError, UsageError
 from cranfield.online.interleaving.attribution_log import LoggedList, clicks_of, read_clicks, read_records
 from cranfield.online.interleaving.interleaved import check_repeated, digest
 from cranfield.online.interleaving.mixing_methods import MixingMethod
-from cranfield.record import OneRow, one_row
+from cranfield.record import OneRow
 from cranfield.text import counted
 from cranfield.types import Array
 
@@ -40,11 +39,6 @@ class ReusedHistory(OneRow):
     impossible: int
     """Lists that the new systems could not have made; their weight is 0."""
     notes: tuple[str, ...]
-
-    def columns(self) -> dict[str, Any]:
-        """One row with all numbers."""
-        names = ("first", "second", "difference", "low", "high", "impressions", "effective", "impossible")
-        return one_row({name: getattr(self, name) for name in names})
 
 
 def list_probability(

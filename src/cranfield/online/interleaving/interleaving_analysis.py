@@ -14,7 +14,7 @@ from cranfield.comparison.corrections import adjust
 from cranfield.comparison.test_result import check_alpha
 from cranfield.online.interleaving.preference_counts import PreferenceCounts
 from cranfield.online.interleaving.sign_statistics import always_valid, impressions_needed, preference, sign_test
-from cranfield.record import Record
+from cranfield.record import Record, columns_of
 from cranfield.table import Cell, Column, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
@@ -110,19 +110,9 @@ class InterleavingAnalysis(Record):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """first, second, impressions, wins, ties, losses, delta, intervals by user and by query, p, needed, better."""
-        text, whole = ("first", "second", "better"), ("impressions", "wins", "ties", "losses")
-        names = (
-            "first", "second", "impressions", "wins", "ties", "losses", "delta", "user_low", "user_high", "query_low",
-            "query_high", "credit", "credit_low", "credit_high", "p", "p_adjusted", "p_users", "p_any_time",
-            "design_effect", "needed", "better",
-        )  # fmt: skip
-        return {
-            name: np.array(
-                [getattr(pair, name) for pair in self.pairs],
-                dtype=object if name in text else np.int64 if name in whole else np.float64,
-            )
-            for name in names
-        }
+        columns = columns_of(self.pairs, PairPreference)
+        names = {name: columns.pop(name) for name in ("first", "second")}
+        return {**names, "impressions": np.array([pair.impressions for pair in self.pairs], dtype=np.int64), **columns}
 
     def table(self) -> Table:
         """A row per pair; columns that hold nothing are left out."""

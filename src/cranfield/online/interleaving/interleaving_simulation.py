@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -31,7 +31,7 @@ from cranfield.online.interleaving.simulated_impressions import (
     biased_policies,
     user_of,
 )
-from cranfield.record import Record, table_of
+from cranfield.record import Record, columns_of, table_of
 from cranfield.table import Table
 from cranfield.text import counted
 from cranfield.types import Array, Progress
@@ -85,15 +85,7 @@ class InterleavingSimulation(Record):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """method, user, first, second, wins, ties, losses, delta, p, credit, p_credit, truth, agrees, needed, ..."""
-        kinds: dict[str, Any] = {
-            "method": object, "user": object, "first": object, "second": object, "wins": np.int64, "ties": np.int64,
-            "losses": np.int64, "delta": np.float64, "p": np.float64, "credit": np.float64, "p_credit": np.float64,
-            "truth": np.float64, "agrees": bool, "needed": np.float64,
-            "needed_by_credit": np.float64,
-        }  # fmt: skip
-        return {
-            name: np.array([getattr(pair, name) for pair in self.pairs], dtype=kind) for name, kind in kinds.items()
-        }
+        return columns_of(self.pairs, SimulatedPair)
 
     def table(self) -> Table:
         """A row per method, kind of user and pair; with several pairs, a row per method and kind of user instead."""
@@ -111,11 +103,7 @@ class InterleavingSimulation(Record):
             "credit": columns["credit"], "p credit": columns["p_credit"], "agrees": columns["agrees"],
             "needed": needed, "by credit": by_credit,
         }  # fmt: skip
-        table = table_of(shown, notes=self.notes)
-        kinds = {"p credit": "probability"}
-        return replace(
-            table, columns=tuple(replace(one, kind=kinds.get(one.header, one.kind)) for one in table.columns)
-        )
+        return table_of(shown, kinds={"p credit": "probability"}, notes=self.notes)
 
     def fidelity(self) -> dict[str, NDArray[Any]]:
         """method, user, pairs, agree (credit and scores prefer the same run), significant, wrong."""

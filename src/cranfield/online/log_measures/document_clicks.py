@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +18,10 @@ from cranfield.online.log_measures.query_level import normal_text
 from cranfield.online.log_measures.user_intervals import FEW_USERS, interval_ends
 from cranfield.online.logs.log import Log
 from cranfield.online.moments import moments_of_sets
-from cranfield.record import Record
+from cranfield.record import Record, column
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted
-from cranfield.types import Array
+from cranfield.types import Array, Index64
 
 SORTS = ("impressions", "clicks", "CTR", "COEC")
 MOST = 20
@@ -35,37 +35,25 @@ class DocumentClicks(Record):
 
     keys: dict[str, NDArray[Any]]
     """`query` and `doc`, or `doc` alone."""
-    users: NDArray[np.int64]
+    users: Annotated[Index64, column()]
     """How many users saw the document."""
-    impressions: NDArray[np.int64]
-    clicks: NDArray[np.int64]
-    rank: Array
+    impressions: Annotated[Index64, column()]
+    clicks: Annotated[Index64, column()]
+    rank: Annotated[Array, column()]
     """The mean rank at which the document was shown."""
-    ctr: Array
-    ctr_low: Array
-    ctr_high: Array
-    coec: Array
-    coec_low: Array
-    coec_high: Array
+    ctr: Annotated[Array, column("CTR")]
+    ctr_low: Annotated[Array, column("CTR low")]
+    ctr_high: Annotated[Array, column("CTR high")]
+    coec: Annotated[Array, column("COEC")]
+    coec_low: Annotated[Array, column("COEC low")]
+    coec_high: Annotated[Array, column("COEC high")]
     confidence: float
     least: int
     notes: tuple[str, ...]
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """query (if asked for), doc, users, impressions, clicks, rank, CTR and COEC with their intervals."""
-        return {
-            **self.keys,
-            "users": self.users,
-            "impressions": self.impressions,
-            "clicks": self.clicks,
-            "rank": self.rank,
-            "CTR": self.ctr,
-            "CTR low": self.ctr_low,
-            "CTR high": self.ctr_high,
-            "COEC": self.coec,
-            "COEC low": self.coec_low,
-            "COEC high": self.coec_high,
-        }
+        return {**self.keys, **super().columns()}
 
     def table(self) -> Table:
         """A row per document."""

@@ -17,8 +17,8 @@ from cranfield.online.logs.column_map import KNOWN, names_of
 from cranfield.online.logs.local_time import SECOND, seconds_ahead
 from cranfield.online.logs.log import KEYS, Log
 from cranfield.online.logs.raw_log import RawLog, RawTable, forms_text, time_forms, time_kinds
-from cranfield.record import Record
-from cranfield.table import Column, Table
+from cranfield.record import Record, columns_of, table_of
+from cranfield.table import Table
 from cranfield.text import counted, listed, printable
 
 LEVELS = ("error", "warning", "note")
@@ -64,25 +64,17 @@ class CheckReport(Record):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """A row per finding."""
-        rows = self.findings
-        texts = {
-            "level": [finding.level for finding in rows],
-            "problem": [finding.problem for finding in rows],
-        }
-        columns: dict[str, NDArray[Any]] = {name: np.array(values, dtype=object) for name, values in texts.items()}
-        columns["count"] = np.array([finding.count for finding in rows], dtype=np.int64)
-        columns["example"] = np.array([next(iter(finding.examples), "") for finding in rows], dtype=object)
-        return columns
+        examples = [next(iter(finding.examples), "") for finding in self.findings]
+        columns = columns_of(self.findings, Finding, "level", "problem", "count")
+        return {**columns, "example": np.array(examples, dtype=object)}
 
     def table(self) -> Table:
         """A row per finding, with the first example; what to do is in the notes."""
-        columns = tuple(Column(name, "count" if name == "count" else "text") for name in self.columns())
-        rows = tuple(zip(*(column.tolist() for column in self.columns().values()), strict=True))
         remedies = [f"{finding.problem}: {finding.remedy}" for finding in self.findings if finding.remedy]
         by_name = sorted(self.actions.items(), key=lambda action: (-action[1], action[0]))
         actions = listed([f"{printable(name)} {rows:,}" for name, rows in by_name], most=MOST_ACTIONS)
         about = [f"events by action: {actions}"] if len(by_name) > 1 else []
-        return Table(columns, rows, notes=(self.verdict, *about, *remedies, *self.notes))
+        return table_of(self.columns(), notes=(self.verdict, *about, *remedies, *self.notes))
 
     @property
     def verdict(self) -> str:

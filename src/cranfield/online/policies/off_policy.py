@@ -9,7 +9,6 @@ from typing import Any
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.frames import need
 from cranfield.online.engines import open_engine
 from cranfield.online.moments import Moments, moments
 from cranfield.online.policies.logged_rows import (
@@ -64,7 +63,8 @@ def cross_fitted(
     interval is as wide as the lowest and the highest reward make it. DR is near to direct where rows are many, so that
     its interval has the larger of both variances: they differ if an action happened less often than its propensity.
     """
-    nw = need("narwhals", "off_policy")
+    import narwhals as nw
+
     col, key = nw.col, ["_context", "_action"]
     weighed = engine.keep(weighed)
     pairs = engine.keep(weighed.group_by(*key).agg(col("n").sum().alias("_n"), col("reward").sum().alias("_sum")))
@@ -128,7 +128,8 @@ def _contexts(engine: Any, policy: Any, pairs: Any, shrink: float, mean: float, 
 
     `_of_sums` + `_of_mean` · m is the prediction with the means shrunk towards m; `_plain` that of plain means.
     """
-    nw = need("narwhals", "off_policy")
+    import narwhals as nw
+
     col, chance = nw.col, nw.col("_probability")
     seen = ~col("_n").is_null()
     size = nw.when(seen).then(col("_n") + shrink).otherwise(nw.lit(1.0))
@@ -277,7 +278,8 @@ def _weighed(frame: Any, logged: LoggedRows, cluster: str | None, clip: float) -
     What weights above the limit lack of a mean weight of 1 was worth something between the lowest and the highest
     reward: the ends of the clipped estimate.
     """
-    nw = need("narwhals", "off_policy")
+    import narwhals as nw
+
     frame = frame.with_columns((nw.col("_target") / nw.col("_propensity")).alias("_weight"))
     frame = frame.with_columns(
         nw.when(nw.col("_weight") > clip).then(nw.lit(clip)).otherwise(nw.col("_weight")).alias("_clipped")
@@ -306,7 +308,8 @@ def _weighed(frame: Any, logged: LoggedRows, cluster: str | None, clip: float) -
 
 def _extremes(engine: Any, weighed: Any, clip: float) -> dict[str, float]:
     """The largest weight and how many are cut."""
-    nw = need("narwhals", "off_policy")
+    import narwhals as nw
+
     cut = nw.when(nw.col("weight") > clip).then(nw.lit(1)).otherwise(nw.lit(0))
     extremes = engine.fetch(weighed.select(nw.col("weight").max().alias("largest"), cut.sum().alias("cut")))
     return {name: float(value) for name, value in extremes.to_pylist()[0].items()}
@@ -314,7 +317,8 @@ def _extremes(engine: Any, weighed: Any, clip: float) -> dict[str, float]:
 
 def _sums(engine: Any, weighed: Any) -> Moments:
     """Means and covariances of the sums per cluster."""
-    nw = need("narwhals", "off_policy")
+    import narwhals as nw
+
     every = weighed.collect_schema().names()
     names = [name for name in every if not name.startswith("_")]
     if "_cluster" in every:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield.errors import UsageError
 from cranfield.online.moments import Moments
-from cranfield.record import Record
+from cranfield.record import Record, columns_of
 from cranfield.table import Cell, Column, Table
 from cranfield.types import Array
 
@@ -104,20 +104,13 @@ class OffPolicy(Record):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """policy, estimator, value, low, high, change, change low, change high, effective n, refused, logged."""
-        every = self.estimates
-        logged = {one.policy: one.value for one in self.logged_on}
+        headings = ("policy", "estimator", "value", "low", "high", "change", "change low", "change high")
+        rows, logged = self.estimates, {policy.policy: policy.value for policy in self.logged_on}
         return {
-            "policy": np.array([one.policy for one in every], dtype=object),
-            "estimator": np.array([one.estimator for one in every], dtype=object),
-            "value": np.array([one.value for one in every], dtype=np.float64),
-            "low": np.array([one.low for one in every], dtype=np.float64),
-            "high": np.array([one.high for one in every], dtype=np.float64),
-            "change": np.array([one.change for one in every], dtype=np.float64),
-            "change low": np.array([one.change_low for one in every], dtype=np.float64),
-            "change high": np.array([one.change_high for one in every], dtype=np.float64),
-            "effective n": np.array([one.ess for one in every], dtype=np.float64),
-            "refused": np.array([one.refused for one in every], dtype=bool),
-            "logged": np.array([logged[one.policy] for one in every], dtype=np.float64),
+            **columns_of(rows, Estimate, *headings),
+            "effective n": np.array([row.ess for row in rows], dtype=np.float64),
+            "refused": np.array([row.refused for row in rows], dtype=bool),
+            "logged": np.array([logged[row.policy] for row in rows], dtype=np.float64),
         }
 
     def table(self) -> Table:
@@ -134,9 +127,8 @@ class OffPolicy(Record):
             for one in (self.logged_on[:1] if alike else self.logged_on)
         ]  # fmt: skip
         for one in self.estimates:
-            numbers = [one.value, one.low, one.high, one.change, one.change_low, one.change_high, one.ess]
-            cells: list[Cell] = [None if np.isnan(number) else number for number in numbers]
-            rows.append((one.policy, one.estimator, *cells))
+            numbers = (one.value, one.low, one.high, one.change, one.change_low, one.change_high, one.ess)
+            rows.append((one.policy, one.estimator, *numbers))
         return Table(heads, tuple(rows), "Value of policies", (*self.verdicts, *self.notes))
 
 

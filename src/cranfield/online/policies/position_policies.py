@@ -81,7 +81,8 @@ def off_policy_runs(
     is the number of these queries if all weights are equal, and falls as some outweigh others.
     Reference: Joachims, Swaminathan & Schnabel, WSDM 2017, doi:10.1145/3018661.3018699
     """
-    nw = need("narwhals", "off_policy_runs")
+    import narwhals as nw
+
     gamma = _examination(examined)
     check.one_of("off_policy_runs", tuple(UTILITIES), utility=utility)
     check.whole("off_policy_runs", depth=depth)
@@ -195,7 +196,8 @@ def _examination(examined: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float
 
 def _attractiveness(engine: Any, shown: Any, shrink: float) -> tuple[Any, float]:
     """Clicks per examination of every topic and document, shrunk towards the overall mean, and that mean."""
-    nw = need("narwhals", "off_policy_runs")
+    import narwhals as nw
+
     total = engine.fetch(shown.select(nw.col("clicked").sum(), nw.col("gamma").sum())).to_pylist()[0]
     if not total["gamma"]:
         return None, 0.0
@@ -225,7 +227,8 @@ class _Influences:
 
     def of_rows(self) -> list[Any]:
         """The influence of every document shown."""
-        nw = need("narwhals", "off_policy_runs")
+        import narwhals as nw
+
         error = nw.col("clicked") - nw.col("gamma") * nw.col("attractive")
         from_mean = nw.col("clicked") - nw.col("gamma") * self.mean
         return [
@@ -241,7 +244,8 @@ def _model_influences(engine: Any, new: Any, queries: Any, pairs: Any, shrink: f
     times that of the mean m = Σc / Σγ of all. The direct estimate contains â once for each query of the topic, the
     doubly robust one only for queries that did not show the document, each times the worth of the new rank.
     """
-    nw = need("narwhals", "off_policy_runs")
+    import narwhals as nw
+
     asked = queries.group_by("topic").agg(nw.len().cast(nw.Float64).alias("_asked"))
     listed = (
         new.join(asked, on="topic", how="inner")
@@ -267,7 +271,8 @@ def _model_influences(engine: Any, new: Any, queries: Any, pairs: Any, shrink: f
 
 def _weights_each(engine: Any, shown: Any) -> float:
     """The mean number of documents with a weight above 0, over the queries that have such documents; at least 1."""
-    nw = need("narwhals", "off_policy_runs")
+    import narwhals as nw
+
     of_query = shown.filter(nw.col("worth") > 0).group_by("query_id", "user").agg(nw.len().alias("documents"))
     row = engine.fetch(of_query.select(nw.col("documents").mean().alias("mean"))).to_pylist()[0]
     return float(row["mean"] or 1.0)
@@ -275,7 +280,8 @@ def _weights_each(engine: Any, shown: Any) -> float:
 
 def _weighed(shown: Any, clip: float) -> Any:
     """The numbers of each document shown whose sums the estimators need; 0 if the new run does not retrieve it."""
-    nw = need("narwhals", "off_policy_runs")
+    import narwhals as nw
+
     frame = shown.with_columns(nw.col("worth").fill_null(0.0)).with_columns(
         (nw.col("worth") / nw.col("gamma")).alias("weight")
     )

@@ -15,9 +15,9 @@ from cranfield.comparison.resampling import check_resampling
 from cranfield.errors import UsageError
 from cranfield.meta.complete_scores import CompleteScores, central_interval
 from cranfield.online.prediction.online_outcomes import OnlineOutcomes
-from cranfield.record import Record
+from cranfield.record import Record, table_of
 from cranfield.scores.scores import Scores
-from cranfield.table import Cell, Column, Table
+from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
@@ -93,36 +93,15 @@ class OnlineAgreement(Record):
 
     def table(self) -> Table:
         """A row per kind of comparison and measure, the best measure first."""
-        columns = self.columns()
-        heads = (
-            Column("comparison"), Column("measure"), Column("pairs", "count"), Column("agreement", "number", "higher"),
-            Column("low", "number"), Column("high", "number"), Column(f"p < {self.alpha:g}", "number", "higher"),
-            Column("correlation", "number", "higher"), Column("topics", "count", "lower"),
+        decided = f"p < {self.alpha:g}"
+        columns = {decided if name == "decided agreement" else name: own for name, own in self.columns().items()}
+        del columns["decided pairs"]
+        kind = np.indices(self.agreement.shape)[0].ravel()
+        better = {"agreement": "higher", decided: "higher", "correlation": "higher", "topics": "lower"}
+        return table_of(
+            columns, np.lexsort((-columns["agreement"], kind)), better=better,
+            caption="Offline measures and online winners", notes=(self.verdict, *self.notes),
         )  # fmt: skip
-        shown = (
-            "comparison",
-            "measure",
-            "pairs",
-            "agreement",
-            "low",
-            "high",
-            "decided agreement",
-            "correlation",
-            "topics",
-        )
-        place = {kind: i for i, kind in enumerate(self.kinds)}
-        rows = [tuple(columns[name][i] for name in shown) for i in range(len(columns["measure"]))]
-        rows.sort(key=lambda row: (place[row[0]], -row[3]))
-        cells: list[tuple[Cell, ...]] = [
-            tuple(None if isinstance(value, float) and np.isnan(value) else _plain(value) for value in row)
-            for row in rows
-        ]
-        return Table(heads, tuple(cells), "Offline measures and online winners", (self.verdict, *self.notes))
-
-
-def _plain(value: Any) -> Cell:
-    plain: Cell = value.item() if isinstance(value, np.generic) else value
-    return plain
 
 
 def online_agreement(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ from cranfield.online.interleaving.simulated_impressions import (
     knows_documents,
     user_of,
 )
-from cranfield.record import Record
+from cranfield.record import Record, column
 from cranfield.types import Array, Index64, Progress
 
 WON = (("first", 1.0), ("win", 1.0), ("second", -1.0), ("loss", -1.0), ("tie", 0.0))
@@ -43,25 +43,15 @@ OUTCOMES = Schema(
 class OnlineOutcomes(Record):
     """A row per online comparison of two systems."""
 
-    first: tuple[str, ...]
-    second: tuple[str, ...]
-    effect: Array
+    first: Annotated[tuple[str, ...], column()]
+    second: Annotated[tuple[str, ...], column()]
+    effect: Annotated[Array, column("outcome")]
     """Above 0 if the first system won, below 0 if the second did, 0 for a tie."""
-    p: Array
+    p: Annotated[Array, column()]
     """The p-value of the comparison; NaN if it is not known."""
-    kind: tuple[str, ...]
+    kind: Annotated[tuple[str, ...], column()]
     """How they were compared, such as `ab` or `interleaving`."""
     notes: tuple[str, ...] = ()
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """first, second, outcome, p, kind."""
-        return {
-            "first": np.array(self.first, dtype=object),
-            "second": np.array(self.second, dtype=object),
-            "outcome": self.effect,
-            "p": self.p,
-            "kind": np.array(self.kind, dtype=object),
-        }
 
     def __len__(self) -> int:
         return len(self.first)

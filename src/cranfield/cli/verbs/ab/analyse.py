@@ -60,7 +60,7 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         "--day COLUMN", "The column of the day: also show the effects by days since exposure; for a log: --day day."
     )
     sequential: str = option(
-        "--sequential DESIGN", "{names}.", default="once", names="online.experiments.analysis_settings:SEQUENTIAL"
+        "--sequential DESIGN", "{names}.", default="once", names="online.experiments.arm_effects:SEQUENTIAL"
     )
     looks: str = option(
         "--looks LOOKS",
@@ -76,7 +76,7 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         "--method NAME",
         "{names}: formulas, or resampling.",
         default="analytic",
-        names="online.experiments.analysis_settings:METHODS",
+        names="online.experiments.arm_effects:METHODS",
         group=MORE,
     )
     resamples: int | None = option(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,10 @@ from cranfield.online.expressions import col
 from cranfield.online.log_measures.log_signals import QUERY
 from cranfield.online.log_measures.query_level import normal_text
 from cranfield.online.logs.log import Log
-from cranfield.record import Record
-from cranfield.table import Column, Table
+from cranfield.record import Record, column, table_of
+from cranfield.table import Table
 from cranfield.text import counted
+from cranfield.types import Index64
 
 Pair = tuple[str, str]
 """The better and the worse of two things."""
@@ -178,15 +179,15 @@ class Preferences(Record):
     facts = ("rules", "least", "cycles")
 
     rules: tuple[str, ...]
-    query: NDArray[Any]
-    better: NDArray[Any]
-    worse: NDArray[Any]
-    times: NDArray[np.int64]
+    query: Annotated[NDArray[Any], column()]
+    better: Annotated[NDArray[Any], column()]
+    worse: Annotated[NDArray[Any], column()]
+    times: Annotated[Index64, column()]
     """How often the first document was preferred."""
-    users: NDArray[np.int64]
-    """By how many users."""
-    reverse: NDArray[np.int64]
+    reverse: Annotated[Index64, column()]
     """How often the second document was preferred to the first."""
+    users: Annotated[Index64, column()]
+    """By how many users."""
     cycles: tuple[Cycle, ...]
     """The shortest cycle of each query that has one, shortest first."""
     least: int
@@ -194,32 +195,20 @@ class Preferences(Record):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """query, better, worse, times, reverse, users, and share: of all preferences between the two."""
-        return {
-            "query": self.query,
-            "better": self.better,
-            "worse": self.worse,
-            "times": self.times,
-            "reverse": self.reverse,
-            "users": self.users,
-            "share": self.times / (self.times + self.reverse),
-        }
+        return {**super().columns(), "share": self.times / (self.times + self.reverse)}
 
     def table(self, most: int | None = 20) -> Table:
         """The pairs with the most preferences."""
-        columns = self.columns()
         order = np.lexsort((self.worse, self.better, self.query, -self.times))[:most]
-        kinds = {"O": "text", "i": "count", "f": "number"}
-        heads = tuple(Column(name, kinds[column.dtype.kind]) for name, column in columns.items())
-        rows = tuple(zip(*(column[order].tolist() for column in columns.values()), strict=True))
-        more = len(self.times) - len(rows)
+        more = len(self.times) - len(order)
         notes = (f"{counted(more, 'further pair')} not shown", *self.notes) if more else self.notes
-        return Table(heads, rows, "Preferences from clicks", notes)
+        return table_of(self.columns(), order, caption="Preferences from clicks", notes=notes)
 
     def counts(self) -> dict[str, dict[tuple[str, str], int]]:
         """{query: {(better, worse): times}}, in both directions."""
         result: dict[str, dict[tuple[str, str], int]] = {}
         columns = (self.query, self.better, self.worse, self.times, self.reverse)
-        for query, better, worse, times, reverse in zip(*(column.tolist() for column in columns), strict=True):
+        for query, better, worse, times, reverse in zip(*(values.tolist() for values in columns), strict=True):
             pairs = result.setdefault(query, {})
             pairs[better, worse] = times
             if reverse:

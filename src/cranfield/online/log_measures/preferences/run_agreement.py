@@ -4,21 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.collection.run import Run
 from cranfield.comparison.compare import compare
 from cranfield.comparison.result import Comparison
 from cranfield.errors import UsageError
 from cranfield.online.log_measures.preferences.click_preferences import Cycle, Preferences, majority, shortest_cycle
-from cranfield.record import Record
+from cranfield.record import Record, column
 from cranfield.scores.scores import Scores
-from cranfield.table import Column, Table
 from cranfield.text import counted, listed
-from cranfield.types import Array
+from cranfield.types import Array, Index64
 
 AGREEMENT = "agreement"
 
@@ -27,14 +25,16 @@ AGREEMENT = "agreement"
 class RunAgreement(Record):
     """The share of preferences that each run agrees with, averaged over queries."""
 
-    runs: tuple[str, ...]
-    agreement: Array
-    queries: NDArray[np.int64]
+    caption = "Agreement of runs with preferences from clicks"
+
+    runs: Annotated[tuple[str, ...], column("run")]
+    agreement: Annotated[Array, column(better="higher")]
+    queries: Annotated[Index64, column()]
     """Queries with a preference that the run decides."""
-    agree: NDArray[np.int64]
+    agree: Annotated[Index64, column()]
     """How many preferences the run agrees with."""
-    disagree: NDArray[np.int64]
-    neither: NDArray[np.int64]
+    disagree: Annotated[Index64, column()]
+    neither: Annotated[Index64, column()]
     """Preferences between two documents that the run does not have, or gives the same score."""
     scores: Scores
     """The agreement of each run on each query."""
@@ -44,28 +44,9 @@ class RunAgreement(Record):
     """Runs of which each agrees better than the next on most queries, and the last better than the first."""
     notes: tuple[str, ...]
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """run, agreement, queries, agree, disagree, neither."""
-        return {
-            "run": np.array(self.runs, dtype=object),
-            AGREEMENT: self.agreement,
-            "queries": self.queries,
-            "agree": self.agree,
-            "disagree": self.disagree,
-            "neither": self.neither,
-        }
-
-    def table(self) -> Table:
-        """A row per run, the best first."""
-        order = np.argsort(-np.nan_to_num(self.agreement, nan=-1.0), kind="stable")
-        columns = self.columns()
-        kinds = {"O": "text", "i": "count", "f": "number"}
-        heads = tuple(
-            Column(name, kinds[column.dtype.kind], "higher" if name == AGREEMENT else "neither")
-            for name, column in columns.items()
-        )
-        rows = tuple(zip(*(column[order].tolist() for column in columns.values()), strict=True))
-        return Table(heads, rows, "Agreement of runs with preferences from clicks", self.notes)
+    def sorted_rows(self) -> Index64:
+        """The best run first."""
+        return np.argsort(-np.nan_to_num(self.agreement, nan=-1.0), kind="stable")
 
 
 def run_agreement(

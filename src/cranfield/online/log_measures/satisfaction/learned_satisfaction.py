@@ -25,8 +25,8 @@ from cranfield.online.log_measures.satisfaction.logistic_fit import (
 )
 from cranfield.online.logs.log import Log
 from cranfield.online.logs.sessions import SILENCE
-from cranfield.record import Record
-from cranfield.table import Cell, Column, Table
+from cranfield.record import Record, table_of
+from cranfield.table import Table
 from cranfield.text import counted, listed, shown
 from cranfield.types import Array
 
@@ -134,9 +134,7 @@ class Satisfaction(Record):
 
     def table(self) -> Table:
         """A row per signal; the quality of the predictions is in the notes."""
-        heads = [Column("signal"), *(Column(name, "number") for name in ("coefficient", "low", "high", "error"))]
-        rows: list[tuple[Cell, ...]] = list(zip(*(c.tolist() for c in self.columns().values()), strict=True))
-        return Table((*heads, Column("p", "probability")), tuple(rows), "Satisfaction", (*self._quality(), *self.notes))
+        return table_of(self.columns(), caption="Satisfaction", notes=(*self._quality(), *self.notes))
 
     def _quality(self) -> tuple[str, ...]:
         curve = self.curve

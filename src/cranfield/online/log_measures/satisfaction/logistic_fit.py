@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.record import Record
-from cranfield.types import Array
+from cranfield.record import Record, column
+from cranfield.types import Array, Index64
 
 MOST_STEPS = 50
 CONVERGED = 1e-10
@@ -131,29 +131,19 @@ class Reliability(Record):
     figure = "describe_reliability"
     facts = ("brier", "reliability", "resolution", "uncertainty", "within")
 
-    predicted: Array
+    predicted: Annotated[Array, column()]
     """The mean prediction of each bin."""
-    observed: Array
-    low: Array
+    observed: Annotated[Array, column()]
+    low: Annotated[Array, column()]
     """Wilson's 95% interval of the observed share."""
-    high: Array
-    n: NDArray[np.int64]
+    high: Annotated[Array, column()]
+    n: Annotated[Index64, column()]
     brier: float
     reliability: float
     resolution: float
     uncertainty: float
     within: float
     """What is left because predictions differ within bins."""
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """predicted, observed, low, high, n: a row per bin."""
-        return {
-            "predicted": self.predicted,
-            "observed": self.observed,
-            "low": self.low,
-            "high": self.high,
-            "n": self.n,
-        }
 
 
 def brier_score(predicted: Array, labels: Array) -> float:
