@@ -108,6 +108,10 @@ def test_batches_do_not_change_who_is_in_which_arm(monkeypatch: pytest.MonkeyPat
 def test_wrong_settings_are_errors(tmp_path: Any) -> None:
     with pytest.raises(UsageError, match="days == 0"):
         simulate_log(days=0)
+    with pytest.raises(UsageError, match=r"2,100,000,000 sessions in memory at a time .*, must be at most 5,000,000"):
+        simulate_log(sessions_per_day=150_000)
+    with pytest.raises(UsageError, match=r"topics × depth == 10,000,000,000, must be at most 10,000,000"):
+        simulate_log(topics=10_000_000, depth=1000)
     with pytest.raises(UsageError, match="layout == 'wide'"):
         write_demo(tmp_path, layout="wide")
     (tmp_path / "file").write_text("")

@@ -47,6 +47,13 @@ NOUNS = (
 )  # fmt: skip
 
 
+USERS_PER_BATCH = 20_000
+MOST_SESSIONS = 5_000_000
+"""The most sessions of these users."""
+MOST_SHOWN = 10_000_000
+"""The most documents that all topics show."""
+
+
 @dataclass(frozen=True)
 class DemoSettings:
     """What a simulated log is like."""
@@ -72,6 +79,16 @@ class DemoSettings:
         check.between("simulate_log", low=0, high=1, effect=self.effect)
         check.not_negative("simulate_log", novelty=self.novelty)
         check.positive("simulate_log", sessions_per_day=self.sessions_per_day)
+        sessions = min(self.users, USERS_PER_BATCH) * self.days * self.sessions_per_day
+        if not sessions <= MOST_SESSIONS:
+            raise UsageError(
+                f"simulate_log: {sessions:,.0f} sessions in memory at a time (users × days × sessions), "
+                f"must be at most {MOST_SESSIONS:,}"
+            )
+        if self.topics * self.depth > MOST_SHOWN:
+            raise UsageError(
+                f"simulate_log: topics × depth == {self.topics * self.depth:,}, must be at most {MOST_SHOWN:,}"
+            )
         if not self.arms or len(set(self.arms)) < len(self.arms) or not all(self.arms):
             raise UsageError(f"simulate_log: arms == {self.arms!r}, must be different names, one or more")
 
@@ -123,7 +140,6 @@ def _text(topic: int) -> str:
     return f"{adjective} {noun}" + (f" {number + 1}" if number else "")
 
 
-USERS_PER_BATCH = 20_000
 LONGEST_SESSION = 6
 """The most queries of a session."""
 SECOND = 1_000_000
