@@ -18,7 +18,7 @@ from cranfield.collection.source import PathLike, expand, stem
 from cranfield.collection.tables.table_schema import NO_DEFAULT, Anything, Numbers
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError, warn_caller
-from cranfield.record import Record
+from cranfield.record import Record, column
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed, shown
 from cranfield.types import Array
@@ -292,23 +292,13 @@ class CitedSentences(Record):
     facts = ("topic",)
 
     topic: str
-    runs: tuple[str, ...]
-    numbers: NDArray[np.int64]
-    citations: tuple[str, ...]
-    support: Array
+    runs: Annotated[tuple[str, ...], column("run")]
+    numbers: Annotated[NDArray[np.int64], column("sentence")]
+    citations: Annotated[tuple[str, ...], column("citation")]
+    support: Annotated[Array, column()]
     """Per citation; NaN: not judged, or no citation."""
-    texts: tuple[str, ...]
+    texts: Annotated[tuple[str, ...], column("text")]
     notes: tuple[str, ...] = ()
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """run, sentence, citation, support, text."""
-        return {
-            "run": np.array(self.runs, dtype=object),
-            "sentence": self.numbers,
-            "citation": np.array(self.citations, dtype=object),
-            "support": self.support,
-            "text": np.array(self.texts, dtype=object),
-        }
 
 
 def explain_citations(answers: CitedAnswers, topic: str) -> CitedSentences:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from cranfield.collection.source import PathLike
 from cranfield.collection.tables.table_schema import Anything, Numbers
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
-from cranfield.record import Record
+from cranfield.record import Record, column
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed, shown
 from cranfield.types import Array
@@ -216,27 +216,15 @@ class IUnitPositions(Record):
 
     run: str
     topic: str
-    ids: tuple[str, ...]
-    weight: Array
-    vital_strings: tuple[str, ...]
-    ideal_end: NDArray[np.int64]
-    end: Array
+    ids: Annotated[tuple[str, ...], column("iunit")]
+    weight: Annotated[Array, column()]
+    vital_strings: Annotated[tuple[str, ...], column("vital string")]
+    ideal_end: Annotated[NDArray[np.int64], column()]
+    ideal_gain: Annotated[Array, column()]
+    end: Annotated[Array, column()]
     """NaN: not found."""
-    gain: Array
-    ideal_gain: Array
+    gain: Annotated[Array, column()]
     notes: tuple[str, ...]
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """iunit, weight, vital string, ideal end, ideal gain, end, gain."""
-        return {
-            "iunit": np.array(self.ids, dtype=object),
-            "weight": self.weight,
-            "vital string": np.array(self.vital_strings, dtype=object),
-            "ideal end": self.ideal_end,
-            "ideal gain": self.ideal_gain,
-            "end": self.end,
-            "gain": self.gain,
-        }
 
 
 def explain_one_click(
@@ -265,6 +253,6 @@ def explain_one_click(
     note = f"S = {gain.sum():g}/{below:g}" + (f" = {gain.sum() / below:.4f}" if below else ", undefined")
     return IUnitPositions(
         run, topic, tuple(unit.id for unit, _ in minimal), weight,
-        tuple(unit.vital_string for unit, _ in minimal), ideal, end, gain, ideal_gain,
+        tuple(unit.vital_string for unit, _ in minimal), ideal, ideal_gain, end, gain,
         (note, f"gain: weight × (L − end), L = {patience:g}"),
     )  # fmt: skip

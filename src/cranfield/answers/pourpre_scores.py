@@ -5,10 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.answers.answer_tables import AnswerTable, Name
@@ -29,7 +28,7 @@ from cranfield.collection.source import PathLike
 from cranfield.collection.tables.table_schema import Numbers
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
-from cranfield.record import Record
+from cranfield.record import Record, column
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
 from cranfield.types import Array
@@ -46,23 +45,14 @@ class PourpreMatches(Record):
 
     run: str
     topic: str
-    ids: tuple[str, ...]
-    match: Array
-    words: tuple[str, ...]
+    ids: Annotated[tuple[str, ...], column("nugget")]
+    match: Annotated[Array, column()]
+    words: Annotated[tuple[str, ...], column()]
     """The words that match, for each nugget."""
-    sentences: tuple[str, ...]
+    sentences: Annotated[tuple[str, ...], column("sentence")]
     """The sentence that matches best; empty if no word matches."""
-    texts: tuple[str, ...]
+    texts: Annotated[tuple[str, ...], column("text")]
     notes: tuple[str, ...] = ()
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """nugget, match, words, sentence, text."""
-        texts = {"words": self.words, "sentence": self.sentences, "text": self.texts}
-        return {
-            "nugget": np.array(self.ids, dtype=object),
-            "match": self.match,
-            **{name: np.array(values, dtype=object) for name, values in texts.items()},
-        }
 
 
 @operation

@@ -8,7 +8,7 @@ import operator
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from cranfield import _core, check
 from cranfield.answers.rouge_scores import DIALECTS, RougeMeasure, counted_pairs, paired_texts, parse_rouge
 from cranfield.answers.tokenisation import WordRules
-from cranfield.record import Record, table_of
+from cranfield.record import Record, column, table_of
 from cranfield.table import Table
 from cranfield.types import Index64
 
@@ -34,23 +34,13 @@ class RougeMatches(Record):
     measure: str
     run: str
     topic: str
-    reference: Index64
+    reference: Annotated[Index64, column()]
     """The number of the reference, from 1."""
-    unit: NDArray[Any]
-    in_system: Index64
-    in_reference: Index64
-    matched: Index64
+    unit: Annotated[NDArray[Any], column()]
+    in_system: Annotated[Index64, column("system")]
+    in_reference: Annotated[Index64, column("count")]
+    matched: Annotated[Index64, column()]
     notes: tuple[str, ...]
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """reference, unit, system (occurrences), count (in the reference), matched."""
-        return {
-            "reference": self.reference,
-            "unit": self.unit,
-            "system": self.in_system,
-            "count": self.in_reference,
-            "matched": self.matched,
-        }
 
     def table(self) -> Table:
         """A row per unit of a reference, those that match first."""

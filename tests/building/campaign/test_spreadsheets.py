@@ -16,7 +16,6 @@ from cranfield.building.campaign.campaign_setup import import_campaign
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.building.campaign.submitting import submit
 from cranfield.building.serve.project.accounts import hashed
-from cranfield.building.serve.project.exporting import export_text
 from cranfield.building.serve.project.judging import Judging
 from cranfield.building.serve.project.judging_project import read_facets
 from cranfield.building.serve.project.judgment_log import Entry
@@ -25,6 +24,7 @@ from cranfield.building.serve.project.store import Store
 from cranfield.text import guarded, unguarded
 from tests.building.campaign.players import make_campaign, run_text
 from tests.building.serve.conftest import fill
+from tests.building.serve.working import export_text
 
 MARKS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 EVIL = ["=HYPERLINK(1)", "+1+cmd|' /C calc'!A0", "-2+3", "@SUM(A1)", " =1", "'=1", "a;=1+1", "\uff1d1", 'x",=1', "bm25"]

@@ -11,15 +11,16 @@ import pytest
 import cranfield as cf
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.serve.database.database import Connection
-from cranfield.building.serve.project.exporting import COMBINE, export_text
+from cranfield.building.serve.project.exporting import COMBINE
 from cranfield.building.serve.project.importing import import_log, import_qrels
-from cranfield.building.serve.project.judging import Judging, new_request
+from cranfield.building.serve.project.judging import Judging
 from cranfield.building.serve.project.judging_status import live_agreement, pace, status
 from cranfield.building.serve.project.judgment_log import Entry
 from cranfield.building.serve.project.project_parts import Document, Facet, PoolEntry
 from cranfield.building.serve.project.store import Store
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.meta.agreement.preferences import read_preferences
+from tests.building.serve.working import export_text, new_request
 
 
 def say(judging: Judging, name: str, doc: str, grade: float | None = None, topic: str = "1", **more: Any) -> None:

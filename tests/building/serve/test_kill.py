@@ -16,10 +16,10 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.building.serve.project.judging import new_request
 from cranfield.building.serve.project.store import Store
 from tests.building.serve.conftest import PostgresServer
 from tests.building.serve.live import Server, Worker, make_project
+from tests.building.serve.working import new_request
 
 ROUNDS = int(os.environ.get("CRANFIELD_KILLS", "0"))
 PEOPLE = 4

@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 
 from cranfield.building.serve.database.schema import judgment_indexes
-from cranfield.building.serve.project.exporting import export_lines, export_text
+from cranfield.building.serve.project.exporting import export_lines
 from cranfield.building.serve.project.importing import import_log
 from cranfield.building.serve.project.judging import Judging
 from cranfield.building.serve.project.store import Store
 from cranfield.cli import main
 from cranfield.errors import DataError
 from tests.building.serve.test_budgets import adaptive_project
-from tests.building.serve.working import work
+from tests.building.serve.working import export_text, work
 
 ROW = {
     "id": 1, "request": "request-1", "topic": "1", "doc": "d1", "assessor": "anna", "action": "judge",

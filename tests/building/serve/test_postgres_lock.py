@@ -9,11 +9,12 @@ from contextlib import ExitStack
 import pytest
 
 from cranfield.building.serve.database.database import StoreError
-from cranfield.building.serve.project.judging import Judging, new_request
+from cranfield.building.serve.project.judging import Judging
 from cranfield.building.serve.project.judgment_log import Entry
 from cranfield.building.serve.project.store import Store
 from cranfield.building.serve.web.serving import Watch
 from tests.building.serve.conftest import PostgresServer, fill
+from tests.building.serve.working import new_request
 
 pytestmark = pytest.mark.xdist_group("postgres")
 

@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from cranfield.building.serve.database.database import Connection
-from cranfield.building.serve.project.exporting import export_text
-from cranfield.building.serve.project.judging import new_request
 from cranfield.building.serve.project.project_parts import Document, Facet, PoolEntry
 from cranfield.building.serve.project.store import Store
 from cranfield.building.serve.web.web_app import BLOCK
 from tests.building.serve.web import Client, app_of
+from tests.building.serve.working import export_text, new_request
 
 
 @pytest.fixture

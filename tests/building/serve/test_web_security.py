@@ -10,13 +10,14 @@ import pytest
 
 from cranfield.building.serve.project import accounts
 from cranfield.building.serve.project.accounts import add_account, has_passwords, matching_hash
-from cranfield.building.serve.project.judging import Judging, new_request
+from cranfield.building.serve.project.judging import Judging
 from cranfield.building.serve.project.project_parts import Document, PoolEntry
 from cranfield.building.serve.project.store import Store
 from cranfield.building.serve.web.serving import Address, bound, local_name, url
 from cranfield.building.serve.web.web_app import Site, make_app
 from cranfield.errors import CranfieldWarning, UsageError
 from tests.building.serve.web import PASSWORD, Client, app_of
+from tests.building.serve.working import new_request
 
 PAGES = ["/", "/judge", "/organise", "/organise/log", "/organise/export/log", "/page?offer=1", "/image?offer=1"]
 CALLS = ["/api/judge", "/api/undo", "/api/offers", "/api/find", "/api/nugget"]

@@ -9,10 +9,11 @@ from typing import Any
 from starlette.testclient import TestClient
 
 from cranfield.building.serve.project.accounts import add_account
-from cranfield.building.serve.project.judging import Judging, new_request
+from cranfield.building.serve.project.judging import Judging
 from cranfield.building.serve.project.project_parts import Document
 from cranfield.building.serve.project.store import Store
 from cranfield.building.serve.web.web_app import Site, make_app
+from tests.building.serve.working import new_request
 
 PASSWORD = "a long password"
 TEXTS = [Document(f"d{i}", f"Title {i}", f"Text {i} on wing flutter.") for i in range(12)]

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import secrets
 from collections import Counter
 
 from cranfield.building.serve.database.database import Connection
-from cranfield.building.serve.project.judging import Given, Judging, new_request
+from cranfield.building.serve.project.exporting import export_lines
+from cranfield.building.serve.project.judging import Given, Judging
 from cranfield.building.serve.project.judgment_log import Entry
 from cranfield.building.serve.project.offer_memory import Offer
 from cranfield.building.serve.project.store import Store
+
+
+def new_request() -> str:
+    """An id for a judgment, which no other has."""
+    return secrets.token_hex(16)
+
+
+def export_text(store: Store, what: str, *, combine: str = "majority", dimension: str | None = None) -> str:
+    return "".join(export_lines(store, what, combine=combine, dimension=dimension))
 
 
 class Clock:

@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from cranfield.building.serve.project.judging import Judging, new_request
+from cranfield.building.serve.project.judging import Judging
 from cranfield.building.serve.project.judging_project import Sources, prepare, proposals_of, read_facets
 from cranfield.building.serve.project.judgment_log import Entry
 from cranfield.building.serve.project.store import Store
 from cranfield.errors import CranfieldError, DataError, UsageError
+from tests.building.serve.working import new_request
 from tests.cli.conftest import Cranfield
 
 TOPICS = "1\twing flutter\n2\tboundary layer\n"

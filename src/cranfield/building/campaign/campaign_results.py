@@ -160,7 +160,9 @@ class Sheet(Record):
             best = (np.nanmin if lower else np.nanmax)(values, axis=0)
         ahead = values < own if lower else values > own
         place = np.where(np.isnan(own), 0, ahead.sum(axis=0) + 1).astype(np.int64)
-        return Sheet(run, team, measure, tuple(scores.topics), own, median, best, own - median, place)
+        return Sheet(
+            run, team, measure, tuple(scores.topics), own, median, best, against_median=own - median, place=place
+        )
 
 
 @dataclass(frozen=True)

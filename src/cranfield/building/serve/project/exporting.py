@@ -73,13 +73,11 @@ EXPORTS = {
 """{name: file}."""
 
 
-def export_text(store: Store, what: str, *, combine: str = "majority", dimension: str | None = None) -> str:
-    """A file of the export as text. `combine` makes one grade of several; `dimension` chooses one of them."""
-    return "".join(export_lines(store, what, combine=combine, dimension=dimension))
-
-
 def export_lines(store: Store, what: str, *, combine: str = "majority", dimension: str | None = None) -> Iterator[str]:
-    """As `export_text`, line by line: rows come from the database as they are needed."""
+    """The lines of a file of the export; rows come from the database as they are needed.
+
+    combine: the rule that makes one grade of several. dimension: one of them, for `dimension-qrels`.
+    """
     check.one_of("", tuple(COMBINE), combine=combine)
     if what not in EXPORTS:
         raise UsageError(f"what == {shown(what)}, must be one of {', '.join(EXPORTS)}")

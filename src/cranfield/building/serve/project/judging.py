@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import secrets
 import time
 from collections.abc import Callable
 from concurrent.futures import Future
@@ -261,8 +260,3 @@ class Judging:
     def _given(self, offers: Offers, assessor: str, row: LogRow | None, given: list[Offer]) -> Given:
         done, expected = offers.progress(finished=not given)
         return Given(row, tuple(given), offers.judged_by(assessor), done, expected)
-
-
-def new_request() -> str:
-    """An id for a judgment, which no other has."""
-    return secrets.token_hex(16)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any
 
 from cranfield.cli import interrupts, options
 from cranfield.cli.declare import MORE, READING, argument, flag, option
-from cranfield.cli.printing import Quiet
+from cranfield.cli.options.server_options import Server
 
 DATABASE = "The database: a file, which is created if needed, or postgresql://USER@HOST/NAME."
 PROJECT = "The database of the project: a file, or postgresql://USER@HOST/NAME."
 
 
-class ServeVerb(Quiet):
+class ServeVerb(Server):
     """Start a server on which you and others judge documents in the browser.
 
     It prints an address and opens it. Everything that is given is kept in the database, so that the next time the
@@ -108,14 +109,6 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
         "--lease S", "Seconds that a document is kept for somebody who does nothing; default: 900.", group=MORE
     )
     no_search: bool = flag("--no-search", "Do not let assessors search the collection.", group=MORE)
-    host: str = option("--host HOST", "Where to listen.", default="127.0.0.1")
-    port: int | None = option("--port N", "The port; default: 8500, or a free one.")
-    name: list[str] = option("--name HOST", "A further name of this server. May be repeated.", group=MORE)
-    certificate: str | None = option(
-        "--certificate FILE", "The certificate for TLS.", group=MORE, solves="a certificate"
-    )
-    key: str | None = option("--key FILE", "The key of the certificate.", group=MORE)
-    no_browser: bool = flag("--no-browser", "Do not open a browser.")
     max_size: str | None = option(
         "--max-size SIZE",
         "The most to unpack from a compressed file, such as 20G.",
@@ -139,11 +132,10 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
     def run(self) -> None:
         from cranfield.building.serve.project.judging_project import prepare
         from cranfield.building.serve.project.store import Store
-        from cranfield.building.serve.web.serving import Address, serve
+        from cranfield.building.serve.web.serving import serve
         from cranfield.collection.ending import ends_cleanly
         from cranfield.errors import UsageError
 
-        address = Address(self.host, self.port, self.certificate, self.key, tuple(self.name or ()))
         with ends_cleanly(), Store(self.database) as store, store.database.locked():
             with self.progress("reading documents") as progress:
                 notes = prepare(store, self.sources(), (lambda done: progress(done, 0)) if progress else None)
@@ -151,7 +143,7 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
                 for note in notes:
                     print(f"note: {note}", file=sys.stderr)
             try:
-                serve(store, address, self.ready)
+                serve(store, self.address(), partial(self.ready, "Judge"))
                 interrupts.expected()
             except UsageError as error:
                 if "has no passwords" not in str(error):
@@ -175,14 +167,3 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
         }  # fmt: skip
         files = self.values("topics", "pool", "gold", "guidelines", "intents", "nuggets", "method", "depth")
         return Sources(**files, docs=tuple(self.docs or ()), runs=tuple(expand(self.runs or ())), settings=settings)
-
-    def ready(self, address: str) -> None:
-        """Print the address and open it."""
-        print(f"Judge at {address}", flush=True)
-        if not self.quiet:
-            print("Stop with Ctrl-C (or SIGTERM); everything is saved.", file=sys.stderr, flush=True)
-        if not self.no_browser:
-            import threading
-            import webbrowser
-
-            threading.Timer(0.3, webbrowser.open, [address]).start()
