@@ -36,7 +36,8 @@ def defined(tree: ast.AST) -> Iterator[tuple[str, int]]:
         if isinstance(node, ast.Module | ast.ClassDef):
             for statement in node.body:
                 if isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name):
-                    yield statement.target.id, statement.lineno
+                    if "column(" not in ast.unparse(statement.annotation):  # a column of a record is shown
+                        yield statement.target.id, statement.lineno
                 elif isinstance(statement, ast.Assign):
                     yield from ((t.id, statement.lineno) for t in statement.targets if isinstance(t, ast.Name))
 
