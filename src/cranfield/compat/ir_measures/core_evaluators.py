@@ -21,9 +21,9 @@ from cranfield.compat.ir_measures.named_tuples import TYPE_QREL, TYPE_RUN, CalcR
 from cranfield.compat.ir_measures.provider import Evaluator
 from cranfield.compat.trec_lists import TrecQrels
 from cranfield.errors import CranfieldWarning, UsageError
-from cranfield.measures import ranked
 from cranfield.measures.base import divide
 from cranfield.measures.gain import num_retrieved
+from cranfield.measures.ranked_lists import ranked
 from cranfield.measures.readers.cwl_reader import as_cwl
 from cranfield.types import Array, Index, Index64
 from cranfield.views.unjudged import Condensed
