@@ -34,7 +34,6 @@ BELOW = {
     ("online", "online/logs"): "impressions are rows of a log",
     ("online/clicks", "online/clicks/models"): "the registry loads its models",
     ("cli", "cli/options"): "printed scores name the options of a verb",
-    ("cli", "cli/verbs"): "printed scores name the options of a verb",
 }
 """{(folder, folder below it that it imports from): why}."""
 

@@ -93,10 +93,11 @@ def test_the_example_of_a_format_reads_and_writes(tmp_path: Path, monkeypatch: p
 def test_the_example_of_a_verb_prints(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    module = ModuleType("cranfield.cli.verbs.counts")
+    module = ModuleType("cranfield.cli.verbs.files.counts")
     monkeypatch.setitem(sys.modules, module.__name__, module)
     exec(example('"""`cranfield counts`'), vars(module))
     monkeypatch.setattr(cli, "VERBS", (*cli.VERBS, "counts"))
+    monkeypatch.setitem(cli.SECTIONS, "Work with files", (*cli.SECTIONS["Work with files"], "counts"))
     path = tmp_path / "qrels.txt"
     path.write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n")
     assert cli.main(["counts", str(path), "--least", "2", "--format", "csv"]) == 0

@@ -29,6 +29,8 @@ SECTIONS = {
     "Replace another program": ("trec_eval", "ndeval", "gdeval", "ntcireval"),
 }  # fmt: skip
 """The headings of the overview, with the verbs, groups of verbs and stand-ins below each."""
+FOLDERS = dict(zip(SECTIONS, ("scoring", "comparing", "", "building", "traffic", "answers", "files", ""), strict=True))
+"""The folder of `cranfield.cli.verbs` for the verbs below each heading."""
 
 
 class Group(NamedTuple):
@@ -119,7 +121,7 @@ STAND_INS = {
 }
 """Verbs that stand in for another program and get all words unchanged: a summary and an example."""
 VERBS = tuple(word for words in SECTIONS.values() for word in words if word not in {**GROUPS, **STAND_INS})
-"""The verbs in the order of the overview; each is a file in `cranfield.cli.verbs`."""
+"""The verbs in the order of the overview; each is a file in a folder of `cranfield.cli.verbs`."""
 OTHER_WORDS = {"evaluate": "eval", "score": "eval", "list": "measures", "lint": "validate", "check": "validate"}
 
 
@@ -274,7 +276,7 @@ def print_usage(verb: type[Verb], prog: str) -> int:
 def with_options(message: str, verb: type[Verb]) -> str:
     """A message in which the library names a parameter, with the option of the verb instead.
 
-    >>> from cranfield.cli.verbs.eval import EvalVerb
+    >>> from cranfield.cli.verbs.scoring.eval import EvalVerb
     >>> with_options("missing == 'none', must be one of 'zero', 'skip'", EvalVerb)
     "--missing == 'none', must be one of 'zero', 'skip'"
     """
@@ -293,7 +295,7 @@ def with_options(message: str, verb: type[Verb]) -> str:
 def way_out(message: str, verb: type[Verb], command: Verb | None = None) -> str:
     """The options that solve a problem for which the library names its own parameters; not those set in `command`.
 
-    >>> from cranfield.cli.verbs.eval import EvalVerb
+    >>> from cranfield.cli.verbs.scoring.eval import EvalVerb
     >>> way_out("TBG needs document lengths: give lengths={doc: length}", EvalVerb)
     'on the command line: --lengths FILE'
     """
@@ -314,8 +316,9 @@ def way_out(message: str, verb: type[Verb], command: Verb | None = None) -> str:
 
 def find(verb: str) -> type[Verb]:
     """The class of a verb, such as `EvalVerb` for `eval`, and `PowerVerb` in the folder `meta` for `meta power`."""
-    name = verb.rpartition(" ")[2]
-    module = import_module(f"cranfield.cli.verbs.{verb.replace(' ', '.').replace('-', '_')}")
+    group, _, name = verb.rpartition(" ")
+    folder = group or next(FOLDERS[heading] for heading, words in SECTIONS.items() if name in words)
+    module = import_module(f"cranfield.cli.verbs.{folder}.{name.replace('-', '_')}")
     kind: type[Verb] = getattr(module, name.title().replace("-", "") + "Verb")
     return kind
 

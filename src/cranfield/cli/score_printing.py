@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.declare import option
+from cranfield.cli.options.option_values import confidence_level
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
@@ -58,8 +59,6 @@ class ScorePrinting(TopicPrinting):
 
     def check(self) -> None:
         super().check()
-        from cranfield.cli.verbs.eval import confidence_level
-
         self.level = confidence_level(self.interval)
         if getattr(self, "explain", None) is not None and (self.per_topic or self.interval):
             raise UsageError("--explain shows one topic; leave out -q and --interval")

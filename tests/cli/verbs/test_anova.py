@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cranfield.cli.verbs.anova import nesting
+from cranfield.cli.verbs.comparing.anova import nesting
 from cranfield.comparison.anova.anova import anova, two_way
 from cranfield.comparison.methods.tukey import scheffe, tukey
 from cranfield.errors import CranfieldWarning, UsageError

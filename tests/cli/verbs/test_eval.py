@@ -19,7 +19,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.cli import printing as output
-from cranfield.cli.verbs.eval import EvalVerb
+from cranfield.cli.verbs.scoring.eval import EvalVerb
 from cranfield.samples import Sample
 from cranfield.scores.scores import Scores
 from tests.cli.conftest import Cranfield

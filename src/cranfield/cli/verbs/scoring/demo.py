@@ -6,7 +6,7 @@ import os
 import shlex
 
 from cranfield.cli.declare import Verb
-from cranfield.cli.verbs.eval import EvalVerb
+from cranfield.cli.verbs.scoring.eval import EvalVerb
 
 
 class DemoVerb(Verb):

@@ -11,7 +11,7 @@ from cranfield.cli import options
 from cranfield.cli.declare import MORE, MOST_PARTS, READING, RESULT, flag, option
 from cranfield.cli.options import engine_options
 from cranfield.cli.options.by_class import ByClass, joined
-from cranfield.cli.options.option_values import chosen
+from cranfield.cli.options.option_values import chosen, confidence_level
 from cranfield.cli.options.source_options import SeveralCollections
 from cranfield.cli.printing import Printing, format_option, warn_of_notes
 from cranfield.errors import UsageError
@@ -255,19 +255,6 @@ cranfield eval qrels.txt runs.parquet -m nDCG@10 --engine spark  # a table of ru
             summary = self.values("statistic", "worst", "digits")
             tables.append(summary_table(scores, **summary, interval=self.level, better=better))
         return self.rendered(*tables)
-
-
-def confidence_level(text: str | None) -> float | None:
-    """The level of the intervals as a number: 0.95, or 95%."""
-    if text is None:
-        return None
-    try:
-        level = float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        level = 0.0
-    if not 0 < level < 1:
-        raise UsageError(f"--interval == {text!r}, must be above 0 and below 1, such as 0.95")
-    return level
 
 
 def shown_variant(measure: Measure, shown: list[Measure]) -> Measure:

@@ -1,0 +1,1 @@
+"""The verbs that score summaries and answers."""

@@ -1,0 +1,1 @@
+"""The verbs that build a test collection."""
