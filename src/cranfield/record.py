@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, get_type_hints  # noqa: F401 the example above needs Annotated
@@ -32,6 +32,9 @@ from numpy.typing import NDArray
 
 from cranfield.frames import Tidy
 from cranfield.table import Column, Estimate, Table
+
+Columns = dict[str, NDArray[Any]]
+"""An array per column, all of one length."""
 
 
 @dataclass(frozen=True)
@@ -79,9 +82,9 @@ class Shown(Tidy):
     caption: ClassVar[str] = ""
     """The heading of the table."""
 
-    def columns(self) -> dict[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """The columns that the fields declare."""
-        columns: dict[str, NDArray[Any]] = {}
+        columns: Columns = {}
         kind: type = type(self)
         for name, headings in declared_columns(kind).items():
             value = getattr(self, name)
@@ -89,7 +92,7 @@ class Shown(Tidy):
                 continue
             names = headings.names or (name.replace("_", " "),)
             values = value if len(names) > 1 else (value,)
-            columns |= {heading: _column(array) for heading, array in zip(names, values, strict=True)}
+            columns |= {heading: labels(array) for heading, array in zip(names, values, strict=True)}
         return columns
 
     def table(self) -> Table:
@@ -166,11 +169,35 @@ class OneRow(Record):
         return one_row({name: getattr(self, name) for name in names})
 
 
-def _column(values: Any) -> NDArray[Any]:
-    """An array; texts become objects."""
+def labels(values: Iterable[Any]) -> NDArray[Any]:
+    """An array for a column; texts become objects."""
     if isinstance(values, np.ndarray):
         return values
-    return np.array(values, dtype=object if not len(values) or isinstance(values[0], str) else None)
+    entries = list(values)
+    return np.array(entries, dtype=object if not entries or isinstance(entries[0], str) else None)
+
+
+def attributes(objects: Sequence[object], *names: str) -> Columns:
+    """A column for each attribute, with a row per object."""
+    return {name: labels(getattr(each, name) for each in objects) for name in names}
+
+
+def crossed(axes: Mapping[str, Iterable[Any]], values: Mapping[str, NDArray[Any]]) -> Columns:
+    """Columns with a row for every combination of labels; the values have one dimension per axis.
+
+    >>> crossed({"run": ["a", "b"], "topic": [1]}, {"score": np.array([[0.5], [0.7]])})["run"].tolist()
+    ['a', 'b']
+    """
+    names = [labels(axis) for axis in axes.values()]
+    index = np.indices([len(axis) for axis in names]).reshape(len(names), -1)
+    columns = {name: axis[i] for name, axis, i in zip(axes, names, index, strict=True)}
+    return {**columns, **{name: array.ravel() for name, array in values.items()}}
+
+
+def stacked(records: Iterable[Record]) -> Columns:
+    """The columns of several records with the same columns, one record after the other."""
+    parts = [record.columns() for record in records]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def estimates(values: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> NDArray[Any]:
@@ -247,17 +274,21 @@ def columns_of(rows: Sequence[Any], kind: type, *headings: str) -> dict[str, NDA
     }
 
 
+def entries_of(columns: Mapping[str, NDArray[Any]]) -> Iterator[tuple[Any, ...]]:
+    """The rows as tuples of Python values."""
+    return zip(*(column.tolist() for column in columns.values()), strict=True)
+
+
 def rows_of(columns: Mapping[str, NDArray[Any]]) -> list[dict[str, Any]]:
     """A dict per row.
 
     >>> rows_of({"run": np.array(["a", "b"], dtype=object), "mean": np.array([0.2, 0.3])})
     [{'run': 'a', 'mean': 0.2}, {'run': 'b', 'mean': 0.3}]
     """
-    entries = zip(*(column.tolist() for column in columns.values()), strict=True)
-    return [dict(zip(columns, entry, strict=True)) for entry in entries]
+    return [dict(zip(columns, entry, strict=True)) for entry in entries_of(columns)]
 
 
-def one_row(values: Mapping[str, Any]) -> dict[str, NDArray[Any]]:
+def one_row(values: Mapping[str, Any]) -> Columns:
     """The columns of a record with a single row.
 
     >>> {name: column.tolist() for name, column in one_row({"test": "t", "p": 0.2}).items()}

@@ -65,6 +65,11 @@ class Column:
         return f"{self.group} {self.header}".strip()
 
 
+def headings(kind: str, *names: str, better: str = "neither") -> tuple[Column, ...]:
+    """Columns of one kind."""
+    return tuple(Column(name, kind, better) for name in names)
+
+
 @dataclass(frozen=True)
 class Table:
     """Rows and columns, with a caption and notes. Without `digits`, people see four digits and data formats have all.

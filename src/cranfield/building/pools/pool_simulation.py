@@ -29,8 +29,7 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, values_of
 from cranfield.meta.judgments import rescoring
 from cranfield.meta.judgments.leave_out import run_groups
-from cranfield.meta.meta_record import labels
-from cranfield.record import Record, table_of
+from cranfield.record import Record, labels, table_of
 from cranfield.scores import summary as summaries
 from cranfield.table import Table
 from cranfield.text import counted, listed

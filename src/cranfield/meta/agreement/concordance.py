@@ -13,7 +13,8 @@ from cranfield.comparison.distributions import sign_p
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.coefficients import products
 from cranfield.meta.complete_scores import CompleteScores, divided, names_of
-from cranfield.meta.meta_record import Columns, MetaRecord, index_of, labels, report, table_of, upper_triangle
+from cranfield.meta.meta_record import MetaRecord, index_of, report, upper_triangle
+from cranfield.record import Columns, labels, table_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Table
 from cranfield.text import counted
@@ -104,7 +105,7 @@ class Concordance(MetaRecord):
 
     def pairs(self) -> Table:
         """A row per gold standard and pair of measures."""
-        return table_of(self.columns(), self.notes, "Concordance")
+        return table_of(self.columns(), notes=self.notes, caption="Concordance")
 
 
 def concord(scores: Scores, gold: Any, measures: Any = None, *, progress: Progress | None = None) -> Concordance:

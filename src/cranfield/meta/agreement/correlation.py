@@ -31,10 +31,10 @@ from cranfield.meta.complete_scores import (
     levels_of,
     studentised_interval,
 )
-from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, index_of, interval, labels, report
-from cranfield.record import Record
+from cranfield.meta.meta_record import MetaRecord, index_of, interval, report
+from cranfield.record import Columns, Record, attributes, labels
 from cranfield.scores.scores import Scores
-from cranfield.table import Cell, Column, Estimate, Table
+from cranfield.table import Cell, Column, Estimate, Table, headings
 from cranfield.text import counted
 from cranfield.types import Array, Progress
 

@@ -17,9 +17,10 @@ from cranfield.measures import Gain, Measure
 from cranfield.meta.agreement.correlation import correlate
 from cranfield.meta.complete_scores import TopicResamples
 from cranfield.meta.judgments.rescoring import joined
-from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings, interval, report, rows_of
+from cranfield.meta.meta_record import MetaRecord, interval, report
+from cranfield.record import Columns, crossed, entries_of
 from cranfield.scores.scores import Scores
-from cranfield.table import Cell, Column, Table
+from cranfield.table import Cell, Column, Table, headings
 from cranfield.types import Array, Progress
 
 
@@ -45,7 +46,7 @@ class GainChange(MetaRecord):
 
     def table(self) -> Table:
         """As Sakai 2007 Table 5: a row per measure, a column per choice of gains."""
-        estimates = rows_of(self.columns())
+        estimates = list(entries_of(self.columns()))
         cells: list[Cell] = [interval(value, low, high, name, gain) for name, gain, value, low, high in estimates]
         count = len(self.gains)
         rows = tuple((name, *cells[i * count : (i + 1) * count]) for i, name in enumerate(self.measures))

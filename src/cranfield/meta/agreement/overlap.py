@@ -11,8 +11,7 @@ import numpy as np
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.meta.meta_record import Columns, attributes, table_of
-from cranfield.record import Record
+from cranfield.record import Columns, Record, attributes, table_of
 from cranfield.table import Table
 from cranfield.types import Array
 
@@ -58,7 +57,7 @@ class Overlap(Record):
     def table(self) -> Table:
         columns = self.columns()
         del columns["p"], columns["ties"]
-        return table_of(columns, self.notes, "Rank-biased overlap")
+        return table_of(columns, notes=self.notes, caption="Rank-biased overlap")
 
     def __str__(self) -> str:
         tied = f", {self.tied[0]} and {self.tied[1]} tied (rule {self.ties})" if any(self.tied) else ""

@@ -28,10 +28,11 @@ from cranfield.meta.complete_scores import (
     resampled_topics,
     studentised_interval,
 )
-from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings, index_of, interval, report
+from cranfield.meta.meta_record import MetaRecord, index_of, interval, report
+from cranfield.record import Columns, crossed
 from cranfield.scores.scores import Scores
 from cranfield.scores.t_and_normal import t_quantile
-from cranfield.table import Cell, Table
+from cranfield.table import Cell, Table, headings
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 

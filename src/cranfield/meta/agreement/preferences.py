@@ -17,9 +17,10 @@ from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operatio
 from cranfield.errors import DataError, UsageError
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import central_interval, divided, resampled_topics
-from cranfield.meta.meta_record import Columns, MetaRecord, headings, interval, labels, rows_of
+from cranfield.meta.meta_record import MetaRecord, interval
+from cranfield.record import Columns, entries_of, labels
 from cranfield.scores.scores import Scores
-from cranfield.table import Column, Table
+from cranfield.table import Column, Table, headings
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
@@ -112,7 +113,7 @@ class PredictivePower(MetaRecord):
         order = np.argsort(-np.nan_to_num(self.agreement, nan=-1), kind="stable")
         rows = tuple(
             (name, interval(share, low, high, name), *counts)
-            for name, share, low, high, *counts in rows_of({name: x[order] for name, x in self.columns().items()})
+            for name, share, low, high, *counts in entries_of({name: x[order] for name, x in self.columns().items()})
         )
         columns = (
             Column("measure"),

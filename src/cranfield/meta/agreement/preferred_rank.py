@@ -14,8 +14,9 @@ from cranfield.errors import UsageError
 from cranfield.measures.ranked_lists.first import down_to_preferred, first_relevant, preferred
 from cranfield.meta.complete_scores import Rel
 from cranfield.meta.judgments.rescoring import joined
-from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings
-from cranfield.table import Cell, Column, Table
+from cranfield.meta.meta_record import MetaRecord
+from cranfield.record import Columns, crossed
+from cranfield.table import Cell, Column, Table, headings
 from cranfield.text import counted
 from cranfield.types import Array
 

@@ -17,9 +17,10 @@ from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.preferences import Preferences, signs_of
 from cranfield.meta.agreement.user_ratings import UserRatings, read_user_ratings
 from cranfield.meta.complete_scores import central_interval, divided, levels_of, resampled_topics
-from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings, interval, report
+from cranfield.meta.meta_record import MetaRecord, interval, report
+from cranfield.record import Columns, crossed
 from cranfield.scores.scores import Scores
-from cranfield.table import Cell, Table
+from cranfield.table import Cell, Table, headings
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 

@@ -21,8 +21,9 @@ from cranfield.comparison.power.designs import DESIGNS, Experiment
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import DataError, UsageError
 from cranfield.meta.agreement.preferences import Preferences, sign_of
-from cranfield.meta.meta_record import Columns, MetaRecord, headings
-from cranfield.table import Table
+from cranfield.meta.meta_record import MetaRecord
+from cranfield.record import Columns
+from cranfield.table import Table, headings
 from cranfield.text import counted, listed, shown
 from cranfield.types import Array
 

@@ -17,9 +17,10 @@ from cranfield.measures.property_tables import MEANINGS, RANKED
 from cranfield.meta.axioms.axiom_findings import Finding, Scored
 from cranfield.meta.axioms.intent_experiments import INTENT_EXPERIMENTS
 from cranfield.meta.axioms.ranked_experiments import RANKED_EXPERIMENTS
-from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, labels
+from cranfield.meta.meta_record import MetaRecord
 from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, check_plain_lists, higher_better, list_text
-from cranfield.table import Cell, Table
+from cranfield.record import Columns, attributes, labels
+from cranfield.table import Cell, Table, headings
 from cranfield.types import Array
 
 LENGTH, GRADES = 5, 4

@@ -22,9 +22,10 @@ from cranfield.declared.operation import about, operation
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.meta.judgments import rescoring
-from cranfield.meta.meta_record import Columns, MetaRecord, headings, index_of, labels, report, table_of
+from cranfield.meta.meta_record import MetaRecord, index_of, report
+from cranfield.record import Columns, labels, table_of
 from cranfield.scores import summary as summaries
-from cranfield.table import Column, Table
+from cranfield.table import Column, Table, headings
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index, Progress
 
@@ -168,7 +169,7 @@ class LeftOut(MetaRecord):
             del columns["left_out"]
         caption = f"Each run without the documents that only {'it' if self.by == 'run' else 'its team'} retrieved"
         names = {"left_out": "team", "rank_without": "rank without", "tau": "τ"}
-        return table_of(columns, caption=caption, names=names)
+        return table_of({names.get(name, name): column for name, column in columns.items()}, caption=caption)
 
 
 @operation

@@ -18,10 +18,11 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.meta.complete_scores import check_count
 from cranfield.meta.judgments import rescoring
-from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, labels, report
+from cranfield.meta.meta_record import MetaRecord, report
+from cranfield.record import Columns, attributes, labels
 from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
-from cranfield.table import Cell, Column, Table
+from cranfield.table import Cell, Column, Table, headings
 from cranfield.text import counted
 from cranfield.types import Array, Index64, Progress
 

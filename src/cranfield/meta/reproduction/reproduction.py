@@ -26,10 +26,11 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, evaluate
 from cranfield.frames import need
 from cranfield.meta.agreement.overlap import rbo
-from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, table_of
+from cranfield.meta.meta_record import MetaRecord
+from cranfield.record import Columns, attributes, table_of
 from cranfield.scores.basis import CHANGES, warn_of_unlike
 from cranfield.scores.scores import Scores
-from cranfield.table import Table
+from cranfield.table import Table, headings
 from cranfield.types import Array
 
 UNIONS = ("rank", "id")
@@ -219,12 +220,13 @@ class Reproduction(MetaRecord):
 
     def table(self) -> Table:
         """A row per measure and run; columns without any value are left out."""
-        columns = self.columns()
-        for name in ("tau", "overlap", "rmse", "nrmse", "p", "effect_ratio", "delta_ri"):
-            if np.isnan(columns[name]).all():
-                del columns[name]
+        shown = {
+            HEADINGS.get(name, name): column
+            for name, column in self.columns().items()
+            if column.dtype.kind != "f" or not np.isnan(column).all() or name in ("original", "again")
+        }
         runs = "; ".join(f"{role} {names[0]} and {names[1]}" for role, names in self.runs.items())
-        return table_of(columns, self.notes, f"{self.kind}: {runs}", HEADINGS)
+        return table_of(shown, caption=f"{self.kind}: {runs}", notes=self.notes)
 
     def topics(self) -> Table:
         """A row per run and topic: how alike the lists of documents are."""

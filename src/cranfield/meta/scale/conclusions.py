@@ -16,10 +16,11 @@ from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.measures.scale_type import scale_of
 from cranfield.meta.complete_scores import check_count
-from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels, rows_of
+from cranfield.meta.meta_record import MetaRecord
 from cranfield.meta.scale.transformed_scores import ON_INTERVALS, rank_scores
+from cranfield.record import Columns, entries_of, labels
 from cranfield.scores.scores import Scores
-from cranfield.table import Cell, Table
+from cranfield.table import Cell, Table, headings
 from cranfield.text import counted
 from cranfield.types import Array, Index64
 
@@ -230,7 +231,7 @@ class ScaleTests(MetaRecord):
         """Ferro & Maistro 2024 Table 3: counts and shares of the pairs."""
         rows = tuple(
             (name, scale, pairs, ranks, ranks / pairs, means, means / pairs, both)
-            for name, scale, pairs, ranks, means, both, _ in rows_of(self.columns())
+            for name, scale, pairs, ranks, means, both, _ in entries_of(self.columns())
         )
         heads = (
             *headings("text", "measure", "scale"),

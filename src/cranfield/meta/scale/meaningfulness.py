@@ -18,9 +18,10 @@ from cranfield.frames import need
 from cranfield.measures.scale_type import scale_of
 from cranfield.meta.agreement.coefficients import tau_b
 from cranfield.meta.complete_scores import CompleteScores, Levels, levels_of, mean_ranks
-from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels
+from cranfield.meta.meta_record import MetaRecord
+from cranfield.record import Columns, labels
 from cranfield.scores.scores import Scores
-from cranfield.table import Cell, Table
+from cranfield.table import Cell, Table, headings
 from cranfield.text import counted
 from cranfield.types import Array, Index64
 

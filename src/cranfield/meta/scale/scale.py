@@ -18,9 +18,10 @@ from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures import Measure
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.scale_type import RATIO_GRADES, scale_of
-from cranfield.meta.meta_record import Columns, MetaRecord, headings, index_of, labels, stacked
+from cranfield.meta.meta_record import MetaRecord, index_of
 from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, list_text
-from cranfield.table import Cell, Column, Table
+from cranfield.record import Columns, labels, stacked
+from cranfield.table import Cell, Column, Table, headings
 from cranfield.types import Array, Index64
 
 ADMITS = {

@@ -18,7 +18,8 @@ from cranfield.declared.operation import RESAMPLES, Alpha, Seed, about, operatio
 from cranfield.errors import UsageError
 from cranfield.frames import need
 from cranfield.meta.complete_scores import CompleteScores, check_count, divided, levels_of, mean_ranks
-from cranfield.meta.meta_record import Columns, MetaRecord, crossed, labels, report
+from cranfield.meta.meta_record import MetaRecord, report
+from cranfield.record import Columns, crossed, labels
 from cranfield.scores.scores import Scores
 from cranfield.types import Array, Index64, Progress
 

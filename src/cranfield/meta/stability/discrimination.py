@@ -24,23 +24,12 @@ from cranfield.declared.operation import RESAMPLES, Alpha, Seed, about, operatio
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import CompleteScores
-from cranfield.meta.meta_record import (
-    Columns,
-    MetaRecord,
-    crossed,
-    headings,
-    index_of,
-    labels,
-    part_of,
-    report,
-    rows_of,
-    table_of,
-    upper_triangle,
-)
+from cranfield.meta.meta_record import MetaRecord, index_of, part_of, report, upper_triangle
+from cranfield.record import Columns, crossed, entries_of, labels, table_of
 from cranfield.scores.scores import Scores
 from cranfield.scores.summary import GMEAN_FLOOR, statistic
 from cranfield.scores.summary import statistic as summarised
-from cranfield.table import Cell, Table
+from cranfield.table import Cell, Table, headings
 from cranfield.types import Array, Index64, Progress
 
 SUMMARIES = ("mean", "gmean", "median", "area")
@@ -229,7 +218,7 @@ class DiscriminativePower(MetaRecord):
         or both to `digits` decimals.
         """
         rows: list[tuple[Cell, ...]] = []
-        for name, pairs, significant, share, delta in rows_of(self.columns()):
+        for name, pairs, significant, share, delta in entries_of(self.columns()):
             needed = two_figures(delta) if digits is None or math.isnan(delta) else f"{delta:.{digits}f}"
             power = f"{100 * share:.{1 if digits is None else digits}f}%"
             rows.append((name, f"{significant}/{pairs}", power, needed))
@@ -257,13 +246,13 @@ class DiscriminativePower(MetaRecord):
         names = labels(self.measures)
         columns: Columns = {"measure": names[i], "other": names[j]}
         columns |= {"only measure": both[i, i] - both[i, j], "both": both[i, j], "only other": both[j, j] - both[i, j]}
-        return table_of(columns, self.notes)
+        return table_of(columns, notes=self.notes)
 
     def pair_table(self) -> Table:
-        return table_of(self.pairs(), self.notes)
+        return table_of(self.pairs(), notes=self.notes)
 
     def asl_table(self) -> Table:
-        return table_of(self.asl(), self.notes)
+        return table_of(self.asl(), notes=self.notes)
 
 
 def default_resamples(test: str) -> int:

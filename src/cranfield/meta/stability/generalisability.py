@@ -17,7 +17,7 @@ from cranfield.comparison.test_result import check_alpha
 from cranfield.declared.operation import Level, about, operation
 from cranfield.errors import UsageError
 from cranfield.meta.complete_scores import check_count
-from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, index_of, interval, stacked, table_of
+from cranfield.meta.meta_record import MetaRecord, index_of, interval
 from cranfield.meta.stability.variance_components import (
     SYSTEM,
     TOPIC,
@@ -27,8 +27,9 @@ from cranfield.meta.stability.variance_components import (
     score_cube,
     widening,
 )
+from cranfield.record import Columns, attributes, stacked, table_of
 from cranfield.scores.scores import Scores
-from cranfield.table import Cell, Column, Estimate, Table
+from cranfield.table import Cell, Column, Estimate, Table, headings
 from cranfield.text import counted
 
 TARGET = 0.95
@@ -172,9 +173,8 @@ class GStudy(MetaRecord):
         return {"measure": np.full(len(self.components), self.measure, dtype=object), **columns}
 
     def table(self) -> Table:
-        columns = self.columns()
-        del columns["measure"]
-        return table_of(columns, self.notes, str(self).partition("\n")[0], {"mean_square": "mean square"})
+        columns = {name.replace("_", " "): column for name, column in self.columns().items() if name != "measure"}
+        return table_of(columns, caption=str(self).partition("\n")[0], notes=self.notes)
 
     def coefficients(self, topics: int | None = None, levels: int | None = None) -> tuple[Estimate, Estimate]:
         """Eρ² and Φ with their intervals, as table cells."""

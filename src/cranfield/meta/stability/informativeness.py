@@ -26,7 +26,7 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures import Measure
 from cranfield.meta.complete_scores import Rel
-from cranfield.meta.meta_record import Columns, MetaRecord, headings, labels, report
+from cranfield.meta.meta_record import MetaRecord, report
 from cranfield.meta.stability.expected_scores import (
     NEGLIGIBLE,
     ExpectedScore,
@@ -36,7 +36,8 @@ from cranfield.meta.stability.expected_scores import (
     expected_over_intents,
     repetition,
 )
-from cranfield.table import Column, Table
+from cranfield.record import Columns, labels
+from cranfield.table import Column, Table, headings
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 from cranfield.views.by_intent import ByIntent

@@ -14,9 +14,10 @@ from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operatio
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import CompleteScores, divided
-from cranfield.meta.meta_record import Columns, MetaRecord, crossed, headings, report, rows_of, table_of
+from cranfield.meta.meta_record import MetaRecord, report
+from cranfield.record import Columns, crossed, entries_of, table_of
 from cranfield.scores.scores import Scores
-from cranfield.table import Cell, Table
+from cranfield.table import Cell, Table, headings
 from cranfield.types import Array, Progress
 
 Counts = NDArray[np.int64]
@@ -82,11 +83,6 @@ class SwapRates(MetaRecord):
         return np.asarray(np.round(np.arange(self.counts.shape[2]) * self.width, 12))
 
     @property
-    def smooth(self) -> Array:
-        """measures × sizes × bins: the rates, smoothed so that they do not rise with the difference."""
-        return falling_rates(self.counts, self.swaps)
-
-    @property
     def required(self) -> Array:
         """measures × sizes: the least difference whose smoothed swap rate is at most `rate`; NaN if there is none."""
         return np.asarray(np.append(self.edges, np.nan)[self._at()])
@@ -137,7 +133,7 @@ class SwapRates(MetaRecord):
         several = len(self.sizes) > 1
         whole, tenths, four = (0, 1, 4) if digits is None else (digits,) * 3
         rows: list[tuple[Cell, ...]] = []
-        for measure, size, required, low, high, largest, relative, satisfying in rows_of(self.summary()):
+        for measure, size, required, low, high, largest, relative, satisfying in entries_of(self.summary()):
             edge, *ends = (_fixed(value, self._digits()) for value in (required, low, high))
             shares = (_fixed(relative, whole, "%"), _fixed(satisfying, tenths, "%"))
             cells = (edge, f"[{ends[0]}, {ends[1]}]", _fixed(largest, four), *shares)
@@ -148,7 +144,7 @@ class SwapRates(MetaRecord):
 
     def data(self) -> Table:
         """The same as plain numbers, for data formats."""
-        return table_of(self.summary(), self.notes)
+        return table_of(self.summary(), notes=self.notes)
 
     def curves(self) -> Table:
         """A row per measure, size and bin."""

@@ -20,11 +20,12 @@ from typing import Any
 from cranfield.collection.file_formats.writing import to_delimited
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.errors import CranfieldError
-from cranfield.meta.meta_record import Columns, MetaRecord, attributes, headings, part_of, report
+from cranfield.meta.meta_record import MetaRecord, part_of, report
 from cranfield.meta.study.inputs import Cache, Inputs, key_of, make_folder, table_from_plain, table_to_plain
 from cranfield.meta.study.study_file import Collection, Study, Task, read_study
 from cranfield.meta.study.study_methods import COLLECTION, MEASURES
-from cranfield.table import Column, Table, escape_markdown
+from cranfield.record import Columns, attributes
+from cranfield.table import Column, Table, escape_markdown, headings
 from cranfield.text import cut
 from cranfield.types import Progress
 

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.check import nearest
 from cranfield.errors import UsageError
-from cranfield.meta.meta_record import headings
-from cranfield.table import Table
+from cranfield.table import Table, headings
 from cranfield.types import Progress
 
 if TYPE_CHECKING:  # these import most of meta-evaluation

@@ -64,12 +64,12 @@ cranfield meta gtheory --scores shard1.csv --scores shard2.csv --facet shard
             result.plot().save(self.plot)
 
     def _table(self, result: GStudies) -> Table:
-        from cranfield.meta.meta_record import table_of
+        from cranfield.record import table_of
         from cranfield.table import Column, Table
 
         if self.components:
             columns = {name.replace("_", " "): column for name, column in result.columns().items()}
-            return table_of(columns, result.table().notes)
+            return table_of(columns, notes=result.table().notes)
         if self.numbers:
             first = result.studies[0].d_study(self.numbers)
             rows = tuple((study.measure, *row) for study in result for row in study.d_study(self.numbers).rows)

@@ -41,8 +41,8 @@ cranfield meta inform qrels.txt runs/*.run -m AP --lists -f csv -o errors.csv  #
 
     def run(self) -> None:
         from cranfield.errors import UsageError
-        from cranfield.meta.meta_record import table_of
         from cranfield.meta.stability.informativeness import informativeness
+        from cranfield.record import table_of
 
         if self.lists and self.show_values:
             raise UsageError("--lists and --values are two tables; give one of them")
@@ -53,6 +53,6 @@ cranfield meta inform qrels.txt runs/*.run -m AP --lists -f csv -o errors.csv  #
         if self.show_values:
             self.show(result.value_table())
         else:
-            self.show(table_of(result.columns(), result.notes) if self.lists else result.table())
+            self.show(table_of(result.columns(), notes=result.notes) if self.lists else result.table())
         if self.plot:
             result.plot().save(self.plot)

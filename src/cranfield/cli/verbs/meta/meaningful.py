@@ -33,8 +33,8 @@ cranfield meta meaningful qrels.txt runs/*.run -m AP --show pairs  # each pair, 
     )
 
     def run(self) -> None:
-        from cranfield.meta.meta_record import table_of
         from cranfield.meta.scale.meaningfulness import meaningfulness
+        from cranfield.record import table_of
 
         result = meaningfulness(self.read_scores(), **self.settings())
         if self.what == "correlations":
@@ -42,7 +42,7 @@ cranfield meta meaningful qrels.txt runs/*.run -m AP --show pairs  # each pair, 
                 raise UsageError("--show correlations compares measures; give two or more with -m")
             self.show(result.correlations())
         elif self.what == "pairs":
-            self.show(table_of(result.columns(), result.notes))
+            self.show(table_of(result.columns(), notes=result.notes))
         else:
             tables = [result.table()]
             if len(result.measures) > 1 and not self.for_programs:

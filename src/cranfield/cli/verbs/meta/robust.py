@@ -7,7 +7,7 @@ from cranfield.cli.declare import option
 from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
-from cranfield.errors import DataError, UsageError
+from cranfield.errors import UsageError
 
 
 class RobustVerb(ByClass, options.Source, Plotting, of="meta.judgments.robustness:robustness"):
@@ -93,9 +93,9 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
                     progress=progress,
                 )
         if self.what == "repeats":
-            from cranfield.meta.meta_record import table_of
+            from cranfield.record import table_of
 
-            self.show(table_of(result.columns(), result.notes))
+            self.show(table_of(result.columns(), notes=result.notes))
         elif self.what == "all" or self.for_programs:
             self.show(result.table())
         else:
@@ -106,17 +106,16 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
 
 def read_confusion(path: str) -> dict[float, dict[float, float]]:
     """Lines of grade, new grade and probability, separated by blanks, tabs, commas or semicolons."""
-    from cranfield.collection.side_files import read_side_file
+    from cranfield.collection.tables.table_schema import Numbers, Schema
 
-    rows: dict[float, dict[float, float]] = {}
-    file = read_side_file(path, "grade, new grade, probability", [3], separators=",; ", mixed=True)
-    for line, cells in file:
-        try:
-            old, new, share = (float(cell.strip(",")) for cell in cells)
-        except ValueError:
-            message = f"{' '.join(cells)!r}, expected 3 numbers: grade, new grade, probability"
-            raise DataError(file.origin, line, message) from None
-        if new in rows.setdefault(old, {}):
-            raise DataError(file.origin, line, f"grade {old:g} becomes {new:g} twice")
-        rows[old][new] = share
-    return rows
+    schema = Schema(
+        "grade, new grade, probability", header=False, separators=",; ", mixed=True, comments=True,
+        old=Numbers(noun="grade"), new=Numbers(noun="new grade"), share=Numbers(noun="probability"),
+    )  # fmt: skip
+    rows = schema.read(path)
+    matrix: dict[float, dict[float, float]] = {}
+    for at, (old, new, share) in enumerate(rows):
+        if new in matrix.setdefault(old, {}):
+            raise rows.fault(at, f"grade {old:g} becomes {new:g} twice")
+        matrix[old][new] = share
+    return matrix

@@ -124,6 +124,6 @@ cranfield meta scale --show theory
             return [result.table()]
         if not self.for_programs:
             return [scale.spacing() for scale in result]
-        from cranfield.meta.meta_record import table_of
+        from cranfield.record import table_of
 
-        return [table_of(result.columns(), ())]
+        return [table_of(result.columns())]

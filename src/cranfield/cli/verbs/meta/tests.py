@@ -10,8 +10,8 @@ from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.printing import Printing
 
 if TYPE_CHECKING:
-    from cranfield.meta.meta_record import Columns
     from cranfield.meta.stability.accuracy_of_tests import TestAccuracy
+    from cranfield.record import Columns
 
 
 class TestsVerb(ByClass, options.Rescaled, Printing, of="meta.stability.accuracy_of_tests:accuracy_of_tests"):
@@ -62,8 +62,8 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
         self.sizes += options.whole_numbers("--topics", self.topics) or [None]
 
     def run(self) -> None:
-        from cranfield.meta.meta_record import table_of
         from cranfield.meta.stability.accuracy_of_tests import TestAccuracy, accuracy_of_tests
+        from cranfield.record import table_of
 
         scores = self.read_scores(threads=self.threads)
         with self.progress("simulating") as progress:
@@ -76,7 +76,7 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
             return
         columns = {"rates": TestAccuracy.columns, "best": TestAccuracy.best, "agreement": TestAccuracy.agreements}
         parts = [with_topics(columns[self.what](result), result.topics) for result in results]
-        self.show(table_of(one_below_the_other(parts), self._notes(results)))
+        self.show(table_of(one_below_the_other(parts), notes=self._notes(results)))
 
     def _notes(self, results: list[TestAccuracy]) -> tuple[str, ...]:
         first = results[0]
