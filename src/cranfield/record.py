@@ -177,11 +177,6 @@ def labels(values: Iterable[Any]) -> NDArray[Any]:
     return np.array(entries, dtype=object if not entries or isinstance(entries[0], str) else None)
 
 
-def attributes(objects: Sequence[object], *names: str) -> Columns:
-    """A column for each attribute, with a row per object."""
-    return {name: labels(getattr(each, name) for each in objects) for name in names}
-
-
 def crossed(axes: Mapping[str, Iterable[Any]], values: Mapping[str, NDArray[Any]]) -> Columns:
     """Columns with a row for every combination of labels; the values have one dimension per axis.
 
@@ -243,7 +238,7 @@ def table_of(
     named = {"p": "probability", "p adjusted": "probability"}
     heads, shown = [], []
     for name, column in columns.items():
-        cells = _column(column)
+        cells = labels(column)
         kind = (kinds or {}).get(name) or usual.get(cells.dtype.kind) or named.get(name, "number")
         if len(cells) and isinstance(cells[0], Estimate):
             kind = "number"

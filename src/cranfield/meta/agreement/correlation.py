@@ -32,7 +32,7 @@ from cranfield.meta.complete_scores import (
     studentised_interval,
 )
 from cranfield.meta.meta_record import MetaRecord, index_of, interval, report
-from cranfield.record import Columns, Record, attributes, labels
+from cranfield.record import Columns, Record, columns_of, labels
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table, headings
 from cranfield.text import counted
@@ -56,7 +56,7 @@ class Correlation(Record):
 
     def columns(self) -> Columns:
         """coefficient, n, value, z, p; one row."""
-        return attributes([self], "coefficient", "n", "value", "z", "p")
+        return columns_of([self], Correlation, "coefficient", "n", "value", "z", "p")
 
     def table(self) -> Table:
         columns = (Column("coefficient"), Column("value", "number"), Column("n", "count"), Column("p", "probability"))

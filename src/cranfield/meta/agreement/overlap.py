@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.record import Columns, Record, attributes, table_of
+from cranfield.record import Columns, Record, one_row, table_of
 from cranfield.table import Table
 from cranfield.types import Array
 
@@ -52,7 +52,7 @@ class Overlap(Record):
 
     def columns(self) -> Columns:
         """One row: extrapolated, low, high, residual, p, ties."""
-        return attributes([self], "extrapolated", "low", "high", "residual", "p", "ties")
+        return one_row({name: getattr(self, name) for name in ("extrapolated", "low", "high", "residual", "p", "ties")})
 
     def table(self) -> Table:
         columns = self.columns()

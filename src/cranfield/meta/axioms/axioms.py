@@ -19,7 +19,7 @@ from cranfield.meta.axioms.intent_experiments import INTENT_EXPERIMENTS
 from cranfield.meta.axioms.ranked_experiments import RANKED_EXPERIMENTS
 from cranfield.meta.meta_record import MetaRecord
 from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, check_plain_lists, higher_better, list_text
-from cranfield.record import Columns, attributes, labels
+from cranfield.record import Columns, columns_of, labels
 from cranfield.table import Cell, Table, headings
 from cranfield.types import Array
 
@@ -75,7 +75,7 @@ class Axioms(MetaRecord):
 
     def columns(self) -> Columns:
         """measure, axiom, holds, says, example; a row per finding."""
-        columns = attributes(self.findings, "measure", "axiom", "holds", "says")
+        columns = columns_of(self.findings, Finding, "measure", "axiom", "holds", "says")
         return {**columns, "example": labels(finding.shown() for finding in self.findings)}
 
     def table(self) -> Table:

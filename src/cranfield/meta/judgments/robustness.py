@@ -19,7 +19,7 @@ from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.meta.complete_scores import check_count
 from cranfield.meta.judgments import rescoring
 from cranfield.meta.meta_record import MetaRecord, report
-from cranfield.record import Columns, attributes, labels
+from cranfield.record import Columns, columns_of, labels
 from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table, headings
@@ -87,7 +87,7 @@ class Robustness(MetaRecord):
     def columns(self) -> Columns:
         """method, level, repeat, judged, measure, tau, change, rmse; a row per experiment and measure."""
         s, m = (axis.ravel() for axis in np.indices(self.tau.shape))
-        settings = attributes(self.settings, "method", "level", "repeat", "judged")
+        settings = columns_of(self.settings, Setting)
         return {
             **{name: column[s] for name, column in settings.items()},
             "measure": labels(self.measures)[m],

@@ -27,7 +27,7 @@ from cranfield.evaluation.evaluator import MeasureLike, evaluate
 from cranfield.frames import need
 from cranfield.meta.agreement.overlap import rbo
 from cranfield.meta.meta_record import MetaRecord
-from cranfield.record import Columns, attributes, table_of
+from cranfield.record import Columns, columns_of, table_of
 from cranfield.scores.basis import CHANGES, warn_of_unlike
 from cranfield.scores.scores import Scores
 from cranfield.table import Table, headings
@@ -216,7 +216,7 @@ class Reproduction(MetaRecord):
 
     def columns(self) -> Columns:
         """measure, role, original, again, tau, overlap, rmse, nrmse, p, effect_ratio, delta_ri, topics."""
-        return attributes(self.agreements, *Agreement.__dataclass_fields__)
+        return columns_of(self.agreements, Agreement)
 
     def table(self) -> Table:
         """A row per measure and run; columns without any value are left out."""

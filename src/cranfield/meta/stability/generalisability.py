@@ -27,7 +27,7 @@ from cranfield.meta.stability.variance_components import (
     score_cube,
     widening,
 )
-from cranfield.record import Columns, attributes, stacked, table_of
+from cranfield.record import Columns, columns_of, stacked, table_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table, headings
 from cranfield.text import counted
@@ -169,7 +169,7 @@ class GStudy(MetaRecord):
 
     def columns(self) -> Columns:
         """measure, source, df, mean_square, variance, share; a row per source."""
-        columns = attributes(self.components, "source", "df", "mean_square", "variance", "share")
+        columns = columns_of(self.components, Component, "source", "df", "mean_square", "variance", "share")
         return {"measure": np.full(len(self.components), self.measure, dtype=object), **columns}
 
     def table(self) -> Table:

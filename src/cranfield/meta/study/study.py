@@ -24,7 +24,7 @@ from cranfield.meta.meta_record import MetaRecord, part_of, report
 from cranfield.meta.study.inputs import Cache, Inputs, key_of, make_folder, table_from_plain, table_to_plain
 from cranfield.meta.study.study_file import Collection, Study, Task, read_study
 from cranfield.meta.study.study_methods import COLLECTION, MEASURES
-from cranfield.record import Columns, attributes
+from cranfield.record import Columns, columns_of
 from cranfield.table import Column, Table, escape_markdown, headings
 from cranfield.text import cut
 from cranfield.types import Progress
@@ -98,7 +98,7 @@ class Outcome(MetaRecord):
 
     def columns(self) -> Columns:
         """label, method, collection, state, seconds, error; a row per step."""
-        return attributes(self.steps, "label", "method", "collection", "state", "seconds", "error")
+        return columns_of(self.steps, Step, "label", "method", "collection", "state", "seconds", "error")
 
     def table(self) -> Table:
         """A row per step: its state, and the files of its tables."""
