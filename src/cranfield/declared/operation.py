@@ -75,8 +75,11 @@ def _settings_of(function: Callable[..., Any]) -> Mapping[str, Setting]:
 
 
 def declared_settings(shared: type) -> dict[str, Setting]:
-    """The settings that a `TypedDict` declares."""
-    hints = get_type_hints(shared, include_extras=True).items()
+    """The settings that a `TypedDict` declares; none if some of its types are imported for checks only."""
+    try:
+        hints = get_type_hints(shared, include_extras=True).items()
+    except NameError:
+        return {}
     return {name: declared for name, hint in hints if (declared := _declared(hint))}
 
 

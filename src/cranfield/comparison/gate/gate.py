@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Unpack
 
 from cranfield import check
 from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
@@ -23,6 +23,7 @@ from cranfield.comparison.gate.gate_checks import (
 from cranfield.comparison.gate.gate_result import GateCheck, GateResult
 from cranfield.comparison.pair_tests import TESTS, PairTest, TestSettings
 from cranfield.comparison.test_result import check_alpha
+from cranfield.declared.operation import RESAMPLES, Alpha, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import EvaluateOptions, as_measures, evaluate
 from cranfield.evaluation.same_rankings import digests, may_be_same
@@ -96,6 +97,7 @@ def gate_tests() -> tuple[str, ...]:
     return tuple(test.name for test in TESTS.values() if not test.simultaneous)
 
 
+@operation
 def gate(
     qrels: QrelsLike,
     candidates: RunsLike,
@@ -104,17 +106,33 @@ def gate(
     baseline: RunsLike | None = None,
     against: Scores | None = None,
     margin: Limit | Mapping[Any, Limit] = MARGIN,
-    rule: str = "non-inferior",
-    test: str = "t",
-    alpha: float = 0.05,
+    rule: Annotated[
+        str,
+        about(
+            "When the margin is broken: {names} (a larger loss is not ruled out, or was observed).",
+            choices=RULES,
+            spelled="--rule RULE",
+        ),
+    ] = "non-inferior",
+    test: Annotated[
+        str,
+        about(
+            "The test of the rule non-inferior: {names}.",
+            names="comparison.gate.gate:gate_tests",
+            spelled="--test, -t TEST",
+        ),
+    ] = "t",
+    alpha: Alpha = 0.05,
     at_least: Limits | None = None,
     at_most: Limits | None = None,
     no_topic_below: Limits | None = None,
     no_topic_drop: Limits | None = None,
-    resamples: int = 10_000,
-    seed: int = 0,
+    resamples: Annotated[int, about("Resamples, for tests that resample.", **RESAMPLES, rare=True)] = 10_000,
+    seed: Annotated[Seed, about("Seed of the random numbers.", least=0, below=2**64, rare=True)] = 0,
     accept_changes: str | Iterable[str] = (),
-    common_topics: bool = False,
+    common_topics: Annotated[
+        bool, about("Compare with scores of an earlier evaluation on the topics that both have.", rare=True)
+    ] = False,
     **options: Unpack[EvaluateOptions],
 ) -> GateResult:
     r"""Check one or more candidates before they are released.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,26 +16,44 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.power.designs import DESIGNS, Design, Experiment, Variance, estimated_variance
-from cranfield.comparison.test_result import check_alpha
+from cranfield.comparison.test_result import ALTERNATIVES
+from cranfield.declared.operation import ALPHA, about, operation
 from cranfield.errors import UsageError
 from cranfield.record import Record, one_row, plain, table_of
 from cranfield.scores.labels import label
 from cranfield.table import Column, Table
 from cranfield.types import Array
 
+Difference = Annotated[
+    float | None, about("The smallest true difference to detect.", above=0, spelled="--difference, -d D")
+]
+Power = Annotated[float, about("The probability of detecting the difference.", above=0, below=1, spelled="--power P")]
+LevelOfTest = Annotated[float, about("Level of the test, or 1 − level of the interval.", **ALPHA)]
+EXPERIMENT: dict[str, Any] = {"names": "comparison.power.designs:DESIGNS", "spelled": "--test, -t TEST"}
+Systems = Annotated[
+    int | None,
+    about("The number of systems in anova, two-way and tukey; default: those in the scores.", spelled="--systems M"),
+]
+Side = Annotated[str, about("The alternative hypothesis: {names}.", choices=ALTERNATIVES)]
 
+
+@operation
 def topic_set_size(
     data: Any = None,
     measure: Any = None,
     *,
-    difference: float | None = None,
-    width: float | None = None,
-    power: float = 0.8,
-    alpha: float = 0.05,
-    test: str | None = None,
+    difference: Difference = None,
+    width: Annotated[
+        float | None, about("The expected width of the confidence interval.", above=0, spelled="--width, -w W")
+    ] = None,
+    power: Power = 0.8,
+    alpha: LevelOfTest = 0.05,
+    test: Annotated[
+        str | None, about("The experiment: {names}; default: t, or interval with --width.", **EXPERIMENT)
+    ] = None,
     variance: float | Variance | None = None,
-    systems: int | None = None,
-    alternative: str = "two-sided",
+    systems: Systems = None,
+    alternative: Side = "two-sided",
 ) -> PowerAnswer:
     r"""The smallest number of topics with which a test finds a difference, or an interval is narrow enough.
 
@@ -70,27 +88,26 @@ def topic_set_size(
     design = _design(test, width is not None)
     experiment, ground, name = _plan(design, data, measure, variance, systems, alpha, alternative)
     if width is not None:
-        _above_zero(width=width)
         topics = experiment.fewest_topics(lambda n: bool(experiment.width(n) <= width))
         return PowerAnswer("topics", experiment, ground, topics, width=width, measure=name)
     assert difference is not None
-    _above_zero(difference=difference)
     _check_power(power, alpha)
     topics = experiment.fewest_topics(lambda n: bool(experiment.power(n, difference) >= power))
     return PowerAnswer("topics", experiment, ground, topics, difference, power, measure=name)
 
 
+@operation
 def detectable_difference(
     data: Any = None,
     measure: Any = None,
     *,
     topics: int | None = None,
-    power: float = 0.8,
-    alpha: float = 0.05,
+    power: Power = 0.8,
+    alpha: LevelOfTest = 0.05,
     test: str = "t",
     variance: float | Variance | None = None,
-    systems: int | None = None,
-    alternative: str = "two-sided",
+    systems: Systems = None,
+    alternative: Side = "two-sided",
 ) -> PowerAnswer:
     """The smallest difference that a test finds with this power and number of topics (by default that of `data`).
 
@@ -109,17 +126,18 @@ def detectable_difference(
     return PowerAnswer("difference", experiment, ground, n, smallest, power, measure=name)
 
 
+@operation
 def achieved_power(
     data: Any = None,
     measure: Any = None,
     *,
-    difference: float | None = None,
+    difference: Difference = None,
     topics: int | None = None,
-    alpha: float = 0.05,
+    alpha: LevelOfTest = 0.05,
     test: str = "t",
     variance: float | Variance | None = None,
-    systems: int | None = None,
-    alternative: str = "two-sided",
+    systems: Systems = None,
+    alternative: Side = "two-sided",
 ) -> PowerAnswer:
     """The power of an experiment to find a difference that matters, with `topics` (by default those of `data`).
 
@@ -135,7 +153,6 @@ def achieved_power(
         raise UsageError(f"achieved_power: test == {test!r}, an interval has no power; use detectable_difference")
     if difference is None:
         raise UsageError("achieved_power: state the difference that would matter, such as difference=0.05")
-    _above_zero(difference=difference)
     experiment, ground, name = _plan(design, data, measure, variance, systems, alpha, alternative)
     n = _topics(topics, ground)
     power = float(experiment.power(n, difference))
@@ -197,15 +214,8 @@ def _topics(topics: int | None, ground: Variance) -> int:
 
 
 def _check_power(power: float, alpha: float) -> None:
-    check_alpha("power", alpha)
-    check_alpha("power", power, "power")
     if power <= alpha:
         raise UsageError(f"power == {power!r}, must be above alpha ({alpha:g}), the power of a test without data")
-
-
-def _above_zero(**values: float) -> None:
-    check.finite("power", **values)
-    check.positive("power", **values)
 
 
 # -- answers

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cranfield.table import Table
 
 
-class PowerVerb(ByClass, options.Source, Plotting):
+class PowerVerb(ByClass, options.Source, Plotting, of="comparison.power.topic_set_size:topic_set_size"):
     """Compute how many topics you need to detect a difference, or what a number of topics can detect.
 
     Give --difference, --topics or both; the quantity left out is the answer. The variance comes from the scores of runs
@@ -43,19 +43,16 @@ cranfield power --scores old.csv --scores new.csv --pool --width 0.1
         "Instead of scores: the variance of differences between two systems (t, interval) or of one system's "
         "scores (other tests).",
     )
-    difference: float | None = option("--difference, -d D", "The smallest true difference to detect.")
-    width: float | None = option("--width, -w W", "The expected width of the confidence interval.")
+    not_options = ("alternative",)
+    difference: float | None
+    width: float | None
+    alpha: float
+    test: str | None
+    systems: int | None
     topics: int | None = option(
         "--topics, -n N", "The number of topics, to compute the power or the detectable difference."
     )
     power: float | None = option("--power P", "The probability of detecting the difference; default: 0.8.")
-    alpha: float = options.alpha(help="Level of the test, or 1 − level of the interval.")
-    test: str | None = options.significance_test(
-        None, "The experiment: {names}; default: t, or interval with --width.", names="comparison.power.designs:DESIGNS"
-    )
-    systems: int | None = option(
-        "--systems M", "The number of systems in anova, two-way and tukey; default: those in the scores."
-    )
     one_sided: bool = flag("--one-sided", "Test only for an improvement (t and unpaired).")
     pool: bool = flag("--pool", "Each file of scores is a collection; pool their variances.", group=MORE)
     no_curve: bool = flag("--no-curve", "Print only the answer, in a sentence.", group=RESULT)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, MOST_RESAMPLES, RESULT, declared, flag, option
+from cranfield.cli.declare import MORE, RESULT, declared, flag, option
 from cranfield.cli.options.option_values import chosen, imported
 from cranfield.cli.printing import Printing, emit
 from cranfield.errors import CranfieldError, DataError, UsageError
@@ -20,10 +20,9 @@ if TYPE_CHECKING:
 ALL = "all"
 CHANGE_LIST = r"(judgments|topics|measures|rules|all)(,(judgments|topics|measures|rules|all))*"
 """The values of --accept-changes; another word after it is not one of them."""
-GATE_TESTS = "comparison.gate.gate:gate_tests"
 
 
-class CheckVerb(options.Collection, Printing):
+class CheckVerb(options.Collection, Printing, of="comparison.gate.gate:gate"):
     """Check a candidate before it is released: it must not be worse than a baseline by more than a margin.
 
     The default rule is non-inferior: the candidate fails unless the data rule out a loss above the margin, by a
@@ -57,16 +56,11 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
         "Compare with --against although these differ: judgments, topics, measures, rules; default: all of them.",
         bare=(ALL, CHANGE_LIST), group=MORE,
     )  # fmt: skip
-    common_topics: bool = flag("--common-topics", "Compare with --against on the topics that both have.", group=MORE)
     margin: list[str] | None = option(
         "--margin LOSS", "The loss to tolerate: 0.01 (the default), 2% of the baseline, or by measure: nDCG@10=0.01.",
     )  # fmt: skip
-    rule: str = option(
-        "--rule RULE", "When the margin is broken: {names} (a larger loss is not ruled out, or was observed).",
-        default="non-inferior", names="comparison.gate.gate:RULES",
-    )  # fmt: skip
-    test: str = options.significance_test("t", "The test of the rule non-inferior: {names}.", GATE_TESTS)
-    alpha: float | None = options.alpha()
+    alpha: float
+    common_topics: bool
     at_least: list[str] | None = option(
         "--at-least MEASURE=LIMIT", "The lowest mean that passes. May be repeated.", solves="at_least="
     )
@@ -81,10 +75,6 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
         "No topic may lose more than this against the baseline. May be repeated.",
         group=MORE,
     )
-    resamples: int = option(
-        "--resamples, -B N", "Resamples, for tests that resample.", default=10_000, group=MORE, most=MOST_RESAMPLES
-    )
-    seed: int = option("--seed N", "Seed of the random numbers.", default=0, group=MORE)
     save: str | None = option("--save FILE", "Write the scores of the candidates, for --against.", group=RESULT)
     junit: str | None = option("--junit FILE", "Write the checks as JUnit XML.", group=RESULT)
     annotations: bool = flag("--annotations", "Also print errors as GitHub Actions shows them.", group=RESULT)
@@ -130,9 +120,8 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
         conditions = Conditions(
             margin=margins(self.margin), at_least=limits("--at-least", self.at_least),
             at_most=limits("--at-most", self.at_most), no_topic_below=limits("--no-topic-below", self.no_topic_below),
-            no_topic_drop=limits("--no-topic-drop", self.no_topic_drop), alpha=self.alpha or 0.0,
-            accept_changes=self.accept_changes or (),
-            **self.values("rule", "test", "resamples", "seed", "common_topics"),
+            no_topic_drop=limits("--no-topic-drop", self.no_topic_drop), accept_changes=self.accept_changes or (),
+            **self.settings(),
         )  # fmt: skip
         wanted, conditions = conditions.for_measures(chosen(self.measures) if self.measures else [])
         scores = self.evaluate(wanted, missing=self.missing)
