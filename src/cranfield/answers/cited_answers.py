@@ -173,8 +173,8 @@ def _judged(
     return {
         run: {
             topic: [
-                replace(one, support=tuple(judged.get((run, topic, number, cited)) for cited in one.citations))
-                for number, one in enumerate(sentences, 1)
+                replace(sentence, support=tuple(judged.get((run, topic, number, doc)) for doc in sentence.citations))
+                for number, sentence in enumerate(sentences, 1)
             ]
             for topic, sentences in topics.items()
         }
@@ -303,7 +303,7 @@ class CitedSentences(Record):
 
 def explain_citations(answers: CitedAnswers, topic: str) -> CitedSentences:
     """Every sentence of the answers to a topic, with its citations and their support."""
-    topics = list(dict.fromkeys(one for of_run in answers.values() for one in of_run))
+    topics = list(dict.fromkeys(asked for of_run in answers.values() for asked in of_run))
     if topic not in topics:
         raise check.nearest(topic, topics, "topic")
     rows: list[tuple[str, int, str, float, str]] = []

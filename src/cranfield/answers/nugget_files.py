@@ -240,7 +240,7 @@ def read_assignments(
     read = SupportReader(rows, full_grade, values)
     judged = any(row["support"] is not None for row in rows)
     support: dict[str, dict[str, dict[str, float]]] = {}
-    found: dict[str, dict[str, Nugget]] = {}
+    named: dict[str, dict[str, Nugget]] = {}
     for row in rows:
         topic, id = row["topic"], row["nugget"]
         if nuggets is not None:
@@ -251,9 +251,9 @@ def read_assignments(
             raise row.fault(f"nugget {shown(id)} of topic {shown(topic)} is assigned twice for run {shown(run)}")
         of_run[id] = (read(row) or 0.0) if judged else 1.0
         nugget = Nugget(id, _text_of(row), importance_of(row, values))
-        known = found.setdefault(topic, {}).setdefault(id, nugget)
+        known = named.setdefault(topic, {}).setdefault(id, nugget)
         if values.rule == "zero" and not (known.importance and nugget.importance):
-            found[topic][id] = replace(known, importance=known.importance or nugget.importance)
+            named[topic][id] = replace(known, importance=known.importance or nugget.importance)
         elif known.importance != nugget.importance:
             message = f"nugget {shown(id)} of topic {shown(topic)} is {nugget.importance or 'without importance'}"
             raise row.fault(f"{message} here and {known.importance or 'without importance'} before")
@@ -263,7 +263,7 @@ def read_assignments(
         else ["no column says how far a nugget is supported: every row is one that was found"]
     )
     notes += values.notes()
-    complete = nuggets if nuggets is not None else found
+    complete = nuggets if nuggets is not None else named
     lacking = [
         f"{run}: {topic}"
         for run, topics in support.items()

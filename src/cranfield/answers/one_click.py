@@ -104,13 +104,13 @@ def read_ends(
 
 def _answer(row: Row, topic: str, by_id: Mapping[str, Answer], by_run: Mapping[tuple[str, str], Answer]) -> Answer:
     name = row["run"] or row.checked("answer", ANSWER)
-    found = by_run.get((name, topic)) if row.has("run") else by_id.get(name) or by_run.get((name, topic))
-    if found is None:
+    answer = by_run.get((name, topic)) if row.has("run") else by_id.get(name) or by_run.get((name, topic))
+    if answer is None:
         known = sorted({run for run, _ in by_run}) if row.has("run") or not by_id else list(by_id)
         raise row.fault(f"there is no output of {shown(name)} for topic {shown(topic)}; there are {listed(known)}")
-    if found.topic != topic:
-        raise row.fault(f"output {shown(name)} is of topic {shown(found.topic)}, not of {shown(topic)}")
-    return found
+    if answer.topic != topic:
+        raise row.fault(f"output {shown(name)} is of topic {shown(answer.topic)}, not of {shown(topic)}")
+    return answer
 
 
 def minimal_output(units: Iterable[IUnit], white_space: bool = True) -> list[tuple[IUnit, int]]:
@@ -188,10 +188,10 @@ def one_click_scores(
 
 
 def _spelled(name: str) -> str:
-    found = _SPELLED.get(name.strip().lower())
-    if found is None:
+    known = _SPELLED.get(name.strip().lower())
+    if known is None:
         raise check.nearest(name, MEASURES, "measure")
-    return found
+    return known
 
 
 def _of_output(

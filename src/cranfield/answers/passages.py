@@ -267,15 +267,15 @@ def _of_list(
 ) -> dict[str, float]:
     total = sum(end - start for spans in relevant.values() for start, end in spans)
     shown_characters = sum(size for size, _ in parts)
-    found = sum(size for size, kind in parts if kind == "relevant")
+    relevant_characters = sum(size for size, kind in parts if kind == "relevant")
     above = preferred = 0.0
     for size, kind in parts:
         if kind == "relevant":
             preferred += size * (1 - min(total, above) / total)
         elif kind == "other":
             above += size
-    precision = found / shown_characters if shown_characters else 0.0
-    recall = found / total if total else np.nan
+    precision = relevant_characters / shown_characters if shown_characters else 0.0
+    recall = relevant_characters / total if total else np.nan
     return {
         "char-P": precision,
         "char-R": recall,

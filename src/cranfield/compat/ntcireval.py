@@ -417,23 +417,23 @@ def one_click(call: Call) -> Iterator[str]:
     if limit < 1:
         raise UsageError(f"-L {call.values['-L']}: must be 1 or more")
     nuggets = _read_nuggets(call.values["-N"], call.separator)
-    length, found = _read_matches(call.the_list(), call.separator, nuggets)
+    length, matched = _read_matches(call.the_list(), call.separator, nuggets)
     ideal = end = 0.0
     for nugget in sorted(nuggets.values(), key=lambda nugget: (-nugget.weight, nugget.length)):
         end += nugget.length
         ideal += nugget.weight * max(0.0, limit - end)
     if not ideal:
         raise UsageError(f"-L {call.values['-L']}: no nugget fits into so few characters, so S-measure is undefined")
-    gained = sum(nuggets[name].weight * max(0.0, limit - offset) for name, offset in found)
-    vital = sum(nuggets[name].length for name, _ in found)
+    gained = sum(nuggets[name].weight * max(0.0, limit - offset) for name, offset in matched)
+    vital = sum(nuggets[name].length for name, _ in matched)
     s, t = gained / ideal, vital / length if length else 0.0
     s_flat, t_flat = min(1.0, s), min(1.0, t)
     below = beta * beta * t_flat + s_flat
     weight = sum(nugget.weight for nugget in nuggets.values())
-    yield f"{call.out} #nuggets= {len(nuggets)} #matched= {len(found)} #syslen= {length:.0f}"
+    yield f"{call.out} #nuggets= {len(nuggets)} #matched= {len(matched)} #syslen= {length:.0f}"
     for name, value in {
-        "Recall": len(found) / len(nuggets),
-        "W-recall": sum(nuggets[name].weight for name, _ in found) / weight,
+        "Recall": len(matched) / len(nuggets),
+        "W-recall": sum(nuggets[name].weight for name, _ in matched) / weight,
         "S-measure": s,
         "S-flat": s_flat,
         "T-measure": t,
@@ -461,7 +461,7 @@ def _read_nuggets(path: str, separator: str) -> dict[str, Nugget]:
 
 def _read_matches(path: str, separator: str, nuggets: dict[str, Nugget]) -> tuple[float, list[tuple[str, float]]]:
     """The length of the output, and the nuggets in it with their offsets; an empty file is an empty output."""
-    length, found = 0.0, []
+    length, matched = 0.0, []
     for place, (number, cells) in enumerate(fields(path, separator)):
         if len(cells) < 2:
             raise too_few(path, number, cells, 2, "nugget offset, after a line syslen= LENGTH")
@@ -469,10 +469,10 @@ def _read_matches(path: str, separator: str, nuggets: dict[str, Nugget]) -> tupl
         if place == 0:
             length = value
         elif cells[0] in nuggets:
-            found.append((cells[0], value))
+            matched.append((cells[0], value))
         else:
             raise DataError(path, number, f"nugget {cells[0]!r} is not in the file of nuggets")
-    return length, found
+    return length, matched
 
 
 COMMANDS: dict[str, Callable[[Call], Iterable[str]]] = {

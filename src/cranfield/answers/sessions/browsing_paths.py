@@ -73,17 +73,17 @@ def reach(sizes: Sizes, down: float, reform: float) -> tuple[tuple[Array, Array]
     """
     last = query_probabilities(len(sizes), reform)
     before = np.ones(1)
-    found = []
+    reached = []
     for at, size in enumerate(sizes):
         later = float(last[at + 1 :].sum())
         if not size:
-            found.append((before, np.zeros(0)))
+            reached.append((before, np.zeros(0)))
             continue
         stop = stop_probabilities(size, down)
         still = np.cumsum(stop[::-1])[::-1]  # the probability of leaving at this document or below
-        found.append((before, float(last[at]) + later * still))
+        reached.append((before, float(last[at]) + later * still))
         before = np.convolve(before, np.concatenate(([0.0], stop)))
-    return tuple(found)
+    return tuple(reached)
 
 
 def path_weights(sizes: Sizes, down: float, reform: float, worth: Array) -> Array:

@@ -57,10 +57,10 @@ def _write_files(campaign: Campaign, folder: str) -> list[str]:
     campaign.store.topics().write(os.path.join(folder, "topics.jsonl"))
     written += [FILE, "topics.jsonl"]
     _write_inputs(campaign, write)
-    for one in campaign.submissions():
-        name = run_file(one)
+    for submission in campaign.submissions():
+        name = run_file(submission)
         os.makedirs(os.path.dirname(os.path.join(folder, name)), exist_ok=True)
-        shutil.copyfile(campaign.path_of(one.digest), os.path.join(folder, name))
+        shutil.copyfile(campaign.path_of(submission.digest), os.path.join(folder, name))
         written.append(name)
     _write_judging(campaign, write)
     with suppress(NoResultsError):
@@ -87,22 +87,26 @@ def _write_inputs(campaign: Campaign, write: Write) -> None:
         _csv(
             TEAM_FIELDS,
             (
-                (at, one.name, one.title, one.contact, state[one.active], date_text(one.joined_at))
-                for at, one in enumerate(teams, 1)
+                (at, team.name, team.title, team.contact, state[team.active], date_text(team.joined_at))
+                for at, team in enumerate(teams, 1)
             ),
         ),
     )
     people = read("SELECT name, role, active, created_at FROM assessor WHERE role <> 'team' ORDER BY created_at, name")
     rows_of_people = ((name, role, state[bool(active)], date_text(at)) for name, role, active, at in people)
     write("assessors.csv", _csv(ASSESSOR_FIELDS, rows_of_people))
-    write("submissions.csv", _csv(SUBMISSION_FIELDS, (_submission(one) for one in campaign.submissions())))
+    write(
+        "submissions.csv", _csv(SUBMISSION_FIELDS, (_submission(submission) for submission in campaign.submissions()))
+    )
     findings = (
-        {"digest": one.digest, "finding": finding} for one in campaign.submissions() for finding in one.findings
+        {"digest": submission.digest, "finding": finding}
+        for submission in campaign.submissions()
+        for finding in submission.findings
     )
     write("findings.jsonl", _json_lines(findings))
     events = (
-        {"at": date_text(one.happened_at), "who": one.who, "what": one.what, "data": one.data}
-        for one in campaign.events()
+        {"at": date_text(event.happened_at), "who": event.who, "what": event.what, "data": event.data}
+        for event in campaign.events()
     )
     write("log.jsonl", _json_lines(events))
     pool = campaign.store.fact(FACT)
@@ -110,11 +114,11 @@ def _write_inputs(campaign: Campaign, write: Write) -> None:
     write("state.json", json.dumps(facts, ensure_ascii=False, indent=1) + "\n")
 
 
-def _submission(one: Submission) -> tuple[Any, ...]:
-    counts = "yes" if one.counts else "no"
+def _submission(made: Submission) -> tuple[Any, ...]:
+    counts = "yes" if made.counts else "no"
     return (
-        one.number, one.digest, one.team, one.tag, counts, date_text(one.submitted_at), one.bytes, one.lists,
-        one.documents, one.file, run_file(one),
+        made.number, made.digest, made.team, made.tag, counts, date_text(made.submitted_at), made.bytes, made.lists,
+        made.documents, made.file, run_file(made),
     )  # fmt: skip
 
 
@@ -129,9 +133,9 @@ def _write_judging(campaign: Campaign, write: Write) -> None:
             write("qrels.sampled.txt", sampled.encoded().decode("utf-8", "surrogateescape"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", CranfieldWarning)  # the leaderboard says it
-        for name, one in EXPORTS.items():
-            if campaign.config.mode in one.modes:
-                write(one.file, export_lines(store, name))
+        for name, export in EXPORTS.items():
+            if campaign.config.mode in export.modes:
+                write(export.file, export_lines(store, name))
     for dimension in campaign.config.dimensions:
         if dimension != RELEVANCE:
             write(f"qrels.{dimension}.txt", export_lines(store, "dimension-qrels", dimension=dimension))

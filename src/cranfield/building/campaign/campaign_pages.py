@@ -328,14 +328,14 @@ def _leaderboard(site: CampaignSite, session: Session | None, measure: str | Non
     titles = {team.name: team.title for team in site.campaign.teams()}
     return site.render(
         "leaderboard.html", session, board=board, rows=rows, titles=titles, others=_others(results, board.measure),
-        measures=[str(one) for one in results.scores.measures], width=WIDTH,
+        measures=[str(other) for other in results.scores.measures], width=WIDTH,
         preview=site.campaign.phase != "results", compared=bool(results.comparisons),
         reason=results.not_compared.get(board.measure, ""),
     )  # fmt: skip
 
 
 def _others(results: Results, measure: str) -> list[str]:
-    return [str(one) for one in results.scores.measures if str(one) != measure]
+    return [str(other) for other in results.scores.measures if str(other) != measure]
 
 
 def _bar(board: Leaderboard, at: int) -> dict[str, str]:
@@ -362,7 +362,7 @@ def _compare(site: CampaignSite, session: Session, measure: str | None) -> Respo
     return site.render(
         "compare.html", session, measure=name, rows=rows, own=own, notes=comparison.notes if comparison else (),
         reason=results.not_compared.get(name, ""),
-        measures=[str(one) for one in results.scores.measures], signed=signed, p_value=p_value,
+        measures=[str(other) for other in results.scores.measures], signed=signed, p_value=p_value,
     )  # fmt: skip
 
 
@@ -376,7 +376,7 @@ async def sheets_page(request: Request, session: Session) -> Response:
 def _sheets(site: CampaignSite, session: Session, team: str, measure: str | None) -> Response:
     _need_open(site, session)
     results = site.board.results()
-    titles = {one.name: one.title for one in site.campaign.teams()}
+    titles = {team.name: team.title for team in site.campaign.teams()}
     team = team or next(iter(results.teams.values()))
     if team not in titles:
         raise UsageError(f"there is no team {team!r}")
@@ -384,8 +384,8 @@ def _sheets(site: CampaignSite, session: Session, team: str, measure: str | None
     sheets = results.sheets(team, name)
     return site.render(
         "sheets.html", session, team=team, titles=titles, measure=name, width=WIDTH,
-        measures=[str(one) for one in results.scores.measures], sheets=[(sheet, _topics(sheet)) for sheet in sheets],
-        runs=len(results.teams),
+        measures=[str(other) for other in results.scores.measures],
+        sheets=[(sheet, _topics(sheet)) for sheet in sheets], runs=len(results.teams),
     )  # fmt: skip
 
 

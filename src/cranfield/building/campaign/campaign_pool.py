@@ -27,7 +27,7 @@ SAMPLE = "campaign sample"
 def counting_runs(campaign: Campaign, submissions: Sequence[Submission] | None = None) -> list[Run]:
     """The runs that count, or those given, in the order of submission, each named by its tag."""
     chosen = campaign.submissions(counting=True) if submissions is None else submissions
-    return [Run.read(campaign.path_of(one.digest), one.tag) for one in chosen]
+    return [Run.read(campaign.path_of(submission.digest), submission.tag) for submission in chosen]
 
 
 def _need_same(connection: Connection, submissions: Sequence[Submission]) -> None:
@@ -36,7 +36,7 @@ def _need_same(connection: Connection, submissions: Sequence[Submission]) -> Non
         """SELECT digest FROM submission JOIN assessor ON assessor.name = submission.team
         WHERE counts = 1 AND active = 1"""
     )
-    if {digest for (digest,) in rows} != {one.digest for one in submissions}:
+    if {digest for (digest,) in rows} != {submission.digest for submission in submissions}:
         raise UsageError("other runs count since the pool was begun, so that it was not kept; make it again")
 
 
@@ -66,7 +66,7 @@ def build_pool(campaign: Campaign, who: str) -> list[str]:
         sample = pool.to_tsv() if plan.samples else None
     place = {topic: at for at, topic in enumerate(topics)}
     entries.sort(key=lambda entry: place[entry.topic])
-    kept = {"method": plan.method, "depth": plan.depth, "seed": plan.seed, "runs": [one.name for one in runs]}
+    kept = {"method": plan.method, "depth": plan.depth, "seed": plan.seed, "runs": [run.name for run in runs]}
 
     def change(connection: Connection) -> int:
         campaign.need("pooling", connection)  # making the pool takes a while

@@ -210,8 +210,8 @@ def score(campaign: Campaign) -> Results:
         warnings.simplefilter("always", CranfieldWarning)
         scores, notes = _scores(campaign, {run.name: run for run in runs})
         comparisons, not_compared = _compared(scores)
-    warned = [str(one.message) for one in caught if issubclass(one.category, CranfieldWarning)]
-    teams = {one.tag: one.team for one in campaign.submissions(counting=True)}
+    warned = [str(warning.message) for warning in caught if issubclass(warning.category, CranfieldWarning)]
+    teams = {submission.tag: submission.team for submission in campaign.submissions(counting=True)}
     same = same_rankings(scores, {run.name: run for run in runs}).groups
     return Results(scores, teams, comparisons, not_compared, same, tuple(dict.fromkeys([*notes, *warned])))
 

@@ -266,7 +266,7 @@ def _submissions(campaign: Campaign, source: str) -> None:
 def _lists(campaign: Campaign, pool: Sequence[PoolEntry]) -> None:
     """Keep the lists that the pairs of the pool compare, to be shown again."""
     compared = {str(entry.audit[side]) for entry in pool for side in ("first", "second")}
-    digests = {one.tag: one.digest for one in campaign.submissions() if one.tag in compared}
+    digests = {submission.tag: submission.digest for submission in campaign.submissions() if submission.tag in compared}
     pairs_of_lists(campaign.store, [Run.read(campaign.path_of(digest), tag) for tag, digest in digests.items()])
 
 

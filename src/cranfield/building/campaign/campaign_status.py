@@ -55,7 +55,7 @@ def campaign_status(campaign: Campaign) -> CampaignStatus:
     """The state of a campaign."""
     state, teams, submissions = status(campaign.store), campaign.teams(), campaign.submissions()
     refused = [event.who for event in campaign.events() if event.what == "refused"]
-    of = {team.name: [one for one in submissions if one.team == team.name] for team in teams}
+    of = {team.name: [submission for submission in submissions if submission.team == team.name] for team in teams}
     ((topics,),) = campaign.store.database.read("SELECT COUNT(*) FROM topic")
     closed = campaign.config.closed(campaign.phase)
     return CampaignStatus(
@@ -68,7 +68,7 @@ def campaign_status(campaign: Campaign) -> CampaignStatus:
         tuple(team.name for team in teams),
         tuple("active" if team.active else "off" for team in teams),
         np.array([len(of[team.name]) for team in teams], dtype=np.int64),
-        np.array([sum(one.counts for one in of[team.name]) for team in teams], dtype=np.int64),
+        np.array([sum(submission.counts for submission in of[team.name]) for team in teams], dtype=np.int64),
         np.array([refused.count(team.name) for team in teams], dtype=np.int64),
         tuple(of[team.name][-1].tag if of[team.name] else "" for team in teams),
         (closed,) if closed else (),

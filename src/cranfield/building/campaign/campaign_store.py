@@ -287,9 +287,9 @@ class Campaign:
         """The submissions, of a team or of all, in their order; or only those that count, of active teams."""
         where, values = ("WHERE team = ?", (team,)) if team is not None else ("", ())
         rows = self.store.database.read(f"SELECT {SUBMISSION} FROM submission {where} ORDER BY number", *values)
-        active = {one.name for one in self.teams() if one.active} if counting else set()
+        active = {team.name for team in self.teams() if team.active} if counting else set()
         made = [submission_of(row) for row in rows]
-        return [one for one in made if not counting or (one.counts and one.team in active)]
+        return [submission for submission in made if not counting or (submission.counts and submission.team in active)]
 
     def submission(self, digest: str) -> Submission | None:
         """The submission with a digest."""

@@ -129,11 +129,11 @@ def _keep(campaign: Campaign, team: str, name: str, digest: str, path: str, size
         if len(own) >= rules.submissions:
             raise UsageError(_too_many(rules.submissions))
         need_free_tag(connection, team, checked.tag)
-        notes, same_tag = [], [one for one in own if one.tag == checked.tag and one.counts]
-        for one in same_tag:
-            connection.run("UPDATE submission SET counts = 0 WHERE digest = ?", (one.digest,))
-            notes.append(f"it takes the place of {one.digest[:12]}, which has the same tag")
-        counting = sum(one.counts for one in own) - len(same_tag)
+        notes, same_tag = [], [submission for submission in own if submission.tag == checked.tag and submission.counts]
+        for submission in same_tag:
+            connection.run("UPDATE submission SET counts = 0 WHERE digest = ?", (submission.digest,))
+            notes.append(f"it takes the place of {submission.digest[:12]}, which has the same tag")
+        counting = sum(submission.counts for submission in own) - len(same_tag)
         counts = counting < rules.runs
         if not counts:
             which = counted(rules.runs, "other run already counts", "other runs already count")

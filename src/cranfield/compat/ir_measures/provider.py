@@ -44,7 +44,7 @@ class Evaluator:
         metrics = list(self.iter_calc(run))
         for metric in metrics:
             aggregators[metric.measure].add(metric.value)
-        return CalcResults({measure: one.result() for measure, one in aggregators.items()}, metrics)
+        return CalcResults({measure: aggregator.result() for measure, aggregator in aggregators.items()}, metrics)
 
 
 class Provider:

@@ -82,10 +82,10 @@ class SQLiteConnection:
 def _identity(path: str) -> tuple[int, int] | None:
     """Which file a path names at the moment."""
     try:
-        found = os.stat(path)
+        facts = os.stat(path)
     except OSError:
         return None
-    return found.st_dev, found.st_ino
+    return facts.st_dev, facts.st_ino
 
 
 class FileLock:

@@ -28,9 +28,9 @@ def need_text(value: Any, name: str = "") -> None:
     while waiting:
         name, value = waiting.pop()
         if isinstance(value, str):
-            found = _WRONG.search(value)
-            if found:
-                code, place = f"U+{ord(found[0]):04X}", found.start() + 1
+            wrong = _WRONG.search(value)
+            if wrong:
+                code, place = f"U+{ord(wrong[0]):04X}", wrong.start() + 1
                 raise UsageError(
                     f"{name} has {code} at character {place:,}, which is not a character; take it out and try again"
                 )

@@ -98,7 +98,7 @@ def _folder(path: str) -> Iterator[Document]:
             seen[id] = whole
             yield _of_file(id, whole, suffix, root)
     if not seen:
-        suffixes = ", ".join(one for one in (*TEXTS, *PAGES, *IMAGES) if one)
+        suffixes = ", ".join(suffix for suffix in (*TEXTS, *PAGES, *IMAGES) if suffix)
         raise DataError(path, None, f"holds no documents; expected files that end in {suffixes}")
 
 

@@ -96,7 +96,7 @@ def export_lines(store: Store, what: str, *, combine: str = "majority", dimensio
         "spans": lambda: _spans(store),
         "nuggets": lambda: _table(
             ("topic", "nugget", "type", "weight", "text"),
-            ((one.topic, one.id, one.type, _weight(one), one.text) for one in store.facets("nugget")),
+            ((nugget.topic, nugget.id, nugget.type, _weight(nugget), nugget.text) for nugget in store.facets("nugget")),
         ),
         "assignments": lambda: _table(
             ("topic", "answer", "nugget", "grade"),
@@ -163,8 +163,8 @@ def _graded_nuggets(store: Store, rule: Rule) -> Iterator[tuple[Triple, float]]:
         nuggets[facet.topic].append(facet.id)
 
     def attached(topic: str, said: Mapping[str, Any]) -> dict[str, float]:
-        found = {span["nugget"] for span in said["spans"]}
-        return {nugget: float(nugget in found) for nugget in nuggets[topic]}
+        marked = {span["nugget"] for span in said["spans"]}
+        return {nugget: float(nugget in marked) for nugget in nuggets[topic]}
 
     return _by_document(store, rule, attached)
 
@@ -287,8 +287,8 @@ def _pool(store: Store) -> Iterator[str]:
     rows = store.database.stream("SELECT topic, doc, source, query, added_by, audit FROM pool ORDER BY position")
 
     def line(topic: str, doc: str, source: str, query: str | None, by: str | None, audit: str) -> tuple[Any, ...]:
-        found = json.loads(audit)
-        return topic, doc, source, query or "", by or "", *(found.get(name, "") for name in names)
+        trail = json.loads(audit)
+        return topic, doc, source, query or "", by or "", *(trail.get(name, "") for name in names)
 
     return _table(("topic", "doc", "source", "query", "added_by", *names), (line(*row) for row in rows))
 

@@ -155,26 +155,26 @@ def _share(hits: Sequence[bool]) -> float:
 
 def agreement_with_gold(store: Store) -> dict[str, list[bool]]:
     """{assessor: for each judgment of a gold document, whether it gives the known grade}, in order."""
-    found: dict[str, list[bool]] = defaultdict(list)
+    agrees: dict[str, list[bool]] = defaultdict(list)
     for assessor, grade, known in store.database.read(
         """SELECT assessor, j.grade, gold.grade FROM gold CROSS JOIN standing_judgment AS j
         WHERE j.topic = gold.topic AND j.doc = gold.doc AND j.state = 'graded' AND purpose <> 'repeat'
         ORDER BY position"""
     ):
-        found[assessor].append(grade == known)
-    return found
+        agrees[assessor].append(grade == known)
+    return agrees
 
 
 def agreement_with_self(store: Store) -> dict[str, list[bool]]:
     """{assessor: for each repeated document, whether it got the same grade again}."""
-    found: dict[str, list[bool]] = defaultdict(list)
+    agrees: dict[str, list[bool]] = defaultdict(list)
     for assessor, again, first in store.database.read(
         """SELECT r.assessor, r.grade, j.grade FROM standing_judgment AS r CROSS JOIN standing_judgment AS j
         WHERE r.purpose = 'repeat' AND r.state = 'graded' AND j.topic = r.topic AND j.doc = r.doc
         AND j.assessor = r.assessor AND j.purpose <> 'repeat' AND j.state = 'graded' ORDER BY r.position"""
     ):
-        found[assessor].append(again == first)
-    return found
+        agrees[assessor].append(again == first)
+    return agrees
 
 
 @dataclass(frozen=True)

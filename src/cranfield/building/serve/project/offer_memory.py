@@ -338,10 +338,10 @@ class OfferMemory:
             self._recent.pop(item[0], None)
         elif row.counted and row.grade is not None and not by_others and item[0] in self._recent:
             self._recent[item[0]] = [*self._recent[item[0]], row.grade >= RELEVANT][-RECENT:]
-        for one, sign in ((row, 1), (before, -1)):
-            if one is not None:
-                self.checked += sign * _is_check(one.state, one.purpose)
-                person.judged += sign * (one.state in SEEN)
+        for said, sign in ((row, 1), (before, -1)):
+            if said is not None:
+                self.checked += sign * _is_check(said.state, said.purpose)
+                person.judged += sign * (said.state in SEEN)
         if row.state == "later":
             person.later[item] = person.later.get(item, 0) + 1
         else:

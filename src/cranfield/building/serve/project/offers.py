@@ -204,7 +204,7 @@ class Offers(OfferMemory):
         place, until = person.ahead.get(topic, (0, 0.0))
         behind = place <= start or until <= now
         at, until = (start, math.inf) if behind else (place, until)
-        found, passed = None, False
+        chosen, passed = None, False
         while True:
             if at == len(items):
                 if left == 0 or not self._open_more(topic, left):
@@ -237,13 +237,13 @@ class Offers(OfferMemory):
                     continue
             if item not in person.later:
                 at -= 1
-                found = item
+                chosen = item
                 break
         person.start[topic] = start
         if not passed:
             person.ahead[topic] = (at, until)
-        if found is not None:
-            return found, "pool"
+        if chosen is not None:
+            return chosen, "pool"
         for item, times in person.later.items():
             if times == 1 and item[0] == topic:
                 purpose = self._put_off(assessor, item, left, now)

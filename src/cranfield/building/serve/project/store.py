@@ -359,8 +359,8 @@ def put_pool(connection: Connection, entries: Sequence[PoolEntry], *, by: str | 
         """INSERT INTO pool (topic, doc, position, source, query, added_by, added_at, audit)
         VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (topic, doc) DO NOTHING""",
         [
-            (one.topic, one.doc, last + at, one.source, one.query, by, now, json.dumps(dict(one.audit)))
-            for at, one in enumerate(entries, 1)
+            (entry.topic, entry.doc, last + at, entry.source, entry.query, by, now, json.dumps(dict(entry.audit)))
+            for at, entry in enumerate(entries, 1)
         ],
     )
     (after,) = connection.run("SELECT COUNT(*) FROM pool")[0]

@@ -257,32 +257,35 @@ class Door:
             if full and not self._make_room():
                 accepted.close()
                 continue
-            one = Beginning(accepted, network(peer[0]), self.loop.time())
-            self.beginning.add(one)
-            task = self.loop.create_task(self._begin(one))
+            beginning = Beginning(accepted, network(peer[0]), self.loop.time())
+            self.beginning.add(beginning)
+            task = self.loop.create_task(self._begin(beginning))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _begin(self, one: Beginning) -> None:
+    async def _begin(self, beginning: Beginning) -> None:
         context: ssl.SSLContext | None = self.server.config.ssl
         seconds = None if context is None else self.server.limits.header
         try:
             await self.loop.connect_accepted_socket(
-                self.server.connection, one.accepted, ssl=context, ssl_handshake_timeout=seconds
+                self.server.connection, beginning.accepted, ssl=context, ssl_handshake_timeout=seconds
             )
         except (OSError, TimeoutError):  # the other side left, waits, or does not speak TLS
             pass
         finally:
-            self.beginning.discard(one)
+            self.beginning.discard(beginning)
 
     def _make_room(self) -> bool:
         """Close a connection that lets the server wait; False if there is none."""
         every: list[Beginning | LimitedConnection] = [*self.beginning, *self.server.open_ones()]
-        waiting = [one for one in every if one.waits]
+        waiting = [connection for connection in every if connection.waits]
         if not waiting:
             return False
-        [(address, _)] = Counter(one.address for one in waiting).most_common(1)
-        victim = min((one for one in waiting if one.address == address), key=lambda one: (one.in_body, one.since))
+        [(address, _)] = Counter(connection.address for connection in waiting).most_common(1)
+        victim = min(
+            (connection for connection in waiting if connection.address == address),
+            key=lambda connection: (connection.in_body, connection.since),
+        )
         victim.end()
         return True
 
@@ -311,13 +314,13 @@ class LimitedServer(uvicorn.Server):
         self._warned = -OFTEN
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        self.doors = [Door(one, self) for one in sockets or ()]
+        self.doors = [Door(listening, self) for listening in sockets or ()]
         self.servers = list(self.doors)  # type: ignore[arg-type]
         self.started = True
 
     def open_ones(self) -> list[LimitedConnection]:
         """The connections on which there can be requests."""
-        return [one for one in self.server_state.connections if isinstance(one, LimitedConnection)]
+        return [connection for connection in self.server_state.connections if isinstance(connection, LimitedConnection)]
 
     async def on_tick(self, counter: int) -> bool:
         if counter % TICKS == 0:
@@ -328,8 +331,8 @@ class LimitedServer(uvicorn.Server):
 
     def _look(self, now: float) -> None:
         """Close connections that are late, and say if all are in use."""
-        for one in self.open_ones():
-            one.end_if_late(now)
+        for connection in self.open_ones():
+            connection.end_if_late(now)
         number = len(self.server_state.connections) + sum(len(door.beginning) for door in self.doors)
         if number >= self.limits.connections and now > self._warned + OFTEN:
             self._warned = now

@@ -75,7 +75,7 @@ def project_id(site: Site) -> str:
 
 def answer(pages: Pages, given: Given, assessor: str, have: Iterable[object]) -> dict[str, Any]:
     """What the page needs after a change: new documents, the order of all, and how far the work is."""
-    known = {one for one in have if isinstance(one, int)}
+    known = {id for id in have if isinstance(id, int)}
     return {
         "open": [offer.id for offer in given.offers],
         "items": [pages.item(offer, assessor) for offer in given.offers if offer.id not in known],
@@ -242,8 +242,10 @@ async def search(request: Request, session: Session) -> Response:
     if not site.store.settings().search:
         raise UsageError("the organiser has switched search off")
     query = request.query_params.get("q", "")[:500]
-    found = await run_in_threadpool(site.store.search, query, 20)
-    results = [{"doc": one.id, "title": one.title, "snippet": snippet(one, query)} for one in found]
+    documents = await run_in_threadpool(site.store.search, query, 20)
+    results = [
+        {"doc": document.id, "title": document.title, "snippet": snippet(document, query)} for document in documents
+    ]
     return JSONResponse({"results": results})
 
 
@@ -293,7 +295,11 @@ async def add_nugget(request: Request, session: Session) -> Response:
         facet = Facet(offer.topic, "nugget", id, text.strip())
         await run_in_threadpool(site.store.add_facets, [facet], by=session.assessor, keep=True)
     return JSONResponse(
-        {"nuggets": [{"id": one.id, "text": one.text, "type": one.type} for one in site.pages().facets(offer.topic)]}
+        {
+            "nuggets": [
+                {"id": facet.id, "text": facet.text, "type": facet.type} for facet in site.pages().facets(offer.topic)
+            ]
+        }
     )
 
 

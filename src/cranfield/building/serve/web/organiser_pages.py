@@ -149,7 +149,7 @@ async def new_password(request: Request, session: Session) -> Response:
     name = str((await form_of(request)).get("name", ""))
     if name == session.assessor:
         raise UsageError("change your own password at /password")
-    if any(one.name == name and one.role == "team" for one in accounts.accounts(site.store)):
+    if any(account.name == name and account.role == "team" for account in accounts.accounts(site.store)):
         raise UsageError(f"{shown(name)} is a team; make its password on the page Campaign")
     password = secrets.token_urlsafe(9)
     await run_in_threadpool(accounts.set_password, site.store, name, password)

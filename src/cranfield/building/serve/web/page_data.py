@@ -36,7 +36,7 @@ class Pages:
         rows = [{"id": row.id, "label": row.label, "help": row.help} for row in rows_to_grade(self.settings, facets)]
         data: dict[str, Any] = {"offer": offer.id, "topic": self.topic(offer.topic), "rows": rows}
         if self.settings.mode == "nuggets":
-            data["nuggets"] = [{"id": one.id, "text": one.text, "type": one.type} for one in facets]
+            data["nuggets"] = [{"id": facet.id, "text": facet.text, "type": facet.type} for facet in facets]
         if self.settings.mode == "preferences":
             names = self.pair(offer)
             if not left_is_first(self.settings, assessor, offer.topic, offer.doc):
