@@ -17,7 +17,7 @@ import functools
 import inspect
 import math
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
 from types import NoneType
@@ -119,8 +119,10 @@ def _kind(hint: Any) -> str:
     """
     parts = _plain_types(hint)
     for part in parts:
-        items = _plain_types(get_args(part)[0]) if get_args(part) else ()
-        if items and items[0] in KINDS and get_origin(part) is not dict:
+        origin = get_origin(part)
+        several = isinstance(origin, type) and issubclass(origin, Iterable) and not issubclass(origin, Mapping)
+        items = _plain_types(get_args(part)[0]) if several and get_args(part) else ()
+        if items and items[0] in KINDS:
             return f"{KINDS[items[0]]}s"
     return next((word for kind, word in KINDS.items() if kind in parts), "")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Annotated
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.collection.accepted_inputs import RunsLike
 from cranfield.collection.run import Run
+from cranfield.declared.operation import about, operation
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.fusion.fusion_methods import Fusion, FusionMethod
 from cranfield.fusion.normalisation import INVERTED, NORMALISATIONS, normalised
@@ -24,15 +26,32 @@ NORMALISING = "combsum"
 """The method for one run: the sum of one score is the normalised score."""
 
 
+@operation
 def fuse(
     runs: RunsLike,
-    method: str | None = None,
+    method: Annotated[
+        str | None,
+        about(
+            "{names}; default: rrf, for one run combsum.",
+            names="fusion.fusion_methods:FUSION_METHODS",
+            spelled="--method METHOD",
+        ),
+    ] = None,
     *,
-    norm: str | None = None,
+    norm: Annotated[
+        str | None,
+        about(
+            "How scores are normalised: {names}; default: min-max. min-max-inverted is for distances: the lowest is "
+            "best. Methods that use ranks take none.",
+            names="fusion.normalisation:NORMALISATIONS",
+        ),
+    ] = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
-    depth: int | None = None,
-    top: int | None = None,
-    name: str | None = None,
+    depth: Annotated[int | None, about("Use the first N documents of each list; default: all.", least=1)] = None,
+    top: Annotated[int | None, about("Keep the first N documents of each fused list; default: all.", least=1)] = None,
+    name: Annotated[
+        str | None, about("The name of the fused run; default: the method, for one run its own name.")
+    ] = None,
     order: str | None = None,
     ties: str | None = None,
     options: JoinOptions | None = None,
@@ -72,7 +91,6 @@ def fuse(
     settings = options or JoinOptions()
     if order is not None or ties is not None:
         settings = replace(settings, order=order or settings.order, ties=ties or settings.ties)
-    check.whole("fuse", depth=depth, top=top)
 
     def choose(method: str) -> Fusion:
         fusion = Fusion.of(method, **parameter)

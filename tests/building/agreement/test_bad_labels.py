@@ -51,7 +51,7 @@ def test_labels_that_cannot_agree(function: Callable[[Any], Any], rows: list[Any
         (lambda: agreement(PAIR, ["kohen"]), "no coefficient 'kohen'; did you mean 'cohen'"),
         (lambda: agreement(PAIR, []), "no coefficient is named"),
         (lambda: agreement([("i1", "x", -1), ("i1", "y", 2)], ["alpha-ratio"]), "label -1 is below 0"),
-        (lambda: agreement(PAIR, level=1.0), "level == 1.0, must be between 0 and 1"),
+        (lambda: agreement(PAIR, level=1.0), "level == 1.0, must be above 0 and below 1"),
         (lambda: agreement(PAIR, unit="document"), "unit == 'document', must be one of"),
         (lambda: agreement(PAIR, unit="topic"), "the topics of items are unknown"),
         (lambda: agreement(PAIR, interval="exact"), "interval == 'exact', must be one of"),

@@ -32,7 +32,7 @@ def test_the_units_that_were_not_seen_are_items_with_a_disagreement_and_with_an_
         for i, w, x in zip(labels.item, labels.worker, labels.label, strict=True)
     ]
     settings, _ = settings_of(
-        "agreement", labels, None, relevant=1, unit="item", interval="bootstrap", resamples=0, level=0.95, seed=0
+        labels, None, relevant=1, unit="item", interval="bootstrap", resamples=0, level=0.95, seed=0
     )
     statistics = settings.statistics(labels, np.arange(12))
     unseen = unseen_units(statistics)

@@ -220,7 +220,7 @@ def test_weights_that_are_all_zero_become_equal() -> None:
         ({"weights": {"w0": 1}}, "no weight for 3 assessors: w1, w2, w3"),
         ({"weights": {"w0": 1, "w1": -1, "w2": 0, "w3": 0}}, "the weight of w1 is -1, must be 0 or above"),
         ({"weights": 3}, "weights == 3, must be one of uniform"),
-        ({"rates": (2,), "weights": "kl"}, "rate == 2, must be between 0 and 1"),
+        ({"rates": (2,), "weights": "kl"}, "rates == 2, must be between 0 and 1"),
         ({"rates": (), "weights": "kl"}, "must be one or more probabilities"),
         ({"replicates": 0, "weights": "kl"}, "replicates == 0, must be a whole number"),
         ({"power": 0, "weights": "kl"}, "power == 0, must be above 0"),

@@ -9,13 +9,12 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.building.agreement.agreement_intervals import interval_with_unseen, unseen_cells
-from cranfield.building.agreement.agreement_settings import check_paired
+from cranfield.building.agreement.agreement_settings import IntervalResamples, check_paired
 from cranfield.building.agreement.chance_corrected import closeness, cohen_of, divided
 from cranfield.building.agreement.repeated_labels import first_labels, self_agreement
 from cranfield.building.assessor_labels import Labels, LabelsLike
-from cranfield.comparison.resampling import check_resampling
+from cranfield.declared.operation import Level, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.record import Record, column, estimates, table_of, without_empty
 from cranfield.table import Table
@@ -24,7 +23,6 @@ from cranfield.types import Array, Index64, Progress
 
 FEW = 10
 """A note names assessors with fewer items in common with others."""
-KINDS = ("identity", "linear", "quadratic")
 ALL = "all"
 
 
@@ -131,13 +129,16 @@ class EachAssessor(Record):
         return table_of(columns, order, caption="Each assessor against the others", notes=self.notes)
 
 
+@operation
 def each_assessor(
     labels: LabelsLike,
     *,
-    weights: str = "identity",
-    resamples: int = 1_000,
-    level: float = 0.95,
-    seed: int = 0,
+    weights: Annotated[
+        str, about("How much labels agree that differ, in κ: {names}.", choices=("identity", "linear", "quadratic"))
+    ] = "identity",
+    resamples: IntervalResamples = 1_000,
+    level: Level = 0.95,
+    seed: Seed = 0,
     progress: Progress | None = None,
 ) -> EachAssessor:
     r"""How well each assessor agrees with the others, and who is more lenient than the others.
@@ -154,9 +155,6 @@ def each_assessor(
     >>> result.leniency.tolist(), result.percent.tolist()
     ([0.5, -0.5], [0.5, 0.5])
     """
-    check.one_of("each_assessor", KINDS, weights=weights)
-    if resamples:
-        check_resampling("each_assessor", resamples, seed, None)
     every = Labels.of(labels)
     first, notes = first_labels(every)
     check_paired(first)
@@ -293,11 +291,12 @@ class AgreementOverTime(Record):
         return table_of(columns, caption="Agreement with the others over time", notes=self.notes)
 
 
+@operation
 def agreement_over_time(
     labels: LabelsLike,
     *,
-    windows: int = 5,
-    level: float = 0.95,
+    windows: Annotated[int, about("The number of windows over the order of labels.", least=1)] = 5,
+    level: Level = 0.95,
 ) -> AgreementOverTime:
     """Agreement of each assessor with the others, in windows over the order of their labels.
 
@@ -311,9 +310,6 @@ def agreement_over_time(
     >>> agreement_over_time(given, windows=2).values[1].tolist()  # anna
     [1.0, 0.0]
     """
-    check.whole("agreement_over_time", windows=windows)
-    if not 0 < level < 1:
-        raise check.wrong("agreement_over_time", "level", level, "between 0 and 1, both excluded")
     first, notes = first_labels(Labels.of(labels))
     check_paired(first)
     if first.time is not None and np.isnan(first.time).all():

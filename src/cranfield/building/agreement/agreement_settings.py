@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
-from cranfield import check
 from cranfield.building.agreement.chance_corrected import (
     COEFFICIENTS,
     WEIGHTED,
@@ -17,13 +17,15 @@ from cranfield.building.agreement.chance_corrected import (
 )
 from cranfield.building.agreement.item_statistics import ItemStatistics, PairLabels, num_label_pairs
 from cranfield.building.assessor_labels import Labels
-from cranfield.comparison.resampling import check_resampling
+from cranfield.declared.operation import RESAMPLES, about
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
-UNITS = ("item", "topic")
-INTERVALS = ("bootstrap", "normal")
+Relevant = Annotated[float, about("The lowest grade that counts as relevant.", spelled="--relevant, --rel GRADE")]
+IntervalResamples = Annotated[
+    int, about("Number of resamples for intervals; 0: no intervals.", **RESAMPLES | {"least": 0})
+]
 ENOUGH_TOPICS = 10
 """With as many topics, they are resampled by default instead of items."""
 MOST_PAIRS = 20_000_000
@@ -62,7 +64,6 @@ def weights_of(coefficient: Coefficient, labels: Labels) -> Array:
 
 
 def settings_of(
-    caller: str,
     labels: Labels,
     coefficients: Iterable[str] | None,
     *,
@@ -73,15 +74,7 @@ def settings_of(
     level: float,
     seed: int,
 ) -> tuple[AgreementSettings, tuple[str, ...]]:
-    """Check the settings; the notes say which coefficients were left out."""
-    if resamples:
-        check_resampling(caller, resamples, seed, None)
-    check.one_of(caller, INTERVALS, interval=interval)
-    check.finite(caller, relevant=relevant)
-    if not 0 < level < 1:
-        raise check.wrong(caller, "level", level, "between 0 and 1, both excluded")
-    if unit is not None:
-        check.one_of(caller, UNITS, unit=unit)
+    """The settings that fit the labels; the notes say which coefficients were left out."""
     if unit == "topic":
         labels.need_topics()
     if unit is None:

@@ -18,6 +18,8 @@ from cranfield.building.agreement.agreement_errors import (
 from cranfield.building.agreement.agreement_intervals import interval_with_unseen, intervals, unseen_units
 from cranfield.building.agreement.agreement_settings import (
     AgreementSettings,
+    IntervalResamples,
+    Relevant,
     check_paired,
     settings_of,
     unit_of,
@@ -27,6 +29,7 @@ from cranfield.building.agreement.chance_corrected import COEFFICIENTS, Coeffici
 from cranfield.building.agreement.item_statistics import RELIABLE, ItemStatistics, PairLabels
 from cranfield.building.agreement.repeated_labels import first_labels, self_agreement
 from cranfield.building.assessor_labels import Labels, LabelsLike
+from cranfield.declared.operation import Level, Seed, about, operation
 from cranfield.record import Record, column, estimates, table_of, without_empty
 from cranfield.table import Table
 from cranfield.text import counted, listed
@@ -35,6 +38,10 @@ from cranfield.types import Array, Index64, Progress
 USUAL = ("percent", "fleiss", "ac1", "alpha", "overlap")
 USUAL_ORDERED = ("percent", "fleiss", "ac2-quadratic", "alpha-ordinal", "overlap")
 MEAN = "mean"
+COEFFICIENT = about(
+    "A coefficient, or several separated by commas: {names}; default: all that fit the labels.",
+    names="building.agreement.chance_corrected:COEFFICIENTS", spelled="--coefficient, -c NAME,...",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,16 +90,32 @@ class Agreement(Record):
         return table_of(without_empty(columns, "null error"), caption="Agreement between assessors", notes=self.notes)
 
 
+@operation
 def agreement(
     labels: LabelsLike,
-    coefficients: Iterable[str] | None = None,
+    coefficients: Annotated[Iterable[str] | None, COEFFICIENT] = None,
     *,
-    relevant: float = 1,
-    unit: str | None = None,
-    interval: str = "bootstrap",
-    resamples: int = 1_000,
-    level: float = 0.95,
-    seed: int = 0,
+    relevant: Relevant = 1,
+    unit: Annotated[
+        str | None,
+        about(
+            "What is resampled: {names}; default: topics if there are 10 or more, else items.",
+            choices=("item", "topic"),
+            rare=True,
+        ),
+    ] = None,
+    interval: Annotated[
+        str,
+        about(
+            "Intervals: {names} (weighted items and one not seen, or from standard errors where there is a formula).",
+            choices=("bootstrap", "normal"),
+            spelled="--intervals KIND",
+            rare=True,
+        ),
+    ] = "bootstrap",
+    resamples: IntervalResamples = 1_000,
+    level: Level = 0.95,
+    seed: Seed = 0,
     progress: Progress | None = None,
 ) -> Agreement:
     r"""How well assessors agree, beyond what chance explains, by several coefficients with intervals.
@@ -128,7 +151,7 @@ def agreement(
     every = Labels.of(labels)
     first, notes = first_labels(every)
     settings, more = settings_of(
-        "agreement", first, coefficients, relevant=relevant, unit=unit, interval=interval, resamples=resamples,
+        first, coefficients, relevant=relevant, unit=unit, interval=interval, resamples=resamples,
         level=level, seed=seed,
     )  # fmt: skip
     own = self_agreement(every) if len(every) > len(first) else None
@@ -299,14 +322,15 @@ class TopicAgreement(Record):
         return table_of(columns, caption="Agreement between assessors on each topic", notes=self.notes)
 
 
+@operation
 def topic_agreement(
     labels: LabelsLike,
-    coefficients: Iterable[str] | None = None,
+    coefficients: Annotated[Iterable[str] | None, COEFFICIENT] = None,
     *,
-    relevant: float = 1,
-    resamples: int = 1_000,
-    level: float = 0.95,
-    seed: int = 0,
+    relevant: Relevant = 1,
+    resamples: IntervalResamples = 1_000,
+    level: Level = 0.95,
+    seed: Seed = 0,
     progress: Progress | None = None,
 ) -> TopicAgreement:
     """The coefficients of `agreement` for each topic, with bootstrap intervals over the items of the topic.
@@ -322,7 +346,7 @@ def topic_agreement(
         usual = USUAL_ORDERED if first.ordered and len(first.scale) > 2 else USUAL
         coefficients = usual if first.ordered else [name for name in usual if name != "overlap"]
     settings, more = settings_of(
-        "topic_agreement", first, coefficients, relevant=relevant, unit="item", interval="bootstrap",
+        first, coefficients, relevant=relevant, unit="item", interval="bootstrap",
         resamples=resamples, level=level, seed=seed,
     )  # fmt: skip
     statistics = settings.statistics(first, unit_of(first, "topic"))

@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.building.agreement.agreement_errors import cohen_error
-from cranfield.building.agreement.agreement_settings import check_paired
+from cranfield.building.agreement.agreement_settings import Relevant, check_paired
 from cranfield.building.agreement.chance_corrected import closeness, cohen_of, divided
 from cranfield.building.agreement.item_statistics import PairLabels, label_pairs
 from cranfield.building.agreement.repeated_labels import first_labels
 from cranfield.building.assessor_labels import Labels, LabelsLike
+from cranfield.declared.operation import Level, operation
 from cranfield.errors import UsageError
 from cranfield.record import Record, column, estimates, table_of, without_empty
 from cranfield.table import Column, Table
@@ -71,7 +72,8 @@ class PairAgreement(Record):
         return names, kappa
 
 
-def pair_agreement(labels: LabelsLike, *, relevant: float = 1, level: float = 0.95) -> PairAgreement:
+@operation
+def pair_agreement(labels: LabelsLike, *, relevant: Relevant = 1, level: Level = 0.95) -> PairAgreement:
     """Agreement of each pair of assessors on their common items: percent, Cohen's κ plain and weighted, overlap.
 
     Intervals are κ ± z × standard error (Fleiss, Cohen & Everitt 1969); items count as independent. Weighted κ and the
@@ -81,8 +83,6 @@ def pair_agreement(labels: LabelsLike, *, relevant: float = 1, level: float = 0.
     >>> result.percent.tolist(), result.overlap.tolist()
     ([0.5], [0.5])
     """
-    if not 0 < level < 1:
-        raise check.wrong("pair_agreement", "level", level, "between 0 and 1, both excluded")
     first, notes = first_labels(Labels.of(labels))
     check_paired(first)
     pairs, q = PairLabels.of(first), len(first.scale)

@@ -8,11 +8,11 @@ from typing import Annotated
 import numpy as np
 
 from cranfield.building.agreement.agreement_intervals import interval_with_unseen, unseen_cells
-from cranfield.building.agreement.agreement_settings import check_paired
+from cranfield.building.agreement.agreement_settings import IntervalResamples, check_paired
 from cranfield.building.agreement.chance_corrected import cohen_of, divided
 from cranfield.building.agreement.repeated_labels import first_labels
 from cranfield.building.assessor_labels import Labels, LabelsLike
-from cranfield.comparison.resampling import check_resampling
+from cranfield.declared.operation import Level, Seed, operation
 from cranfield.errors import UsageError
 from cranfield.record import Record, column, estimates, table_of, without_empty
 from cranfield.table import Table
@@ -73,12 +73,13 @@ class GroupAgreement(Record):
         return table_of(columns | {"cost": self.cost}, caption="Labels and cost of groups")
 
 
+@operation
 def group_agreement(
     labels: LabelsLike,
     *,
-    resamples: int = 1_000,
-    level: float = 0.95,
-    seed: int = 0,
+    resamples: IntervalResamples = 1_000,
+    level: Level = 0.95,
+    seed: Seed = 0,
     progress: Progress | None = None,
 ) -> GroupAgreement:
     """Agreement of labels by assessors of the same group, and of different groups, beside the cost of the labels.
@@ -93,8 +94,6 @@ def group_agreement(
     >>> result.first[2], result.second[2], result.percent.tolist()[2], result.cost.tolist()
     ('experts', 'crowd', 0.5, [4.0, 0.2])
     """
-    if resamples:
-        check_resampling("group_agreement", resamples, seed, None)
     every = Labels.of(labels)
     if not every.group:
         raise UsageError(

@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from cranfield.building.effect.labelled_runs import LabelledRuns
 from cranfield.collection.source import PathLike
 from cranfield.collection.tables.table_schema import Numbers, Schema, Words
 from cranfield.comparison.differences import noise
+from cranfield.declared.operation import Seed, about, operation, with_defaults
 from cranfield.errors import DataError, NotedWarning, UsageError, warn_caller
 from cranfield.meta.agreement.coefficients import tau_ap_b, tau_b
 from cranfield.meta.complete_scores import levels_of
@@ -199,6 +200,26 @@ ASSESSOR_WEIGHTS = Schema(
 )
 
 
+class AwareSettings(TypedDict, total=False):
+    """How assessors are weighted; `aware_weights` says more."""
+
+    weights: Annotated[
+        WeightsLike,
+        about("{names}, or a file.", UNIFORM, names="building.effect.aware:WEIGHTS", solves="weights="),
+    ]
+    by_topic: Annotated[bool, about("Learn a weight for each assessor and topic.", False)]
+    power: Annotated[float, about("Raise learned weights to this power.", 1.0, above=0, spelled="--power P", rare=True)]
+    rates: Annotated[
+        Sequence[float],
+        about(
+            "Shares of relevant documents of random assessors.", RATES, least=0, most=1, spelled="--rates P", rare=True
+        ),
+    ]
+    replicates: Annotated[int, about("Random assessors for each share.", 10, least=1, rare=True)]
+    rel: Annotated[float, about("The lowest grade that counts as relevant.", 1, spelled="--relevant, --rel GRADE")]
+    seed: Annotated[Seed, about("Seed of the random numbers.", 0, least=0, below=2**64)]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class AwareWeights(Record):
     """The weight of each assessor in the scores of AWARE."""
@@ -284,45 +305,33 @@ def aware_weights(labels: LabelsLike, runs: Any, measures: Any = None, **setting
     return aware_scores(labels, runs, measures, **settings)[1]
 
 
+@operation
 def aware_scores(
     labels: LabelsLike,
     runs: Any,
     measures: Any = None,
     *,
-    weights: WeightsLike = UNIFORM,
     missing: str = "zero",
     options: JoinOptions | None = None,
     progress: Progress | None = None,
-    **learning: Any,
+    **settings: Unpack[AwareSettings],
 ) -> tuple[Scores, AwareWeights]:
     """The scores of `aware` and the weights of `aware_weights`, computed once."""
     joined = LabelledRuns(Labels.of(labels), runs, measures, missing=missing, options=options)
     values = joined.values_by_assessor(progress)
-    found = weights_of(joined, values, weights, progress=progress, **learning)
-    merged, unweighted = weighted_mean(values, found.weight)
-    notes = [*found.notes, *_notes(joined, values, unweighted)]
-    return joined.scores(merged, notes), found
+    weights = weights_of(joined, values, progress=progress, **settings)
+    merged, unweighted = weighted_mean(values, weights.weight)
+    notes = [*weights.notes, *_notes(joined, values, unweighted)]
+    return joined.scores(merged, notes), weights
 
 
 def weights_of(
-    joined: LabelledRuns,
-    values: Array,
-    weights: WeightsLike = UNIFORM,
-    *,
-    rates: Sequence[float] = RATES,
-    replicates: int = 10,
-    power: float = 1.0,
-    by_topic: bool = False,
-    rel: float = 1,
-    seed: int = 0,
-    progress: Progress | None = None,
+    joined: LabelledRuns, values: Array, *, progress: Progress | None = None, **settings: Unpack[AwareSettings]
 ) -> AwareWeights:
     """As `aware_weights`, from the scores with the labels of each assessor."""
-    labels = joined.labels
-    check.whole("aware", replicates=replicates)
-    check.positive("aware", power=power)
-    for rate in rates:
-        check.between("aware", low=0, high=1, rate=rate)
+    labels, chosen = joined.labels, with_defaults(AwareSettings, settings)
+    weights, rates, by_topic, rel = chosen["weights"], chosen["rates"], chosen["by_topic"], chosen["rel"]
+    replicates, power, seed = chosen["replicates"], chosen["power"], chosen["seed"]
     if not rates:
         raise UsageError("aware: rates == (), must be one or more probabilities of random assessors")
     names = tuple(map(str, joined.measures))

@@ -284,7 +284,7 @@ def _variants(
 def _averaging(joined: LabelledRuns, kind: str, seed: int, progress: Progress | None) -> Callable[[Index64], Array]:
     """AWARE with some assessors: their scores and weights do not depend on others, so they are computed once."""
     values = joined.values_by_assessor(progress)
-    weight = weights_of(joined, values, kind, seed=seed, progress=progress).weight
+    weight = weights_of(joined, values, weights=kind, seed=seed, progress=progress).weight
 
     def averaged(drawn: Index64) -> Array:
         return weighted_mean(values[drawn], weight[:, drawn])[0]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli import options
 from cranfield.cli.declare import MORE, flag, option
-from cranfield.cli.options.label_options import LabelSource, relevant
+from cranfield.cli.options.label_options import LabelSource
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
 BY = ("topic", "assessor", "time", "group")
 
 
-class AgreeVerb(LabelSource, Plotting):
+class AgreeVerb(LabelSource, Plotting, of="building.agreement.assessor_agreement:agreement"):
     """Measure how well assessors agree: Cohen, Fleiss, Gwet, Krippendorff, overlap, each with an interval.
 
     Items may have labels of some assessors only. The notes below the table say how such items count. With --by topic,
@@ -50,7 +49,6 @@ cranfield agree labels.csv --confusion --pairs
     confusion: bool = flag(
         "--confusion", "Print which labels assessors confuse, of all pairs together; with --pairs, of each pair."
     )
-    relevant: float = relevant()
     weights: str = option(
         "--weights KIND",
         "How much labels agree that differ, in the κ of --by assessor: {names} (identity: not at all).",
@@ -59,22 +57,12 @@ cranfield agree labels.csv --confusion --pairs
         group=MORE,
     )
     windows: int = option("--windows N", "The number of windows of --by time.", default=5, group=MORE)
-    unit: str | None = option(
-        "--unit UNIT",
-        "What is resampled: {names}; default: topics if there are 10 or more, else items.",
-        choices=("item", "topic"),
-        group=MORE,
-    )
-    interval: str = option(
-        "--intervals KIND",
-        "Intervals: {names} (weighted items and one not seen, or from standard errors where there is a formula).",
-        default="bootstrap",
-        choices=("bootstrap", "normal"),
-        group=MORE,
-    )
-    resamples: int = options.resamples(1000, "Number of resamples for intervals; 0: no intervals.")
-    level: float = options.level()
-    seed: int = options.seed()
+    relevant: float
+    unit: str | None
+    interval: str
+    resamples: int
+    level: float
+    seed: int
 
     def check(self) -> None:
         super().check()
@@ -108,19 +96,21 @@ cranfield agree labels.csv --confusion --pairs
             return measured.confusion(labels, by_pair=self.pairs)
         if self.pairs:
             return measured.pair_agreement(labels, **self.values("relevant", "level"))
-        names = [name for text in self.coefficients for name in text.split(",")] if self.coefficients else None
-        settings = self.values("resamples", "level", "seed")
+        settings = self.settings()
+        if self.coefficients:
+            settings["coefficients"] = [name for text in self.coefficients for name in text.split(",")]
         with self.progress("resampling") as progress:
-            settings["progress"] = progress
+            resampled = {**self.values("resamples", "level", "seed"), "progress": progress}
             if self.by == "topic":
-                return measured.topic_agreement(labels, names, relevant=self.relevant, **settings)
+                chosen = settings["coefficients"]
+                return measured.topic_agreement(labels, chosen, relevant=self.relevant, **resampled)
             if self.by == "assessor":
-                return measured.each_assessor(labels, weights=self.weights, **settings)
+                return measured.each_assessor(labels, weights=self.weights, **resampled)
             if self.by == "time":
                 return measured.agreement_over_time(labels, windows=self.windows, level=self.level)
             if self.by == "group":
-                return measured.group_agreement(labels, **settings)
-            return measured.agreement(labels, names, **self.values("relevant", "unit", "interval"), **settings)
+                return measured.group_agreement(labels, **resampled)
+            return measured.agreement(labels, **settings, progress=progress)
 
     def _tables(self, result: Any) -> list[Table]:
         """The tables of a result; formats for programs get one table."""

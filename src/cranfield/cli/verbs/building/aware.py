@@ -6,14 +6,11 @@ from dataclasses import replace
 from functools import partial
 
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, flag, option
-from cranfield.cli.options.label_options import LabelsAndRuns, relevant
+from cranfield.cli.options.label_options import LabelsAndRuns
 from cranfield.cli.printing import Printing
 
-WEIGHTS = "building.effect.aware:WEIGHTS"
 
-
-class AwareVerb(LabelsAndRuns, Printing):
+class AwareVerb(LabelsAndRuns, Printing, of="building.effect.aware:aware_scores"):
     """Score runs with the labels of each assessor, and average the scores over assessors (AWARE).
 
     Weights are the same for all assessors, or learned without gold labels: the weight of an assessor is the distance of
@@ -33,15 +30,6 @@ cranfield aware labels.csv runs/*.run -m AP --weights frobenius --show weights
 cranfield aware 'assessors/*.qrels' runs/*.run -m nDCG@10 -q -f csv -o scores.csv
 """
 
-    weights: str = option("--weights NAME", "{names}, or a file.", default="uniform", names=WEIGHTS, solves="weights=")
-    by_topic: bool = flag("--by-topic", "Learn a weight for each assessor and topic.")
-    power: float = option("--power P", "Raise learned weights to this power.", default=1.0, group=MORE)
-    rates: str = option(
-        "--rates P", "Shares of relevant documents of random assessors.", default="0.05,0.2,0.5", group=MORE
-    )
-    replicates: int = option("--replicates N", "Random assessors for each share.", default=10, group=MORE)
-    relevant: float = relevant()
-    seed: int = options.seed()
     shown: str = options.show("scores", "weights", help="What to print: {names}.")
     per_topic: bool = options.per_topic("Also print the scores of each topic; in json, csv and tsv only these.")
 
@@ -53,9 +41,8 @@ cranfield aware 'assessors/*.qrels' runs/*.run -m nDCG@10 -q -f csv -o scores.cs
         labels, runs = self.read()
         with self.progress("scoring by assessor") as progress:
             scores, weights = aware_scores(
-                labels, runs, self.wanted(), options=self.joining(), progress=progress, rel=self.relevant,
-                rates=tuple(options.numbers("--rates", self.rates) or ()),
-                **self.values("weights", "by_topic", "power", "replicates", "seed", "missing"),
+                labels, runs, self.wanted(), missing=self.missing, options=self.joining(), progress=progress,
+                **self.settings(),
             )  # fmt: skip
         if self.shown == "weights":
             self.show(weights.table())

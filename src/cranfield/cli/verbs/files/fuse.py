@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import RESULT, argument, option
 from cranfield.cli.printing import Quiet
@@ -12,11 +11,8 @@ from cranfield.cli.printing import Quiet
 if TYPE_CHECKING:
     from cranfield.collection.run import Run
 
-METHODS = "fusion.fusion_methods:FUSION_METHODS"
-NORMS = "fusion.normalisation:NORMALISATIONS"
 
-
-class FuseVerb(options.Ranked, Quiet):
+class FuseVerb(options.Ranked, Quiet, of="fusion.fuse:fuse"):
     """Fuse runs into one: each document is scored by its ranks or scores in all runs.
 
     rrf, isr, logisr, lognisr, borda, condorcet and rbc use ranks. combsum, combmnz, combgmnz, combanz, combmax, combmin
@@ -37,29 +33,13 @@ cranfield fuse bm25.run dense.run | cranfield eval qrels.txt - -m nDCG@10
 """
 
     runs: list[str] = argument("RUN", options.RUNS, required=True, reads=True)
-    method: str | None = option("--method METHOD", "{names}; default: rrf, for one run combsum.", names=METHODS)
-    norm: str | None = option(
-        "--norm NAME",
-        "How scores are normalised: {names}; default: min-max. min-max-inverted is for distances: the lowest is "
-        "best. Methods that use ranks take none.",
-        names=NORMS,
-    )
     weights: str | None = option(
         "--weights W,W,...", "The weight of each run, in the order of the runs; default: 1 each."
-    )
-    depth: int | None = option("--depth N", "Use the first N documents of each list; default: all.")
-    top: int | None = option("--top N", "Keep the first N documents of each fused list; default: all.")
-    name: str | None = option(
-        "--name NAME", "The name of the fused run; default: the method, for one run its own name."
     )
     output: str = option(
         "--output, -o FILE", "Write to this file; its ending determines the format, as for convert; default: print.",
         default="-", group=RESULT,
     )  # fmt: skip
-
-    def check(self) -> None:
-        super().check()
-        check.whole("", **{"--depth": self.depth, "--top": self.top})
 
     def run(self) -> None:
         from cranfield.assessed.join_options import JoinOptions
@@ -67,10 +47,8 @@ cranfield fuse bm25.run dense.run | cranfield eval qrels.txt - -m nDCG@10
 
         reading = JoinOptions(format=self.run_format, **self.ranking_rules())
         with self.progress("reading") as progress:
-            fused = fuse(
-                self.runs, self.method, weights=options.numbers("--weights", self.weights), options=reading,
-                progress=progress, **self.values("norm", "depth", "top", "name"),
-            )  # fmt: skip
+            weights = options.numbers("--weights", self.weights)
+            fused = fuse(self.runs, **self.settings(), weights=weights, options=reading, progress=progress)
         fused.write(self.output)
         if self.output != "-" and not self.quiet:
             print(described(fused, self.output))
