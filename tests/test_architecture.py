@@ -1,6 +1,7 @@
 """Imports follow the flow of data: a module imports from its own folder and those above it in CONTRIBUTING.md."""
 
 import ast
+import importlib
 import re
 import subprocess
 import sys
@@ -178,3 +179,14 @@ def test_no_container_is_built_again_for_every_item() -> None:
                     if (is_call or isinstance(right, loops)) and isinstance(node.ops[-1], ast.In | ast.NotIn):
                         found += [f"{path}:{node.lineno}"] if not names & own else []
     assert not found
+
+
+LAZY = [path for path in sorted(PACKAGE.rglob("__init__.py")) if "_MODULE = " in path.read_text("utf-8")]
+
+
+@pytest.mark.parametrize("path", LAZY, ids=lambda path: str(path.parent.relative_to(PACKAGE)))
+def test_names_that_are_imported_on_first_use_are_there(path: Path) -> None:
+    """A module that is renamed does not take public names with it."""
+    package = importlib.import_module(".".join(path.parent.relative_to(PACKAGE.parent).parts))
+    for name in package._MODULE:
+        assert getattr(package, name) is not None

@@ -22,7 +22,7 @@ _HOME = {
     "assignment": ("Experiment",),
     "log_analysis": ("analyse_log",),
     "ratio_mismatch": ("sample_ratio",),
-    "sequential_boundaries": ("boundaries",),
+    "repeated_looks": ("boundaries",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 __all__ = sorted(_MODULE)

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 _HOME = {
     "attribution_log": ("read_records", "write_records"),
     "history_reuse": ("reuse_history", "reuse_logged"),
-    "impressions_needed": ("interleaving_power",),
     "interleaved": ("Interleaved", "Interleaver", "credit", "interleave"),
     "interleaving_analysis": ("analyse_interleaving",),
     "interleaving_simulation": ("simulate_interleaving",),
     "mixing_methods": ("MIXING_METHODS", "MixingMethod"),
-    "simulated_users": ("CascadeUser",),
+    "sign_statistics": ("interleaving_power",),
+    "simulated_impressions": ("CascadeUser",),
 }
 _MODULE = {name: module for module, names in _HOME.items() for name in names}
 __all__ = list(_MODULE)
