@@ -33,6 +33,10 @@ class Part(NamedTuple):
     below: str = ""
 
 
+LEVELS: dict[str, Any] = {"least": 0.5, "most": 0.9999}
+"""The levels that intervals over users may have."""
+
+
 @dataclass(frozen=True, eq=False)
 class Influence:
     r"""What leaving out single users changes in an estimate, in each group.

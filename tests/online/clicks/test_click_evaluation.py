@@ -61,7 +61,7 @@ def test_impossible_sessions_unseen_documents_and_deeper_ranks_are_said() -> Non
     assert result.notes == (
         "CM, PBM, UBM: 4 impressions (66.7%) of documents that the model has not seen, 1 new query; they get the mean "
         "of the prior",
-        "CM: 1 session that the model holds impossible, so its log-likelihood of all sessions is -inf; the one shown "
+        "CM: 1 session that are impossible in the model, so its log-likelihood of all sessions is -inf; the one shown "
         "is that of the other sessions, and does not compare with other models",
         "PBM, UBM: 2 impressions below rank 2, the deepest that the model has seen; they get the parameters of rank 2",
     )
@@ -74,7 +74,7 @@ def test_a_model_that_holds_every_session_impossible_says_so() -> None:
     result = evaluate_clicks(model, Pages.of(["cats"] * 2, [["d1", "d2"]] * 2, [[1, 1], [1, 1]]))
     assert result.log_likelihood.tolist() == [-math.inf]
     assert result.notes == (
-        "CM: 2 sessions that the model holds impossible, so its log-likelihood of all sessions is -inf; these are all "
+        "CM: 2 sessions that are impossible in the model, so its log-likelihood of all sessions is -inf; these are all "
         "sessions, so that none is left to compare",
     )
 

@@ -88,7 +88,7 @@ def test_wrong_designs_are_refused() -> None:
         ab_power(frame, "p90(latency)")
     with pytest.raises(UsageError, match="days need unit="):
         ab_power(frame, "revenue", day="country")
-    with pytest.raises(UsageError, match="traffic == 0, must be above 0, at most 1"):
+    with pytest.raises(UsageError, match="traffic == 0, must be above 0 and at most 1"):
         ab_power(frame, "revenue", traffic=0)
     with pytest.raises(UsageError, match="two or more numbers, the control first"):
         ab_power(frame, "revenue", shares=[1])

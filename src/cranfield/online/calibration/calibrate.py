@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from cranfield import check
+from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.gain import number
@@ -18,6 +19,7 @@ from cranfield.online.calibration.reading_time import SPEED, calibrate_TBG, cali
 from cranfield.online.clicks.click_kinds import ATTRACTIVENESS, CONTINUATION, EXAMINATION, SATISFACTION
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.online.clicks.models.cascade_models import AFTER_HIT, AFTER_MISS, AFTER_SKIP
+from cranfield.online.few_users import LEVELS
 from cranfield.online.logs.log import Log
 from cranfield.text import counted
 from cranfield.types import Array
@@ -167,6 +169,7 @@ NEED_GRADES = ("ERR", "TBG", *MODEL_OF)
 """Those whose parameters belong to grades, so that judgments are needed."""
 
 
+@operation
 def calibrate(
     log: Log,
     measure: str,
@@ -174,13 +177,25 @@ def calibrate(
     *,
     topics: Mapping[str, str] | None = None,
     lengths: Mapping[str, float] | None = None,
-    depth: int = 10,
-    timed: bool = False,
-    restart: bool = True,
-    rel: float = 1.0,
-    speed: float = SPEED,
-    level: float = 0.95,
-    seed: int = 0,
+    depth: Annotated[int, about("MP: the deepest rank whose moves are counted.", least=1, rare=True)] = 10,
+    timed: Annotated[bool, about("MP: also estimate how long a visit to each rank lasts.")] = False,
+    restart: Annotated[
+        bool,
+        about(
+            "MP: count only moves within queries, not from the last click to the first of another query.",
+            spelled="--no-restart",
+        ),
+    ] = True,
+    rel: Annotated[
+        float, about("TBG: the lowest grade that counts as relevant.", spelled="--rel GRADE", rare=True)
+    ] = 1.0,
+    speed: Annotated[
+        float, about("U: characters that are read in a second.", above=0, spelled="--speed N", rare=True)
+    ] = SPEED,
+    level: Annotated[
+        float, about("Confidence level of the intervals.", spelled="--level L", rare=True, **LEVELS)
+    ] = 0.95,
+    seed: Seed = 0,
     **fit: Any,
 ) -> Calibrated:
     """Estimate the parameters of a measure from a log of clicks.
@@ -189,12 +204,6 @@ def calibrate(
     qrels: {topic: {document: grade}}.
     topics: {topic: text of the query}; default: the topics of the judgments are the texts of the queries.
     lengths: {document: length}, in words for TBG and in characters for U.
-    depth: the deepest rank that MP counts moves between.
-    timed: for MP, also estimate how long a visit to each rank lasts.
-    restart: for MP, whether the last click of a query is followed by the first click of another.
-    rel: the lowest grade that TBG counts as relevant.
-    speed: characters that a reader of U reads in a second.
-    seed: of the draws for the intervals of MP.
     fit: settings of the click model, see `fit_clicks`: `prior`, `steps`, `exact`, ...
 
     References: Ferro & Maistro 2024 §5; Smucker & Clarke, SIGIR 2012; Ferrante, Ferro & Maistro, SIGIR 2014; Chuklin,
@@ -202,9 +211,6 @@ def calibrate(
     """
     if measure not in MEASURES:
         raise check.nearest(measure, MEASURES, "measure to calibrate")
-    check.between("calibrate", low=0.5, high=0.9999, level=level)
-    check.whole("calibrate", depth=depth)
-    check.positive("calibrate", speed=speed)
     if qrels is None and measure in NEED_GRADES:
         raise UsageError(f"{measure} has parameters by grade, so that judgments are needed: give qrels")
     if fit and measure not in MODEL_OF:

@@ -28,13 +28,13 @@ class ClickEvaluation(Record):
 
     models: tuple[str, ...]
     log_likelihood: Array
-    """models: per session, over the sessions that the model holds possible."""
+    """models: per session, over the sessions that are possible in the model."""
     impossible: Index64
-    """models: sessions that the model holds impossible; the log-likelihood of all sessions is -inf if there is one."""
+    """models: sessions that are impossible in the model; the log-likelihood of all sessions is -inf if there is one."""
     perplexity: Array
     """models: the mean over ranks."""
     rank_log_likelihood: Array
-    """models × ranks: per impression, given the clicks above; over the sessions that the model holds possible."""
+    """models × ranks: per impression, given the clicks above; over the sessions that are possible in the model."""
     rank_perplexity: Array
     """models × ranks."""
     rank_impressions: Index64
@@ -168,7 +168,7 @@ def _sentences(result: ClickEvaluation, place: int, model: ClickModel, pages: Pa
         )
     if impossible := int(result.impossible[place]):
         text = (
-            f"{counted(impossible, 'session')} that the model holds impossible, so its log-likelihood of all sessions"
+            f"{counted(impossible, 'session')} that are impossible in the model, so its log-likelihood of all sessions"
         )
         if impossible == result.sessions:
             yield f"{text} is -inf; these are all sessions, so that none is left to compare"

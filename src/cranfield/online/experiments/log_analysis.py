@@ -16,7 +16,7 @@ from cranfield.online.experiments.experiment_metrics import MomentMetric, Ratio,
 from cranfield.online.experiments.experiment_power import ABPower, ab_power
 from cranfield.online.experiments.novelty_effects import novelty_effects
 from cranfield.online.experiments.random_splits import AASplits, aa_splits
-from cranfield.online.log_measures.log_rows import NONE, LogRows, odd_rows, sum_names
+from cranfield.online.log_measures.log_rows import NONE, LogRows, doubtful_rows, sum_names
 from cranfield.online.log_measures.measured_log import without_evidence
 from cranfield.online.log_measures.oec import OEC
 from cranfield.online.log_measures.online_measure import OnlineMeasure, parse_online_many
@@ -125,7 +125,7 @@ def analyse_log(
         )  # fmt: skip
         result = replace(result, by_day=effects)
     notes += chosen.notes
-    notes += odd_rows(rows, leave_out=("nobody",))  # who is left out here, and counted already
+    notes += doubtful_rows(rows, leave_out=("nobody",))  # who is left out here, and counted already
     return replace(result, remarks=(*result.remarks, *notes, *log.notes))
 
 
@@ -155,7 +155,7 @@ def power_from_log(
         )
     day = "day" if by_day else None
     result = ab_power(chosen.rows.per_user, chosen.metrics, unit="user", day=day, engine=log.engine, **options)
-    return replace(result, remarks=(*result.remarks, *chosen.notes, *odd_rows(chosen.rows), *log.notes))
+    return replace(result, remarks=(*result.remarks, *chosen.notes, *doubtful_rows(chosen.rows), *log.notes))
 
 
 def aa_from_log(log: Log, measures: Iterable[Any] | str = (), *, oec: OEC | None = None, **options: Any) -> AASplits:
@@ -166,7 +166,7 @@ def aa_from_log(log: Log, measures: Iterable[Any] | str = (), *, oec: OEC | None
     _refuse("aa_from_log", options, ("unit", "covariates", "by_row", "engine"))
     chosen = log_metrics(log, measures, oec)
     result = aa_splits(chosen.rows.per_user, chosen.metrics, unit="user", engine=log.engine, **options)
-    return replace(result, remarks=(*result.remarks, *chosen.notes, *odd_rows(chosen.rows), *log.notes))
+    return replace(result, remarks=(*result.remarks, *chosen.notes, *doubtful_rows(chosen.rows), *log.notes))
 
 
 def _refuse(caller: str, options: Mapping[str, Any], names: Iterable[str]) -> None:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
-from cranfield.comparison.test_result import check_alpha
+from cranfield.declared.operation import Alpha, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.online.experiments.arm_effects import wilson
 from cranfield.online.experiments.arm_estimates import arm_estimates, jackknifed, suspects
@@ -154,17 +153,20 @@ class AASplits(Record):
         return Table(columns, rows, "A/A splits", self.notes)
 
 
+@operation
 def aa_splits(
     source: Any,
     metrics: Iterable[str | Metric] | str,
     *,
-    unit: str,
+    unit: Annotated[
+        str, about("The column of user ids, by which users are split.", spelled="--unit COLUMN", solves="unit=")
+    ],
     covariates: Iterable[str] | dict[str, str | Sequence[str]] | None = None,
-    by_row: bool = False,
-    splits: int = 1_000,
-    alpha: float = 0.05,
-    seed: int = 0,
-    buckets: int = BUCKETS,
+    by_row: Annotated[bool, about("Analyse rows instead of users.")] = False,
+    splits: Annotated[int, about("Number of random splits.", least=1)] = 1_000,
+    alpha: Alpha = 0.05,
+    seed: Seed = 0,
+    buckets: Annotated[int, about("Users are split in this many buckets.", least=50, rare=True)] = BUCKETS,
     engine: Any = "duckdb",
     progress: Progress | None = None,
 ) -> AASplits:
@@ -173,8 +175,7 @@ def aa_splits(
     The users go into buckets by a hash, sums per bucket are computed once, and a split draws half of the buckets. So
     a thousand splits cost little more than one.
 
-    unit: the column of user ids, by which users are split.
-    by_row: analyse rows instead of users. If users have several rows, as with sessions or queries, rows are not
+    by_row: if users have several rows, as with sessions or queries, rows are not
         independent, and the splits show how often such an analysis is wrong.
 
     Reference: Kohavi, Tang & Xu, Trustworthy Online Controlled Experiments, 2020, chapter 19
@@ -187,10 +188,6 @@ def aa_splits(
     """
     from cranfield.online.engines import open_engine
 
-    check_alpha("aa_splits", alpha)
-    check.whole("aa_splits", splits=splits, buckets=buckets)
-    if buckets < 50:
-        raise check.wrong("aa_splits", "buckets", buckets, "50 or more")
     opened = open_engine(engine)
     try:
         with placed_errors(opened, source):

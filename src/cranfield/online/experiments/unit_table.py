@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cranfield.check import nearest
+from cranfield.declared.operation import about
 from cranfield.errors import UsageError
 from cranfield.online.moments import Moments, fetched
 from cranfield.text import counted
@@ -98,6 +99,14 @@ def user_notes(frame: Any) -> list[str]:
     ]
 
 
+UnitColumn = Annotated[
+    str | None,
+    about(
+        "The column of user ids; rows of a user are added up. Default: each row is a user.",
+        spelled="--unit COLUMN",
+        solves="unit=",
+    ),
+]
 ARM, UNIT, LOW, HIGH, ROWS = "_arm", "_unit", "_low", "_high", "_rows"
 """Names of columns that this module adds; a table must not have them."""
 

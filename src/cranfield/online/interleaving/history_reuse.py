@@ -6,11 +6,13 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from typing import Annotated
 
 import numpy as np
 
 from cranfield.collection.run import Run
 from cranfield.collection.source import PathLike, shown_path
+from cranfield.declared.operation import Level, about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.online.interleaving.attribution_log import LoggedList, clicks_of, read_clicks, read_records
 from cranfield.online.interleaving.interleaved import check_repeated, digest
@@ -138,18 +140,30 @@ def reuse_history(
     return ReusedHistory(names[0], names[1], mean, mean - error, mean + error, n, effective, impossible, tuple(notes))
 
 
+@operation
 def reuse_logged(
     records: PathLike,
     old: Sequence[Run],
     new: Sequence[Run],
     clicks: PathLike | None = None,
     *,
-    depth: int | None = None,
+    depth: Annotated[
+        int | None,
+        about("Documents of each run that were mixed; default: the length of the lists.", least=1, solves="depth="),
+    ] = None,
     order: str = "score",
     precision: int = 64,
     ties: str = "z-a",
-    most_weight: float | None = None,
-    level: float = 0.95,
+    most_weight: Annotated[
+        float | None,
+        about(
+            "Cut larger weights to W; the estimate is then biased, and varies less.",
+            above=0,
+            spelled="--most-weight W",
+            rare=True,
+        ),
+    ] = None,
+    level: Level = 0.95,
 ) -> ReusedHistory:
     """`reuse_history` for a file of attribution records and runs; the query of a record is the topic of the runs.
 

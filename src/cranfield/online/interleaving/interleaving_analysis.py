@@ -5,15 +5,22 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.comparison.corrections import adjust
-from cranfield.comparison.test_result import check_alpha
+from cranfield.declared.operation import Alpha, Level, about, operation
 from cranfield.online.interleaving.preference_counts import PreferenceCounts
-from cranfield.online.interleaving.sign_statistics import always_valid, impressions_needed, preference, sign_test
+from cranfield.online.interleaving.sign_statistics import (
+    POWER,
+    POWER_COUNTED,
+    always_valid,
+    impressions_needed,
+    preference,
+    sign_test,
+)
 from cranfield.record import Record, columns_of
 from cranfield.table import Cell, Column, Table
 from cranfield.text import counted, listed
@@ -144,13 +151,16 @@ class InterleavingAnalysis(Record):
         return Table(columns, tuple(rows), "Preferences")
 
 
+@operation
 def analyse_interleaving(
     counts: PreferenceCounts,
     *,
-    alpha: float = 0.05,
-    level: float = 0.95,
-    power: float = 0.8,
-    correction: str = "holm",
+    alpha: Alpha = 0.05,
+    level: Level = 0.95,
+    power: Annotated[float, about(POWER_COUNTED, rare=True, **POWER)] = 0.8,
+    correction: Annotated[
+        str, about("The correction for many pairs: {names}.", names="comparison.corrections:CORRECTIONS", rare=True)
+    ] = "holm",
 ) -> InterleavingAnalysis:
     """Compare systems by the impressions that each won: Δ, exact tests, intervals by user and by query, cycles.
 
@@ -171,8 +181,6 @@ def analyse_interleaving(
     >>> analyse_interleaving(count_preferences(["dense", "bm25"], credit)).verdict
     'dense is better than bm25: it won 30 of 40 decided impressions (Δ = 0.1667, sign test p = 0.0022).'
     """
-    for name, value in (("alpha", alpha), ("level", level), ("power", power)):
-        check_alpha("analyse_interleaving", value, name)
     if counts.by_user:
         p = [one.flip_p() for one in counts.by_user]
         any_time = [one.any_time_p() for one in counts.by_user]

@@ -6,14 +6,13 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.comparison.test_result import check_alpha
+from cranfield.declared.operation import Alpha, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.online.interleaving.interleaved import Interleaver
@@ -22,7 +21,14 @@ from cranfield.online.interleaving.interleaved_batch import (
 )
 from cranfield.online.interleaving.mixing_methods import MixingMethod
 from cranfield.online.interleaving.preference_counts import CreditMoments, outcomes_of
-from cranfield.online.interleaving.sign_statistics import impressions_needed, power_at, preference, sign_test
+from cranfield.online.interleaving.sign_statistics import (
+    POWER,
+    POWER_COUNTED,
+    impressions_needed,
+    power_at,
+    preference,
+    sign_test,
+)
 from cranfield.online.interleaving.simulated_impressions import (
     CascadeUser,
     ClickingUser,
@@ -144,6 +150,11 @@ class InterleavingSimulation(Record):
         }
 
 
+ListLength = Annotated[int, about("Documents in each interleaved list.", least=1, spelled="--length, -n N")]
+MixedDepth = Annotated[int | None, about("Mix only the first N documents of each run; default: --length.", least=1)]
+
+
+@operation
 def simulate_interleaving(
     qrels: Any,
     runs: Any,
@@ -151,12 +162,12 @@ def simulate_interleaving(
     users: Sequence[str | ClickingUser | FittedUser] = ("navigational",),
     *,
     measure: MeasureLike = "nDCG@10",
-    impressions: int = 10_000,
-    length: int = 10,
-    depth: int | None = None,
-    alpha: float = 0.05,
-    power: float = 0.8,
-    seed: int = 0,
+    impressions: Annotated[int, about("Lists that are shown.", least=1)] = 10_000,
+    length: ListLength = 10,
+    depth: MixedDepth = None,
+    alpha: Alpha = 0.05,
+    power: Annotated[float, about(POWER_COUNTED, **POWER)] = 0.8,
+    seed: Seed = 0,
     options: JoinOptions | None = None,
     progress: Progress | None = None,
 ) -> InterleavingSimulation:
@@ -169,7 +180,6 @@ def simulate_interleaving(
 
     methods, users: names, as in `MIXING_METHODS` and `USERS`; a user may also be any object with
         `simulate(grades, rng)`, or a fitted click model, with `simulate(queries, docs, rng)`.
-    depth: only the first documents of each run are mixed; default: `length`.
 
     References: Hofmann, Whiteson & de Rijke, TOIS 31(4), 2013 (fidelity, users); Chapelle et al., TOIS 30(1), 2012
 
@@ -180,9 +190,6 @@ def simulate_interleaving(
     >>> pair.wins > pair.losses, pair.agrees
     (True, True)
     """
-    check.whole(NAME, impressions=impressions, length=length, depth=depth)
-    for name, value in (("alpha", alpha), ("power", power)):
-        check_alpha(NAME, value, name)
     if not methods or not users:
         raise UsageError(f"{NAME}: no method or no user given")
     setting = SimulatedImpressions.of(qrels, runs, impressions, depth or length, seed, options)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.comparison.test_result import check_alpha
+from cranfield.declared.operation import Alpha, about, operation
 from cranfield.errors import UsageError
 from cranfield.record import Record, table_of
 from cranfield.table import Table
@@ -266,33 +267,32 @@ class InterleavingPower(Record):
         }
 
 
+POWER: dict[str, Any] = {"above": 0, "below": 1, "spelled": "--power P"}
+POWER_COUNTED = "The power for which impressions are counted."
+
+
+@operation
 def interleaving_power(
     delta: float | Sequence[float] = (0.01, 0.02, 0.05, 0.1),
     *,
-    ties: float = 0.0,
-    alpha: float = 0.05,
-    power: float = 0.8,
-    design_effect: float = 1.0,
-    impressions: int | None = None,
+    ties: Annotated[
+        float, about("The share of impressions without a winner, most of all those without clicks.", least=0, below=1)
+    ] = 0.0,
+    alpha: Alpha = 0.05,
+    power: Annotated[float, about(POWER_COUNTED, **POWER)] = 0.8,
+    design_effect: Annotated[float, about("Impressions needed, relative to independent ones.", above=0)] = 1.0,
+    impressions: Annotated[int | None, about("Also compute the power at this number of impressions.", least=1)] = None,
 ) -> InterleavingPower:
     """The impressions after which a sign test finds a difference Δ with this power.
 
     delta: Chapelle et al.'s Δ, one or several.
-    ties: the share of impressions without a winner, most of all those without clicks.
     design_effect: how much larger the variance is than for independent impressions, as `analyse_interleaving` reports
         it; the impressions grow by this factor.
-    impressions: also the power at this number.
 
     >>> interleaving_power([0.05], ties=0.5).needed.round(1).tolist()
     [390.1]
     """
     values = np.atleast_1d(np.asarray(delta, dtype=np.float64))
-    for name, value in (("alpha", alpha), ("power", power)):
-        check_alpha("interleaving_power", value, name)
-    check.positive("interleaving_power", design_effect=design_effect)
-    check.whole("interleaving_power", impressions=impressions)
-    if not 0 <= ties < 1:
-        raise check.wrong("interleaving_power", "ties", ties, "0 or above and below 1")
     for value in values.tolist():
         if not 0 < abs(value) <= (1 - ties) / 2:
             raise UsageError(

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.online.expressions import col, indicator
-from cranfield.online.few_users import Part, influences
+from cranfield.online.few_users import LEVELS, Part, influences
 from cranfield.online.log_measures.document_level import clicks_on_shown, not_on_shown, rank_rates
 from cranfield.online.log_measures.measured_log import LEAST
 from cranfield.online.log_measures.query_level import normal_text
@@ -22,9 +22,6 @@ from cranfield.record import Record, column
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted
 from cranfield.types import Array, Index64
-
-SORTS = ("impressions", "clicks", "CTR", "COEC")
-MOST = 20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -75,23 +72,33 @@ class DocumentClicks(Record):
         return Table(tuple(heads), tuple(rows), "Clicks by document", self.notes)
 
 
+@operation
 def document_clicks(
     log: Log,
     *,
-    per_query: bool = False,
-    top: int = MOST,
-    sort: str = "impressions",
-    confidence: float = 0.95,
-    least: int = LEAST,
+    per_query: Annotated[
+        bool, about("A row per query and document; queries with the same text in lower case are the same.")
+    ] = False,
+    top: Annotated[int, about("The number of documents.", least=1)] = 20,
+    sort: Annotated[
+        str,
+        about("Highest first: {names}.", choices=("impressions", "clicks", "CTR", "COEC"), spelled="--sort COLUMN"),
+    ] = "impressions",
+    confidence: Annotated[float, about("The confidence of intervals.", spelled="--confidence P", **LEVELS)] = 0.95,
+    least: Annotated[
+        int,
+        about(
+            "Leave out documents that fewer than N users saw, so that they show no single user.",
+            least=1,
+            solves="least=",
+        ),
+    ] = LEAST,
 ) -> DocumentClicks:
     r"""The documents with the most impressions, clicks, CTR or COEC, with intervals over users.
 
     .. math:: \text{COEC}(d) = \frac{\text{clicks on } d}{\sum_{\text{impressions of } d} \text{CTR}(r)}
 
     COEC is 1 for a document that is clicked as often as the average document at the ranks where it was shown.
-    per_query: a row per query and document; queries with the same text in lower case are the same.
-    top: how many documents.
-    least: documents that fewer users saw are left out.
 
     Reference: Zhang & Jones, WWW 2007 workshop; Ferro & Maistro 2024, §6.5
 
@@ -100,9 +107,6 @@ def document_clicks(
     >>> bool((clicks.clicks <= clicks.impressions).all()), len(clicks.users)
     (True, 3)
     """
-    check.whole("document_clicks", top=top, least=least)
-    check.one_of("document_clicks", SORTS, sort=sort)
-    check.between("document_clicks", low=0.5, high=0.9999, confidence=confidence)
     keys = ["query", "doc"] if per_query else ["doc"]
     engine = log.engine
     on_shown = clicks_on_shown(log)

@@ -415,7 +415,7 @@ def check_by(by: str | Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(names))
 
 
-def odd_rows(rows: LogRows, bot_events: int = BOT_EVENTS, leave_out: Sequence[str] = ()) -> list[str]:
+def doubtful_rows(rows: LogRows, bot_events: int = BOT_EVENTS, leave_out: Sequence[str] = ()) -> list[str]:
     """Notes on users with too many actions to be people, on events without their query, and on missing ids.
 
     leave_out: what is not to be told: `bots`, `strays`, `nobody` or `nameless`.

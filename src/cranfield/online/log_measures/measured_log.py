@@ -5,22 +5,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
-from cranfield.online.few_users import Part
+from cranfield.online.few_users import LEVELS, Part
 from cranfield.online.log_measures.document_level import not_on_shown
-from cranfield.online.log_measures.log_rows import OF_TIME, LogRows, check_by, odd_rows, sum_names
+from cranfield.online.log_measures.log_rows import OF_TIME, LogRows, check_by, doubtful_rows, sum_names
 from cranfield.online.log_measures.oec import OEC
 from cranfield.online.log_measures.online_measure import Evidence, OnlineMeasure, parse_online_many
 from cranfield.online.log_measures.user_intervals import Measured, user_intervals
 from cranfield.online.logs.local_time import UTC_ZONE
 from cranfield.online.logs.log import Log
-from cranfield.online.logs.sessions import AUTO, SILENCE, session_note
+from cranfield.online.logs.sessions import AUTO, SILENCE, SessionRule, Silence, session_note
 from cranfield.online.moments import Estimates, Moments, moments_of_sets
 from cranfield.record import Record
 from cranfield.table import Cell, Column, Estimate, Table
@@ -192,6 +193,7 @@ class LogMeasures(Record):
         return Estimate(self.measures[m], "", value, low, high, int(self.users[g]), 0, 0)
 
 
+@operation
 def measure_log(
     log: Log,
     measures: Iterable[str | OnlineMeasure] | None = None,
@@ -199,11 +201,20 @@ def measure_log(
     by: str | Sequence[str] | None = None,
     oec: OEC | None = None,
     metric_set: MetricSet | None = None,
-    confidence: float = 0.95,
-    least: int = LEAST,
-    sessions: str = "auto",
-    silence: float = SILENCE,
-    timezone: str = UTC_ZONE,
+    confidence: Annotated[float, about("The confidence of intervals.", spelled="--confidence P", **LEVELS)] = 0.95,
+    least: Annotated[
+        int,
+        about("Leave out groups with fewer than N users, so that they show no single user.", least=1, solves="least="),
+    ] = LEAST,
+    sessions: SessionRule = AUTO,
+    silence: Silence = SILENCE,
+    timezone: Annotated[
+        str,
+        about(
+            "The time zone of days and hours, such as Europe/Berlin, with its daylight saving time.",
+            spelled="--timezone ZONE",
+        ),
+    ] = UTC_ZONE,
 ) -> LogMeasures:
     r"""Online measures of a log, with intervals that respect that the queries of one user belong together.
 
@@ -219,11 +230,7 @@ def measure_log(
     measures: names such as `CTR@5`; default: `DEFAULT`, or those of the `oec` and the `metric_set`.
     by: `day`, `hour` (of the day), `arm`, or columns of the queries; a row for every combination that occurs.
     oec: also compute this weighted sum of measures.
-    least: groups with fewer users are left out.
-    sessions: `auto` (those that the log names, if it does so for every query, or else by silence), `silence`,
-        `continuity` or `given`; see `assign_sessions`.
-    silence: the minutes of silence that end a session.
-    timezone: the time zone of days and hours, such as `Europe/Berlin`, with its daylight saving time.
+    sessions: as `by` of `assign_sessions`.
 
     Reference: Deng, Knoblich & Lu, KDD 2018, doi:10.1145/3219819.3219919
 
@@ -233,8 +240,6 @@ def measure_log(
     >>> measured.measures, bool((measured.low < measured.value).all())
     (('CTR@3', 'abandonment'), True)
     """
-    check.between("measure_log", low=0.5, high=0.9999, confidence=confidence)
-    check.whole("measure_log", least=least)
     names = list(measures or ())
     names += [*(metric_set.measures if metric_set else ()), *(oec.measures if oec else ())]
     chosen = parse_online_many(names or DEFAULT)
@@ -246,7 +251,7 @@ def measure_log(
     kept = users >= least
     groups = [_group(rows.by, group) for group in next(iter(estimates.values())).groups]
     notes = [*_interval_notes(confidence, users[kept], rows), *_small_groups(groups, kept, least, rows.by)]
-    notes += odd_rows(rows)
+    notes += doubtful_rows(rows)
     notes += not_on_shown(log, rows.clicks_on_shown) if "expected" in rows.needs else []
     if infinite:
         users_of = ", ".join(f"{name} {count:,}" for name, count in infinite.items())

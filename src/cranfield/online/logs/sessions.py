@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.declared.operation import about
 from cranfield.errors import DataError
 from cranfield.online.engines.engine import Engine
 from cranfield.online.logs.log import EVENTS, QUERIES, Log, number_users
@@ -52,6 +53,15 @@ WAYS = (AUTO, "silence", "continuity", "given")
 `given`: as the log names them, in the row of a query or in its events. `auto`: given if the row of every query names
 one, or else by silence: sessions of events alone may leave out users whose events have none.
 """
+SessionRule = Annotated[
+    str,
+    about(
+        "How sessions are found: {names}. auto: as the log names them if it does so for every query, or by silence.",
+        choices=WAYS,
+        spelled="--sessions HOW",
+    ),
+]
+Silence = Annotated[float, about("The silence that ends a session.", above=0, spelled="--silence MINUTES")]
 
 
 @dataclass(frozen=True, eq=False)

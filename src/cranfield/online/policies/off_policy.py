@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
-from cranfield import check
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.online.engines import open_engine
+from cranfield.online.few_users import LEVELS
 from cranfield.online.moments import Moments, moments
 from cranfield.online.policies.logged_rows import (
     LoggedRows,
@@ -162,18 +163,41 @@ CLIP = 10.0
 """The largest weight of the clipped estimate by default."""
 
 
+Clip = Annotated[float, about("The largest weight of the clipped estimate.", above=0, spelled="--clip W", rare=True)]
+LeastESS = Annotated[
+    float, about("Refuse estimates with a smaller effective sample size.", least=0, spelled="--least-ess N")
+]
+Shrink = Annotated[
+    float,
+    about("Shrink predicted rewards to their mean by N observations.", least=0, spelled="--shrink N", rare=True),
+]
+PolicyLevel = Annotated[float, about("Confidence level of the intervals.", spelled="--level L", rare=True, **LEVELS)]
+
+
+@operation
 def off_policy(
     rows: Any,
     policies: str | Sequence[str],
     *,
     columns: Mapping[str, str] | None = None,
-    cluster: str | None = None,
+    cluster: Annotated[
+        str | None,
+        about("What is independent: a column, or row; default: users, else contexts.", spelled="--cluster COLUMN"),
+    ] = None,
     engine: Any = None,
-    clip: float = CLIP,
-    least_ess: float = LEAST_ESS,
-    shrink: float = 1.0,
-    level: float = 0.95,
-    bad: str = "error",
+    clip: Clip = CLIP,
+    least_ess: LeastESS = LEAST_ESS,
+    shrink: Shrink = 1.0,
+    level: PolicyLevel = 0.95,
+    bad: Annotated[
+        str,
+        about(
+            "Rows with a wrong propensity or no reward: {names}.",
+            choices=("error", "skip"),
+            spelled="--bad RULE",
+            solves="bad=",
+        ),
+    ] = "error",
 ) -> OffPolicy:
     r"""What new policies would be worth, from rows of context, action, reward and propensity that a policy logged.
 
@@ -209,9 +233,6 @@ def off_policy(
     wanted = [policies] if isinstance(policies, str) else list(policies)
     if not wanted:
         raise UsageError("off_policy: no policy; name a column with the probabilities of a new policy, or a file")
-    check.positive("off_policy", clip=clip)
-    check.not_negative("off_policy", least_ess=least_ess, shrink=shrink)
-    check.between("off_policy", low=0.5, high=0.9999, level=level)
     opened = open_engine(engine)
     origin = os.fspath(rows) if isinstance(rows, (str, os.PathLike)) else "rows"
     logged = logged_rows(opened.read(rows), columns, origin, bad)

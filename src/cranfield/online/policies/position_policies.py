@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from cranfield import check
 from cranfield.collection.run import Run
+from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import need
 from cranfield.online.impressions import number_of_queries, queries_by_topic, run_table, shown_with_clicks
 from cranfield.online.logs.log import Log
 from cranfield.online.moments import moments
-from cranfield.online.policies.off_policy import CLIP, LEAST_ESS
+from cranfield.online.policies.off_policy import CLIP, LEAST_ESS, Clip, LeastESS, PolicyLevel, Shrink
 from cranfield.online.policies.policy_estimates import (
     ESTIMATORS,
     MODEL_ERROR,
@@ -45,18 +45,19 @@ SUMS = (
 )  # fmt: skip
 
 
+@operation
 def off_policy_runs(
     log: Log,
     runs: Sequence[Run],
     examined: Sequence[float],
     *,
     topics: Mapping[str, str] | None = None,
-    utility: str = "clicks",
-    depth: int = 10,
-    clip: float = CLIP,
-    least_ess: float = LEAST_ESS,
-    shrink: float = 1.0,
-    level: float = 0.95,
+    utility: Annotated[str, about("The worth of a ranking: {names}.", choices=tuple(UTILITIES))] = "clicks",
+    depth: Annotated[int, about("The ranks of the lists that count.", least=1)] = 10,
+    clip: Clip = CLIP,
+    least_ess: LeastESS = LEAST_ESS,
+    shrink: Shrink = 1.0,
+    level: PolicyLevel = 0.95,
 ) -> OffPolicy:
     r"""What the rankings of new runs would be worth, from clicks on the logged lists.
 
@@ -84,10 +85,6 @@ def off_policy_runs(
     import narwhals as nw
 
     gamma = _examination(examined)
-    check.one_of("off_policy_runs", tuple(UTILITIES), utility=utility)
-    check.whole("off_policy_runs", depth=depth)
-    check.positive("off_policy_runs", clip=clip)
-    check.not_negative("off_policy_runs", least_ess=least_ess, shrink=shrink)
     if not runs:
         raise UsageError("off_policy_runs: no runs")
     engine = log.engine

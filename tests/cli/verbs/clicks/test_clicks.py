@@ -86,7 +86,7 @@ def test_evaluate_models_on_held_out_sessions(cranfield: Cranfield, log: str, tm
 
 def test_evaluate_says_what_the_cascade_model_holds_impossible(cranfield: Cranfield, log: str) -> None:
     result = cranfield("clicks", "evaluate", log, "--fit", "cascade,RCM", "--digits", "2")
-    assert "that the model holds impossible, so its log-likelihood of all sessions is -inf" in result.out
+    assert "that are impossible in the model, so its log-likelihood of all sessions is -inf" in result.out
 
 
 def test_simulate_and_fit_again(cranfield: Cranfield, log: str, run: str, tmp_path: Path) -> None:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from cranfield.cli import options
-from cranfield.cli.declare import MORE, argument, flag, option
+from cranfield.cli.declare import argument
 from cranfield.cli.options import ab_options
 from cranfield.cli.options.ab_options import FromLog
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
 
-class AaVerb(FromLog, Plotting):
+class AaVerb(FromLog, Plotting, of="online.experiments.random_splits:aa_splits"):
     """Split the users of a table at random many times, and count how often the halves differ significantly.
 
     There is no effect, so a share of about α of the splits should be significant, and p-values should be uniform. If
@@ -30,11 +29,7 @@ cranfield ab aa log/ -m CTR@5,abandonment
     metric: list[str] | None = ab_options.metrics()
     unit: str | None = ab_options.unit("The column of user ids, by which users are split.")
     covariate: list[str] | None = ab_options.covariates()
-    by_row: bool = flag("--by-row", "Analyse rows instead of users.")
-    splits: int = option("--splits N", "Number of random splits.", default=1_000)
-    alpha: float = options.alpha()
-    seed: int = options.seed()
-    buckets: int = option("--buckets N", "Users are split in this many buckets.", default=5_000, group=MORE)
+    by_row: bool
 
     def check(self) -> None:
         super().check()
@@ -49,13 +44,15 @@ cranfield ab aa log/ -m CTR@5,abandonment
         from cranfield.online.experiments.random_splits import aa_splits
 
         with self.open_engine() as engine, self.progress("splitting") as progress:
-            settings = {"progress": progress, **self.values("splits", "alpha", "seed", "buckets")}
+            settings = {"progress": progress, **self.settings()}
             if self.from_log:
+                for name in ("unit", "by_row"):
+                    del settings[name]
                 result = aa_from_log(self.read_log(engine), **self.compared(), **settings)
             else:
                 result = aa_splits(
-                    self.table, ab_options.split_metrics(self.metric), unit=self.unit or "", engine=engine,
-                    covariates=self.covariate, by_row=self.by_row, **settings,
+                    self.table, ab_options.split_metrics(self.metric), engine=engine, covariates=self.covariate,
+                    **settings,
                 )  # fmt: skip
         self.show_record(result)
         if self.plot:

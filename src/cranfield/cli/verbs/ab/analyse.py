@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, MOST_RESAMPLES, argument, option
+from cranfield.cli.declare import MORE, argument, option
 from cranfield.cli.options import ab_options, report_options
 from cranfield.cli.options.ab_options import DaysFromLog
 from cranfield.cli.printing import Plotting
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cranfield.online.experiments.ab_record import Analysis
 
 
-class AnalyseVerb(DaysFromLog, Plotting, report_options.Reporting):
+class AnalyseVerb(DaysFromLog, Plotting, report_options.Reporting, of="online.experiments.ab_analysis:analyse"):
     """Compare the arms of an experiment with the control, metric by metric.
 
     First, the numbers of users are compared with the design. If they disagree (sample-ratio mismatch), the result is
@@ -42,9 +42,6 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
 
     table: str = argument("TABLE", ab_options.TABLE, required=True, reads=True)
     metric: list[str] | None = ab_options.metrics()
-    arm: str = option("--arm COLUMN", "The column of the arm.", default="arm", solves="arm=")
-    unit: str | None = ab_options.unit()
-    control: str | None = option("--control ARM", "The arm to compare with; default: control or A, else the first.")
     covariate: list[str] | None = ab_options.covariates()
     share: list[str] | None = option(
         "--share ARM=SHARE", "The share of users that an arm should have; default: equal. May be repeated."
@@ -59,61 +56,18 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
     day: str | None = option(
         "--day COLUMN", "The column of the day: also show the effects by days since exposure; for a log: --day day."
     )
-    sequential: str = option(
-        "--sequential DESIGN", "{names}.", default="once", names="online.experiments.arm_effects:SEQUENTIAL"
-    )
+    unit: str | None
+    sequential: str
+    method: str
+    resamples: int | None
+    seed: int | None
+    tuned_for: float
     looks: str = option(
         "--looks LOOKS",
         "Planned looks: their number, or shares of the planned users such as 0.2,0.5,1.",
         default="5",
         group=MORE,
     )
-    look: int | None = option("--look N", "The number of this look.", group=MORE, solves="look=")
-    tuned_for: float = option(
-        "--tuned-for USERS", "Always-valid intervals are narrowest with this many users.", default=10_000.0, group=MORE
-    )
-    method: str = option(
-        "--method NAME",
-        "{names}: formulas, or resampling.",
-        default="analytic",
-        names="online.experiments.arm_effects:METHODS",
-        group=MORE,
-    )
-    resamples: int | None = option(
-        "--resamples, -B N",
-        "With --method bootstrap: number of resamples; default: 2000.",
-        group=MORE,
-        most=MOST_RESAMPLES,
-    )
-    seed: int | None = option(
-        "--seed N", "With --method bootstrap: seed of the random numbers; default: 0.", group=MORE
-    )
-    alpha: float = options.alpha()
-    correction: str = option(
-        "--correction NAME",
-        "Correction of the p-values: {names}.",
-        default="holm",
-        names="comparison.corrections:CORRECTIONS",
-        group=MORE,
-    )
-    relative: str = option(
-        "--relative METHOD",
-        "Intervals of relative differences by {names}.",
-        default="fieller",
-        names="online.experiments.arm_effects:RELATIVE",
-        group=MORE,
-    )
-    cuped: str = option(
-        "--cuped METHOD",
-        "The weights of covariates: {names}; the last two are those of the programs of these names.",
-        default="within",
-        names="online.experiments.arm_estimates:CUPED",
-        group=MORE,
-    )
-    ratio_alpha: float = option(
-        "--ratio-alpha A", "Significance level of the sample-ratio test.", default=0.001, group=MORE
-    )
-
     sections: str | None = report_options.sections("report.other_reports.ab_report:SECTIONS")
 
     def check(self) -> None:
@@ -150,16 +104,12 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
 
     def analysis(self) -> dict[str, Any]:
         """The options for tables and logs."""
-        names = ("control", "sequential", "look", "tuned_for", "method", "alpha", "correction", "relative",
-                 "cuped", "ratio_alpha")  # fmt: skip
-        drawn = {name: value for name, value in self.values("resamples", "seed").items() if value is not None}
         return {
-            **drawn,
+            **self.settings(),
             "shares": ab_options.shares("--share", self.share),
             "lower": self.lower or (),
             "segments": self.segment or (),
             "looks": self.read_looks(),
-            **self.values(*names),
         }
 
     def of_table(self, engine: Engine) -> Analysis:
@@ -168,15 +118,16 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
 
         caps = dict(ab_options.by_name("--cap", self.cap))
         return analyse(
-            self.table, ab_options.split_metrics(self.metric), covariates=self.covariate, caps=caps, engine=engine,
-            **self.values("arm", "unit", "day"), **self.analysis(),
+            self.table, ab_options.split_metrics(self.metric), covariates=self.covariate, caps=caps, day=self.day,
+            engine=engine, **self.analysis(),
         )  # fmt: skip
 
     def of_log(self, engine: Engine) -> Analysis:
         """The analysis of a log."""
         from cranfield.online.experiments.log_analysis import analyse_log
 
-        settings = {name: value for name, value in self.analysis().items() if name != "cuped"}
+        of_tables = ("arm", "unit", "cuped")
+        settings = {name: value for name, value in self.analysis().items() if name not in of_tables}
         return analyse_log(self.read_log(engine), **self.compared(), **self.days(), **settings)
 
     def read_looks(self) -> Any:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from cranfield.cli import options
 from cranfield.cli.declare import argument, option
 from cranfield.cli.options import ab_options
@@ -11,7 +9,7 @@ from cranfield.cli.options.ab_options import DaysFromLog
 from cranfield.cli.printing import Plotting
 
 
-class PowerVerb(DaysFromLog, Plotting):
+class PowerVerb(DaysFromLog, Plotting, of="online.experiments.experiment_power:ab_power"):
     """Show the smallest effect that an experiment finds, from past data of users, and how many users or days it needs.
 
     Means, variances and the effect of covariates (CUPED) come from the table; ratios have the variance of the delta
@@ -30,14 +28,9 @@ cranfield ab power log/ -m CTR@5 --day day --effect 0.02
 
     table: str = argument("TABLE", ab_options.TABLE, required=True, reads=True)
     metric: list[str] | None = ab_options.metrics()
-    unit: str | None = ab_options.unit()
+    unit: str | None
     covariate: list[str] | None = ab_options.covariates()
-    effect: float | None = option("--effect E", "A wanted relative effect, such as 0.02.")
-    users: str | None = option("--users N", "Numbers of users, all arms together; several, separated by commas.")
-    traffic: float = option("--traffic SHARE", "The share of users that take part.", default=1.0)
     shares: str = option("--shares SHARES", "Shares of the arms, the control first.", default="1,1")
-    power: float = option("--power P", "Power: the probability of finding the effect.", default=0.8)
-    alpha: float = options.alpha()
 
     def check(self) -> None:
         super().check()
@@ -47,18 +40,15 @@ cranfield ab power log/ -m CTR@5 --day day --effect 0.02
         from cranfield.online.experiments.experiment_power import ab_power
         from cranfield.online.experiments.log_analysis import power_from_log
 
-        settings: dict[str, Any] = {
-            "users": options.whole_numbers("--users", self.users),
-            "shares": options.numbers("--shares", self.shares) or (),
-            **self.values("effect", "traffic", "alpha", "power"),
-        }
+        settings = {**self.settings(), "shares": options.numbers("--shares", self.shares) or ()}
+        unit = settings.pop("unit")
         with self.open_engine() as engine:
             if self.from_log:
                 result = power_from_log(self.read_log(engine), **self.compared(), **self.days(), **settings)
             else:
                 result = ab_power(
                     self.table, ab_options.split_metrics(self.metric), covariates=self.covariate, engine=engine,
-                    **self.values("unit", "day"), **settings,
+                    unit=unit, day=self.day, **settings,
                 )  # fmt: skip
         self.show_record(result)
         if self.plot:

@@ -18,8 +18,8 @@ class EvaluateVerb(ClickReading, ClickFitting, Plotting):
     (0.8 of them, unless --held-out says otherwise), and evaluates them on the others.
 
     Documents that a model has not seen get the mean of its prior, and ranks below the deepest that it has seen get the
-    parameters of that rank. CM holds sessions with several clicks impossible: they are counted, and its log-likelihood
-    is that of the other sessions. --plot draws the perplexity by rank.
+    parameters of that rank. In CM, sessions with several clicks are impossible: they are counted, and its
+    log-likelihood is that of the other sessions. --plot draws the perplexity by rank.
     """
 
     repeats_warnings = True

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cranfield.cli.declare import RESULT, argument, flag, option
+from cranfield.cli.declare import RESULT, argument, option
 from cranfield.cli.options.click_options import MODEL
 from cranfield.cli.options.label_options import write_table
 from cranfield.cli.printing import TABLE_FORMATS, Printing, warn_of_notes
 
 
-class JudgmentsVerb(Printing):
+class JudgmentsVerb(Printing, of="online.clicks.click_judgments:click_judgments"):
     """Write judgments (qrels) from a click model: for each document of a query an expected grade, probability × top.
 
     The probability is the relevance of the document (attractive and satisfying) if the model has it, otherwise its
@@ -28,15 +28,6 @@ cranfield clicks judgments dbn.json --parameter attractiveness --intervals grade
 """
 
     model: str = argument("MODEL", MODEL, required=True, reads=True)
-    parameter: str | None = option(
-        "--parameter NAME",
-        "What grades are made of: {names}; default: relevance if the model has it, otherwise attractiveness.",
-        choices=("attractiveness", "satisfaction", "relevance"),
-    )
-    top: float = option("--top GRADE", "The grade of a document that is relevant for sure.", default=1.0)
-    whole: bool = flag("--whole", "Round grades to whole numbers.")
-    least: int = option("--least N", "Mark documents that were shown fewer than N times.", default=10)
-    leave_out_few: bool = flag("--leave-out-few", "Leave these documents out.")
     topics: str | None = option(
         "--topics FILE", "The topics: their titles are the queries of the model.", reads=True, solves="contains a blank"
     )
@@ -52,10 +43,7 @@ cranfield clicks judgments dbn.json --parameter attractiveness --intervals grade
         from cranfield.online.clicks import click_judgments, load_click_model
 
         topics = None if self.topics is None else Topics.read(self.topics).queries()
-        result = click_judgments(
-            load_click_model(self.model), self.parameter, topics=topics,
-            **self.values("top", "whole", "least", "leave_out_few"),
-        )  # fmt: skip
+        result = click_judgments(load_click_model(self.model), topics=topics, **self.settings())
         if self.intervals:
             write_table(result.table(), self.intervals)
         if self.format == "qrels":

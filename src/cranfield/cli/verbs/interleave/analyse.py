@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, argument, option
+from cranfield.cli.declare import argument, option
 from cranfield.cli.options.engine_options import OnEngine
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cranfield.online.interleaving.preference_counts import PreferenceCounts
 
 
-class AnalyseVerb(OnEngine, Plotting):
+class AnalyseVerb(OnEngine, Plotting, of="online.interleaving.interleaving_analysis:analyse_interleaving"):
     """Compare systems by the interleaved lists that each won: the verdict, wins, Δ, tests and intervals.
 
     LOG holds attribution records, a line of JSON each, as cranfield interleave make and Interleaved.to_json write them.
@@ -53,13 +53,6 @@ cranfield interleave analyse lists.jsonl --traffic logs/
         "Count on an engine, for large logs: duckdb, spark, or a Spark master such as local[2] or spark://host:7077. "
         "Files may then be Parquet too.",
     )
-    alpha: float = options.alpha()
-    level: float = options.level()
-    power: float = option("--power P", "The power for which impressions are counted.", default=0.8, group=MORE)
-    correction: str = option(
-        "--correction NAME", "The correction for many pairs: {names}.", default="holm", group=MORE,
-        names="comparison.corrections:CORRECTIONS",
-    )  # fmt: skip
     what: str = options.show("pairs", "matrix", help="Print {names}: a row per pair, or Δ of every system over others.")
 
     def check(self) -> None:
@@ -86,8 +79,7 @@ cranfield interleave analyse lists.jsonl --traffic logs/
     def run(self) -> None:
         from cranfield.online.interleaving.interleaving_analysis import analyse_interleaving
 
-        setting = self.values("alpha", "level", "power", "correction")
-        result = analyse_interleaving(self.counts(), **setting)
+        result = analyse_interleaving(self.counts(), **self.settings())
         if self.what == "matrix" and self.format != "json":
             self.show(result.matrix_table())
         else:

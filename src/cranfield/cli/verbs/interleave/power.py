@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from cranfield import check
-from cranfield.cli import options
 from cranfield.cli.declare import argument, option
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
@@ -11,7 +9,7 @@ from cranfield.errors import UsageError
 USUAL_DELTAS = "0.01,0.02,0.05,0.1"
 
 
-class PowerVerb(Plotting):
+class PowerVerb(Plotting, of="online.interleaving.sign_statistics:interleaving_power"):
     """How many impressions does a sign test need to find a difference?
 
     --delta is Chapelle et al.'s Δ: the share of impressions that a system wins, where a tie is half a win, minus 1/2.
@@ -35,16 +33,12 @@ cranfield interleave power log.jsonl --delta 0.01,0.02
     design_effect: float | None = option(
         "--design-effect F", "Impressions needed, relative to independent ones; default: 1, or that of LOG."
     )
-    impressions: int | None = option("--impressions N", "Also print the power at this number of impressions.")
-    alpha: float = options.alpha()
-    power: float = option("--power P", "The power for which impressions are counted.", default=0.8)
 
     def given(self) -> bool:
         return self.log is not None or self.delta is not None
 
     def check(self) -> None:
         super().check()
-        check.whole("", **{"--impressions": self.impressions})
         try:
             words = (USUAL_DELTAS if self.delta is None else self.delta).split(",")
             self.deltas = [float(word) for word in words if word.strip()]
@@ -62,9 +56,8 @@ cranfield interleave power log.jsonl --delta 0.01,0.02
         if self.log is not None:
             share, larger = _pair_of(self.log, self.clicks, ties)
             ties, effect = share, larger if effect is None else effect
-        result = interleaving_power(
-            self.deltas, ties=ties or 0.0, design_effect=effect or 1.0, **self.values("alpha", "power", "impressions")
-        )
+        settings = {**self.settings(), "ties": ties or 0.0, "design_effect": effect or 1.0}
+        result = interleaving_power(self.deltas, **settings)
         self.show_record(result)
         if self.plot:
             result.plot().save(self.plot)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from cranfield import check
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, argument, option
+from cranfield.cli.declare import argument, option
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
 
-class ReuseVerb(options.Ranked, Printing):
+class ReuseVerb(options.Ranked, Printing, of="online.interleaving.history_reuse:reuse_logged"):
     """Compare two new runs on lists that probabilistic interleaving showed for other runs.
 
     LOG holds attribution records with clicks, as for cranfield interleave analyse; the query of a record is the topic
@@ -30,19 +29,9 @@ cranfield interleave reuse lists.jsonl new.run bm25.run --old bm25.run --old den
     clicks: str | None = option(
         "--clicks FILE", "Clicks: query_id, and doc or position (JSON-lines, CSV).", reads=True, solves="clicks="
     )
-    depth: int | None = option(
-        "--depth N", "Documents of each run that were mixed; default: the length of the lists.", solves="depth="
-    )
-    most_weight: float | None = option(
-        "--most-weight W", "Cut larger weights to W; the estimate is then biased, and varies less.", group=MORE
-    )
-    level: float = options.level()
 
     def check(self) -> None:
         super().check()
-        check.whole("", **{"--depth": self.depth})
-        if self.most_weight is not None:
-            check.positive("", **{"--most-weight": self.most_weight})
         if len(self.runs) != 2:
             raise UsageError(f"{len(self.runs)} new runs, must be two; name those of the log with --old")
         if len(self.old or []) < 2:
@@ -54,5 +43,5 @@ cranfield interleave reuse lists.jsonl new.run bm25.run --old bm25.run --old den
 
         reading = {"format": self.run_format, **self.values("on_duplicate", "split_tags")}
         old, new = (read_runs(files, **reading) for files in (self.old or [], self.runs))
-        setting = self.values("ties", "precision", "depth", "most_weight", "level")
+        setting = {**self.values("ties", "precision"), **self.settings()}
         self.show_record(reuse_logged(self.log, old, new, self.clicks, order=self.order or "score", **setting))

@@ -12,7 +12,9 @@ from cranfield.errors import UsageError
 USUAL_METHODS = "team-draft,probabilistic,optimised,pairwise"
 
 
-class SimulateVerb(options.Collection, Plotting):
+class SimulateVerb(
+    options.Collection, Plotting, of="online.interleaving.interleaving_simulation:simulate_interleaving"
+):
     """Show interleaved lists of runs to simulated users, and compare what their clicks say with what QRELS says.
 
     Bias: users who click at random (--clicks random) must not favour a run; a small p is a sign of bias. Fidelity: do
@@ -45,19 +47,12 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
         names="online.interleaving.simulated_impressions:USERS",
     )
     measure: str = option("--measure, -m MEASURE", "The measure that says which run is better.", default="nDCG@10")
-    impressions: int = option("--impressions N", "Lists that are shown.", default=10_000)
-    length: int = option("--length, -n N", "Documents in each interleaved list.", default=10)
-    depth: int | None = option("--depth N", "Mix only the first N documents of each run; default: --length.")
-    alpha: float = options.alpha()
-    power: float = option("--power P", "The power for which impressions are counted.", default=0.8)
-    seed: int = options.seed()
     log: str | None = option("--log FILE", "Also write the lists and clicks of one method, as JSON-lines.", writes=True)
     users: int = option("--users N", "The number of users in the file of --log.", default=1000)
 
     def check(self) -> None:
         super().check()
-        counts = {"--impressions": self.impressions, "--length": self.length, "--depth": self.depth}
-        check.whole("", **counts, **{"--users": self.users})
+        check.whole("", **{"--users": self.users})
         self.kinds = [name.strip() for name in self.clicks.split(",") if name.strip()]
         if not self.kinds:
             raise UsageError("--clicks is empty; give one of perfect, navigational, informational, random")
@@ -75,8 +70,8 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
         setting = self.values("impressions", "length", "depth", "seed") | {"options": self.joining()}
         with self.progress("simulating") as progress:
             result = simulate_interleaving(
-                qrels, runs, names, self.kinds, measure=imported(self.measure), progress=progress,
-                **self.values("alpha", "power"), **setting,
+                qrels, runs, names, self.kinds, measure=imported(self.measure), options=setting["options"],
+                progress=progress, **self.settings(),
             )  # fmt: skip
         self.show_record(result)
         if self.log is not None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from cranfield.cli.declare import option
 from cranfield.cli.options.log_options import LogReading
-from cranfield.cli.options.session_options import SessionOptions
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
@@ -12,7 +11,7 @@ UNCHECKED = "repeated events and clicks on documents that were not shown count h
 """A note: looking for these would take as long as the measures."""
 
 
-class MeasuresVerb(LogReading, SessionOptions, Plotting):
+class MeasuresVerb(LogReading, Plotting, of="online.log_measures.measured_log:measure_log"):
     """Measure a log: clicks, dwell time, abandonment, sessions, loyalty, revenue, with intervals over users.
 
     Every measure is a ratio of two sums over users, and its interval comes from the delta method: the queries of one
@@ -46,16 +45,8 @@ cranfield log measures log/ --oec oec.toml --by arm
     by: list[str] | None = option(
         "--by COLUMN", "A row for each day, hour, arm, or value of another column of the queries."
     )
-    timezone: str = option("--timezone ZONE", "The time zone of days and hours, such as Europe/Berlin.", default="UTC")
     set: str | None = option("--set NAME", "A ready-made set of measures: {names}.", names="online.log_measures:SETS")
     oec: str | None = option("--oec FILE", "Also compute the weighted sum that this TOML file declares.", reads=True)
-    confidence: float = option("--confidence P", "The confidence of intervals.", default=0.95)
-    least: int = option(
-        "--least N",
-        "Leave out groups with fewer than N users, so that they show no single user.",
-        default=10,
-        solves="least=",
-    )
 
     def run(self) -> None:
         from dataclasses import replace
@@ -71,10 +62,7 @@ cranfield log measures log/ --oec oec.toml --by arm
             raise UsageError("--plot draws a measure over groups; name them with --by, such as --by day")
         log = self.read_log()
         with log.engine:
-            result = measure_log(
-                log, names, by=by, oec=oec, metric_set=chosen,
-                **self.values("confidence", "least", "sessions", "silence", "timezone"),
-            )  # fmt: skip
+            result = measure_log(log, names, by=by, oec=oec, metric_set=chosen, **self.settings())
         if self.plot and len(result.measures) > 1 and not oec:
             raise UsageError(f"--plot draws one measure, but there are {len(result.measures)}; choose one with -m")
         self.show_record(replace(result, notes=(*result.notes, UNCHECKED)))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from cranfield.cli.declare import option
 from cranfield.cli.options.log_options import LogReading
-from cranfield.cli.options.session_options import SessionOptions
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
 
-class SatisfactionVerb(LogReading, SessionOptions, Plotting):
+class SatisfactionVerb(
+    LogReading, Plotting, of="online.log_measures.satisfaction.learned_satisfaction:learn_satisfaction"
+):
     """Learn from labels which queries satisfied their users, from clicks, dwell time, ranks and reformulations.
 
     The classifier is a logistic regression. Its quality is measured in cross-validation, with all queries of a user in
@@ -35,11 +36,6 @@ cranfield log satisfaction log/ --labels labels.csv --by arm
         names="online.log_measures.satisfaction.learned_satisfaction:SIGNALS",
     )  # fmt: skip
     by: list[str] | None = option("--by COLUMN", "Show the mean prediction for each day, arm or segment.")
-    ridge: float = option(
-        "--ridge X", "Draw the coefficients towards 0, for few labels.", default=0.0, solves="ridge=1"
-    )
-    folds: int = option("--folds N", "The number of folds of the cross-validation.", default=5)
-    seed: int = option("--seed N", "The seed of the folds.", default=0)
     least: int = option("--least N", "Leave out groups with fewer than N users.", default=10, solves="least=")
 
     def check(self) -> None:
@@ -55,9 +51,7 @@ cranfield log satisfaction log/ --labels labels.csv --by arm
         by = [name for text in self.by or [] for name in text.split(",")]
         log = self.read_log()
         with log.engine:
-            result = learn_satisfaction(
-                log, self.labels, signals=wanted, **self.values("ridge", "folds", "seed", "sessions", "silence")
-            )
+            result = learn_satisfaction(log, self.labels, signals=wanted, **self.settings())
             groups = None
             if by:
                 options = self.values("least", "sessions", "silence")

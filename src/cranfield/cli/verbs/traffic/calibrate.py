@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from cranfield.cli import options
-from cranfield.cli.declare import MORE, RESULT, argument, flag, option
+from cranfield.cli.declare import RESULT, argument, flag, option
 from cranfield.cli.options.log_options import LOG, LogOfTopics
 from cranfield.cli.printing import Printing
 
 
-class CalibrateVerb(LogOfTopics, Printing):
+class CalibrateVerb(LogOfTopics, Printing, of="online.calibration.calibrate:calibrate"):
     """Estimate the parameters of a measure from a log of clicks, and print the measure's name for -m.
 
     RBP gets its persistence from where readers made their last click, ERR its probabilities of stopping by grade, TBG
@@ -35,17 +34,8 @@ cranfield calibrate queries.jsonl qrels.txt --events events.jsonl --measure TBG 
     lengths: str | None = option(
         "--lengths FILE", "Lengths of documents, for TBG (words) and U (characters).", reads=True
     )
-    timed: bool = flag("--timed", "MP: also estimate how long a visit to each rank lasts.")
-    no_restart: bool = flag(
-        "--no-restart", "MP: count only moves within queries, not from the last click to the first of another query."
-    )
     moves: str | None = option("--moves FILE", "MP: write the moves, for MP(transitions=FILE).", group=RESULT)
     name_only: bool = flag("--name", "Print only the name of the measure.", group=RESULT)
-    depth: int = option("--depth N", "MP: the deepest rank whose moves are counted.", default=10, group=MORE)
-    rel: float = option("--rel GRADE", "TBG: the lowest grade that counts as relevant.", default=1.0, group=MORE)
-    speed: float = option("--speed N", "U: characters that are read in a second.", default=20.0, group=MORE)
-    level: float = options.level()
-    seed: int = options.seed()
 
     def run(self) -> None:
         from cranfield.collection.qrels import Qrels
@@ -57,9 +47,8 @@ cranfield calibrate queries.jsonl qrels.txt --events events.jsonl --measure TBG 
         judgments = None if self.qrels is None else Qrels.read(self.qrels).to_dict()
         log = self.read_tables(self.log, engine=self.open_engine())
         result = calibrate(
-            log, self.measure, judgments, topics=self.topic_texts(), lengths=self._lengths(),
-            restart=not self.no_restart, **self.values("depth", "timed", "rel", "speed", "level", "seed"),
-        )  # fmt: skip
+            log, self.measure, judgments, topics=self.topic_texts(), lengths=self._lengths(), **self.settings()
+        )
         if self.moves:
             from cranfield.cli.printing import emit
 

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import warnings
 
-from cranfield.cli import options
-from cranfield.cli.declare import MORE, argument, option
+from cranfield.cli.declare import argument, option
 from cranfield.cli.options.log_options import LogOfTopics
 from cranfield.cli.printing import Printing
 from cranfield.errors import CranfieldWarning, UsageError
 
 
-class OffpolicyVerb(LogOfTopics, Printing):
+class OffpolicyVerb(LogOfTopics, Printing, of="online.policies.off_policy:off_policy"):
     """Estimate what a new policy or ranking would be worth, from a log that another system made.
 
     LOG is a table with a row per decision: reward, propensity (the probability with which the logging system did what
@@ -53,22 +52,6 @@ cranfield offpolicy log/ --run new.run --topics topics.tsv --examined pbm.json -
         "--column ROLE=NAME",
         "The name of a column: reward, propensity, context, action, user or model. May be repeated.",
     )
-    cluster: str | None = option(
-        "--cluster COLUMN", "What is independent: a column, or row; default: users, else contexts."
-    )
-    clip: float = option("--clip W", "The largest weight of the clipped estimate.", default=10.0, group=MORE)
-    least_ess: float = option("--least-ess N", "Refuse estimates with a smaller effective sample size.", default=100.0)
-    shrink: float = option(
-        "--shrink N", "Shrink predicted rewards to their mean by N observations.", default=1.0, group=MORE
-    )
-    bad: str = option(
-        "--bad RULE",
-        "Rows with a wrong propensity or no reward: {names}.",
-        default="error",
-        choices=("error", "skip"),
-        solves="bad=",
-    )
-    level: float = options.level()
 
     def check(self) -> None:
         super().check()
@@ -82,14 +65,12 @@ cranfield offpolicy log/ --run new.run --topics topics.tsv --examined pbm.json -
             raise UsageError("--examined is for --run; the propensities of a table are in its column propensity")
 
     def run(self) -> int:
-        settings = self.values("clip", "least_ess", "shrink", "level")
         if self.policy:
             from cranfield.online.policies import off_policy
 
             result = off_policy(
-                self.log, self.policy, engine=self.open_engine(), columns=self._columns(), cluster=self.cluster,
-                bad=self.bad, **settings,
-            )  # fmt: skip
+                self.log, self.policy, engine=self.open_engine(), columns=self._columns(), **self.settings()
+            )
         else:
             from cranfield.collection.run import read_runs
             from cranfield.online.policies import off_policy_runs
@@ -97,7 +78,7 @@ cranfield offpolicy log/ --run new.run --topics topics.tsv --examined pbm.json -
             log = self.read_tables(self.log, engine=self.open_engine())
             result = off_policy_runs(
                 log, read_runs(self.run_files or []), self._examination(), topics=self.topic_texts(),
-                utility=self.utility, depth=self.depth, **settings,
+                **self.values("utility", "depth", "clip", "least_ess", "shrink", "level"),
             )  # fmt: skip
         self.show_record(result)
         return 1 if result.refused else 0

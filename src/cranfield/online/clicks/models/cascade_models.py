@@ -55,7 +55,7 @@ class Cascade(ClickKind):
         notes: tuple[str, ...] = ()
         if several:
             notes = (
-                f"{counted(several, 'session')} with clicks on several documents, which CM holds impossible: only the "
+                f"{counted(several, 'session')} with clicks on several documents, which are impossible in CM: only the "
                 "first click is counted, and the log-likelihood is that of first clicks",
             )
         likelihood = weighted_log(counts.clicked, estimates.value) + weighted_log(skipped, 1 - estimates.value)

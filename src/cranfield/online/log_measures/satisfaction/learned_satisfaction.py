@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.online.digest import BUCKETS
 from cranfield.online.expressions import col, lit
@@ -24,7 +25,7 @@ from cranfield.online.log_measures.satisfaction.logistic_fit import (
     reliability_curve,
 )
 from cranfield.online.logs.log import Log
-from cranfield.online.logs.sessions import SILENCE
+from cranfield.online.logs.sessions import AUTO, SILENCE, SessionRule, Silence
 from cranfield.record import Record, table_of
 from cranfield.table import Table
 from cranfield.text import counted, listed, shown
@@ -192,32 +193,30 @@ class LearnedSatisfaction(OnlineMeasure):
 CONSTANT = "constant"
 
 
+@operation
 def learn_satisfaction(
     log: Log,
     labels: Any,
     *,
     signals: Sequence[str] | None = None,
-    ridge: float = 0.0,
-    folds: int = 5,
-    seed: int = 0,
-    sessions: str = "auto",
-    silence: float = SILENCE,
+    ridge: Annotated[float, about("Draw the coefficients towards 0, for few labels.", least=0, solves="ridge=1")] = 0.0,
+    folds: Annotated[
+        int, about("The number of folds of the cross-validation, which keep users together.", least=2)
+    ] = 5,
+    seed: Annotated[int, about("The seed of the folds.", least=0, below=2**64)] = 0,
+    sessions: SessionRule = AUTO,
+    silence: Silence = SILENCE,
 ) -> Satisfaction:
     """Fit a logistic regression of labels on the signals of queries, and cross-validate it over users.
 
     labels: the name of a column of the queries that holds labels, a mapping {query_id: label}, or anything that
         `Engine.read` reads, with columns query_id and label. A label is 0 or 1, true or false, yes or no.
     signals: names of `SIGNALS`; default: all that vary.
-    ridge: draws the coefficients towards 0, for few labels.
-    folds: all queries of a user are in one fold, and are predicted from the other folds.
 
     Errors and tests of coefficients are robust against dependence between the queries of a user. If there are more
     than 200,000 labels, as many are drawn by a hash of the query, with a note.
     Reference: Ferro & Maistro 2024, §6.5, learned measures
     """
-    check.whole("learn_satisfaction", folds=folds)
-    if folds < 2:
-        raise check.wrong("learn_satisfaction", "folds", folds, "2 or more")
     wanted = tuple(signals or SIGNALS)
     for name in wanted:
         if name not in SIGNALS:

@@ -8,7 +8,7 @@ import pytest
 
 from cranfield.online.engines import open_engine
 from cranfield.online.log_measures import measure_log, parse_online_many
-from cranfield.online.log_measures.log_rows import LogRows, odd_rows
+from cranfield.online.log_measures.log_rows import LogRows, doubtful_rows
 from tests.online.log_measures.small_logs import Rows, log_of, random_rows
 
 STRAYS = "events of queries that are not in the log, or that another user asked, count for no query"
@@ -54,8 +54,8 @@ def test_users_with_too_many_actions_are_counted() -> None:
     same = sum(actions.count(user) == most for user in set(actions))
     measured = LogRows(log_of(rows, open_engine("duckdb")), parse_online_many(["CTR"]))
     expected = f"users with {most} queries and events or more, perhaps bots, are in these numbers: {same}"
-    assert odd_rows(measured, bot_events=most) == [expected]
-    assert odd_rows(measured, bot_events=most + 1) == []
+    assert doubtful_rows(measured, bot_events=most) == [expected]
+    assert doubtful_rows(measured, bot_events=most + 1) == []
 
 
 def test_a_measure_without_a_value_says_why() -> None:
