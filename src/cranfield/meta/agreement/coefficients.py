@@ -208,13 +208,13 @@ def earlier_larger(values: NDArray[Any]) -> Counts:
     ordered = np.asarray(values, dtype=np.int64)
     starts, sizes = np.array([0]), np.array([n])  # of the runs with the same bits so far
     for bit in reversed(range(int(ordered.max()).bit_length())):
-        one = ordered >> bit & 1
-        ones = np.cumsum(one)  # up to here, with this one
-        before = np.repeat(ones[starts] - one[starts], sizes)
-        ones_before = ones - one - before
-        zero = one == 0
+        bits = ordered >> bit & 1
+        ones = np.cumsum(bits)  # up to and with each place
+        before = np.repeat(ones[starts] - bits[starts], sizes)
+        ones_before = ones - bits - before
+        zero = bits == 0
         counts[order[zero]] += ones_before[zero]
-        zeros = sizes - np.add.reduceat(one, starts)
+        zeros = sizes - np.add.reduceat(bits, starts)
         begin = np.repeat(starts, sizes)
         place = np.where(zero, np.arange(n) - ones_before, begin + np.repeat(zeros, sizes) + ones_before)
         moved = np.empty_like(order)

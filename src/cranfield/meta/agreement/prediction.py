@@ -341,8 +341,8 @@ def _without_each(x: _Ranked, y: _Ranked) -> Array:
     pearson = np.concatenate([_correlation(x.values, y.values, times.astype(np.float64)) for times in omitted])
     ranks_x, ranks_y = (ranked.higher(np.ones((1, n)))[0] / 2 for ranked in (x, y))
 
-    def products(one: _Ranked, ranks: Array, other: _Ranked, others: Array, both: Array) -> Array:
-        sides = other.higher(ranks[None])[0] + one.higher(others[None])[0]  # S_ij is -S_ji
+    def products(first: _Ranked, ranks: Array, other: _Ranked, others: Array, both: Array) -> Array:
+        sides = other.higher(ranks[None])[0] + first.higher(others[None])[0]  # S_ij is -S_ji
         return np.asarray((ranks * others).sum() - ranks * others + sides / 2 + both / 4)
 
     together = products(x, ranks_x, y, ranks_y, agreeing)

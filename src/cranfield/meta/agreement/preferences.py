@@ -17,10 +17,10 @@ from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operatio
 from cranfield.errors import DataError, UsageError
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import central_interval, divided, resampled_topics
-from cranfield.meta.meta_record import MetaRecord, interval
-from cranfield.record import Columns, entries_of, labels
+from cranfield.meta.meta_record import MetaRecord
+from cranfield.record import column, estimates, table_of
 from cranfield.scores.scores import Scores
-from cranfield.table import Column, Table, headings
+from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
@@ -86,16 +86,16 @@ class PredictivePower(MetaRecord):
     figure = "predictive_power_figure"
     facts = ("ties", "level", "resamples", "seed")
 
-    measures: tuple[str, ...]
-    agreement: Array
+    measures: Annotated[tuple[str, ...], column("measure")]
+    agreement: Annotated[Array, column()]
     """The share of judgments with which the measure agrees; `ties` says how its ties count."""
-    low: Array
-    high: Array
-    agree: NDArray[np.int64]
-    tied: NDArray[np.int64]
+    low: Annotated[Array, column()]
+    high: Annotated[Array, column()]
+    agree: Annotated[NDArray[np.int64], column()]
+    tied: Annotated[NDArray[np.int64], column()]
     """Judgments where the measure scores both lists equally."""
-    disagree: NDArray[np.int64]
-    p: Array
+    disagree: Annotated[NDArray[np.int64], column()]
+    p: Annotated[Array, column()]
     """Two-sided sign test of agreements against disagreements: is the measure better than a coin?"""
     ties: str
     level: float
@@ -103,25 +103,14 @@ class PredictivePower(MetaRecord):
     seed: int
     notes: tuple[str, ...]
 
-    def columns(self) -> Columns:
-        """measure, agreement, low, high, agree, tied, disagree, p."""
-        arrays = ("agreement", "low", "high", "agree", "tied", "disagree", "p")
-        return {"measure": labels(self.measures), **{name: np.asarray(getattr(self, name)) for name in arrays}}
-
     def table(self) -> Table:
         """A row per measure, the highest agreement first."""
         order = np.argsort(-np.nan_to_num(self.agreement, nan=-1), kind="stable")
-        rows = tuple(
-            (name, interval(share, low, high, name), *counts)
-            for name, share, low, high, *counts in entries_of({name: x[order] for name, x in self.columns().items()})
+        columns = self.columns() | {"agreement": estimates(self.agreement, self.low, self.high)}
+        del columns["low"], columns["high"]
+        return table_of(
+            columns, order, better={"agreement": "higher"}, caption="Agreement with preferences", notes=self.notes
         )
-        columns = (
-            Column("measure"),
-            Column("agreement", "number", "higher"),
-            *headings("count", "agree", "tied", "disagree"),
-            Column("p", "probability"),
-        )
-        return Table(columns, rows, "Agreement with preferences", self.notes)
 
 
 @operation

@@ -137,12 +137,12 @@ def _by_name(table: NamedTable, origin: str) -> UserRatings:
         if any(not columns[role][i] for role in ("user", "topic")):
             role = next(role for role in ("user", "topic") if not columns[role][i])
             raise DataError(origin, line, f"no {role}; expected {EXPECTED}")
-        found = [name for name in outcomes if not math.isnan(outcomes[name][i])] if rated else []
-        if found and not columns["system"][i]:
-            raise DataError(origin, line, f"a {found[0]} without a system")
-        searches += [i] if found else []
+        said = [name for name in outcomes if not math.isnan(outcomes[name][i])] if rated else []
+        if said and not columns["system"][i]:
+            raise DataError(origin, line, f"a {said[0]} without a system")
+        searches += [i] if said else []
         judged += [i] if compared and columns["preferred"][i] else []
-        empty += not found and not (judged and judged[-1] == i)
+        empty += not said and not (judged and judged[-1] == i)
     if not searches and not judged:
         raise DataError(origin, None, "holds neither ratings nor times nor preferences, only empty cells")
     notes = [f"{counted(empty, 'row')} without a rating, a time or a preference left out"] if empty else []

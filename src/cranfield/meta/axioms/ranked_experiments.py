@@ -119,12 +119,12 @@ def additive(measure: Measure) -> Finding:
 
 def graded(measure: Measure) -> Finding:
     """Do scores change if all relevant documents have grade 1? A measure that has a gain may need one."""
-    found = _graded(measure)
-    if found.holds or "gain" not in measure.parameters() or measure.__dict__["gain"] is not None:
-        return found
+    finding = _graded(measure)
+    if finding.holds or "gain" not in measure.parameters() or measure.__dict__["gain"] is not None:
+        return finding
     with_gain = _graded(measure.replace(gain="linear"))
     says = 'grades change the score with gain="linear", and not by default'
-    return replace(with_gain, says=says) if with_gain.holds else found
+    return replace(with_gain, says=says) if with_gain.holds else finding
 
 
 def _graded(measure: Measure) -> Finding:

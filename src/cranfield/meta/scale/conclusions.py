@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from cranfield.measures.scale_type import scale_of
 from cranfield.meta.complete_scores import check_count
 from cranfield.meta.meta_record import MetaRecord
 from cranfield.meta.scale.transformed_scores import ON_INTERVALS, rank_scores
-from cranfield.record import Columns, entries_of, labels
+from cranfield.record import Columns, column, entries_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Table, headings
 from cranfield.text import counted
@@ -140,7 +140,7 @@ def conclusions(
     options: dict[str, Any] = {"resamples": resamples, "seed": seed, "threads": threads}
     options |= {"test": test, "correction": correction, "alpha": alpha, "direction": "given"}
     compared = [[compare(data, name, **options) for name in data.measures] for data in transformed.values()]
-    parts = [[family for one in of_scale for family in one.families] for of_scale in compared]
+    parts = [[family for comparison in of_scale for family in comparison.families] for of_scale in compared]
     first = compared[0][0]
     names = [
         (f.matrix.measure, *(np.array(f.matrix.systems, dtype=object)[k] for k in (f.first, f.second)))
@@ -167,8 +167,8 @@ def conclusions(
     ]
     return Conclusions(
         tuple(transformed),
-        np.concatenate([np.full(len(one), name, dtype=object) for name, one, _ in names]),
-        np.concatenate([one for _, one, _ in names]),
+        np.concatenate([np.full(len(system), name, dtype=object) for name, system, _ in names]),
+        np.concatenate([system for _, system, _ in names]),
         np.concatenate([other for *_, other in names]),
         difference,
         significant,
@@ -206,26 +206,17 @@ class ScaleTests(MetaRecord):
     figure = "scale_tests_figure"
     facts = ("alpha",)
 
-    measures: tuple[str, ...]
-    scales: tuple[str, ...]
+    measures: Annotated[tuple[str, ...], column("measure")]
+    scales: Annotated[tuple[str, ...], column("scale")]
     """The scale of each measure, with its conditions; the second test assumes an interval scale."""
-    by_ranks: NDArray[np.int64]
-    by_means: NDArray[np.int64]
-    both: NDArray[np.int64]
+    pairs: Annotated[NDArray[np.int64], column()]
+    by_ranks: Annotated[NDArray[np.int64], column("by_ranks")]
+    by_means: Annotated[NDArray[np.int64], column("by_means")]
+    both: Annotated[NDArray[np.int64], column()]
     """The number of pairs that differ by both tests."""
-    pairs: NDArray[np.int64]
-    topics: NDArray[np.int64]
+    topics: Annotated[NDArray[np.int64], column()]
     alpha: float
     notes: tuple[str, ...] = ()
-
-    def columns(self) -> Columns:
-        """measure, scale, pairs, by_ranks, by_means, both, topics; a row per measure."""
-        counts = ("pairs", "by_ranks", "by_means", "both", "topics")
-        return {
-            "measure": labels(self.measures),
-            "scale": labels(self.scales),
-            **{name: getattr(self, name) for name in counts},
-        }
 
     def table(self) -> Table:
         """Ferro & Maistro 2024 Table 3: counts and shares of the pairs."""
@@ -269,10 +260,10 @@ def scale_tests(scores: Scores, *, alpha: float = 0.05) -> ScaleTests:
             defined = counted(matrix.n, "topic")
             raise UsageError(f"scale_tests: {defined} with a value of {name} for every system, must be 2 or more")
         ranks, means = (test.run(matrix, first, second, settings).p <= alpha for test in tests)
-        counts.append((int(ranks.sum()), int(means.sum()), int((ranks & means).sum()), len(first), matrix.n))
+        counts.append((len(first), int(ranks.sum()), int(means.sum()), int((ranks & means).sum()), matrix.n))
         notes += matrix.notes
     tested = "Tukey's HSD after Kruskal–Wallis and after the two-way ANOVA of topics and systems"
     notes = [*dict.fromkeys(notes), f"pairs that differ at α = {alpha:g}, {tested}"]
     scales = tuple(scale_of(name).words for name in scores.measures)
-    by_ranks, by_means, both, pairs, topics = np.array(counts, dtype=np.int64).reshape(-1, 5).T
-    return ScaleTests(scores.measures, scales, by_ranks, by_means, both, pairs, topics, alpha, tuple(notes))
+    pairs, by_ranks, by_means, both, topics = np.array(counts, dtype=np.int64).reshape(-1, 5).T
+    return ScaleTests(scores.measures, scales, pairs, by_ranks, by_means, both, topics, alpha, tuple(notes))

@@ -185,7 +185,7 @@ def meaningfulness(
     [('b', 'a', True, nan), ('c', 'a', False, 0.0), ('b', 'c', False, 0.6)]
     """
     complete = CompleteScores.of(scores, "meaningfulness", measures, least_systems=2, least_measures=1)
-    scales = tuple("interval" if (one := scale_of(name)).holds else one.words for name in complete.measures)
+    scales = tuple("interval" if (scale := scale_of(name)).holds else scale.words for name in complete.measures)
     made = [transformations(values, s != "interval") for values, s in zip(complete.values, scales, strict=True)]
     pairs = [_pairs(values, s != "interval") for values, s in zip(complete.values, scales, strict=True)]
     names, count = labels(complete.runs), [len(part[0]) for part in pairs]
@@ -229,12 +229,15 @@ def _pairs(values: Array, ordinal: bool) -> tuple[Index64, Index64, Array, Array
     step = max(1, _BLOCK // n)
     for begin in range(0, len(better) if ordinal else 0, step):
         block = slice(begin, begin + step)
-        one, other = ordered[better[block]], ordered[worse[block]]
-        place = (other - one).argmax(axis=1)[:, None]  # where the sorted scores of the worse system are furthest ahead
-        at, ahead = (np.take_along_axis(side, place, axis=1) for side in (one, other))
-        found = (ahead > at)[:, 0]
-        limit[block] = np.where(found, top[at[:, 0]], np.nan)
-        shares[:, block] = np.where(found, np.stack([(side > at).mean(axis=1) for side in (one, other)]), np.nan)
+        of_better, of_worse = ordered[better[block]], ordered[worse[block]]
+        place = (of_worse - of_better).argmax(axis=1)[
+            :, None
+        ]  # where the sorted scores of the worse system are furthest ahead
+        at, ahead = (np.take_along_axis(side, place, axis=1) for side in (of_better, of_worse))
+        reversible = (ahead > at)[:, 0]
+        limit[block] = np.where(reversible, top[at[:, 0]], np.nan)
+        above = np.stack([(side > at).mean(axis=1) for side in (of_better, of_worse)])
+        shares[:, block] = np.where(reversible, above, np.nan)
     return better, worse, means[better] - means[worse], np.isnan(limit), limit, *shares
 
 
@@ -274,6 +277,6 @@ def _correlations(made: Sequence[Transformed]) -> tuple[Array, NDArray[Any]]:
             continue
         tau[number] = matrix[0, 0], np.nanmin(matrix), np.nanmax(matrix)
         for side, place in enumerate((np.nanargmin(matrix), np.nanargmax(matrix))):
-            one, other = np.unravel_index(place, matrix.shape)
-            at[number, 2 * side : 2 * side + 2] = made[i].names[one], made[j].names[other]
+            row, column = np.unravel_index(place, matrix.shape)
+            at[number, 2 * side : 2 * side + 2] = made[i].names[row], made[j].names[column]
     return tau, at

@@ -186,7 +186,7 @@ def accuracy_of_tests(
     size = count if topics is None else int(topics)
     if size < 2:
         raise UsageError(f"accuracy_of_tests: topics == {size}, must be 2 or more")
-    found = np.zeros((3, len(complete.measures), len(chosen)))
+    differ_by = np.zeros((3, len(complete.measures), len(chosen)))
     confirmed = np.zeros((len(OUTCOMES), len(complete.measures), len(chosen)))
     agreed = np.zeros((len(complete.measures), len(chosen), len(chosen)))
     batches = [min(_BATCH, simulations - begin) for begin in range(0, simulations, _BATCH)]
@@ -201,16 +201,16 @@ def accuracy_of_tests(
             decisions = np.zeros((len(chosen), experiments))
             for t, test in enumerate(chosen):
                 p = [p_values(test, data, settings) for data in (equal, differ, *halves)]
-                found[:, m, t] += [int((values <= alpha).sum()) for values in p[:3]]
+                differ_by[:, m, t] += [int((values <= alpha).sum()) for values in p[:3]]
                 confirmed[:, m, t] += _outcomes(p[2], p[3], *halves, alpha)
                 decisions[t] = p[2] <= alpha
                 done += 1
                 report(progress, done, total)
             agreed[m] += decisions @ decisions.T + (1 - decisions) @ (1 - decisions).T
-    type_1, power, significant = found / simulations
+    type_1, power, significant = differ_by / simulations
     return TestAccuracy(
         complete.measures, tuple(test.name for test in chosen), type_1, power, significant,
-        divided(confirmed, found[2]), agreed / simulations, alpha, truth, float(difference), size, count // 2,
+        divided(confirmed, differ_by[2]), agreed / simulations, alpha, truth, float(difference), size, count // 2,
         int(simulations), int(resamples), int(seed), len(complete.runs), complete.notes,
     )  # fmt: skip
 

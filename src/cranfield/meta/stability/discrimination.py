@@ -96,7 +96,7 @@ def summary_hits(
             differences = _differences_of_means(values, first[block], second[block], drawn, summary)
         else:
             pooled = np.concatenate([values[:, first[block]], values[:, second[block]]])  # 2n × pairs
-            x, y = (statistic(np.moveaxis(pooled[one], 1, 2), summary, worst=worst) for one in drawn)
+            x, y = (statistic(np.moveaxis(pooled[side], 1, 2), summary, worst=worst) for side in drawn)
             differences = x - y
         hits[block] = (np.abs(differences) >= least[block]).sum(axis=0)
         report(progress, block.stop, len(first))
@@ -118,9 +118,9 @@ def _differences_of_means(values: Array, first: Index64, second: Index64, drawn:
     n = len(values)
     scores = np.log(np.maximum(values, GMEAN_FLOOR)) if summary == "gmean" else values
     samples = []
-    for one in drawn:
-        row = np.arange(len(one))[:, None] * (2 * n)
-        times = np.bincount((one + row).ravel(), minlength=len(one) * 2 * n).reshape(len(one), 2 * n) / n
+    for side in drawn:
+        row = np.arange(len(side))[:, None] * (2 * n)
+        times = np.bincount((side + row).ravel(), minlength=len(side) * 2 * n).reshape(len(side), 2 * n) / n
         mean = (times[:, :n] @ scores)[:, first] + (times[:, n:] @ scores)[:, second]
         samples.append(np.exp(mean) if summary == "gmean" else mean)
     return np.asarray(samples[0] - samples[1])

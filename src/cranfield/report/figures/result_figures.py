@@ -463,4 +463,4 @@ def plain_figures(method: str, result: Any) -> list[dict[str, Any]]:
 
 def drawn_figures(plain: Sequence[Mapping[str, Any]] | None) -> list[Figure]:
     """The figures that `plain_figures` described."""
-    return [figure_from_plain(one) for one in plain or ()]
+    return [figure_from_plain(figure) for figure in plain or ()]

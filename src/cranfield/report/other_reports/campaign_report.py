@@ -95,7 +95,7 @@ class CampaignState:
         self.campaign = campaign
         self.measure = measure
         self.team = team
-        names = [one.name for one in campaign.teams()]
+        names = [registered.name for registered in campaign.teams()]
         if team is not None and team not in names:
             raise nearest(team, names, "team")
         if measure is not None and measure not in campaign.config.measures:
@@ -254,19 +254,19 @@ def runs_section(campaign: Campaign) -> Section:
     submissions = campaign.submissions()
     if not submissions:
         return Section("runs", "Submitted runs", ("No run is submitted yet.",))
-    counts = {one.digest for one in campaign.submissions(counting=True)}
+    counts = {submission.digest for submission in campaign.submissions(counting=True)}
     heads = (
         Column("run"), Column("team"), Column("counts"), Column("submitted (UTC)"), Column("topics", "count"),
         Column("documents", "count"), Column("bytes", "count"), Column("SHA-256"), Column("findings"),
     )  # fmt: skip
     rows: list[tuple[Cell, ...]] = []
-    for one in submissions:
-        when = _day(datetime.fromtimestamp(one.submitted_at, UTC))
-        more = len(one.findings) - MOST_FINDINGS
-        said = "; ".join(one.findings[:MOST_FINDINGS]) + (f"; {more} more" if more > 0 else "")
+    for submission in submissions:
+        when = _day(datetime.fromtimestamp(submission.submitted_at, UTC))
+        more = len(submission.findings) - MOST_FINDINGS
+        said = "; ".join(submission.findings[:MOST_FINDINGS]) + (f"; {more} more" if more > 0 else "")
         rows.append(
-            (one.tag, one.team, "yes" if one.digest in counts else "", when, one.lists, one.documents, one.bytes,
-             one.digest, said)
+            (submission.tag, submission.team, "yes" if submission.digest in counts else "", when, submission.lists,
+             submission.documents, submission.bytes, submission.digest, said)
         )  # fmt: skip
     shown = tuple((*row[:7], str(row[7])[:12], row[8]) for row in rows)
     note = ("the first 12 hexadecimal digits of digests; the CSV file has all 64",)
@@ -279,9 +279,9 @@ def runs_section(campaign: Campaign) -> Section:
 def pool_section(campaign: Campaign) -> Section:
     """How the pool was made, its size by topic, and what each team contributed."""
     read = campaign.store.database.read
-    found: dict[str, int] = dict(read("SELECT topic, COUNT(*) FROM pool GROUP BY topic"))
+    pooled: dict[str, int] = dict(read("SELECT topic, COUNT(*) FROM pool GROUP BY topic"))
     topics = campaign.store.topic_ids()
-    sizes = {topic: found[topic] for topic in topics if topic in found}
+    sizes = {topic: pooled[topic] for topic in topics if topic in pooled}
     if not sizes:
         raise UsageError("there is no pool yet")
     plan = campaign.config.pool
@@ -307,7 +307,7 @@ def pool_section(campaign: Campaign) -> Section:
         table = Table((Column("topic"), *(Column(name, "count") for name in counts)), rows)
         blocks.append(TableBlock("pool", table, "Documents by topic", tools=len(rows) > FEW_ROWS))
         with suppress(CranfieldError):  # no run counts any more
-            teams = {one.tag: one.team for one in campaign.submissions(counting=True)}
+            teams = {run.tag: run.team for run in campaign.submissions(counting=True)}
             runs = {run.name: run for run in counting_runs(campaign)}
             result = pool_contributions(judged.qrels, runs, teams=teams, depth=plan.depth)
             title = "What each team contributed"
@@ -426,8 +426,8 @@ def sheet_columns(sheets: Sequence[Sheet]) -> list[HtmlColumn]:
     score, median, best = (
         [value for sheet in sheets for value in getattr(sheet, name).tolist()] for name in ("score", "median", "best")
     )
-    against = [one - other for one, other in zip(score, median, strict=True)]
-    place = [float(one) if one else math.nan for sheet in sheets for one in sheet.place.tolist()]
+    against = [own - middle for own, middle in zip(score, median, strict=True)]
+    place = [float(rank) if rank else math.nan for sheet in sheets for rank in sheet.place.tolist()]
     return [
         text_column("Topic", [topic for sheet in sheets for topic in sheet.topic], name=True),
         text_column("Run", [sheet.run for sheet in sheets for _ in sheet.topic], chosen=len(sheets) > 1),
@@ -436,7 +436,7 @@ def sheet_columns(sheets: Sequence[Sheet]) -> list[HtmlColumn]:
         number_column("Best", best, better="neither"),
         number_column("Against median", against, shown=[_signed(value) for value in against], better="neither"),
         _pictures(score, median, best),
-        number_column("Place", place, better="neither", shown=[f"{one:g}" for one in place]),
+        number_column("Place", place, better="neither", shown=[f"{rank:g}" for rank in place]),
     ]
 
 

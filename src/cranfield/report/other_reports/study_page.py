@@ -90,14 +90,14 @@ def _studied(plan: Study) -> Section:
     """Collections with their files and rules, measures, and versions."""
     rows: list[tuple[Cell, ...]] = []
     files: list[tuple[str, str]] = [("study", plan.path)]
-    for one in plan.collections:
-        own = _files(one)
+    for collection in plan.collections:
+        own = _files(collection)
         files += own
         kinds = Counter(what for what, _ in own)
         sizes = ", ".join(f"{count} of {what}" for what, count in kinds.items())
-        rules = ", ".join(f"{name} = {value}" for name, value in one.join.items() if name not in FILES)
-        measures = ", ".join(one.measures or plan.measures)
-        rows.append((one.name, sizes, measures, one.missing, rules))
+        rules = ", ".join(f"{name} = {value}" for name, value in collection.join.items() if name not in FILES)
+        measures = ", ".join(collection.measures or plan.measures)
+        rows.append((collection.name, sizes, measures, collection.missing, rules))
     names = ("collection", "files", "measures", "missing topics", "rules")
     blocks: list[Block] = []
     if rows:
@@ -109,11 +109,11 @@ def _studied(plan: Study) -> Section:
 
 
 def _files(collection: Collection) -> list[tuple[str, str]]:
-    found = [("judgments", collection.qrels)] if collection.qrels else []
+    files = [("judgments", collection.qrels)] if collection.qrels else []
     for what, patterns in (("run", collection.runs), ("scores", collection.scores)):
-        found += [(what, path) for path in (expand(patterns) if patterns else ())]
+        files += [(what, path) for path in (expand(patterns) if patterns else ())]
     side = {"teams": collection.teams, **{name: collection.join.get(name) for name in FILES}}
-    return found + [(name.replace("_", " "), path) for name, path in side.items() if isinstance(path, str)]
+    return files + [(name.replace("_", " "), path) for name, path in side.items() if isinstance(path, str)]
 
 
 def _method(task: Task, outcome: Outcome) -> Section:

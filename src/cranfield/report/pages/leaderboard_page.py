@@ -30,7 +30,7 @@ def leaderboard_columns(board: Leaderboard, digits: int = DIGITS) -> list[HtmlCo
     """The columns of the table, for this page or for a part of another one."""
     mean, low, high = (column.tolist() for column in (board.mean, board.low, board.high))
     ends = zip(low, high, strict=True)
-    spans = ["" if one != one else f"{one:.{digits}f} to {other:.{digits}f}" for one, other in ends]
+    spans = ["" if first != first else f"{first:.{digits}f} to {last:.{digits}f}" for first, last in ends]
     columns = [
         number_column("Rank", board.rank.tolist(), better="neither", shown=board.places),
         text_column("Run", board.run, name=True),

@@ -157,7 +157,10 @@ def _outline(table: Mapping[str, Any]) -> Outline:
     only_known(table, ("title", "introduction", "sections", "notes"))
     sections = typed_entry(table, "sections", list, default=[])
     notes = typed_entry(table, "notes", dict, default={})
-    for name, value in [*(("sections", one) for one in sections), *((f"notes.{k}", v) for k, v in notes.items())]:
+    for name, value in [
+        *(("sections", section) for section in sections),
+        *((f"notes.{k}", v) for k, v in notes.items()),
+    ]:
         if not isinstance(value, str):
             raise UsageError(f"{name} == {value!r}, must be text")
     text = typed_entry(table, "introduction", str, default="")

@@ -81,9 +81,9 @@ cranfield meta users ratings.csv --show needed --difference 0.5,0.25
             return
         model = rating_model(ratings, self.outcome)
         if self.what == "needed":
-            found = options.numbers("--difference", self.difference or "")
+            differences = options.numbers("--difference", self.difference or "")
             answer = users_needed(
-                model, found or (), power=self.power, alpha=self.alpha, topics=self.plan_topics,
+                model, differences or (), power=self.power, alpha=self.alpha, topics=self.plan_topics,
                 per_system=self.per_system,
             )  # fmt: skip
             self.show(answer.table())

@@ -57,9 +57,9 @@ def _places(x: Array, y: Array, names: list[str], front: NDArray[np.bool_], figu
     """Return the places of names: those on the front choose first, and alone if there are too many points."""
     points = _pixels(x, y, figure)
     order = np.argsort(~front, kind="stable").tolist()
-    found = placed([points[i] for i in order], [names[i] for i in order], SIDE, SIDE)
+    free = placed([points[i] for i in order], [names[i] for i in order], SIDE, SIDE)
     places: list[Place | None] = [None] * len(points)
-    for i, place in zip(order, found, strict=True):
+    for i, place in zip(order, free, strict=True):
         places[i] = place if front[i] or len(points) <= MANY else None
     return places
 
