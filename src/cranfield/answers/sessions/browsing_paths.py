@@ -8,6 +8,7 @@ that every expected measure is then the measure itself.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -129,7 +130,7 @@ def pair_weights(sizes: Sizes, down: float, reform: float, cutoff: int | None) -
 
 
 @dataclass(frozen=True, repr=False)
-class _Expected(SessionMeasure):
+class _OverPaths(SessionMeasure):
     """The parameters of the user who follows a path."""
 
     down: float = 0.8
@@ -141,9 +142,13 @@ class _Expected(SessionMeasure):
             if not 0 < getattr(self, name) <= 1:
                 raise check.wrong(self.name, name, getattr(self, name), "above 0 and at most 1")
 
+
+class _Expected(_OverPaths, ABC):
+    """An expected sum of what each place of the path is worth."""
+
+    @abstractmethod
     def worth(self, places: int) -> Array:
         """What a relevant document is worth at each place of the path."""
-        raise NotImplementedError
 
     def terms(self, lists: SessionLists) -> dict[str, Array]:
         weights = np.zeros(len(lists.position))
@@ -292,7 +297,7 @@ class esNDCG(esDCG):
 
 @session_measure
 @dataclass(frozen=True, repr=False)
-class esAP(_Expected):
+class esAP(_OverPaths):
     r"""Expected average precision of a browsing path.
 
     .. math:: \sum_\omega \Pr(\omega)\,\frac{1}{R} \sum_{i \le k} \text{rel}(\omega_i)\,\frac{1}{i}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
@@ -156,7 +157,7 @@ class sU(SessionMeasure):
 
 
 @dataclass(frozen=True, repr=False)
-class _Costs(SessionMeasure):
+class _Costs(SessionMeasure, ABC):
     """Seconds that each action of the user takes."""
 
     query: float = 15.0
@@ -199,9 +200,9 @@ class _Costs(SessionMeasure):
             "opened": trail.opened, "seconds": seconds, "ends at": end, **self.added(trail, seconds, end),
         }  # fmt: skip
 
+    @abstractmethod
     def added(self, trail: Trail, seconds: Array, end: Array) -> dict[str, Array]:
         """What each entry adds to the score, and why."""
-        raise NotImplementedError
 
     def _new_pages(self, trail: Trail) -> Array:
         """How many times the user turns to a next page on the way to each entry, once for each page of a list."""

@@ -7,6 +7,7 @@ import io
 import itertools
 import tempfile
 import warnings
+from abc import ABC, abstractmethod
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -152,7 +153,7 @@ def parse_trec_run(file: Any) -> Iterator[ScoredDoc]:
 DICT, FRAME, TUPLES, UNKNOWN = "dict_of_dict", "pd_dataframe", "namedtuple_iter", "UNKNOWN"
 
 
-class _Converter:
+class _Converter(ABC):
     """Data in one of three shapes. An iterator can be read once; `tee` makes several of one."""
 
     noun: ClassVar[str]
@@ -248,8 +249,9 @@ class _Converter:
             file.seek(0)
             yield file
 
+    @abstractmethod
     def _file_lines(self) -> Iterator[str]:
-        raise NotImplementedError
+        """The lines of a file in TREC's format."""
 
 
 class QrelsConverter(_Converter):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, field
@@ -20,8 +21,8 @@ from cranfield.building.serve.project.proposals import Adaptive, Proposals
 from cranfield.building.serve.project.store import Store
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, read_runs
-from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import read_bytes, text_of
+from cranfield.collection.tables.table_schema import TOPIC, Numbers, Schema, Words
 from cranfield.collection.topics import Topics
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, unguarded
@@ -119,12 +120,15 @@ def all_documents(lists: PooledLists, method: str, topics: Container[str]) -> li
     ]
 
 
+PAIRS = Schema("topic first second", comments=True, topic=TOPIC, first=Words(), second=Words())
+
+
 def read_pairs(path: str) -> list[PoolEntry]:
     """Pairs to compare: lines of topic, first, second."""
-    table = read_side_file(
-        path, "topic first second", [3], separators="\t,; ", filled=3, header=lambda cells: cells[0].lower() == "topic"
-    )
-    return [pair_entry(topic, first, second, table.origin, line) for line, (topic, first, second) in table]
+    rows = PAIRS.read(path)
+    return [
+        pair_entry(topic, first, second, rows.origin, rows.line(at)) for at, (topic, first, second) in enumerate(rows)
+    ]
 
 
 def pair_entry(topic: str, first: str, second: str, origin: str = "pairs", line: int | None = None) -> PoolEntry:
@@ -199,24 +203,25 @@ def proposals_of(store: Store) -> Callable[[], Proposals] | None:
     return lambda: Adaptive(lambda: Pooling(lists, chosen["method"], seed=seed))
 
 
+def facet_table(kind: str) -> Schema:
+    """The table of intents or nuggets."""
+    return Schema(
+        f"topic {kind} text [type] [weight], between tabs", separators="\t", comments=True, topic=TOPIC,
+        id=Words((kind, f"{kind}_id", "id"), kind), text=Words(may_be_empty=True),
+        type=Words(default="", may_be_empty=True), weight=Numbers(default=math.nan, blank=math.nan),
+    )  # fmt: skip
+
+
 def read_facets(path: str, kind: str) -> list[Facet]:
     """Intents or nuggets: lines between tabs of topic, id, text, and optionally type and weight."""
-    table = read_side_file(
-        path, f"topic {kind} text [type] [weight], between tabs", [3, 4, 5], separators="\t", filled=2,
-        header=lambda cells: cells[0].lower() == "topic",
-    )  # fmt: skip
-    facets = []
-    for line, (topic, id, text, *more) in table:
+    rows = facet_table(kind).read(path)
+    for at, id in enumerate(rows["id"]):
         if " " in id:
-            raise DataError(table.origin, line, f"the {kind} {id!r} has a blank; its id must be a word")
-        weight = None
-        if len(more) == 2 and more[1]:
-            try:
-                weight = float(more[1])
-            except ValueError:
-                raise DataError(table.origin, line, f"the weight is {more[1]!r}, expected a number") from None
-        facets.append(Facet(topic, kind, id, unguarded(text), more[0].lower() if more else "", weight))
-    return facets
+            raise rows.fault(at, f"the {kind} {id!r} has a blank; its id must be a word")
+    return [
+        Facet(topic, kind, id, unguarded(text), type.lower(), None if math.isnan(weight) else float(weight))
+        for topic, id, text, type, weight in rows
+    ]
 
 
 def _documents(store: Store, path: str, progress: Callable[[int], None] | None) -> list[str]:
