@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -20,8 +20,8 @@ from cranfield.building.merging import MERGING_METHODS, merge
 from cranfield.collection.qrels import Qrels
 from cranfield.comparison.compare import default_correction
 from cranfield.comparison.differences import noise
-from cranfield.comparison.pair_tests import TESTS, TestSettings
-from cranfield.comparison.test_result import check_alpha
+from cranfield.comparison.pair_tests import TESTS, PairTestName, TestSettings
+from cranfield.declared.operation import RESAMPLES, Alpha, Seed, about, operation
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.measures.property_tables import lower_is_better
@@ -59,6 +59,7 @@ class _Variant:
     """For AWARE: the scores with some assessors, by their numbers."""
 
 
+@operation
 def merge_effect(
     labels: LabelsLike,
     runs: Any,
@@ -67,12 +68,24 @@ def merge_effect(
     methods: Sequence[str] = METHODS,
     scales: Sequence[str] = (),
     gold: Any = None,
-    test: str = "t",
-    correction: str | None = None,
-    alpha: float = 0.05,
-    resamples: int = 200,
-    level: float = 0.95,
-    seed: int = 0,
+    test: PairTestName = "t",
+    correction: Annotated[
+        str | None,
+        about(
+            "Correction for several pairs of runs; default: holm.",
+            names="comparison.corrections:CORRECTIONS",
+        ),
+    ] = None,
+    alpha: Alpha = 0.05,
+    resamples: Annotated[
+        int,
+        about("How often assessors are resampled for intervals; 0: no intervals.", **RESAMPLES | {"least": 0}),
+    ] = 200,
+    level: Annotated[
+        float,
+        about("Confidence level of the intervals.", least=0.5, most=0.9999, spelled="--level L", rare=True),
+    ] = 0.95,
+    seed: Seed = 0,
     missing: str = "zero",
     options: JoinOptions | None = None,
     progress: Progress | None = None,
@@ -100,10 +113,6 @@ def merge_effect(
     >>> effect.means.value[:, 0].round(3).tolist(), effect.tau.value.tolist()
     ([[1.0, 0.5], [0.833, 0.667]], [[1.0], [1.0]])
     """
-    check_alpha("merge_effect", alpha)
-    check.between("merge_effect", low=0.5, high=0.9999, level=level)
-    if resamples:
-        check.whole("merge_effect", resamples=resamples)
     chosen = TESTS.find(test)
     how = Significance(chosen, default_correction(correction, chosen), TestSettings(alpha=alpha, seed=seed))
     every = Labels.of(labels)

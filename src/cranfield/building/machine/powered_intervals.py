@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.building.machine.powered_means import PoweredMeans, powered_means
+from cranfield.building.machine.powered_means import INTERVALS, PoweredMeans, powered_means
 from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.comparison.data import all_pairs
 from cranfield.comparison.differences import noise, without_noise
+from cranfield.declared.operation import Level, about, operation
 from cranfield.errors import UsageError
 from cranfield.measures.naming.parse import parse
 from cranfield.record import Record
@@ -232,16 +233,44 @@ class PoweredIntervals(Record):
         return Estimate(self.measure[i], self.run[i], float(columns[value][i]), float(low), float(high), topics, 0, 0)
 
 
+@operation
 def powered_intervals(
     human: Scores,
     machine: Scores,
     *,
-    baseline: str | None = None,
-    pairs: bool = False,
-    tuning: float | None = None,
-    level: float = 0.95,
-    interval: str = "t",
-    correction: str = "holm",
+    baseline: Annotated[
+        str | None, about("Compare every other run with this one.", spelled="--baseline, -b RUN")
+    ] = None,
+    pairs: Annotated[bool, about("Compare all pairs of runs.")] = False,
+    tuning: Annotated[
+        float | None,
+        about(
+            "The weight of the machine, from 0 (not used) to 1; default: tuned for each row.",
+            least=0,
+            most=1,
+            spelled="--lambda L",
+            rare=True,
+        ),
+    ] = None,
+    level: Level = 0.95,
+    interval: Annotated[
+        str,
+        about(
+            "Intervals by {names}: Student's t, or the normal distribution as in the papers, too narrow for few "
+            "topics.",
+            choices=INTERVALS,
+            spelled="--quantiles KIND",
+            rare=True,
+        ),
+    ] = "t",
+    correction: Annotated[
+        str,
+        about(
+            "Correction of the p-values of differences: {names}.",
+            names="comparison.corrections:CORRECTIONS",
+            rare=True,
+        ),
+    ] = "holm",
 ) -> PoweredIntervals:
     """Means of runs over all topics, from human judgments on few of them and machine judgments on all.
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.assessed.segments import position_in_segment, segment_starts
 from cranfield.building.pools.pool_file import Pool
 from cranfield.building.pools.pool_methods import Method
@@ -18,7 +17,9 @@ from cranfield.building.pools.pool_samples import Sampled, Stratum, shared, size
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.building.pools.pooling import Offer, Pooling
 from cranfield.collection.qrels import Qrels
+from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.meta.complete_scores import Rel
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
@@ -26,18 +27,33 @@ BATCH = 10
 """Documents of a topic that an adaptive method offers at a time, if no other number is given."""
 
 
+@operation
 def make_pool(
     lists: PooledLists,
     method: str | Method = "depth",
     *,
-    budget: int | None = None,
-    per_topic: int | None = None,
+    budget: Annotated[
+        int | None, about("The largest number of documents, divided evenly over topics.", least=1)
+    ] = None,
+    per_topic: Annotated[int | None, about("The largest number of documents of each topic.", least=1)] = None,
     judged: Qrels | None = None,
-    batch: int | None = None,
-    seed: int = 0,
-    patience: int | None = None,
-    least: float | None = None,
-    rel: float = 1,
+    batch: Annotated[
+        int | None, about("Adaptive methods: documents of each topic to offer now; default: 10.", least=1)
+    ] = None,
+    seed: Seed = 0,
+    patience: Annotated[
+        int | None, about("Adaptive methods: a topic ends after N non-relevant documents in a row.", least=1)
+    ] = None,
+    least: Annotated[
+        float | None,
+        about(
+            "Bandits: a topic ends if its next document is expected to be relevant with a probability below P.",
+            least=0,
+            most=1,
+            spelled="--least P",
+        ),
+    ] = None,
+    rel: Rel = 1,
     strata: Sequence[Stratum] = (),
 ) -> Pool:
     """The documents to judge.
@@ -54,7 +70,6 @@ def make_pool(
     ['a', 'c']
     """
     chosen = Method.of(method)
-    check.whole("", budget=budget, per_topic=per_topic, batch=batch, patience=patience)
     if strata and chosen.name != "stratified":
         raise UsageError(f"strata apply only to the method stratified, not to {chosen.name}")
     if not chosen.policy.adaptive:

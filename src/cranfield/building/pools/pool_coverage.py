@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.assessed.changed_lists.judged_documents import JudgedDocuments
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.segments import position_in_segment, segment_starts
@@ -17,6 +16,8 @@ from cranfield.building.pools.pool_file import Pool
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run_table import Belongs, belongs
+from cranfield.declared.operation import about, operation
+from cranfield.meta.complete_scores import Rel
 from cranfield.meta.judgments.leave_out import run_groups
 from cranfield.record import Record, table_of
 from cranfield.table import Table
@@ -61,13 +62,17 @@ class Contributions(Record):
         return {name: column[order] for name, column in columns.items()}
 
 
+@operation
 def pool_contributions(
     qrels: Any,
     runs: Any,
     *,
     teams: Belongs | None = None,
-    depth: int | None = None,
-    rel: float = 1,
+    depth: Annotated[
+        int | None,
+        about("The first N documents of each list; default: whole lists.", least=1, spelled="--pool-depth N"),
+    ] = None,
+    rel: Rel = 1,
     options: JoinOptions | None = None,
     progress: Progress | None = None,
 ) -> Contributions:
@@ -82,7 +87,6 @@ def pool_contributions(
     >>> result.unique.tolist(), result.unique_relevant.tolist()
     ([1, 1], [1, 0])
     """
-    check.whole("", depth=depth)
     documents = JudgedDocuments.of(qrels, runs, options, progress)
     names, group = run_groups(documents.lists.runs, None if teams is None else belongs(teams, "team"), runs)
     pool = documents.pool(group, names, depth)
@@ -146,7 +150,13 @@ class Holes(Record):
         return table_of(self.by_topic())
 
 
-def pool_holes(qrels: Any, runs: Any, k: int = 10, **reading: Any) -> Holes:
+@operation
+def pool_holes(
+    qrels: Any,
+    runs: Any,
+    k: Annotated[int, about("Look at the first N documents of each list.", least=1, spelled="--cutoff, -k N")] = 10,
+    **reading: Any,
+) -> Holes:
     """The unjudged documents in the first `k` of runs; `reading` is passed to `PooledLists.of`.
 
     >>> holes = pool_holes({"q": {"a": 1}}, {"new": {"q": {"a": 3, "b": 2, "c": 1}}}, k=2)

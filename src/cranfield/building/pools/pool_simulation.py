@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,11 @@ from cranfield.building.pools.pooled_lists import NEVER, DocumentNames, Mask, Po
 from cranfield.collection.run_table import Belongs, belongs
 from cranfield.comparison.corrections import CORRECTIONS
 from cranfield.comparison.differences import noise
-from cranfield.comparison.pair_tests import TESTS, TestSettings
-from cranfield.comparison.test_result import check_alpha
+from cranfield.comparison.pair_tests import TESTS, PairTestName, TestSettings
+from cranfield.declared.operation import Alpha, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, values_of
+from cranfield.meta.complete_scores import Rel
 from cranfield.meta.judgments import rescoring
 from cranfield.meta.judgments.leave_out import run_groups
 from cranfield.record import Record, labels, table_of
@@ -113,6 +114,7 @@ class PoolSimulation(Record):
         }
 
 
+@operation
 def simulate_pools(
     qrels: Any,
     runs: Any,
@@ -120,15 +122,20 @@ def simulate_pools(
     budgets: Sequence[int] = (100, 500),
     measures: MeasureLike | Sequence[MeasureLike] | None = "AP",
     *,
-    per_topic: bool = True,
+    per_topic: Annotated[
+        bool, about("The budgets are judgments of all topics together, divided evenly.", spelled="--total")
+    ] = True,
     depth: int | None = 100,
     teams: Belongs | None = None,
-    leave_out: bool = False,
-    rel: float = 1,
-    test: str = "t",
-    correction: str = "holm",
-    alpha: float = 0.05,
-    seed: int = 0,
+    leave_out: Annotated[bool, about("Also pool without one run at a time.", spelled="--leave-out-runs")] = False,
+    rel: Rel = 1,
+    test: PairTestName = "t",
+    correction: Annotated[
+        str,
+        about("The correction for many pairs: {names}.", names="comparison.corrections:CORRECTIONS", rare=True),
+    ] = "holm",
+    alpha: Alpha = 0.05,
+    seed: Seed = 0,
     strata: Sequence[Stratum] = (),
     missing: str = "zero",
     options: JoinOptions | None = None,
@@ -168,7 +175,6 @@ def simulate_pools(
         groups = run_groups(scorer.full.runs, None if teams is None else belongs(teams, "team"), runs)
         if len(groups[0]) < 2:
             raise UsageError(f"all runs belong to team {groups[0][0]!r}, there must be 2 or more teams")
-    check_alpha(NAME, alpha)
     tested = TESTS.find(test)
     name = "none" if tested.simultaneous else CORRECTIONS.find(correction).name
     how = Significance(tested, name, TestSettings(alpha=alpha, seed=seed))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +14,13 @@ from cranfield import check
 from cranfield.building.topic_sets.near_duplicates import near_duplicates
 from cranfield.building.topic_sets.query_log import USUAL, QueryLog
 from cranfield.collection.topics import Topic, Topics
+from cranfield.declared.operation import Seed, about, operation
 from cranfield.record import Record
 from cranfield.table import Column, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
 STRATA = ("head", "torso", "tail")
-DRAWS = ("uniform", "volume")
-"""How queries are drawn: all with the same probability, or in proportion to how often they were asked."""
 
 
 @dataclass(frozen=True)
@@ -111,22 +110,30 @@ class TopicSample(Record):
         return dict(zip(self.topics, self.classes, strict=True))
 
 
+@operation
 def sample_topics(
     log: Any,
     n: int | Sequence[int] = 50,
     *,
     strata: Sequence[str] = STRATA,
     shares: Sequence[float] | None = None,
-    draw: str = "uniform",
-    times: int = 1,
-    users: int = 1,
+    draw: Annotated[
+        str,
+        about(
+            "{names}: every query of a stratum alike, or in proportion to how often it was asked.",
+            choices=("uniform", "volume"),
+            spelled="--draw RULE",
+        ),
+    ] = "uniform",
+    times: Annotated[int, about("Only queries that were asked N times or more.", least=1, spelled="--at-least N")] = 1,
+    users: Annotated[int, about("Only queries that N users or more asked.", least=1)] = 1,
     normalise: Iterable[str] = USUAL,
     jaccard: float | None = 0.8,
     stem: bool = True,
     edits: bool = True,
     first: int = 1,
     prefix: str = "",
-    seed: int = 0,
+    seed: Seed = 0,
     **reading: Any,
 ) -> TopicSample:
     r"""Draw topics from a query log, in strata by frequency.
@@ -156,7 +163,6 @@ def sample_topics(
     >>> sample.texts, sample.classes, sample.probability.tolist()
     (('weather', 'maps', 'tv guide'), ('head', 'torso', 'tail'), [1.0, 1.0, 0.3333333333333333])
     """
-    check.one_of("sample_topics", DRAWS, draw=draw)
     if jaccard is not None and not 0 < jaccard <= 1:
         raise check.wrong("sample_topics", "jaccard", jaccard, "above 0 and at most 1")
     strata = tuple(strata)

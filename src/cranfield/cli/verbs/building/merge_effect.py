@@ -12,7 +12,7 @@ from cranfield.errors import UsageError
 USUAL = "majority,dawid-skene,aware"
 
 
-class MergeEffectVerb(LabelsAndRuns, Plotting):
+class MergeEffectVerb(LabelsAndRuns, Plotting, of="building.effect.merge_effect:merge_effect"):
     """Score runs with labels merged by several methods, and compare the rankings of runs.
 
     For each method: τ and τ_ap of the ranking of runs and that of the reference; how many pairs of runs differ
@@ -42,16 +42,6 @@ cranfield merge-effect labels.csv runs/*.run -m nDCG@10 --methods majority --sca
     )
     scales: str | None = option("--scales SCALES", "Coarser scales, separated by commas, such as 0/123,01/23 or >=50.")
     gold: str | None = option("--gold QRELS", "Judgments to compare rankings with.", reads=True)
-    test: str = options.significance_test("t")
-    correction: str | None = option(
-        "--correction NAME",
-        "Correction for several pairs of runs; default: holm.",
-        names="comparison.corrections:CORRECTIONS",
-    )
-    alpha: float = options.alpha()
-    resamples: int = options.resamples(200, "How often assessors are resampled for intervals; 0: no intervals.")
-    level: float = options.level()
-    seed: int = options.seed()
     shown: str = options.show("methods", "runs", help="What to print: a row for each of the {names}.")
     ranked_by: str | None = option(
         "--plot-measure MEASURE", "The measure whose ranks --plot draws; default: the first.", group=RESULT
@@ -66,9 +56,7 @@ cranfield merge-effect labels.csv runs/*.run -m nDCG@10 --methods majority --sca
                 labels, runs, self.wanted(), options=self.joining(), progress=progress,
                 methods=[word.strip() for word in (self.methods or USUAL).split(",") if word.strip()],
                 scales=[word.strip() for word in (self.scales or "").split(",") if word.strip()],
-                **self.values(
-                    "gold", "test", "correction", "alpha", "resamples", "level", "seed", "missing"
-                ),
+                gold=self.gold, missing=self.missing, **self.settings(),
             )  # fmt: skip
         self.show(effect.table() if self.shown == "methods" else effect.runs_table())
         if self.plot:

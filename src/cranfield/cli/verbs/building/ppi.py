@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cranfield import check
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, argument, flag, option
+from cranfield.cli.declare import argument, option
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.errors import CranfieldWarning, UsageError
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cranfield.scores.scores import Scores
 
 
-class PpiVerb(options.Lists, Plotting):
+class PpiVerb(options.Lists, Plotting, of="building.machine.powered_intervals:powered_intervals"):
     """Estimate mean scores over all topics from human judgments of some topics and machine judgments of all.
 
     The topics with both judgments show how far the machine is off, and correct its scores on the other topics
@@ -52,32 +52,17 @@ cranfield ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.02  # ho
     judge: str | None = option("--judge NAME", "The judge to use, if MACHINE is a log of labels of several.")
     measures: list[str] | None = options.measures()
     missing: str = options.missing()
-    baseline: str | None = option("--baseline, -b RUN", "Compare every other run with this one.")
-    pairs: bool = flag("--pairs", "Compare all pairs of runs.")
+    baseline: str | None
+    pairs: bool
+    level: float
+    tuning: float | None
+    interval: str
     half_width: float | None = option(
         "--half-width W", "Print how many topics need human judgments for intervals of ± W."
     )
     machine_topics: int | None = option(
         "--machine-topics N",
         "With --half-width: the number of topics that the machine will judge; default: those it has judged.",
-    )
-    level: float = options.level()
-    tuning: float | None = option(
-        "--lambda L", "The weight of the machine, from 0 (not used) to 1; default: tuned for each row.", group=MORE
-    )
-    interval: str = option(
-        "--quantiles KIND",
-        "Intervals by {names}: Student's t, or the normal distribution as in the papers, too narrow for few topics.",
-        default="t",
-        choices=("t", "normal"),
-        group=MORE,
-    )
-    correction: str = option(
-        "--correction NAME",
-        "Correction of the p-values of differences: {names}.",
-        default="holm",
-        names="comparison.corrections:CORRECTIONS",
-        group=MORE,
     )
 
     def check(self) -> None:
@@ -102,7 +87,6 @@ cranfield ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.02  # ho
             warnings.filterwarnings("ignore", ".*without judgments ignored", CranfieldWarning)
             by_human = self.scored(human)
         by_machine = self.scored(machine)
-        rows = self.values("baseline", "pairs", "level")
         if self.half_width is not None:
             per_topic = len(human) / len(human.topics) if len(human.topics) else math.nan
             needed = topics_needed(
@@ -111,12 +95,11 @@ cranfield ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.02  # ho
                 self.half_width,
                 machine_topics=self.machine_topics,
                 judgments_per_topic=per_topic,
-                **rows,
+                **self.values("baseline", "pairs", "level"),
             )
             self.show_record(needed)
             return
-        settings = rows | self.values("tuning", "interval", "correction")
-        result = powered_intervals(by_human, by_machine, **settings)
+        result = powered_intervals(by_human, by_machine, **self.settings())
         self.show_record(result)
         if self.plot:
             if len(by_human.measures) > 1:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 NEAR = ("words", "stems", "edits")
 
 
-class SampleTopicsVerb(options.Sized, Printing):
+class SampleTopicsVerb(options.Sized, Printing, of="building.topic_sets.topic_sample:sample_topics"):
     """Draw topics from a query log: frequent, less frequent and rare queries, without near-duplicates.
 
     The log is a text file with a query per line, or with query, tab and count; or a table (CSV, TSV, JSON-lines) with
@@ -49,14 +49,6 @@ cranfield sample-topics log.csv -n 50 --strata all --draw volume --since 2026-01
         "--shares SHARES",
         "Where strata end, as shares of the volume: numbers or fractions such as 1/3,2/3; default: equal shares.",
     )
-    draw: str = option(
-        "--draw RULE",
-        "{names}: every query of a stratum alike, or in proportion to how often it was asked.",
-        default="uniform",
-        choices=("uniform", "volume"),
-    )
-    times: int = option("--at-least N", "Only queries that were asked N times or more.", default=1)
-    users: int = option("--users N", "Only queries that N users or more asked.", default=1)
     normalise: str = option(
         "--normalise STEPS",
         "What spellings of one query may differ in: unicode, case, punctuation, separated by commas; or none.",
@@ -82,7 +74,6 @@ cranfield sample-topics log.csv -n 50 --strata all --draw volume --since 2026-01
     )
     first: int = option("--first N", "The number of the first topic.", default=1, group=RESULT)
     prefix: str = option("--prefix TEXT", "Text before the number of a topic.", default="", group=RESULT)
-    seed: int = options.seed()
     topics: str | None = option(
         "--topics FILE",
         "Write the topics to a file that ends in .tsv, .xml, .sgml, .json or .jsonl, with class and probability.",
@@ -121,7 +112,8 @@ cranfield sample-topics log.csv -n 50 --strata all --draw volume --since 2026-01
             jaccard=self.jaccard if {"words", "stems"} & set(near) else None,
             stem="stems" in near,
             edits="edits" in near,
-            **self.values("draw", "times", "users", "first", "prefix", "seed", "encoding", "since", "until"),
+            **self.values("first", "prefix", "encoding", "since", "until"),
+            **self.settings(),
         )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 METHODS = "building.pools.pool_methods:POLICIES"
 
 
-class BuildVerb(options.Ranked, Quiet):
+class BuildVerb(options.Ranked, Quiet, of="building.pools.pool_building:make_pool"):
     """Choose the documents to judge from the first documents of runs, and write them as a table.
 
     depth takes the first documents of every run; rrf and rbp order them by a weight of their ranks. move-to-front,
@@ -43,19 +43,10 @@ cranfield pool runs/*.run --method stratified --strata 10:1,50:0.2,100:0.05 --se
     runs: list[str] = argument("RUN", options.RUNS, required=True, reads=True)
     method: str = option("--method METHOD", "{names}.", default="depth", names=METHODS)
     depth: int = option("--depth N", "Pool the first N documents of each list.", default=100)
-    budget: int | None = option("--budget N", "The largest number of documents, divided evenly over topics.")
-    per_topic: int | None = option("--per-topic N", "The largest number of documents of each topic.")
     judged: str | None = option(
         "--judged QRELS",
         "Judgments so far: they use the budget, are not offered again, and adaptive methods learn from them.",
         reads=True,
-    )
-    batch: int | None = option("--batch N", "Adaptive methods: documents of each topic to offer now; default: 10.")
-    patience: int | None = option(
-        "--patience N", "Adaptive methods: a topic ends after N non-relevant documents in a row."
-    )
-    least: float | None = option(
-        "--least P", "Bandits: a topic ends if its next document is expected to be relevant with a probability below P."
     )
     strata: str | None = option(
         "--strata RANK[:SHARE],...",
@@ -65,14 +56,11 @@ cranfield pool runs/*.run --method stratified --strata 10:1,50:0.2,100:0.05 --se
     topics: str | None = option(
         "--topics TOPICS", "Only these topics: separated by commas, or a file with a topic at the start of each line."
     )
-    rel: float = options.rel()
-    seed: int = options.seed()
     output: str | None = option("--output, -o FILE", "Write the pool to this file, and print its size.", group=RESULT)
 
     def check(self) -> None:
         super().check()
-        values = {"depth": self.depth, "budget": self.budget, "per-topic": self.per_topic, "batch": self.batch}
-        check.whole("", **{f"--{name}": value for name, value in {**values, "patience": self.patience}.items()})
+        check.whole("", **{"--depth": self.depth})
 
     def run(self) -> None:
         from cranfield.assessed.join_options import JoinOptions
@@ -89,10 +77,7 @@ cranfield pool runs/*.run --method stratified --strata 10:1,50:0.2,100:0.05 --se
             lists = PooledLists.of(
                 self.runs, depth=self.depth, topics=chosen_topics(self.topics), options=reading, progress=progress
             )
-        pool = make_pool(
-            lists, method, judged=judged, strata=strata,
-            **self.values("budget", "per_topic", "batch", "seed", "patience", "least", "rel"),
-        )  # fmt: skip
+        pool = make_pool(lists, method, judged=judged, strata=strata, **self.settings())
         show_pool(pool, self.output)
 
 

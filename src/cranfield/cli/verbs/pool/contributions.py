@@ -7,7 +7,7 @@ from cranfield.cli.declare import option
 from cranfield.cli.printing import Printing
 
 
-class ContributionsVerb(options.Collection, Printing):
+class ContributionsVerb(options.Collection, Printing, of="building.pools.pool_coverage:pool_contributions"):
     """Count the judged and relevant documents that each run, or each team, found, and those that no other found."""
 
     summary = "the documents that only one run or team found"
@@ -18,15 +18,12 @@ cranfield pool contributions --sample
 """
 
     teams: str | None = option("--teams FILE", "Lines of run, team: count by team; default: by run.", reads=True)
-    pool_depth: int | None = options.pool_depth("The first N documents of each list; default: whole lists.")
-    rel: float = options.rel()
 
     def run(self) -> None:
         from cranfield.building.pools.pool_coverage import pool_contributions
 
         with self.progress("reading") as progress:
             result = pool_contributions(
-                *self.read_whole(), teams=self.teams, depth=self.pool_depth, rel=self.rel, options=self.joining(),
-                progress=progress,
-            )  # fmt: skip
+                *self.read_whole(), teams=self.teams, options=self.joining(), progress=progress, **self.settings()
+            )
         self.show(result.table())

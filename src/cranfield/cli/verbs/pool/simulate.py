@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cranfield import check
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, flag, option
+from cranfield.cli.declare import option
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
 from cranfield.cli.verbs.pool.build import METHODS
@@ -13,7 +13,7 @@ from cranfield.errors import UsageError
 USUAL_METHODS = "depth,rrf,move-to-front,hedge,max-mean"
 
 
-class SimulateVerb(options.Collection, Plotting):
+class SimulateVerb(options.Collection, Plotting, of="building.pools.pool_simulation:simulate_pools"):
     """Judge again with the grades of QRELS, in the order that each method chooses, and compare the methods.
 
     For each method and budget: the relevant documents found; Kendall's tau of the ranking of runs with the ranking by
@@ -37,25 +37,16 @@ cranfield pool simulate qrels.txt runs/*.run --total --budgets 5000,20000 --test
         "--methods METHOD,...", f"{{names}}; default: {USUAL_METHODS}. May be repeated.", names=METHODS
     )
     budgets: str = option("--budgets N,N,...", "Judgments of each topic.", default="20,50,100")
-    total: bool = flag("--total", "The budgets are judgments of all topics together, divided evenly.")
     depth: int = option("--depth N", "Pool the first N documents of each list.", default=100)
     measures: list[str] | None = options.measures()
     teams: str | None = option("--teams FILE", "Lines of run, team: also pool without one team at a time.", reads=True)
-    leave_out_runs: bool = flag("--leave-out-runs", "Also pool without one run at a time.")
-    test: str = options.significance_test("t")
-    correction: str = option(
-        "--correction NAME", "The correction for many pairs: {names}.", default="holm", group=MORE,
-        names="comparison.corrections:CORRECTIONS",
-    )  # fmt: skip
-    alpha: float = options.alpha()
-    rel: float = options.rel()
+    leave_out: bool
     missing: str = options.missing()
-    seed: int = options.seed()
 
     def check(self) -> None:
         super().check()
         check.whole("", **{"--depth": self.depth})
-        if self.teams is not None and self.leave_out_runs:
+        if self.teams is not None and self.leave_out:
             raise UsageError("--teams and --leave-out-runs exclude each other; leave out one of them")
         self.numbers = options.whole_numbers("--budgets", self.budgets) or []
 
@@ -66,16 +57,10 @@ cranfield pool simulate qrels.txt runs/*.run --total --budgets 5000,20000 --test
         names = [name for text in self.methods or [USUAL_METHODS] for name in split_names(text)]
         with self.progress("simulating") as progress:
             result = simulate_pools(
-                *self.read_whole(),
-                names,
-                self.numbers,
-                chosen(self.measures or ["AP"]),
-                per_topic=not self.total,
-                leave_out=self.leave_out_runs,
-                options=self.joining(),
-                progress=progress,
-                **self.values("depth", "teams", "rel", "test", "correction", "alpha", "seed", "missing"),
-            )
+                *self.read_whole(), names, self.numbers, chosen(self.measures or ["AP"]), depth=self.depth,
+                teams=self.teams,
+                missing=self.missing, options=self.joining(), progress=progress, **self.settings(),
+            )  # fmt: skip
         if self.for_programs:
             from cranfield.record import table_of
 
