@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pytest
 
 from cranfield.errors import CranfieldError, UsageError
+from cranfield.online.digest import digest
 from cranfield.online.engines import open_engine
 from cranfield.online.log_measures import measure_log
 from cranfield.online.log_measures.satisfaction import (
@@ -61,6 +63,18 @@ def made_labels(rows: Rows) -> dict[str, int]:
     rng = np.random.default_rng(0)
     p = 1 / (1 + np.exp(-(-0.5 + 0.5 * features[:, 3] - features[:, 8])))
     return {row["query_id"]: int(rng.random() < each) for row, each in zip(rows.queries, p, strict=True)}
+
+
+def test_the_folds_do_not_depend_on_the_salt_of_the_run(rows: Rows) -> None:
+    labels, areas = made_labels(rows), set()
+    for salt in ("a", "b", "c"):
+        parts = {
+            field.name: [{**row, "user": digest(row["user"], salt)} if "user" in row else row for row in part]
+            for field in fields(rows)
+            for part in [getattr(rows, field.name)]
+        }
+        areas.add(learn_satisfaction(log_of(Rows(**parts), open_engine("duckdb")), labels).auc)
+    assert len(areas) == 1
 
 
 def test_the_fit_is_that_of_the_literal_signals(rows: Rows, log: Any) -> None:

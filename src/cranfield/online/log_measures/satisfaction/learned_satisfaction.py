@@ -231,7 +231,7 @@ def learn_satisfaction(
     if len(y) < LEAST_LABELS or not names:
         raise UsageError(f"{counted(len(y), 'labelled query', 'labelled queries')}, at least {LEAST_LABELS} are needed")
     features = np.column_stack([every[name] for name in names])
-    number = np.unique(users.astype(str), return_inverse=True)[1]
+    number = _in_order(users)
     fit = fit_logistic(features, y, number, ridge=ridge)
     predicted = _cross_validated(features, y, number, folds, ridge, seed)
     if constant:
@@ -243,6 +243,16 @@ def learn_satisfaction(
         (CONSTANT, *names), fit, len(y), int(number.max()) + 1, float(y.mean()), area_under_curve(predicted, y), folds,
         reliability_curve(predicted, y), tuple(notes),
     )  # fmt: skip
+
+
+def _in_order(users: NDArray[np.object_]) -> NDArray[np.int64]:
+    """The number of each user in the order of the rows; the order of their names changes with the salt of each run.
+
+    >>> _in_order(np.array(["u9", "u1", "u9", "u5"], dtype=object)).tolist()
+    [0, 1, 0, 2]
+    """
+    _, first, number = np.unique(users.astype(str), return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[number]
 
 
 def _labelled(log: Log, labels: Any, sessions: str, silence: float, seed: int) -> tuple[Any, list[str]]:
