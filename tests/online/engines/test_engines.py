@@ -22,7 +22,7 @@ import pyarrow.parquet
 import pytest
 
 from cranfield.errors import CranfieldWarning, DataError, UsageError
-from cranfield.online.digest import bucket, digest
+from cranfield.online.digest import bucket, digest, digest_sql
 from cranfield.online.engines import Engine, open_engine
 from cranfield.online.engines.spark_engine import check_reachable, find_java, wait_for_worker
 
@@ -137,10 +137,14 @@ def test_quantiles_of_duckdb_are_those_of_numpy(duck: Engine) -> None:
     assert np.allclose([[row["q0"], row["q1"]] for row in result], expected)
 
 
+def with_digest(engine: Engine, frame: Any, column: str, salt: str) -> Any:
+    return engine.select(frame, {"digest": digest_sql(engine.name, engine.quote(column), salt)}, add=True)
+
+
 def test_digests_are_the_same_in_sql_and_python(duck: Engine) -> None:
     names = ["u1", "", "é", "it's", "a\x1fb", None]
     frame = duck.read(pyarrow.table({"n": range(6), "id": names}))
-    hashed = duck.add_bucket(duck.add_digest(frame, "digest", "id", "sel't"), "bucket", "id", "sel't")
+    hashed = duck.add_bucket(with_digest(duck, frame, "id", "sel't"), "bucket", "id", "sel't")
     rows = duck.fetch(hashed.sort("n")).to_pylist()
     expected = [(digest(name, "sel't"), bucket(name, "sel't")) for name in names if name is not None]
     assert [(row["digest"], row["bucket"]) for row in rows] == [*expected, (None, None)]
@@ -204,10 +208,10 @@ def test_spark_gives_the_answers_of_duckdb(spark: Engine, duck: Engine, files: P
         ]
         assert answers[0] == answers[1]
         assert [row["gap"] for row in answers[0]] == [None, None, 4, None]
-    frames = [engine.add_digest(engine.read(TABLE), "d", "user", "s") for engine in (duck, spark)]
+    frames = [with_digest(engine, engine.read(TABLE), "user", "s") for engine in (duck, spark)]
     hashed = [sorted_rows(e, e.add_bucket(f, "b", "user", "s")) for e, f in zip((duck, spark), frames, strict=True)]
     assert hashed[0] == hashed[1]
-    assert hashed[1][0]["d"] == digest("a", "s")
+    assert hashed[1][0]["digest"] == digest("a", "s")
     assert not spark.exact_quantiles
     assert spark.quantiles(spark.read(pandas.DataFrame({"v": range(101)})), "v", [0.5]).to_pylist() == [{"q0": 50.0}]
 

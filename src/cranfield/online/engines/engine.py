@@ -158,21 +158,15 @@ class Engine(ABC):
         for made in self.__dict__.pop("_scratch", []):
             made.cleanup()
 
-    def add_digest(self, frame: Any, name: str, column: str, salt: str) -> Any:
-        """The frame with a further column: the digest of a text column, as `cranfield.online.digest` computes it."""
-        from cranfield.online.digest import digest_sql
-
-        return self.select(frame, {name: digest_sql(self.name, self.quote(column), salt)}, add=True)
-
     def add_bucket(self, frame: Any, name: str, column: str, salt: str) -> Any:
         """The frame with a further column: the bucket of a text column, as `cranfield.online.digest` computes it."""
         from cranfield.online.digest import bucket_sql
 
         return self.select(frame, {name: bucket_sql(self.name, self.quote(column), salt)}, add=True)
 
+    @abstractmethod
     def column_types(self, frame: Any) -> dict[str, str]:
         """The columns of a frame, and their types as the engine names them."""
-        raise NotImplementedError
 
     @staticmethod
     @abstractmethod

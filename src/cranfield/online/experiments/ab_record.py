@@ -142,6 +142,7 @@ class Analysis(Record):
             Column("p adjusted", "probability"), Column("result"),
         )  # fmt: skip
         cells: list[tuple[Cell, ...]] = []
+        doubtful = self.mismatch
         for row in self.rows:
             effect = row.effect
             difference = Estimate(row.metric, row.arm, effect.difference, effect.low, effect.high, effect.users, 0, 0)
@@ -150,9 +151,9 @@ class Analysis(Record):
                 relative += f" [{percent(effect.relative_low)}, {percent(effect.relative_high)}]"
             cells.append(
                 (row.metric, row.arm, effect.control, effect.treatment, difference, relative, _statistic(effect),
-                 effect.p, row.p_adjusted, "not to be trusted" if self.mismatch else self.result(row))
+                 effect.p, row.p_adjusted, "not to be trusted" if doubtful else self.result(row))
             )  # fmt: skip
-        title = self.ratio.sentence() if self.mismatch else f"{listed(self.arms)} against {self.control}"
+        title = self.ratio.sentence() if doubtful else f"{listed(self.arms)} against {self.control}"
         notes = tuple(note for note in self.notes if note != title)
         return Table(columns, tuple(cells), title, notes)
 

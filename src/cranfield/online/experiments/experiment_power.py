@@ -24,8 +24,8 @@ from cranfield.online.experiments.experiment_metrics import (
 )
 from cranfield.online.experiments.unit_table import UnitColumn, check_columns, placed_errors, read_table
 from cranfield.online.moments import Moments, moments_of_sets
-from cranfield.record import Record
-from cranfield.table import Cell, Column, Table
+from cranfield.record import Record, table_of
+from cranfield.table import Table
 from cranfield.text import counted
 from cranfield.types import Array
 
@@ -212,18 +212,17 @@ class ABPower(Record):
 
     def table(self) -> Table:
         """A row per metric and number of users."""
-        dated = bool(self.days.any())
-        columns = (
-            Column("metric"), *([Column("days", "count")] if dated else []), Column("users", "count"),
-            Column("mean", "number"), Column("sd", "number"), Column("detectable", "number"), Column("relative"),
-        )  # fmt: skip
-        rows: list[tuple[Cell, ...]] = []
-        for i, name in enumerate(self.metric):
-            relative = "" if math.isnan(self.relative[i]) else f"{100 * self.relative[i]:.2f}%"
-            days = (int(self.days[i]),) if dated else ()
-            rows.append((name, *days, int(self.users[i]), *(float(c[i]) for c in (self.mean, self.sd, self.detectable)),
-                         relative))  # fmt: skip
-        return Table(columns, tuple(rows), "Smallest effect that is found", self.notes)
+        relative = ["" if math.isnan(value) else f"{100 * value:.2f}%" for value in self.relative.tolist()]
+        shown = {
+            "metric": np.array(self.metric, dtype=object),
+            **({"days": self.days} if self.days.any() else {}),
+            "users": self.users,
+            "mean": self.mean,
+            "sd": self.sd,
+            "detectable": self.detectable,
+            "relative": np.array(relative, dtype=object),
+        }
+        return table_of(shown, caption="Smallest effect that is found", notes=self.notes)
 
 
 @operation

@@ -24,8 +24,8 @@ from cranfield.online.experiments.experiment_metrics import MomentMetric
 from cranfield.online.experiments.unit_table import ARM, UNIT, check_columns, with_units
 from cranfield.online.few_users import influence_of, influences, near_one
 from cranfield.online.moments import Moments, fetched, moments
-from cranfield.record import Record, columns_of
-from cranfield.table import Column, Estimate, Table
+from cranfield.record import Record, columns_of, estimates, table_of
+from cranfield.table import Table
 from cranfield.text import counted, shown
 from cranfield.types import Array
 
@@ -104,16 +104,16 @@ class NoveltyEffects(Record):
 
     def table(self) -> Table:
         """A row per metric, arm and day."""
-        columns = (
-            Column("metric"), Column("arm"), Column("day", "count"), Column("users", "count"),
-            Column("difference", "number"), Column("p", "probability"),
-        )  # fmt: skip
-        rows = [
-            (metric, arm, day, effect.users_control + effect.users,
-             Estimate(metric, arm, effect.difference, effect.low, effect.high, effect.users, 0, 0), effect.p)
-            for metric, arm, day, effect in zip(self.metric, self.arm, self.day, self.effects, strict=True)
-        ]  # fmt: skip
-        return Table(columns, tuple(rows), "Effects by days since exposure", self.notes)
+        columns = self.columns()
+        shown = {
+            "metric": columns["metric"],
+            "arm": columns["arm"],
+            "day": columns["day"],
+            "users": columns["users_control"] + columns["users"],
+            "difference": estimates(columns["difference"], columns["low"], columns["high"]),
+            "p": columns["p"],
+        }
+        return table_of(shown, caption="Effects by days since exposure", notes=self.notes)
 
 
 def novelty_effects(

@@ -17,8 +17,8 @@ from cranfield.online.experiments.experiment_metrics import MomentMetric, needed
 from cranfield.online.experiments.unit_table import ARM
 from cranfield.online.few_users import Influence, influences
 from cranfield.online.moments import Moments, moments_of_sets
-from cranfield.record import Record, columns_of
-from cranfield.table import Column, Estimate, Table
+from cranfield.record import Record, columns_of, estimates, table_of
+from cranfield.table import Table
 from cranfield.text import counted
 
 if TYPE_CHECKING:
@@ -87,18 +87,15 @@ class SegmentEffects(Record):
 
     def table(self) -> Table:
         """A row per segment, value, metric and arm."""
-        columns = (
-            Column("segment"), Column("value"), Column("metric"), Column("arm"), Column("users", "count"),
-            Column("difference", "number"), Column("p", "probability"), Column("p adjusted", "probability"),
-        )  # fmt: skip
-        rows = [
-            (segment, value, metric, arm, effect.users_control + effect.users,
-             Estimate(metric, arm, effect.difference, effect.low, effect.high, effect.users, 0, 0), effect.p, float(p))
-            for segment, value, metric, arm, effect, p in zip(
-                self.segment, self.value, self.metric, self.arm, self.effects, self.p_adjusted, strict=True
-            )
-        ]  # fmt: skip
-        return Table(columns, tuple(rows), "Effects by segment", self.notes)
+        columns = self.columns()
+        shown = {name: columns[name] for name in ("segment", "value", "metric", "arm")}
+        shown |= {
+            "users": columns["users control"] + columns["users"],
+            "difference": estimates(columns["difference"], columns["low"], columns["high"]),
+            "p": columns["p"],
+            "p adjusted": self.p_adjusted,
+        }
+        return table_of(shown, caption="Effects by segment", notes=self.notes)
 
 
 def segment_effects(

@@ -131,31 +131,6 @@ def always_valid(wins: int, losses: int) -> float:
     return min(1.0, math.exp(min(0.0, -log_ratio - (wins + losses) * math.log(2))))
 
 
-def always_valid_interval(wins: int, losses: int, level: float = 0.95) -> tuple[float, float]:
-    """The probabilities of a win, among wins and losses, that the always-valid test does not reject.
-
-    Of all such intervals that one looks at, at any time, all contain the true probability with the confidence level.
-
-    >>> [round(end, 4) for end in always_valid_interval(80, 20)]
-    [0.5532, 0.9482]
-    """
-    from scipy.optimize import brentq
-
-    n = wins + losses
-    if n == 0:
-        return 0.0, 1.0
-    mixture = _log_beta(FIRST_GUESS + wins, FIRST_GUESS + losses) - _log_beta(FIRST_GUESS, FIRST_GUESS)
-    limit = math.log(1 / (1 - level))
-
-    def excess(p: float) -> float:
-        return mixture - wins * math.log(p) - losses * math.log1p(-p) - limit
-
-    best, edge = wins / n, 1e-12
-    low = 0.0 if wins == 0 else float(brentq(excess, edge, min(best, 1 - edge)))
-    high = 1.0 if losses == 0 else float(brentq(excess, max(best, edge), 1 - edge))
-    return low, high
-
-
 def impressions_needed(wins: float, losses: float, alpha: float = 0.05, power: float = 0.8) -> float:
     r"""The impressions after which a two-sided sign test finds the difference with this power; infinite for none.
 

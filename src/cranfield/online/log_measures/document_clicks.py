@@ -18,8 +18,8 @@ from cranfield.online.log_measures.query_level import normal_text
 from cranfield.online.log_measures.user_intervals import FEW_USERS, interval_ends
 from cranfield.online.logs.log import Log
 from cranfield.online.moments import moments_of_sets
-from cranfield.record import Record, column
-from cranfield.table import Cell, Column, Estimate, Table
+from cranfield.record import Record, column, estimates, table_of
+from cranfield.table import Table
 from cranfield.text import counted
 from cranfield.types import Array, Index64
 
@@ -54,22 +54,16 @@ class DocumentClicks(Record):
 
     def table(self) -> Table:
         """A row per document."""
-        heads = [Column(name) for name in self.keys]
-        heads += [Column(name, "count") for name in ("users", "impressions", "clicks")]
-        heads += [Column("mean rank", "number"), Column("CTR", "number"), Column("COEC", "number")]
-        rows: list[tuple[Cell, ...]] = []
-        for i in range(len(self.users)):
-            names = [column[i] for column in self.keys.values()]
-            counts = (int(column[i]) for column in (self.users, self.impressions, self.clicks))
-            rates = (
-                Estimate(name, "", value[i], low[i], high[i], int(self.users[i]), 0, 0)
-                for name, value, low, high in (
-                    ("CTR", self.ctr, self.ctr_low, self.ctr_high),
-                    ("COEC", self.coec, self.coec_low, self.coec_high),
-                )
-            )
-            rows.append((*names, *counts, float(self.rank[i]), *rates))
-        return Table(tuple(heads), tuple(rows), "Clicks by document", self.notes)
+        shown = {
+            **self.keys,
+            "users": self.users,
+            "impressions": self.impressions,
+            "clicks": self.clicks,
+            "mean rank": self.rank,
+            "CTR": estimates(self.ctr, self.ctr_low, self.ctr_high),
+            "COEC": estimates(self.coec, self.coec_low, self.coec_high),
+        }
+        return table_of(shown, caption="Clicks by document", notes=self.notes)
 
 
 @operation

@@ -23,8 +23,8 @@ from cranfield.online.logs.local_time import UTC_ZONE
 from cranfield.online.logs.log import Log
 from cranfield.online.logs.sessions import AUTO, SILENCE, SessionRule, Silence, session_note
 from cranfield.online.moments import Estimates, Moments, moments_of_sets
-from cranfield.record import Record
-from cranfield.table import Cell, Column, Estimate, Table
+from cranfield.record import Record, estimates, table_of
+from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
 
@@ -170,27 +170,24 @@ class LogMeasures(Record):
     def table(self) -> Table:
         """A row per measure; with groups, a row per group and a column per measure."""
         if not self.by:
-            return self._by_measure()
-        heads = [Column(name) for name in self.by]
-        heads += [Column("users", "count")]
-        heads += [Column(name, "number") for name in self.measures]
-        rows: list[tuple[Cell, ...]] = []
-        for g, group in enumerate(self.groups):
-            rows.append((*group, int(self.users[g]), *(self._cell(m, g) for m in range(len(self.measures)))))
-        return Table(tuple(heads), tuple(rows), "Online measures", self.notes)
-
-    def _by_measure(self) -> Table:
-        part = [Column("part")] if any(self.parts) else []
-        heads = (*part, Column("measure"), Column("value", "number"), Column("unit"), Column("users", "count"))
-        rows: list[tuple[Cell, ...]] = []
-        for m, name in enumerate(self.measures):
-            first = (self.parts[m],) if part else ()
-            rows.append((*first, name, self._cell(m, 0), self.units[m], int(self.users[0])))
-        return Table(heads, tuple(rows), "Online measures", self.notes)
-
-    def _cell(self, m: int, g: int) -> Estimate:
-        low, value, high = (float(array[m, g]) for array in (self.low, self.value, self.high))
-        return Estimate(self.measures[m], "", value, low, high, int(self.users[g]), 0, 0)
+            part = {"part": _texts(self.parts)} if any(self.parts) else {}
+            users = np.full(len(self.measures), self.users[0])
+            value = estimates(self.value[:, 0], self.low[:, 0], self.high[:, 0])
+            shown = {
+                **part,
+                "measure": _texts(self.measures),
+                "value": value,
+                "unit": _texts(self.units),
+                "users": users,
+            }
+        else:
+            shown = {name: _texts(group[i] for group in self.groups) for i, name in enumerate(self.by)}
+            shown["users"] = self.users
+            for m, name in enumerate(self.measures):
+                shown[name] = estimates(self.value[m], self.low[m], self.high[m])
+        return table_of(
+            shown, kinds=dict.fromkeys(self.measures, "number"), caption="Online measures", notes=self.notes
+        )
 
 
 @operation

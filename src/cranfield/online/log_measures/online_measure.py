@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
@@ -35,7 +36,7 @@ class Evidence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OnlineMeasure:
+class OnlineMeasure(ABC):
     """A measure of a log: the sum of `numerator` over rows, divided by the sum of `denominator`.
 
     Both sums are first taken per user. The interval comes from the users' pairs of sums, because the queries of one
@@ -63,13 +64,13 @@ class OnlineMeasure:
         """Without these signals anywhere in the log, the measure is undefined: the log does not record them."""
         return ()
 
+    @abstractmethod
     def numerator(self) -> nw.Expr:
         """What a row adds to the sum above the line."""
-        raise NotImplementedError
 
+    @abstractmethod
     def denominator(self) -> nw.Expr:
         """What a row adds to the sum below the line."""
-        raise NotImplementedError
 
     def terms(self) -> tuple[nw.Expr, nw.Expr]:
         """What a row adds above and below the line."""

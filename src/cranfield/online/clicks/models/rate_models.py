@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import ClassVar
 
@@ -33,9 +34,9 @@ class _Rate(ClickKind):
     from_pages = False
     reference = "Chuklin, Markov & de Rijke, Click Models for Web Search, Morgan & Claypool, 2015, section 3.1-3.2"
 
+    @abstractmethod
     def groups(self, cells: Cells) -> tuple[Index64, int]:
         """The group of each cell, and the number of groups."""
-        raise NotImplementedError
 
     def fit(self, data: Cells | Pages, settings: ClickSettings) -> Fit:
         cells = data if isinstance(data, Cells) else data.cells()
@@ -48,9 +49,9 @@ class _Rate(ClickKind):
         likelihood = weighted_log(clicked, estimates.value) + weighted_log(skipped, 1 - estimates.value)
         return Fit({name: estimates}, likelihood)
 
+    @abstractmethod
     def click(self, values: Placed) -> Array:
         """pages × ranks, or values for all pages."""
-        raise NotImplementedError
 
     def walk(self, values: Placed) -> Walk:
         return IndependentWalk(np.where(values.present, self.click(values), 0.0))
