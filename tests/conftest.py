@@ -1,6 +1,7 @@
 """Settings for all tests."""
 
 import gc
+import os
 import signal
 import sys
 from collections.abc import Iterator
@@ -47,6 +48,12 @@ def _place(item: pytest.Item) -> tuple[int, bool]:
 def pytest_collection_finish() -> None:
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """One worker more than there are cores: tests wait for servers, browsers and other programs."""
+    return (os.cpu_count() or 1) + 1
 
 
 @pytest.hookimpl(optionalhook=True, tryfirst=True)
