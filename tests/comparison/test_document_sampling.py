@@ -66,12 +66,12 @@ def test_scores_and_the_topic_test_are_those_of_the_collection_itself() -> None:
 
 def test_the_error_of_a_count_is_that_of_a_poisson_variable() -> None:
     """Of m relevant retrieved documents, a resample has a Poisson number with mean and variance m."""
-    qrels = {"q": {f"d{n}": 1 for n in range(25)}}
+    qrels = {"q": {f"d{n}": 1 for n in range(25)} | {"other": 0}}
     runs = {"all": {"q": {f"d{n}": 1.0 * n for n in range(25)}}, "some": {"q": {f"d{n}": 1.0 * n for n in range(16)}}}
+    runs["none"] = {"q": {"other": 1.0}}
     tests = document_bootstrap(qrels, runs, "NumRelRet", resamples=4000, seed=3)
-    assert tests.score_error[:, 0] == pytest.approx([5, 4], rel=0.05)
-    # both count the same 16 documents, so the difference is the number of copies of the other 9
-    assert tests.topic_error[0, 0] == pytest.approx(3, rel=0.05)
+    # The first two count the same 16 documents, so their difference is the number of copies of the other 9.
+    assert tests.topic_error[:, 0] == pytest.approx([3, 5, 4], rel=0.05)
     assert tests.topic_p[0, 0] == pytest.approx(0.0027, abs=0.002)  # z = 9 / 3
 
 

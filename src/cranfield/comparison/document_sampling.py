@@ -43,8 +43,6 @@ class DocumentTests(Record):
     second: Index64
     scores: Array
     """runs × topics."""
-    score_error: Array
-    """runs × topics: the standard error of the score over samples of documents."""
     topic_error: Array
     """pairs × topics: the standard error of the difference over samples of documents."""
     mean_error: Array
@@ -220,7 +218,7 @@ def document_bootstrap(
         notes.append(f"{every} have no score and are left out: no relevant document was drawn")
     return DocumentTests(
         str(chosen), lists.runs, tuple(topic.name for topic in topics), first, second, whole,
-        _spread(drawn), _spread(difference), _spread(per_resample), int(resamples), int(seed), float(alpha),
+        _spread(difference), _spread(per_resample), int(resamples), int(seed), float(alpha),
         correction, tuple(notes),
     )  # fmt: skip
 
