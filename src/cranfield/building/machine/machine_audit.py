@@ -33,10 +33,11 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.run_table import Belongs, belongs
 from cranfield.collection.source import first_line, load
-from cranfield.comparison.test_result import check_alpha
+from cranfield.comparison.pair_tests import PairTestName
+from cranfield.declared.operation import RESAMPLES, Alpha, Level, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike
-from cranfield.meta.complete_scores import levels_of, mean_ranks
+from cranfield.meta.complete_scores import Rel, levels_of, mean_ranks
 from cranfield.record import Record, column
 from cranfield.scores.summary import t_interval
 from cranfield.text import counted, listed
@@ -249,22 +250,40 @@ PARTS = ("agreement", "confusion", "topics", "lengths", "judges", "rankings", "c
 """The names of the parts of an audit."""
 
 
+@operation
 def audit(
     human: Any,
     machines: Any,
     runs: Mapping[str, Run] | None = None,
     measures: MeasureLike | Sequence[MeasureLike] | None = None,
     *,
-    rel: float = 1,
+    rel: Rel = 1,
     lengths: Any = None,
     families: Belongs | None = None,
-    depth: int | None = None,
-    test: str = "t",
-    correction: str | None = None,
-    alpha: float = 0.05,
-    level: float = 0.95,
-    resamples: int = 1_000,
-    seed: int = 0,
+    depth: Annotated[
+        int | None,
+        about(
+            "A document counts for a family if a run has it among its first N; default: anywhere.",
+            least=1,
+            spelled="--family-depth N",
+            rare=True,
+        ),
+    ] = None,
+    test: PairTestName = "t",
+    correction: Annotated[
+        str | None,
+        about(
+            "Correction for the number of comparisons: {names}; default: holm.",
+            names="comparison.corrections:CORRECTIONS",
+            rare=True,
+        ),
+    ] = None,
+    alpha: Alpha = 0.05,
+    level: Level = 0.95,
+    resamples: Annotated[
+        int, about("Resamples of topics for the intervals of κ; 0: no intervals.", **RESAMPLES | {"least": 0})
+    ] = 1_000,
+    seed: Seed = 0,
     options: Mapping[str, Any] | None = None,
     progress: Progress | None = None,
 ) -> Audit:
@@ -283,7 +302,6 @@ def audit(
     >>> result.agreement.agreement.tolist(), result.agreement.leniency[0].tolist()
     ([0.8], [0.2])
     """
-    check_alpha("audit", alpha)
     judgments = Qrels.of(human)
     if not machines:
         raise UsageError("no machine judgments; give {name: judgments}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Any
 
-from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, argument, option
 from cranfield.cli.file_kind import kind_of_file
@@ -25,7 +24,7 @@ MOST_CHANGES = 10
 SAY = "--machine FILE or --run FILE"
 
 
-class AuditVerb(options.Lists, Plotting, report_options.Reporting):
+class AuditVerb(options.Lists, Plotting, report_options.Reporting, of="building.machine.machine_audit:audit"):
     """Compare machine judgments with human judgments of the same documents, and the rankings of runs under both.
 
     FILE is any number of machine judgments (qrels, or the log of cranfield label) and of runs; which is which is
@@ -57,28 +56,12 @@ cranfield audit human.qrels machine.qrels runs/*.run --report audit.html
     runs: list[str] | None = option("--run FILE", "A run, if the content does not tell. May be repeated.", reads=True)
     measures: list[str] | None = options.measures()
     missing: str = options.missing()
-    test: str = options.significance_test("t")
-    correction: str | None = option(
-        "--correction NAME",
-        "Correction for the number of comparisons: {names}; default: holm.",
-        names="comparison.corrections:CORRECTIONS",
-        group=MORE,
-    )
-    alpha: float = options.alpha()
-    rel: float = options.rel()
     families: str | None = option(
         "--families FILE",
         "Families of systems: lines of run, family. Shows whether the machine favours one.",
         reads=True,
         solves="families=",
     )
-    depth: int | None = option(
-        "--family-depth N", "A document counts for a family if a run has it among its first N; default: anywhere.",
-        group=MORE,
-    )  # fmt: skip
-    level: float = options.level()
-    resamples: int = options.resamples(1_000, "Resamples of topics for the intervals of κ.")
-    seed: int = options.seed()
     what: list[str] | None = option(
         "--show PART",
         "Print only this part, or several separated by commas: {names}. May be repeated.",
@@ -104,7 +87,6 @@ cranfield audit human.qrels machine.qrels runs/*.run --report audit.html
         if len(self._shown) > 1 and self.format in ("csv", "tsv"):
             named = f"--show {','.join(self._shown)} is {len(self._shown)} tables"
             raise UsageError(f"{named}, but {self.format} holds one; choose one, or --format json")
-        check.whole("", **{"--resamples": self.resamples})
         if self.figure and not self.plot:
             raise UsageError("--figure needs a file to draw to; add --plot FILE")
 
@@ -128,10 +110,9 @@ cranfield audit human.qrels machine.qrels runs/*.run --report audit.html
                 lengths=lengths,
                 options={**settings, "missing": self.missing},
                 progress=progress,
-                **self.values(
-                    "rel", "families", "depth", "test", "correction", "alpha", "level", "resamples", "seed"
-                ),
-            )  # fmt: skip
+                families=self.families,
+                **self.settings(),
+            )
         self.print_parts(result)
         if self.plot:
             self.drawn(result).save(self.plot)
