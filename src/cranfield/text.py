@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from reprlib import Repr
 from typing import SupportsFloat
 
@@ -26,6 +26,15 @@ def listed(names: Iterable[object], most: int = 5, noun: str = "") -> str:
     if len(every) <= most:
         return shown
     return f"{shown} and {len(every) - most:,} more" + (f" {noun}" if noun else "")
+
+
+def enumerated(names: Sequence[str]) -> str:
+    """All names, the last one after "and".
+
+    >>> enumerated(["AP", "RR", "P@10"]), enumerated(["AP"])
+    ('AP, RR and P@10', 'AP')
+    """
+    return f"{', '.join(names[:-1])} and {names[-1]}" if len(names) > 1 else "".join(names)
 
 
 def counted(count: int, noun: str, plural: str = "") -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -18,6 +17,7 @@ from cranfield.report.figures import describe_judge_confusion, describe_judge_ra
 from cranfield.report.figures.figure import in_order
 from cranfield.report.pages.file_digests import files_block
 from cranfield.report.pages.report_parts import (
+    MADE_WITH,
     Block,
     FigureBlock,
     Outline,
@@ -141,7 +141,7 @@ def _audited(result: Audit, files: Sequence[tuple[str, str]], warned: Sequence[s
     text = (
         "The same documents, judged by people and by machines. Documents that only one of them judged do not count in "
         "the agreement.",
-        f"Made with cranfield {__version__}, numpy {np.__version__}, Python {platform.python_version()}.",
+        f"Made with {MADE_WITH}.",
     )
     blocks: list[Block] = [TableBlock("judged", table, "Documents by who judged them")]
     blocks += [files_block(files)] if files else []

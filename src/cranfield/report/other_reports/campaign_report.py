@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import platform
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -14,7 +13,6 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from cranfield import __version__
 from cranfield.building.campaign.campaign_config import PHASES, Dates
 from cranfield.building.campaign.campaign_pool import FACT, counting_runs
 from cranfield.building.campaign.campaign_results import NoResultsError, Results, Sheet, campaign_judgments, score
@@ -31,6 +29,7 @@ from cranfield.record import table_of
 from cranfield.report.figures import describe_assessor_agreement
 from cranfield.report.figures.figure import Axis, Figure, names
 from cranfield.report.pages.report_parts import (
+    MADE_WITH,
     Block,
     FigureBlock,
     Outline,
@@ -225,7 +224,7 @@ def campaign_section(campaign: Campaign) -> Section:
         ("runs of a team that count", f"{rules.runs}"),
         ("documents of a topic in a run", f"{rules.least:,} to {rules.depth:,}"),
         ("every topic in a run", "required" if rules.all_topics else "not required"),
-        ("made with", f"cranfield {__version__}, numpy {np.__version__}, Python {platform.python_version()}"),
+        ("made with", MADE_WITH),
     ]
     blocks = (
         TableBlock("phases", Table(heads, tuple(rows)), "Phases"),

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import platform
 from collections import Counter
 from dataclasses import replace
 from functools import partial
 from typing import Any
-
-import numpy as np
 
 from cranfield import __version__
 from cranfield.collection.source import expand
@@ -17,6 +14,7 @@ from cranfield.meta.study.study_file import FILES, Collection, Study, Task
 from cranfield.report.figures.result_figures import drawn_figures
 from cranfield.report.pages.file_digests import files_block
 from cranfield.report.pages.report_parts import (
+    MADE_WITH,
     Block,
     FigureBlock,
     Outline,
@@ -26,9 +24,9 @@ from cranfield.report.pages.report_parts import (
     TableBlock,
     report_of,
 )
-from cranfield.report.run_report.citations import METHODS_TEXT, citations_of, cited_in, paragraph_blocks
+from cranfield.report.run_report.citations import METHODS_TEXT, Works, citations_of, cited_in, paragraph_blocks
 from cranfield.table import Cell, Column, Table, escape_latex
-from cranfield.text import counted, listed
+from cranfield.text import counted, enumerated, listed
 
 FIRST = {"summary": "In short", "studied": "What was studied"}
 LAST = {"methods": "Methods"}
@@ -103,7 +101,7 @@ def _studied(plan: Study) -> Section:
     if rows:
         blocks.append(TableBlock("collections", Table(tuple(map(Column, names)), tuple(rows)), "Collections"))
     blocks.append(files_block(list(dict.fromkeys(files))))
-    text = [f"Made with cranfield {__version__}, numpy {np.__version__}, Python {platform.python_version()}."]
+    text = [f"Made with {MADE_WITH}."]
     text += [f"Measures: {', '.join(plan.measures)}."] if plan.measures and not plan.collections else []
     return Section("studied", FIRST["studied"], tuple(text), (), tuple(blocks))
 
@@ -166,14 +164,7 @@ def _shown(value: Any) -> str:
 
 def _methods(plan: Study) -> Section:
     """A paragraph that says what was asked, with the references of methods and measures."""
-    works: dict[str, str] = {}
-
-    def cite(work: tuple[str, str] | None) -> str:
-        if work is None:
-            return ""
-        works[work[0]] = work[1]
-        return f"~\\cite{{{work[0]}}}"
-
+    works = Works()
     names = dict.fromkeys(
         name
         for task in plan.tasks
@@ -181,9 +172,11 @@ def _methods(plan: Study) -> Section:
         for name in plan.measures_of(task, collection)
     )
     known = citations_of(names)
-    measures = _joined([f"{escape_latex(name)}{cite(known.get(name))}" for name in names])
+    measures = enumerated([f"{escape_latex(name)}{works.cite(known.get(name))}" for name in names])
     questions = {task.method.name: task.method for task in plan.tasks}.values()
-    asked = _joined([f"{escape_latex(method.question)}{cite(cited_in(method.function))}" for method in questions])
+    asked = enumerated(
+        [f"{escape_latex(method.question)}{works.cite(cited_in(method.function))}" for method in questions]
+    )
     collections = counted(len(plan.collections), "collection")
     sentences = [
         f"With cranfield {escape_latex(__version__)}, we studied "
@@ -195,7 +188,3 @@ def _methods(plan: Study) -> Section:
     if seeds:
         sentences.append(f"Random numbers had the seed {', '.join(map(str, seeds))}.")
     return Section("methods", LAST["methods"], (METHODS_TEXT,), (), paragraph_blocks(sentences, works))
-
-
-def _joined(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else ""

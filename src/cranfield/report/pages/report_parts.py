@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import platform
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Protocol
+
+import numpy as np
 
 from cranfield import __version__
 from cranfield.check import nearest
@@ -15,6 +18,9 @@ from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 from cranfield.report.figures.figure import Figure
 from cranfield.report.pages.sortable_table import HtmlColumn, table_columns
 from cranfield.table import Table
+
+MADE_WITH = f"cranfield {__version__}, numpy {np.__version__}, Python {platform.python_version()}"
+"""The programs that made a report."""
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from cranfield.measures.base import Measure
 from cranfield.report.pages.report_parts import Block, ListingBlock, Section
 from cranfield.report.run_report.experiment import Experiment
 from cranfield.table import escape_latex
-from cranfield.text import counted, one_line
+from cranfield.text import counted, enumerated, one_line
 
 ENTRIES = {
     "jarvelin2002": (
@@ -194,31 +194,33 @@ def paragraph_blocks(sentences: Iterable[str], entries: Mapping[str, str]) -> tu
     return tuple(blocks)
 
 
-Cite = Callable[[tuple[str, str] | None], str]
-"""Takes the key and the entry of a work, and returns its citation."""
+class Works(dict[str, str]):
+    """The works that a paragraph cites: {key: BibTeX entry}."""
+
+    def cite(self, work: tuple[str, str] | str | None) -> str:
+        """The citation of a work, given as its key and entry, or as the key of a known one; None is not cited."""
+        if work is None:
+            return ""
+        key, entry = (work, bibtex(work)) if isinstance(work, str) else work
+        self[key] = entry
+        return f"~\\cite{{{key}}}"
 
 
 def methods_section(experiment: Experiment) -> Section:
     """A paragraph in LaTeX with keys of citations, and the entries in BibTeX."""
-    works: dict[str, str] = {}
-
-    def cite(work: tuple[str, str] | None) -> str:
-        if work is None:
-            return ""
-        works[work[0]] = work[1]
-        return f"~\\cite{{{work[0]}}}"
-
-    sentences = _sentences(experiment, cite)
+    works = Works()
+    sentences = _sentences(experiment, works.cite)
     return Section("methods", "Methods", (METHODS_TEXT,), (), paragraph_blocks(sentences, works))
 
 
-def _sentences(experiment: Experiment, cite: Cite) -> list[str]:
+def _sentences(experiment: Experiment, cite: Callable[[tuple[str, str] | str | None], str]) -> list[str]:
     scores, settings = experiment.scores, experiment.settings
     known = citations_of(scores.measures)
     measures = [f"{escape_latex(name)}{cite(known.get(name))}" for name in scores.measures]
-    named = measures[0] if len(measures) == 1 else f"{', '.join(measures[:-1])} and {measures[-1]}"
     sizes = f"{counted(len(scores.runs), 'run')} on {counted(len(scores.topics), 'topic')}"
-    sentences = [f"We evaluated {sizes} by {named}, computed with cranfield {escape_latex(__version__)}."]
+    sentences = [
+        f"We evaluated {sizes} by {enumerated(measures)}, computed with cranfield {escape_latex(__version__)}."
+    ]
     if experiment.runs and experiment.options.order in (None, "score"):
         broken = {
             "z-a": "broken by document identifier as trec\\_eval does",
@@ -241,7 +243,7 @@ def _sentences(experiment: Experiment, cite: Cite) -> list[str]:
     except CranfieldError:
         return sentences
     test = TESTS.find(comparison.test)
-    work = (BY_TEST[test.name], bibtex(BY_TEST[test.name])) if test.name in BY_TEST else cited(test.source, test.name)
+    work = BY_TEST.get(test.name) or cited(test.source, test.name)
     tested = (
         f"We compared {counted(comparison.comparisons, 'pair')} of runs by {escape_latex(experiment.measure)} with the "
     )
@@ -253,18 +255,15 @@ def _sentences(experiment: Experiment, cite: Cite) -> list[str]:
     elif comparison.correction == "none":
         tested += ", without a correction for the number of comparisons"
     else:
-        key = BY_CORRECTION.get(comparison.correction)
-        work_of = None if key is None else (key, bibtex(key))
-        tested += f", with the {escape_latex(comparison.correction)} correction{cite(work_of)} of the $p$-values"
+        known_as = cite(BY_CORRECTION.get(comparison.correction))
+        tested += f", with the {escape_latex(comparison.correction)} correction{known_as} of the $p$-values"
     sentences.append(f"{tested}; {comparison.significant:,} of them differ significantly.")
     if len(scores.measures) > 1 and len(scores.runs) > 2:
-        work_of = ("kendall1945", bibtex("kendall1945"))
-        sentences.append(f"Agreement of measures is Kendall's $\\tau_b$ of the rankings of runs{cite(work_of)}.")
+        sentences.append(f"Agreement of measures is Kendall's $\\tau_b$ of the rankings of runs{cite('kendall1945')}.")
     if len(scores.runs) > 2:
-        power = f"Discriminative power{cite(('sakai2006', bibtex('sakai2006')))}"
+        power = f"Discriminative power{cite('sakai2006')}"
         sentences.append(f"{power} is the share of pairs of runs with $p \\le \\alpha$, without correction.")
     if settings.pool_depth is not None and experiment.runs:
-        work_of = ("webber2009", bibtex("webber2009"))
-        loss = f"the loss of a run without the documents that only it contributed{cite(work_of)}"
+        loss = f"the loss of a run without the documents that only it contributed{cite('webber2009')}"
         sentences.append(f"The bias of the pool (depth {settings.pool_depth}) is {loss}.")
     return sentences

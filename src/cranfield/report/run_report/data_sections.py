@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import platform
-
 import numpy as np
 
-from cranfield import __version__
 from cranfield.building.pools.pool_coverage import pool_holes
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import CranfieldError
@@ -14,7 +11,7 @@ from cranfield.evaluation.evaluator import as_measures
 from cranfield.evaluation.missing_judgments import pool_bias_of
 from cranfield.record import table_of
 from cranfield.report.pages.file_digests import files_block
-from cranfield.report.pages.report_parts import Block, Section, TableBlock
+from cranfield.report.pages.report_parts import MADE_WITH, Block, Section, TableBlock
 from cranfield.report.run_report.experiment import Experiment
 from cranfield.scores.score_text import all_notes
 from cranfield.table import Cell, Column, Table
@@ -45,7 +42,7 @@ def evaluated_section(experiment: Experiment) -> Section:
         facts.append(("scores compared as", f"{options.precision}-bit numbers"))
         facts.append(("a document twice in a list", options.on_duplicate))
     facts.append(("a judged topic that a run lacks", RULES.get(scores.missing_rule, scores.missing_rule)))
-    facts.append(("made with", f"cranfield {__version__}, numpy {np.__version__}, Python {platform.python_version()}"))
+    facts.append(("made with", MADE_WITH))
     blocks = [TableBlock("evaluated", Table((Column("fact"), Column("value")), tuple(facts)), "Data and rules")]
     if experiment.files:
         blocks.append(files_block(experiment.files))

@@ -21,7 +21,7 @@ from cranfield.report.pages.report_parts import Block, FigureBlock, Section, Tab
 from cranfield.report.run_report.experiment import Experiment
 from cranfield.scores.efficiency import efficiency
 from cranfield.table import Column, Estimate, Table
-from cranfield.text import counted, listed
+from cranfield.text import counted, enumerated, listed
 
 MOST_INTERVALS = 60
 """With more runs there is no figure of intervals, because the table shows them all."""
@@ -71,14 +71,10 @@ def _other_measures(experiment: Experiment, best: str) -> list[str]:
         if not np.isnan(means).all():
             first.setdefault(experiment.scores[name].sort().runs[0], []).append(name)
     same = first.pop(best, [])
-    points = [f"{_joined(same)} also {'rank' if len(same) > 1 else 'ranks'} it first."] if same else []
+    points = [f"{enumerated(same)} also {'rank' if len(same) > 1 else 'ranks'} it first."] if same else []
     for run, names in first.items():
-        points.append(f"{_joined(names)} {'rank' if len(names) > 1 else 'ranks'} {run} first.")
+        points.append(f"{enumerated(names)} {'rank' if len(names) > 1 else 'ranks'} {run} first.")
     return points
-
-
-def _joined(names: list[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def leaderboard_section(experiment: Experiment) -> Section:
