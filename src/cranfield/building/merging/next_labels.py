@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,8 +15,7 @@ from cranfield.building.merging.gold_labels import GoldLike
 from cranfield.building.merging.merge_labels import merge
 from cranfield.building.merging.merged import Merged, entropy_bits
 from cranfield.errors import UsageError
-from cranfield.record import Record, table_of
-from cranfield.table import Table
+from cranfield.record import Record, column
 from cranfield.text import counted
 from cranfield.types import Array, Index64
 
@@ -32,20 +31,21 @@ MOST = 99
 class LabelPlan(Record):
     """The items that need labels, the most uncertain first, with the assessors to ask."""
 
+    caption = "Labels to ask for next"
     facts = ("method", "stop", "open_items", "closed_items", "needed")
 
     items: tuple[str, ...]
-    probability: Array
-    """The probability of the merged label."""
-    entropy: Array
-    """The entropy of the probabilities, in bits."""
-    labels: Index64
+    labels: Annotated[Index64, column()]
     """The number of labels so far."""
-    more: Index64
+    probability: Annotated[Array, column()]
+    """The probability of the merged label."""
+    entropy: Annotated[Array, column()]
+    """The entropy of the probabilities, in bits."""
+    more: Annotated[Index64, column()]
     """The expected number of further labels until the item can be closed."""
-    worker: tuple[str, ...]
+    worker: Annotated[tuple[str, ...], column()]
     """Whom to ask next; empty if nobody is left."""
-    gain: Array
+    gain: Annotated[Array, column()]
     """The expected information of that label about the item, in bits."""
     method: str
     stop: str
@@ -59,16 +59,8 @@ class LabelPlan(Record):
     notes: tuple[str, ...] = ()
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """task (or topic and doc), labels, probability, entropy, more, worker, gain."""
-        return {
-            **self.item_columns, "labels": self.labels, "probability": self.probability,
-            "entropy": self.entropy, "more": self.more, "worker": np.array(self.worker, dtype=object),
-            "gain": self.gain,
-        }  # fmt: skip
-
-    def table(self) -> Table:
-        """A row per item."""
-        return table_of(self.columns(), caption="Labels to ask for next", notes=self.notes)
+        """task (or topic and doc), and what is known about each."""
+        return {**self.item_columns, **super().columns()}
 
 
 def plan_labels(
@@ -148,8 +140,8 @@ def plan_labels(
     if nobody := sum(not name for name in worker):
         notes.append(f"{counted(nobody, 'item')} without an assessor who could be asked")
     return LabelPlan(
-        tuple(labels.items[i] for i in order.tolist()), merged.probability[order], merged.entropy[order],
-        merged.label_counts[order], more[order], worker, gain, merged.method, stop, len(is_open), int(closed.sum()),
+        tuple(labels.items[i] for i in order.tolist()), merged.label_counts[order], merged.probability[order],
+        merged.entropy[order], more[order], worker, gain, merged.method, stop, len(is_open), int(closed.sum()),
         int(more.sum()), {name: column[order] for name, column in merged.item_columns().items()}, tuple(notes),
     )  # fmt: skip
 

@@ -10,7 +10,7 @@ import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,12 @@ from cranfield.assessed.segments import position_in_segment, starts_of
 from cranfield.building.pools.pool_file import Pool
 from cranfield.building.pools.pool_policy import FixedOrder, steady, summed
 from cranfield.building.pools.pooled_lists import Mask, PooledLists
-from cranfield.collection.file_formats.formats import QRELS, SAMPLED
+from cranfield.collection.file_formats.formats import QRELS
 from cranfield.collection.file_formats.writing import Outgoing, Part, encode
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.errors import UsageError
-from cranfield.record import Record
+from cranfield.record import Record, column
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
@@ -222,16 +222,12 @@ def sizes_within(lists: PooledLists, budget: int | None, per_topic: int | None) 
 class SampledQrels(Record):
     """Every document of a pool with its stratum, its grade (−1: not drawn) and its probability of being drawn."""
 
-    topic: NDArray[Any]
-    stratum: NDArray[Any]
-    doc: NDArray[Any]
-    grade: Array
-    probability: Array
+    topic: Annotated[NDArray[Any], column()]
+    stratum: Annotated[NDArray[Any], column()]
+    doc: Annotated[NDArray[Any], column()]
+    grade: Annotated[Array, column()]
+    probability: Annotated[Array, column()]
     notes: tuple[str, ...] = ()
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """topic, stratum, doc, grade, probability."""
-        return {name: getattr(self, name) for name in SAMPLED.split()}
 
     def encoded(self, path: str = "-") -> bytes:
         """The file, in the format `sampled`, which `Qrels.read` recognises by its header."""
