@@ -364,6 +364,7 @@ def describe_trailtext(trailtext: Trailtext, L: float, *, title: str = "Text rea
 
     `L` is the number of characters after which nothing is worth anything.
 
+    >>> from cranfield.measures.readers.time import Trailtext
     >>> read = Trailtext((400.0, 100.0), (0.0, 0.5), ("snippets 1 to 2", "document 2"))
     >>> describe_trailtext(read, L=1000).columns()["adds"].tolist()
     [0.0, 0.25]
