@@ -5,7 +5,8 @@ show. The interval here needs the limits only. A topic at the upper limit is add
 and one at the lower limit for the lower end; all topics get random weights, uniform on the simplex; and the end is a
 quantile of the weighted mean. For scores of 0 and 1 this is Clopper and Pearson's interval. That it covers at its level
 is proved for some families of distributions, and no counterexample is known. It is exact here, in time n² for n
-topics; `mean_intervals` approximates it in time n.
+topics: seconds for 1,000 of them. `mean_intervals` approximates it in time n for the gate, which may have many more
+topics; its bounds are up to 0.0025 of the range too wide with 5 topics, and 0.0004 with 50.
 
 References: Gaffke, Three test statistics for a nonparametric one-sided hypothesis on the mean of a nonnegative
 variable, Mathematical Methods of Statistics 14(4), 2005; Learned-Miller & Thomas, A new confidence interval for the
