@@ -178,7 +178,7 @@ class Verb:
         settings = operation_settings(self.operation)
         for parameter in declared(type(self)):
             value = getattr(self, parameter.name)
-            if parameter.name in settings and value is not None:
+            if parameter.name in settings and value not in (None, parameter.default):
                 check_setting("", parameter.label, value, settings[parameter.name])
 
     def check_written(self) -> None:

@@ -152,11 +152,15 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         settings = _settings_of(function)
         for name, value in (*zip(names, args, strict=False), *kwargs.items()):
-            if name in settings:
+            if name in settings and not _is_default(value, settings[name].default):
                 check_setting(caller, name, value, settings[name])
         return function(*args, **kwargs)
 
     return checked
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return type(value) is type(default) and bool(value == default)
 
 
 def check_setting(caller: str, name: str, value: Any, setting: Setting) -> None:

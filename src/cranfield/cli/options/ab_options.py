@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli.declare import MORE, option
-from cranfield.cli.options.log_options import LOG_TABLES, LogTables
+from cranfield.cli.options.log_options import LOG_TABLES, LogTables, rarely
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -78,6 +78,9 @@ class FromLog(LogTables):
     if TYPE_CHECKING:
         table: str  # which each verb declares
 
+    events: str | None = rarely("events")
+    columns: str | None = rarely("columns")
+    zone: str | None = rarely("zone")
     measures: list[str] | None = option(
         "--measures, -m NAME", "TABLE is a log: compare online measures of it, such as CTR@5."
     )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+from dataclasses import field, fields, replace
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.declare import READING, Verb, argument, declared, flag, option
+from cranfield.cli.declare import MORE, READING, Verb, argument, declared, flag, option
 from cranfield.cli.options.engine_options import OnEngine
 
 if TYPE_CHECKING:
@@ -58,6 +58,12 @@ class LogTables(LogColumns):
 
 
 LOG_TABLES = ("events", "columns", "zone", "first_position", "application")
+
+
+def rarely(name: str) -> Any:
+    """An option of `LogTables` that only `--help-all` shows, for verbs that read logs among other things."""
+    (own,) = (each for each in fields(LogTables) if each.name == name)
+    return field(default=own.default, metadata={"parameter": replace(own.metadata["parameter"], group=MORE)})
 
 
 class TopicTexts(Verb):
