@@ -27,6 +27,7 @@ BELOW = {
     ("record", "report/figures"): "a result draws its own figure",
     ("report/figures", "report/figures/draw"): "a figure is data, and is drawn on demand",
     ("collection", "collection/file_formats"): "the functions for users read and write all formats",
+    ("collection", "collection/tables"): "files of teams, shards and other lists are small tables",
     ("measures", "measures/naming"): "tables of properties are asked by the name of a measure",
     ("measures/several_needs", "measures/naming"): "the measure inside CAM and MM may be given by its name",
     ("comparison", "comparison/methods"): "the functions for users call the tests, which are registered here",

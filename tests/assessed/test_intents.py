@@ -138,7 +138,7 @@ def test_wrong_types_are_refused(types: Any, message: str) -> None:
         ("1 1\n", r":1: 2 columns, expected topic intent \[probability\] inf/nav"),
         ("1;1;nav;0.5;2012\n", ":1: 5 columns, expected topic intent"),
         ("1;1;nav;2012\n", ":1: topic '1', intent '1': type '2012', must be informational"),
-        ("1;;nav\n", ":1: column 2 is empty, expected topic intent"),
+        ("1;;nav\n", ":1: the intent is '', expected a text that is not empty"),
         ("1 1 nav\n1 1 inf\n", ":2: intent '1' of topic '1' appears twice"),
     ],
 )

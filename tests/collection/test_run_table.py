@@ -22,7 +22,7 @@ def test_commas_tabs_and_blanks(tmp_path: Path) -> None:
     [
         ("a A\nb\n", "teams:2: 1 column, expected 2: run system"),
         ("a A\na A\n", "teams:2: run 'a' appears twice"),
-        ("a,\n", "teams:1: column 2 is empty, expected run system"),
+        ("a,\n", "teams:1: run 'a': the system is '', expected a text that is not empty"),
     ],
 )
 def test_bad_lines(tmp_path: Path, text: str, message: str) -> None:

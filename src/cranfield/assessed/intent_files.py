@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.assessed.segments import position_in_segment
-from cranfield.collection.side_files import number_in, read_side_file
+from cranfield.collection.side_files import number_in
+from cranfield.collection.tables.table_schema import Schema, Words
 from cranfield.errors import DataError, UsageError, warn_caller
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index
@@ -33,6 +34,11 @@ GIVEN = {"probability": "intent_probabilities", "type": "intent_types"}
 
 EXPECTED = {"probability": "topic intent probability [inf/nav]", "type": "topic intent [probability] inf/nav"}
 """The columns of the files."""
+INTENTS: dict[str, Any] = {
+    "separators": "\t;, ", "mixed": True, "comments": True, "header": False,
+    "topic": Words(word=True), "intent": Words(), "value": Words(word=True),
+    "type": Words(word=True, blank="informational", optional=True),
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -65,24 +71,20 @@ class _Side:
             raise UsageError(
                 f"intents: {kind} from {type(source).__name__}, must be a file or {{topic: {{intent: value}}}}"
             )
-        file = read_side_file(
-            source, EXPECTED[kind], [3, 4], separators="\t;, ", mixed=True, filled=3,
-            fits=lambda cells: " " not in cells[0] + "".join(cells[2:]),
-        )  # fmt: skip
-        both = any(len(cells) == 4 for _, cells in file)
+        table = Schema(EXPECTED[kind], **INTENTS).read(source)
         rows: dict[str, dict[str, tuple[str, int | None]]] = {}
         types: dict[str, dict[str, tuple[str, int | None]]] = {}
-        for line, (topic, intent, value, *type_) in file:
+        for at, (topic, intent, value, *type_) in enumerate(table):
             row = rows.setdefault(topic, {})
             if intent in row:
-                first = row[intent][1]
-                message = f"intent {intent!r} of topic {topic!r} appears twice, first on line {first}"
-                raise DataError(file.origin, line, message)
-            row[intent] = (value, line)
-            types.setdefault(topic, {})[intent] = (type_[0] if type_ else "informational", line)
+                what = f"intent {intent!r} of topic {topic!r} appears twice, first on line {row[intent][1]}"
+                raise table.fault(at, what)
+            row[intent] = (value, table.line(at))
+            types.setdefault(topic, {})[intent] = (type_[0] if type_ else "", table.line(at))
+        both = "type" in table
         if kind == "type":
-            return cls(file.origin, kind, types if both else rows)
-        return cls(file.origin, kind, rows, types if both else None)
+            return cls(table.origin, kind, types if both else rows)
+        return cls(table.origin, kind, rows, types if both else None)
 
     def read(self, make: Callable[[str], Any], expected: str) -> dict[str, dict[str, Any]]:
         """The values, converted by `make`."""

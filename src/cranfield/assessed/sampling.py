@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from cranfield.assessed.attachment import Attachment
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.side_files import number_in, read_side_file
+from cranfield.collection.side_files import number_in
+from cranfield.collection.tables.table_schema import Schema, Words
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index
@@ -29,7 +30,12 @@ NOT_DRAWN = -1
 AS_STRATA = "column 2 of the judgments is read as the stratum of a document; grade -1: the document was not drawn"
 FIXED = 1e-3
 """How far a probability may be off n/N, relative to it, because files round."""
-EXPECTED = "topic doc probability, topic iteration doc grade probability, or topic doc grade method probability"
+INCLUSION = Schema(
+    "topic doc probability, topic iteration doc grade probability, or topic doc grade method probability",
+    layouts=("topic doc probability", "topic doc third - probability"), separators=" ,;", comments=True, header=False,
+    topic=Words(), doc=Words(), third=Words(optional=True), probability=Words(),
+)  # fmt: skip
+"""The document is in the second or the third of five columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,7 +197,7 @@ class _Inclusion:
 
     @classmethod
     def of(cls, source: Any) -> _Inclusion:
-        """From {topic: {doc: probability}}, or a file of lines that end with the probability (see `EXPECTED`)."""
+        """From {topic: {doc: probability}}, or a file of lines that end with the probability (see `INCLUSION`)."""
         if isinstance(source, Mapping) and all(isinstance(row, Mapping) for row in source.values()):
             cells = [[str(t), str(d), str(p)] for t, row in source.items() for d, p in row.items()]
             return cls("inclusion", [(None, row) for row in cells])
@@ -199,14 +205,14 @@ class _Inclusion:
             raise UsageError(
                 f"inclusion from {type(source).__name__}, must be a file or {{topic: {{doc: probability}}}}"
             )
-        file = read_side_file(source, EXPECTED, [3, 5], separators=" ,;")
-        return cls(file.origin, list(file))
+        table = INCLUSION.read(source)
+        return cls(table.origin, [(table.line(at), list(cells)) for at, cells in enumerate(table)])
 
     def of_documents(self, topics: list[str], docs: list[str], grade: Array) -> Array:
         """The probability of each judged document; NaN for documents that were not drawn."""
         number_of = dict(zip(zip(topics, docs, strict=True), range(len(docs)), strict=True))
         known = [sum((row[0], row[column]) in number_of for _, row in self.rows) for column in (1, 2)]
-        column = 2 if self.rows and len(self.rows[0][1]) == 5 and known[1] > known[0] else 1
+        column = 2 if self.rows and len(self.rows[0][1]) == 4 and known[1] > known[0] else 1
         probability = np.full(len(docs), np.nan)
         for line, row in self.rows:
             number = number_of.get((row[0], row[column]))

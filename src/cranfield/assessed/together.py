@@ -13,13 +13,14 @@ from cranfield import _core
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Judged
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.side_files import read_side_file
+from cranfield.collection.tables.table_schema import DOC, TOPIC, Schema, Words
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted
 from cranfield.types import Array, Index64
 
 Sets = Mapping[str, Mapping[str, list[str]]]
 """{topic: {set: documents}}."""
+SETS = Schema("topic set doc", comments=True, topic=TOPIC, set=Words(("set", "set_id")), doc=DOC)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,8 +114,8 @@ def _sets(source: Any) -> tuple[str, Sets]:
         }
     if not isinstance(source, str | os.PathLike):
         raise UsageError(f"together from {type(source).__name__}, must be a file or {{topic: {{set: [document]}}}}")
-    file = read_side_file(source, "topic set doc", [3], filled=3)
-    found: dict[str, dict[str, list[str]]] = {}
-    for _, (topic, label, document) in file:
-        found.setdefault(topic, {}).setdefault(label, []).append(document)
-    return file.origin, found
+    rows = SETS.read(source)
+    sets: dict[str, dict[str, list[str]]] = {}
+    for topic, label, document in rows:
+        sets.setdefault(topic, {}).setdefault(label, []).append(document)
+    return rows.origin, sets

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from cranfield.collection.side_files import read_side_file
+from cranfield.collection.column_names import COLUMNS
 from cranfield.collection.source import PathLike, named_paths, stem
-from cranfield.errors import DataError
+from cranfield.collection.tables.table_schema import Schema, Words
 
 Belongs = Mapping[str, str] | str | os.PathLike[str]
 """{run: team}, or a file of run and team."""
@@ -46,10 +46,8 @@ def by_run(table: Mapping[str, str], runs: Sequence[str], files: object) -> dict
 
 def read_run_table(path: PathLike, noun: str) -> dict[str, str]:
     """Read lines of run and team between tabs, commas, blanks or semicolons; `#` begins a comment."""
-    table = read_side_file(path, f"run {noun}", [2], separators="\t, ;", mixed=True, filled=2)
-    teams: dict[str, str] = {}
-    for line, (run, team) in table:
-        if run in teams:
-            raise DataError(table.origin, line, f"run {run!r} appears twice")
-        teams[run] = team
-    return teams
+    schema = Schema(
+        f"run {noun}", key=("run",), separators="\t, ;", mixed=True, comments=True, run=Words(COLUMNS["name"]),
+        team=Words((noun, "team", "group"), noun),
+    )  # fmt: skip
+    return dict(schema.read(path))

@@ -15,10 +15,10 @@ from cranfield.collection.doors import reads
 from cranfield.collection.file_parts import CollectionFile, read_files
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.records import Records
-from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import PathLike, load, write_bytes
+from cranfield.collection.tables.table_schema import DOC, Schema
 from cranfield.collection.whole_folder import whole_folder
-from cranfield.errors import DataError, UsageError
+from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.text import counted
 from cranfield.types import Index64, Progress
@@ -91,6 +91,7 @@ def _mixed(state: NDArray[np.uint64]) -> NDArray[np.uint64]:
 
 
 MOST_SHARDS = 10_000
+IDS = Schema("document id", key=("doc",), separators="\t", comments=True, header=False, doc=DOC)
 ASSIGNMENT = "shards.tsv"
 """The file with the shard of each document, in the folder of a split."""
 
@@ -194,18 +195,11 @@ class _Ids:
 
     @classmethod
     def read(cls, path: PathLike) -> _Ids:
-        table = read_side_file(path, "document id", (1,), separators="\t")
-        documents = [row[0].strip() for row in table.rows]
-        for line, document in zip(table.lines, documents, strict=True):
+        table = IDS.read(path)
+        for row, document in enumerate(table["doc"]):
             if len(document.split()) > 1:
-                raise DataError(table.origin, line, f"{document!r} has blanks, expected one document id in each line")
-        if len(set(documents)) < len(documents):
-            seen: set[str] = set()
-            for line, document in zip(table.lines, documents, strict=True):
-                if document in seen:
-                    raise DataError(table.origin, line, f"document {document!r} appears twice")
-                seen.add(document)
-        return cls(os.fspath(path), documents)
+                raise table.fault(row, f"{document!r} has blanks, expected one document id in each line")
+        return cls(os.fspath(path), table["doc"])
 
     @property
     def name(self) -> str:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import csv
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import compress
+from functools import partial
 
 from cranfield.collection.doors import check_lines, reads
-from cranfield.collection.source import Buffer, PathLike, load, shown_path, text_of
+from cranfield.collection.source import Buffer, PathLike, load, shown_path
+from cranfield.collection.tables.cells import LineForm, read_cells
 from cranfield.errors import DataError
-from cranfield.text import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,93 +52,30 @@ def read_side_file(
 
     columns: the allowed numbers of columns.
     data: the content of the file, if it has been loaded.
-    separators: the separator is the first of these that splits a line into an allowed number of columns; a blank means
-        any mix of spaces and tabs.
-    mixed: find the separator of each line. Otherwise the first line decides, and all rows have as many columns.
-    comments: skip lines that begin with `#`.
+    separators, mixed, comments, fits: as in `LineForm`; a row of a mixed file that is shorter has empty cells.
     filled: how many columns, from the first, must not be empty.
     header: whether the cells of the first line are a header.
-    fits: a further condition on the cells of a line; a separator that does not meet it is not used.
     """
     origin = shown_path(os.fspath(path))
 
-    def read(data: Buffer) -> SideTable:
-        return read_side_file(
-            path, expected, columns, data=data, separators=separators, mixed=mixed, comments=comments, filled=filled,
-            header=header, fits=fits,
-        )  # fmt: skip
-
+    form = LineForm(
+        expected, columns, separators, mixed=mixed, comments=comments, is_header=header, fits=fits, objects=False
+    )
     if data is None:
-        data = load(path, lambda head: check_lines(head, origin, f"lines of {expected}", read))
-    lines, numbers = _lines(text_of(data, origin), comments)
-    if not lines:
-        raise DataError(origin, None, f"is empty, expected lines of {expected}")
+        data = load(
+            path, lambda head: check_lines(head, origin, f"lines of {expected}", partial(_table, origin, form, 0))
+        )
+    return _table(origin, form, filled, data)
 
-    def separator_of(line: str) -> str | None:
-        for separator in separators:
-            cells = _split([line], separator)[0]
-            if len(cells) in columns and fits(cells):
-                return separator
-        return None
 
-    def fallback(line: str) -> str:
-        return next((mark for mark in separators if mark != " " and mark in line), " ")
-
-    if mixed:
-        rows = [_split([line], separator_of(line) or fallback(line))[0] for line in lines]
-    else:
-        separator = separator_of(lines[0]) or fallback(lines[0])
-        if separator in ",;" and any('"' in line for line in lines):
-            rows, numbers = _quoted_rows(lines, numbers, separator)
-        else:
-            rows = _split(lines, separator)
-    table = SideTable(origin, rows, numbers)
-    if len(rows[0]) in columns and header(rows[0]):
-        table = SideTable(origin, rows[1:], numbers[1:], rows[0], numbers[0])
-    allowed = columns if mixed else [len(rows[0])] if len(rows[0]) in columns else ()
-    if any(len(cells) not in allowed for cells in table.rows):
-        line, cells = next((line, cells) for line, cells in table if len(cells) not in allowed)
-        like = f" as on line {numbers[0]}" if len(columns) > 1 else ""
-        number = f"{allowed[0]}{like}: " if len(allowed) == 1 else ""
-        raise DataError(origin, line, f"{counted(len(cells), 'column')}, expected {number}{expected}")
-    if filled:
-        for line, cells in table:
-            if "" in cells[:filled]:
-                raise DataError(origin, line, f"column {cells.index('') + 1} is empty, expected {expected}")
+def _table(origin: str, form: LineForm, filled: int, data: Buffer) -> SideTable:
+    cells = read_cells(data, origin, form)
+    rows = [list(row) for row in zip(*cells.columns, strict=True)]
+    table = SideTable(origin, rows, cells.lines, cells.names, cells.header_line)
+    for line, row in table if filled else ():
+        if "" in row[:filled]:
+            raise DataError(origin, line, f"column {row.index('') + 1} is empty, expected {form.expected}")
     return table
-
-
-def _lines(text: str, comments: bool) -> tuple[list[str], Sequence[int]]:
-    """The lines that are neither blank nor comments, and their numbers."""
-    if "\r" in text:
-        text = text.replace("\r\n", "\n").replace("\r", "\n")
-    lines = text.removesuffix("\n").split("\n")
-    kept = [bool(line.strip()) and not (comments and line.lstrip().startswith("#")) for line in lines]
-    if all(kept):
-        return lines, range(1, len(lines) + 1)  # which takes no memory
-    return list(compress(lines, kept)), list(compress(range(1, len(lines) + 1), kept))
-
-
-def _split(lines: list[str], separator: str) -> list[list[str]]:
-    if separator == " ":
-        return list(map(str.split, lines))
-    if separator in ",;" and len(lines) == 1 and '"' in lines[0]:
-        return _quoted_rows(lines, [1], separator)[0]
-    return [[cell.strip() for cell in line.split(separator)] for line in lines]
-
-
-def _quoted_rows(lines: list[str], numbers: Sequence[int], separator: str) -> tuple[list[list[str]], Sequence[int]]:
-    """Rows whose cells may be quoted, even over several lines; with other quotes, cells are as written."""
-    reader = csv.reader((f"{line}\n" for line in lines), delimiter=separator, skipinitialspace=True, strict=True)
-    rows, first_lines, start = [], [], 0
-    try:
-        for cells in reader:
-            rows.append([cell.strip() for cell in cells])
-            first_lines.append(numbers[start])
-            start = reader.line_num
-    except csv.Error:
-        return [[cell.strip() for cell in line.split(separator)] for line in lines], numbers
-    return rows, first_lines
 
 
 def number_in(value: str | float) -> float:

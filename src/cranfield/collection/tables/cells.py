@@ -54,6 +54,8 @@ class LineForm:
     """Remove blanks around cells."""
     complete: bool = False
     """Every object of JSON lines has the names of the first; otherwise None fills the gaps."""
+    objects: bool = True
+    """A file may also be JSON lines."""
     is_header: Callable[[list[str]], bool] = lambda cells: False
     fits: Callable[[list[str]], bool] = lambda cells: True
     """A further condition on the cells of a line; a separator that does not meet it is not used."""
@@ -78,7 +80,7 @@ class _Numbered(dict[str, int]):
 def read_cells(data: Buffer, origin: str, form: LineForm) -> Cells:
     """The cells of the lines, or of the JSON lines, in a file; texts are `Coded`."""
     check_content(bytes(data[:HEAD]), origin, cr_ends=True)
-    if unmarked(bytes(data[:HEAD])).lstrip().startswith(b"{"):
+    if form.objects and unmarked(bytes(data[:HEAD])).lstrip().startswith(b"{"):
         table = read_json_lines(
             text_blocks(data, origin), origin, f"an object with {form.expected}", complete=form.complete
         )
