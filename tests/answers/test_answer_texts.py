@@ -65,13 +65,25 @@ def test_numbered_references_belong_to_their_topic() -> None:
             '{"id": "1", "text": "a"}\n{"id": "1", "text": "b"}',
             "t.tsv:2: topic '1' of run 't' appears twice, first in .*line 1",
         ),
-        ('{"id": "1", "text": "a"', "t.tsv:1: not valid JSON"),
+        ('{"id": "1", "text": "a"', "t.tsv:1: is not valid JSON"),
     ],
 )
 def test_wrong_texts_are_errors(tmp_path: Path, content: str, message: str) -> None:
     (tmp_path / "t.tsv").write_text(content)
     with pytest.raises(DataError, match=message):
         read_answers([tmp_path / "t.tsv"])
+
+
+def test_each_object_may_call_its_text_otherwise_and_null_is_an_empty_text(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text('{"id": "1", "text": "a cat"}\n{"qid": "2", "answer": "a dog"}\n')
+    assert [(answer.topic, answer.text) for answer in read_answers([tmp_path / "t.jsonl"])] == [
+        ("1", "a cat"), ("2", "a dog"),
+    ]  # fmt: skip
+    (tmp_path / "t.jsonl").write_text('{"id": "1", "text": "a cat"}\n{"id": "2", "text": null}\n')
+    assert [answer.text for answer in read_answers([tmp_path / "t.jsonl"])] == ["a cat", ""]
+    (tmp_path / "t.jsonl").write_text('{"id": "1", "text": "a cat"}\n{"id": "2"}\n')
+    with pytest.raises(DataError, match=r"t.jsonl:2: no column for the text among id"):
+        read_answers([tmp_path / "t.jsonl"])
 
 
 def test_an_empty_folder_and_no_source_are_errors(tmp_path: Path) -> None:

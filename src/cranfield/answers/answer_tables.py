@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -9,7 +10,10 @@ from typing import Any
 import numpy as np
 
 from cranfield.collection.column_names import COLUMNS
-from cranfield.collection.source import PathLike
+from cranfield.collection.doors import reads
+from cranfield.collection.file_formats.structured import parsed_json
+from cranfield.collection.named_tables import text_blocks
+from cranfield.collection.source import Buffer, PathLike, head_of, load, shown_path, unmarked
 from cranfield.collection.tables.table_schema import Anything, Column, Numbers, Rows, Schema, Words
 from cranfield.errors import DataError
 from cranfield.text import shown
@@ -86,9 +90,35 @@ class AnswerTable(Schema):
         given: dict[str, Any] = {"key": key, "any_of": any_of, **columns}
         super().__init__(form, layouts=(), separators="\t,;", strip=False, **given)
 
+    @reads
     def each(self, path: PathLike) -> list[Row]:
-        """The rows of a file, one by one."""
-        rows = self.read(path)
-        columns = [column.tolist() if isinstance(column, np.ndarray) else column for column in rows.columns.values()]
-        records = enumerate(zip(*columns, strict=True))
-        return [Row(rows, at, dict(zip(rows.columns, values, strict=True))) for at, values in records]
+        """The rows of a file, one by one. In JSON lines, each object may have names of its own for the columns."""
+        origin, data = shown_path(os.fspath(path)), load(path)
+        is_json = unmarked(head_of(data)).lstrip().startswith(b"{")
+        parts = self._of_objects(data, origin) if is_json else [self.read_content(data, origin)]
+        made = []
+        for rows in parts:
+            columns = [
+                column.tolist() if isinstance(column, np.ndarray) else column for column in rows.columns.values()
+            ]
+            for at, values in enumerate(zip(*columns, strict=True)):
+                made.append(Row(rows, at, dict(zip(rows.columns, values, strict=True))))
+        return sorted(made, key=lambda row: row.rows.line(row.at) or 0)
+
+    def _of_objects(self, data: Buffer, origin: str) -> list[Rows]:
+        """The rows of JSON lines, those of objects with the same names together."""
+        objects: dict[tuple[str, ...], dict[int, dict[str, Any]]] = {}
+        lines = (line for block in text_blocks(data, origin) for line in block.removesuffix("\n").split("\n"))
+        for number, line in enumerate(lines, 1):
+            if line.strip():
+                record = parsed_json(line, origin, number)
+                if not isinstance(record, dict):
+                    raise DataError(origin, number, f"is {shown(record)}, expected an object")
+                objects.setdefault(tuple(record), {})[number] = record
+        return [self._of_part(names, part, origin) for names, part in objects.items()]
+
+    def _of_part(self, names: tuple[str, ...], part: dict[int, dict[str, Any]], origin: str) -> Rows:
+        def cells(at: int) -> list[Any]:
+            return [record[names[at]] for record in part.values()]
+
+        return self._named(names, cells, origin, {}, next(iter(part)), list(part))
