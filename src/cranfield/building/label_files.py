@@ -369,7 +369,7 @@ def from_judgments(judgments: Mapping[str, Any] | Sequence[PathLike], on_duplica
 def _judged_once(thing: Any) -> Iterator[tuple[str, str, float]]:
     """topic, document and grade of judgments in which no document appears twice."""
     try:
-        yield from ((one.topic, one.doc, one.grade) for one in Qrels.of(thing))
+        yield from ((judgment.topic, judgment.doc, judgment.grade) for judgment in Qrels.of(thing))
     except DataError as error:
         choices = "Labels.of(..., on_duplicate='first') or 'last'; to keep both: 'keep'"
         raise DataError(error.path, error.line, error.what.replace("on_duplicate='first' or 'max'", choices)) from None

@@ -24,8 +24,8 @@ def condorcet_scores(lists: RetrievedLists, weights: Array) -> Array:
     for topic in range(len(lists.topics)):
         first, last = int(lists.start[topic]), int(lists.start[topic + 1])
         ranks, votes = [], []
-        for one in by_topic[ends[topic] : ends[topic + 1]].tolist():
-            own = slice(int(lists.list_start[one]), int(lists.list_start[one + 1]))
+        for number in by_topic[ends[topic] : ends[topic + 1]].tolist():
+            own = slice(int(lists.list_start[number]), int(lists.list_start[number + 1]))
             if own.stop > own.start:
                 rank = np.full(last - first, np.inf)  # a document that the list lacks is below all others
                 rank[lists.document[own] - first] = lists.rank[own]

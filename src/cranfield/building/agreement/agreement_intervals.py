@@ -58,7 +58,7 @@ def intervals(
         width = len(statistics.pair_labels.first) * len(statistics.labels.scale) ** 2
         scattered = statistics.pair_labels.scattered
         if scattered or width * settings.resamples > MOST_RESAMPLED:
-            kept = tuple(one for one in settings.coefficients if one.error != "cohen")
+            kept = tuple(coefficient for coefficient in settings.coefficients if coefficient.error != "cohen")
             resampled, statistics = replace(settings, coefficients=kept), replace(statistics, by_pair=False)
             pairs = counted(len(statistics.pair_labels.first), "pair")
             if not scattered:
@@ -69,7 +69,7 @@ def intervals(
     if unseen is None:
         return none, none, ("no intervals: all labels are equal, and no other label is known", *without)
     low, high = none.copy(), none.copy()
-    at = [settings.coefficients.index(one) for one in resampled.coefficients]
+    at = [settings.coefficients.index(coefficient) for coefficient in resampled.coefficients]
     low[at], high[at], state = interval_with_unseen(
         matrix, unseen, lambda sums: resampled.computed(statistics, sums), settings.resamples, settings.level,
         settings.seed, progress,
@@ -78,8 +78,10 @@ def intervals(
     low[undefined_value], high[undefined_value] = np.nan, np.nan
     undefined = np.isnan(state.result).sum(axis=0)
     partly = [
-        f"{one.name} ({number:,})"
-        for one, number, value in zip(resampled.coefficients, undefined.tolist(), values[at].tolist(), strict=True)
+        f"{coefficient.name} ({number:,})"
+        for coefficient, number, value in zip(
+            resampled.coefficients, undefined.tolist(), values[at].tolist(), strict=True
+        )
         if number and value == value
     ]
     notes = [

@@ -46,15 +46,21 @@ class AgreementSettings:
 
     def statistics(self, labels: Labels, unit: Index64) -> ItemStatistics:
         """The sums that the coefficients need."""
-        names = {one.name for one in self.coefficients}
+        names = {coefficient.name for coefficient in self.coefficients}
         relevant = self.relevant if names & {"overlap", "overlap-3"} else None
-        pairs = any(one.error == "cohen" for one in self.coefficients)
+        pairs = any(coefficient.error == "cohen" for coefficient in self.coefficients)
         return ItemStatistics(labels, relevant, unit, "conger" in names, pairs)
 
     def computed(self, statistics: ItemStatistics, sums: Array) -> Array:
         """weightings × coefficients, from sums over units."""
         totals = statistics.totals(sums)
-        return np.stack([one.compute(totals, weights_of(one, statistics.labels)) for one in self.coefficients], axis=1)
+        return np.stack(
+            [
+                coefficient.compute(totals, weights_of(coefficient, statistics.labels))
+                for coefficient in self.coefficients
+            ],
+            axis=1,
+        )
 
 
 def weights_of(coefficient: Coefficient, labels: Labels) -> Array:
@@ -88,35 +94,36 @@ def _chosen(labels: Labels, names: Iterable[str] | None) -> tuple[tuple[Coeffici
     notes = []
     too_many = num_label_pairs(labels) > MOST_PAIRS
     if names is not None:
-        wanted = tuple({(one := coefficient_of(name)).name: one for name in names}.values())
+        wanted = tuple({(coefficient := coefficient_of(name)).name: coefficient for name in names}.values())
         if not wanted:
             raise UsageError(f"agreement: no coefficient is named; there are {listed(COEFFICIENTS, most=20)}")
-        if too_many and any(one.error == "cohen" for one in wanted):
+        if too_many and any(coefficient.error == "cohen" for coefficient in wanted):
             raise UsageError(
                 f"agreement: {num_label_pairs(labels):,} pairs of labels are too many for Cohen's κ of all pairs of "
                 "assessors; use conger"
             )
-        for one in wanted:
-            if one.ordered:
-                check_values(one, labels.values)
+        for coefficient in wanted:
+            if coefficient.ordered:
+                check_values(coefficient, labels.values)
         return wanted, ()
     kept = list(COEFFICIENTS.values())
     ordered = labels.ordered
     if not ordered:
-        kept = [one for one in kept if not one.ordered]
+        kept = [coefficient for coefficient in kept if not coefficient.ordered]
         notes.append(
             f"labels {listed(labels.scale)} are words without an order: no weighted or ordinal coefficients, no overlap"
         )
     elif len(labels.scale) <= 2:
-        kept = [one for one in kept if one.name not in WEIGHTED]
-    kept = [one for one in kept if one.kind != "ratio"]  # grades are rarely ratios: only if asked for
+        kept = [coefficient for coefficient in kept if coefficient.name not in WEIGHTED]
+    # Grades are rarely ratios, so that these coefficients have to be asked for.
+    kept = [coefficient for coefficient in kept if coefficient.kind != "ratio"]
     if np.bincount(labels.item).max(initial=0) < 3:
-        kept = [one for one in kept if one.name != "overlap-3"]
+        kept = [coefficient for coefficient in kept if coefficient.name != "overlap-3"]
     if too_many:
-        kept = [one for one in kept if one.error != "cohen"]
+        kept = [coefficient for coefficient in kept if coefficient.error != "cohen"]
         notes.append(f"{num_label_pairs(labels):,} pairs of labels are too many for Cohen's κ; Conger's κ is similar")
     elif (pairs := PairLabels.of(labels).supported()).scattered:
-        kept = [one for one in kept if one.error != "cohen"]
+        kept = [coefficient for coefficient in kept if coefficient.error != "cohen"]
         median = f"{np.median(pairs.num_items):g}"
         notes.append(f"no Cohen's κ: pairs of assessors share {median} items (median), too few; Conger's κ is there")
     return tuple(kept), tuple(notes)

@@ -166,8 +166,8 @@ def agreement(
     if size:
         statistics = settings.statistics(first, unit_of(first, settings.unit))
         values = settings.computed(statistics, np.asarray(statistics.matrix.sum(axis=0)))[0]
-        errors = np.array([standard_error(one, statistics) for one in settings.coefficients])
-        nulls = np.array([_null_error(one, statistics) for one in settings.coefficients])
+        errors = np.array([standard_error(coefficient, statistics) for coefficient in settings.coefficients])
+        nulls = np.array([_null_error(coefficient, statistics) for coefficient in settings.coefficients])
         low, high, told = intervals(settings, statistics, values, errors, progress)
         notes += (
             *more,
@@ -175,7 +175,7 @@ def agreement(
             *undefined_note(settings, values, first),
             *rule_notes(settings, statistics, errors, nulls),
         )
-    names = tuple(one.name for one in settings.coefficients)
+    names = tuple(coefficient.name for coefficient in settings.coefficients)
     if own is not None:
         names += ("self percent", "self kappa")
         whole = own.of_all(resamples=resamples, level=level, seed=seed)
@@ -205,7 +205,11 @@ def size_note(labels: Labels, paired: int) -> str:
 
 
 def undefined_note(settings: AgreementSettings, values: Array, labels: Labels) -> tuple[str, ...]:
-    names = [one.name for one, value in zip(settings.coefficients, values.tolist(), strict=True) if value != value]
+    names = [
+        coefficient.name
+        for coefficient, value in zip(settings.coefficients, values.tolist(), strict=True)
+        if value != value
+    ]
     if not names:
         return ()
     sizes = np.bincount(labels.item, minlength=len(labels.items))
@@ -220,7 +224,11 @@ def rule_notes(settings: AgreementSettings, statistics: ItemStatistics, errors: 
     """How items with different numbers of labels count, and where the standard errors come from."""
     notes = []
     if not (np.isnan(errors).all()):
-        kinds = {one.error for one, error in zip(settings.coefficients, errors.tolist(), strict=True) if error == error}
+        kinds = {
+            coefficient.error
+            for coefficient, error in zip(settings.coefficients, errors.tolist(), strict=True)
+            if error == error
+        }
         sources = {
             "gwet": "Gwet 2008",
             "cohen": "Fleiss, Cohen & Everitt 1969 (Cohen's κ)",
@@ -236,8 +244,8 @@ def rule_notes(settings: AgreementSettings, statistics: ItemStatistics, errors: 
         )
     if len(statistics.labels.workers) > 2:
         by_rule: dict[str, list[str]] = {}
-        for one in settings.coefficients:
-            by_rule.setdefault(one.rule, []).append(one.name)
+        for coefficient in settings.coefficients:
+            by_rule.setdefault(coefficient.rule, []).append(coefficient.name)
         notes += [f"{', '.join(names)}: {rule}" for rule, names in by_rule.items()]
     return (*notes, *(_pair_notes(statistics) if statistics.by_pair else ()))
 
@@ -369,7 +377,7 @@ def topic_agreement(
     sizes = np.bincount(first.item, minlength=len(first.items))
     items = np.bincount(first.topic, weights=sizes > 1, minlength=len(parts)).astype(np.int64)
     given = np.bincount(first.topic, weights=sizes, minlength=len(parts)).astype(np.int64)
-    names = tuple(one.name for one in settings.coefficients)
+    names = tuple(coefficient.name for coefficient in settings.coefficients)
     errors = [error_of_mean(column, np.arange(len(column))) for column in values.T]
     spread = ", ".join(f"{name} {error:.4f}" for name, error in zip(names, errors, strict=True) if error == error)
     notes += (*more, *([f"standard error of the mean over topics: {spread}"] if spread else []))

@@ -184,8 +184,8 @@ _ALPHA = "items with two labels or more; each label counts once"
 _OVERLAP = "relevant for all, divided by relevant for any, summed over the {} of assessors of each item"
 
 COEFFICIENTS = {
-    one.name: one
-    for one in (
+    coefficient.name: coefficient
+    for coefficient in (
         Coefficient("percent", "percent agreement", observed, error="gwet", rule=_PERCENT),
         Coefficient("cohen", "Cohen's κ", cohen, source="Cohen 1960", error="cohen", rule=_PAIRS),
         Coefficient("cohen-linear", "Cohen's κ, linear", cohen, "linear", "Cohen 1968", "cohen", True, _PAIRS),

@@ -255,16 +255,16 @@ def with_assessors(labels: Labels, drawn: Index64) -> Labels:
     order = np.argsort(labels.worker, kind="stable")
     size = np.bincount(labels.worker, minlength=len(labels.workers))
     start = np.cumsum(size) - size
-    rows = np.concatenate([order[start[one] : start[one] + size[one]] for one in drawn.tolist()])
+    rows = np.concatenate([order[start[worker] : start[worker] + size[worker]] for worker in drawn.tolist()])
 
     def part(values: Array | None) -> Array | None:
         return None if values is None else values[rows]
 
     return replace(
-        labels, workers=tuple(f"{labels.workers[one]} ({at + 1})" for at, one in enumerate(drawn.tolist())),
+        labels, workers=tuple(f"{labels.workers[worker]} ({at + 1})" for at, worker in enumerate(drawn.tolist())),
         item=labels.item[rows], worker=np.repeat(np.arange(len(drawn)), size[drawn]), label=labels.label[rows],
         time=part(labels.time), seconds=part(labels.seconds), cost=part(labels.cost),
-        group=tuple(labels.group[one] for one in drawn.tolist()) if labels.group else (),
+        group=tuple(labels.group[worker] for worker in drawn.tolist()) if labels.group else (),
     )  # fmt: skip
 
 
@@ -369,7 +369,7 @@ def _student(value: Array, draws: Array, assessors: int, level: float, measures:
     """
     spread = np.nanstd(draws, axis=0) * np.sqrt(assessors / (assessors - 1))
     margin = t_quantile((1 - level) / 2, assessors - 1.0) * np.where(spread > 0, spread, np.nan)
-    limits = np.array([(one.properties.low, one.properties.high) for one in measures])[None, :, :, None]
+    limits = np.array([(measure.properties.low, measure.properties.high) for measure in measures])[None, :, :, None]
     return np.maximum(value - margin, limits[:, :, 0]), np.minimum(value + margin, limits[:, :, 1])
 
 
@@ -389,7 +389,7 @@ def _notes(
     how = study.how
     correction = "" if how.correction == "none" else f", {how.correction}"
     notes = [f"significant pairs: {how.test.name} test{correction}, α = {how.settings.alpha:g}"]
-    kinds = (one.method.removeprefix(f"{AWARE}:") for one in variants)
+    kinds = (variant.method.removeprefix(f"{AWARE}:") for variant in variants)
     notes += filter(None, dict.fromkeys(few_runs(kind, len(study.joined.runs)) for kind in kinds))
     if study.untested:
         times = f"{len(study.untested):,} of {counted(study.tests, 'time')}"

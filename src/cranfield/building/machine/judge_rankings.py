@@ -220,7 +220,7 @@ def _compared(part: ScoredTwice, **settings: Any) -> _Compared:
         [compare(scores, name, **settings, direction="given") for name in scores.measures]
         for scores in (part.human, part.machine)
     )
-    families = [[family for one in side for family in one.families] for side in (human, machine)]
+    families = [[family for comparison in side for family in comparison.families] for side in (human, machine)]
     signs, directions, significant = [], [], []
     for pairs in zip(*families, strict=True):
         signs.append(np.stack([_signs(family.difference, noise(family.matrix.values)) for family in pairs]))

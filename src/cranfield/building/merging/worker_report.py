@@ -290,7 +290,7 @@ def spammer_scores(merged: Merged) -> Array:
 
 
 def information(merged: Merged) -> Array:
-    """Bits that a label of each assessor tells about the true label; true labels that he never met are left out."""
+    """Bits that a label of each assessor tells about the true label; true labels that they never met are left out."""
     classes = np.nanmean(merged.posterior, axis=0)
     met = np.asarray(~np.isnan(merged.confusion).any(axis=2))
     weight = np.where(met, classes, 0.0)

@@ -125,7 +125,7 @@ def _sample(
     notes: list[str],
     judged: bool,
 ) -> Pool:
-    if any(one.share is not None for one in strata) and (budget is not None or per_topic is not None):
+    if any(stratum.share is not None for stratum in strata) and (budget is not None or per_topic is not None):
         raise UsageError(
             "the shares of strata say how many documents are drawn, so that a budget has no effect; leave out either"
         )
@@ -154,7 +154,9 @@ def _batch(pooling: Pooling, batch: int, seed: int, notes: list[str]) -> Pool:
     offers: list[Offer] = []
     for topic in lists.topics:
         own: list[Offer] = []
-        while len(own) < batch and (offer := pooling.next(topic, [(topic, one.doc) for one in own])) is not None:
+        while (
+            len(own) < batch and (offer := pooling.next(topic, [(topic, earlier.doc) for earlier in own])) is not None
+        ):
             own.append(offer)
         offers += own
     offers = _within_budget(pooling, offers)
@@ -178,10 +180,10 @@ def _batch(pooling: Pooling, batch: int, seed: int, notes: list[str]) -> Pool:
             notes.append(
                 f"a batch has up to {batch} documents of each topic; the budget leaves {left:,} for later batches"
             )
-    places = np.array([_place(lists, one.topic, one.doc) for one in offers], dtype=np.int64)
-    entry = np.array([lists.entry(one.topic, one.run, one.rank) for one in offers], dtype=np.int64)
+    places = np.array([_place(lists, offer.topic, offer.doc) for offer in offers], dtype=np.int64)
+    entry = np.array([lists.entry(offer.topic, offer.run, offer.rank) for offer in offers], dtype=np.int64)
     order = _places(lists, places) + pooling.policy.learned[lists.topic[places]]
-    estimate = np.array([one.estimate for one in offers], dtype=np.float64)
+    estimate = np.array([offer.estimate for offer in offers], dtype=np.float64)
     return _pool(lists, places, order, entry, estimate, pooling.method, seed, notes)
 
 
@@ -197,12 +199,12 @@ def _within_budget(pooling: Pooling, offers: list[Offer]) -> list[Offer]:
     learned = pooling.policy.learned
     counts = dict.fromkeys(pooling.lists.topics, 0)
     ranked = []
-    for number, one in enumerate(offers):
-        counts[one.topic] += 1
-        topic = pooling.lists.topic_number[one.topic]
-        ranked.append((int(learned[topic]) + counts[one.topic], topic, number))
+    for number, offer in enumerate(offers):
+        counts[offer.topic] += 1
+        topic = pooling.lists.topic_number[offer.topic]
+        ranked.append((int(learned[topic]) + counts[offer.topic], topic, number))
     kept = {number for *_, number in sorted(ranked)[: max(pooling.budget - pooling.judged, 0)]}
-    return [one for number, one in enumerate(offers) if number in kept]
+    return [offer for number, offer in enumerate(offers) if number in kept]
 
 
 def _pool(

@@ -52,12 +52,12 @@ def read_strata(text: str) -> tuple[Stratum, ...]:
         if match is None:
             raise UsageError(f"strata: {part!r}, expected a rank such as 10, or a rank and a share such as 10:0.5")
         strata.append(Stratum(int(match[1]), None if match[2] is None else float(match[2])))
-    ranks = [one.rank for one in strata]
+    ranks = [stratum.rank for stratum in strata]
     if not ranks or ranks[0] < 1 or ranks != sorted(set(ranks)):
         raise UsageError(f"strata: ranks {', '.join(map(str, ranks)) or 'none'}, must rise from 1 on")
-    if len({one.share is None for one in strata}) > 1:
+    if len({stratum.share is None for stratum in strata}) > 1:
         raise UsageError(f"strata: {text!r}, give a share for every stratum or for none")
-    wrong = [one.share for one in strata if one.share is not None and not 0 < one.share <= 1]
+    wrong = [stratum.share for stratum in strata if stratum.share is not None and not 0 < stratum.share <= 1]
     if wrong:
         raise UsageError(f"strata: a share of {wrong[0]:g}, must be above 0, at most 1")
     return tuple(strata)
@@ -141,7 +141,7 @@ class Stratified(Sampled):
     source = "Yilmaz, Kanoulas & Aslam, SIGIR 2008, doi:10.1145/1390334.1390437"
 
     def has_shares(self) -> bool:
-        return bool(self._strata()) and all(one.share is not None for one in self._strata())
+        return bool(self._strata()) and all(stratum.share is not None for stratum in self._strata())
 
     def _strata(self) -> Sequence[Stratum]:
         strata: Sequence[Stratum] = self.values.get("strata") or ()
@@ -152,10 +152,10 @@ class Stratified(Sampled):
 
     def draw(self, weights: Array, size: int, rng: np.random.Generator) -> tuple[Index64, Array, Mask]:
         strata = self._strata() or [Stratum(rank) for rank in BOUNDS]
-        bounds = np.array([one.rank for one in strata[:-1]])
+        bounds = np.array([stratum.rank for stratum in strata[:-1]])
         _, stratum = np.unique(np.searchsorted(bounds, weights, side="left"), return_inverse=True)
         if self.has_shares():
-            share = np.array([one.share for one in strata], dtype=np.float64)
+            share = np.array([stratum.share for stratum in strata], dtype=np.float64)
             share = share[np.unique(np.searchsorted(bounds, weights, side="left"))]
             sizes = np.bincount(stratum)
             wanted = np.minimum(sizes, np.maximum(np.round(share * sizes).astype(np.int64), 1))

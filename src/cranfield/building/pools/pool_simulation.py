@@ -87,12 +87,12 @@ class PoolSimulation(Record):
     def columns(self) -> dict[str, NDArray[Any]]:
         """method, budget, measure, judgments, relevant, share, tau, significant, kept, lost, reversed, new, ..."""
         names = ["method", "budget", "measure", "judgments", "relevant", "share", "tau"]
-        columns = {name: labels(getattr(one, name) for one in self.outcomes) for name in names}
+        columns = {name: labels(getattr(outcome, name) for outcome in self.outcomes) for name in names}
         for name in KeptPairs._fields:
-            columns[name] = labels(getattr(one.pairs, name) for one in self.outcomes)
+            columns[name] = labels(getattr(outcome.pairs, name) for outcome in self.outcomes)
         if self.by:
-            columns["left_out_change"] = labels(one.left_out_change for one in self.outcomes)
-            ranks = labels(one.left_out_ranks for one in self.outcomes)
+            columns["left_out_change"] = labels(outcome.left_out_change for outcome in self.outcomes)
+            ranks = labels(outcome.left_out_ranks for outcome in self.outcomes)
             columns["left_out_ranks"] = ranks if np.isnan(ranks).any() else ranks.astype(np.int64)
         return columns
 
@@ -157,7 +157,7 @@ def simulate_pools(
 
     >>> runs = {"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"c": 3, "a": 2}}, "z": {"q": {"b": 1}}}
     >>> result = simulate_pools({"q": {"a": 1, "b": 1, "c": 0}}, runs, ["depth", "rrf"], [1, 2])
-    >>> [(one.method, one.budget, one.relevant) for one in result.outcomes]
+    >>> [(outcome.method, outcome.budget, outcome.relevant) for outcome in result.outcomes]
     [('depth', 1, 1), ('depth', 2, 1), ('rrf', 1, 1), ('rrf', 2, 2)]
     """
     check.whole("", depth=depth)

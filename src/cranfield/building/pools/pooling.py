@@ -19,10 +19,6 @@ from cranfield.check import nearest
 from cranfield.errors import UsageError
 from cranfield.types import Index64
 
-STOPPED = ("budget", "patience", "least", "empty")
-"""Why a topic has no next document: the budget is spent, too many non-relevant documents in a row, the estimate is too
-low, or every document is judged."""
-
 
 class Offer(NamedTuple):
     """A document to judge next, and why: which run proposed it at which rank, and at what estimate."""
@@ -152,7 +148,11 @@ class Pooling:
         return self
 
     def why_stopped(self, topic: str) -> str | None:
-        """Why a topic has no next document (one of `STOPPED`); None if it has one."""
+        """Why a topic has no next document; None if it has one.
+
+        `budget`: it is spent; `patience`: too many non-relevant documents in a row; `least`: the estimate is too low;
+        `empty`: every document is judged.
+        """
         number = self._topic(topic)
         stopped = self._stopped(number, 0, None, None)
         if stopped is None and self.least is not None and self._offer(number, None).estimate < self.least:
