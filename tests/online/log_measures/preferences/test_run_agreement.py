@@ -13,7 +13,7 @@ from cranfield.online.log_measures.preferences import Preferences, run_agreement
 def preferences(entries: list[tuple[str, str, str, int, int]]) -> Preferences:
     query, better, worse, times, reverse = zip(*entries, strict=True)
     texts = (np.array(column, dtype=object) for column in (query, better, worse))
-    return Preferences(("skip-above",), *texts, np.array(times), np.array(times), np.array(reverse), (), 1, ())
+    return Preferences(("skip-above",), *texts, np.array(times), np.array(reverse), np.array(times), (), 1, ())
 
 
 TWO = preferences([("red shoes", "a", "b", 3, 1), ("red shoes", "a", "c", 2, 0), ("hat", "x", "y", 5, 0)])
