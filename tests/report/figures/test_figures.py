@@ -22,7 +22,7 @@ from cranfield.comparison.gate.gate_history import Build, GateHistory
 from cranfield.comparison.methods.tukey import tukey
 from cranfield.errors import UsageError
 from cranfield.measures import Trailtext
-from cranfield.measures.ranked_lists.curves import interpolated_precision, precision_recall, roc
+from cranfield.measures.ranked_lists.curves import Curves, interpolated_precision, precision_recall, roc
 from cranfield.meta import axioms, correlate, scales
 from cranfield.online.experiments import aa_splits, ab_power, analyse
 from cranfield.online.interleaving.interleaving_analysis import InterleavingAnalysis, analyse_interleaving
@@ -185,7 +185,7 @@ def figures(systems: int) -> dict[str, Figure]:
         ),
         "heat": describe_heat(np.corrcoef(rng.random((systems, 9))), names),
         "curves": describe_curves(
-            cf.measures.curves.Curves(
+            Curves(
                 steps, rng.random((systems, 11)), "recall", "precision", tuple(names), ("1",), np.arange(systems), None
             )
         ),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.comparison.differences import noise
-from cranfield.comparison.resampling import check_resampling
+from cranfield.declared.operation import RESAMPLES, Alpha, Level, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.meta.complete_scores import CompleteScores, central_interval
 from cranfield.online.prediction.online_outcomes import OnlineOutcomes
@@ -104,16 +104,19 @@ class OnlineAgreement(Record):
         )  # fmt: skip
 
 
+@operation
 def online_agreement(
     scores: Scores,
     outcomes: OnlineOutcomes,
     *,
-    alpha: float = 0.05,
-    level: float = 0.95,
-    resamples: int = 1_000,
+    resamples: Annotated[int, about("Resamples of systems for the intervals.", **RESAMPLES)] = 1_000,
     sizes: Sequence[int] | None = None,
-    draws: int = 200,
-    seed: int = 0,
+    draws: Annotated[
+        int, about("Random subsets of topics for each number of topics.", least=1, spelled="--draws N", rare=True)
+    ] = 200,
+    alpha: Alpha = 0.05,
+    level: Level = 0.95,
+    seed: Seed = 0,
     progress: Progress | None = None,
 ) -> OnlineAgreement:
     r"""How often the system that is better by an offline measure also wins online.
@@ -136,9 +139,6 @@ def online_agreement(
     >>> round(float(online_agreement(scores, won, resamples=10).agreement[0, 0]), 4)
     0.6667
     """
-    check.between("online_agreement", low=0, high=1, alpha=alpha, level=level)
-    check_resampling("online_agreement", resamples, seed, None)
-    check.whole("online_agreement", draws=draws)
     complete = CompleteScores.of(scores, "online_agreement", least_systems=2, least_measures=1)
     number = {run: i for i, run in enumerate(complete.runs)}
     known = np.array([a in number and b in number for a, b in zip(outcomes.first, outcomes.second, strict=True)])

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from cranfield.online.prediction import OnlineOutcomes
 
 
-class OnlineVerb(options.Source, Plotting):
+class OnlineVerb(options.Source, Plotting, of="online.prediction.online_agreement:online_agreement"):
     """Show how often the better system by each offline measure also wins online, with intervals over systems.
 
     --outcomes is a file with a line per pair of systems that were compared online: first, second, outcome (above 0 or
@@ -51,11 +51,7 @@ cranfield meta online --scores scores.csv --outcomes outcomes.tsv
         group=MORE,
     )
     write: str | None = option("--write FILE", "With --simulate: write the outcomes.", group=RESULT)
-    resamples: int = options.resamples(1_000, "Resamples of systems for the intervals.")
-    draws: int = option("--draws N", "Random subsets of topics for each number of topics.", default=200, group=MORE)
-    alpha: float = options.alpha()
-    level: float = options.level()
-    seed: int = options.seed()
+    seed: int
 
     def check(self) -> None:
         super().check()
@@ -76,9 +72,7 @@ cranfield meta online --scores scores.csv --outcomes outcomes.tsv
         outcomes = self._simulated() if self.simulate else read_outcomes(self.outcomes or "")
         scores = self.read_scores("AP,nDCG@10,ERR,RR,P@10,RBP")
         with self.progress("resampling") as progress:
-            result = online_agreement(
-                scores, outcomes, **self.values("alpha", "level", "resamples", "draws", "seed"), progress=progress
-            )
+            result = online_agreement(scores, outcomes, **self.settings(), progress=progress)
         self.show_record(result)
         if self.plot:
             result.plot().save(self.plot)
