@@ -67,6 +67,11 @@ def test_values_by_place_are_checked_as_values_by_name() -> None:
         draw([], "even")
 
 
+def test_a_misspelled_setting_is_an_error_as_of_any_function() -> None:
+    with pytest.raises(TypeError, match=r"draw\(\) got an unexpected keyword argument 'stepz'"):
+        draw([], stepz=5)  # type: ignore[call-arg]
+
+
 def test_what_is_allowed_is_passed_on_as_it_is() -> None:
     assert draw([], "odd", sizes=(1, 2), share=1, steps=3) == {"sizes": (1, 2), "share": 1, "steps": 3}
     assert draw([], sizes=None) == {"sizes": None, "share": 0.5}

@@ -145,13 +145,18 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
     Traceback (most recent call last):
     cranfield.errors.UsageError: draw: seed == -1, must be a whole number, 0 or more and below 2**64
     """
-    names = [name for name, one in inspect.signature(function).parameters.items() if one.kind is not one.KEYWORD_ONLY]
+    parameters = inspect.signature(function).parameters.values()
+    by_place = [parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
+    known = {parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD}
+    closed = any(str(parameter.annotation).startswith("Unpack[") for parameter in parameters)
     caller = function.__name__
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         settings = _settings_of(function)
-        for name, value in (*zip(names, args, strict=False), *kwargs.items()):
+        for name, value in (*zip(by_place, args, strict=False), *kwargs.items()):
+            if closed and name not in known and name not in settings:
+                raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}")
             if name in settings and not _is_default(value, settings[name].default):
                 check_setting(caller, name, value, settings[name])
         return function(*args, **kwargs)
