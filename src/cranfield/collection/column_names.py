@@ -37,7 +37,7 @@ def checked_columns(columns: Mapping[str, str], words: Mapping[str, Sequence[str
     """
     checked: dict[str, str] = {}
     for role, name in columns.items():
-        known = role if role in words else next((one for one in words if column_key(role) in words[one]), None)
+        known = role if role in words else next((name for name in words if column_key(role) in words[name]), None)
         if known is None:
             raise UsageError(f"columns: no role {role!r}; there are {', '.join(words)}")
         if not isinstance(name, str) or not name.strip():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -246,7 +247,7 @@ def matrix_columns(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Records:
+class Records(ABC):
     """Entries (topic, document, number) in the memory of the core, grouped by topic: the base of `Run` and `Qrels`."""
 
     table: _core.Table
@@ -356,9 +357,9 @@ class Records:
 
     # ---- output
 
+    @abstractmethod
     def outgoing(self) -> writing.Outgoing:
         """The data to write."""
-        raise NotImplementedError
 
     def lists(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """(topic, {doc: value}) for each topic."""
@@ -400,9 +401,9 @@ class Records:
 
     # ---- equality
 
+    @abstractmethod
     def _content(self) -> dict[str, Any]:
         """The data of each topic that must be the same for two values to be equal."""
-        raise NotImplementedError
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, type(self)):

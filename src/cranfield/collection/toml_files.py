@@ -64,7 +64,7 @@ def typed_entry(table: Mapping[str, Any], name: str, kind: Any, where: str = "",
 
 def entries_for(table: Mapping[str, Any], kind: type, where: str = "") -> dict[str, Any]:
     """The entries of a table for a dataclass, each with the type of its default."""
-    defaults = {one.name: one.default for one in fields(kind)}
+    defaults = {field.name: field.default for field in fields(kind)}
     only_known(table, tuple(defaults), where)
     types = {entry: int if default is None else type(default) for entry, default in defaults.items()}
     return {entry: typed_entry(table, entry, types[entry], where) for entry in table}

@@ -371,9 +371,9 @@ def nested_json(buffer: Buffer, kind: str) -> Iterator[Columns]:
     values: list[float] = []
 
     def at(place: int) -> int:
-        found = _BLANK.match(text, place)
-        assert found is not None
-        return found.end()
+        blanks = _BLANK.match(text, place)
+        assert blanks is not None
+        return blanks.end()
 
     place = at(0)
     if text[place : place + 1] != "{":

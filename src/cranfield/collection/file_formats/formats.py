@@ -249,8 +249,8 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>", *, check_kind: bool
     if match is None:
         raise DataError(path, None, f"is empty, expected {kind} (lines of {layouts['trec'].expected})")
     first = match[0].decode("utf-8", "replace")
-    candidates = (one for one in layouts.values() if one.detected and not one.header)
-    layout = next((one for one in candidates if len(one.split(first)) == len(one.columns)), None)
+    candidates = (layout for layout in layouts.values() if layout.detected and not layout.header)
+    layout = next((layout for layout in candidates if len(layout.split(first)) == len(layout.columns)), None)
     if layout is None or not _is_entry(layout.split(first), layout):
         other = _by_header(first, head, layouts)
         if other is not None:

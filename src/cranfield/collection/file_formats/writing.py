@@ -100,13 +100,13 @@ def together(outs: Sequence[Outgoing]) -> Outgoing:
         ranked = all(out_has_ranks)
 
         def joined(name: str) -> list[Any]:
-            return [entry for one in inside for entry in getattr(one.columns, name) or ()]
+            return [entry for part in inside for entry in getattr(part.columns, name) or ()]
 
         columns = Columns(
             joined("topics"), joined("docs"), joined("values"), ranks=joined("ranks") if ranked else None,
             names=joined("names"), origin=outs[0].name,
         )  # fmt: skip
-        return Part(columns, [rank for one in inside for rank in one.ranks], [])
+        return Part(columns, [rank for part in inside for rank in part.ranks], [])
 
     out_has_ranks = [out.part(0, 0).columns.ranks is not None for out in outs]
     return Outgoing(

@@ -165,7 +165,7 @@ def check_run(
         findings += checked.findings
     findings = [_strict(finding) for finding in findings]
     findings.sort(key=lambda finding: (SEVERITIES.index(finding.severity), finding.line or 0))
-    return replace(checked, findings=tuple(replace(one, path=name) for one in findings))
+    return replace(checked, findings=tuple(replace(finding, path=name) for finding in findings))
 
 
 def _strict(finding: Finding) -> Finding:
@@ -365,14 +365,18 @@ def verdicts(
     for path, of_file in by_path.items():
         counts = Counter(finding.severity for finding in of_file)
         accepted = not counts["error"] and not (strict and counts["warning"])
-        named = [one for one in of_file if one.severity == "error"] if lowest == "error" and accepted else of_file
+        named = (
+            [finding for finding in of_file if finding.severity == "error"]
+            if lowest == "error" and accepted
+            else of_file
+        )
         out.append(Verdict(path, accepted, counts["error"], counts["warning"], _why(named)))
     return out
 
 
 def _why(findings: list[Finding]) -> str:
     """The first finding of each kind, of errors if there are any."""
-    worst = [one for one in findings if one.severity == "error"] or findings
+    worst = [finding for finding in findings if finding.severity == "error"] or findings
     kinds: dict[str, list[Finding]] = {}
     for finding in worst:
         kinds.setdefault(finding.code, []).append(finding)
