@@ -291,6 +291,8 @@ def _option_of(name: str, setting: Setting) -> Parameter:
     spellings, metavar = (spelled, "") if setting.kind == "bool" else spelled.rpartition(" ")[::2]
     required, is_list = setting.default is NO_DEFAULT, setting.kind.endswith("s")
     default = False if setting.kind == "bool" else None if required or setting.only else _written(setting.default)
+    if setting.kind == "float" and default is not None:
+        default = float(default)  # as the option reads what is typed
     return Parameter(
         tuple(spellings.split(", ")),
         _sentence(setting),
