@@ -166,7 +166,7 @@ def test_wrong_labels_are_refused(rows: Rows, log: Any, tmp_path: Path) -> None:
     path.write_text("query_id,label\nq1,1\nq1,0\n")
     with pytest.raises(UsageError, match="1 label of queries that already have one"):
         learn_satisfaction(log, str(path))
-    with pytest.raises(UsageError, match="folds == 1, must be 2 or more"):
+    with pytest.raises(UsageError, match="folds == 1, must be a whole number, 2 or more"):
         learn_satisfaction(log, labels, folds=1)
 
 
