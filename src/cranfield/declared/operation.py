@@ -147,21 +147,30 @@ def operation(function: Callable[P, R]) -> Callable[P, R]:
     """
     parameters = inspect.signature(function).parameters.values()
     by_place = [parameter.name for parameter in parameters if parameter.kind is not parameter.KEYWORD_ONLY]
-    known = {parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD}
-    closed = any(str(parameter.annotation).startswith("Unpack[") for parameter in parameters)
     caller = function.__name__
 
     @functools.wraps(function)
     def checked(*args: P.args, **kwargs: P.kwargs) -> R:
         settings = _settings_of(function)
         for name, value in (*zip(by_place, args, strict=False), *kwargs.items()):
-            if closed and name not in known and name not in settings:
+            if name not in settings and not _takes(function, name):
                 raise TypeError(f"{caller}() got an unexpected keyword argument {name!r}")
             if name in settings and not _is_default(value, settings[name].default):
                 check_setting(caller, name, value, settings[name])
         return function(*args, **kwargs)
 
     return checked
+
+
+@functools.cache
+def _takes(function: Callable[..., Any], name: str) -> bool:
+    """Whether a function has a parameter of this name, or a `TypedDict` for its other ones that has such a field."""
+    parameters = inspect.signature(function).parameters
+    others = [parameter for parameter in parameters.values() if parameter.kind is parameter.VAR_KEYWORD]
+    if name in parameters or not others:
+        return True  # Python refuses what a function without others does not take
+    hint = _evaluated(others[0].annotation, function)
+    return get_origin(hint) is not typing.Unpack or name in get_args(hint)[0].__annotations__
 
 
 def _is_default(value: Any, default: Any) -> bool:
