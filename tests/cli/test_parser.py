@@ -116,7 +116,7 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         "q r --pool-depth=9 --adjust n1 --adjust n2 --adjust-qrels o -q",
         {**QR, "pool_depth": 9, "adjust": ["n1", "n2"], "adjust_qrels": "o", "per_topic": True},
     ),
-    ("meta correlate", "q r -c rbo -p 0.8", {**QR, "coefficient": "rbo", "persistence": 0.8}),
+    ("meta correlate", "q r -c rbo -p 0.8", {**QR, "coefficient": "rbo", "p": 0.8}),
     ("meta scale", "-m AP -n 4 -c 3", {"measures": ["AP"], "length": 4, "grades": 3}),
     ("meta reproduce", "q a b", {"words": ["q", "a", "b"]}),
 ]  # fmt: skip
