@@ -16,6 +16,8 @@ WITHOUT_EACH = {"time": QUADRATIC, "memory": 4.2, "why": "scores and ranks all r
 PAIRS_OF_TOPICS = {"time": QUADRATIC, "memory": 11, "why": "compares all pairs of topics, in blocks of a fixed size"}
 SUBSEQUENCES = {"time": QUADRATIC, "why": "the longest common subsequence of two texts looks at all pairs of words"}
 NUMBER = {"memory": float("inf"), "why": "the input is a number, and the output grows with it"}
+STEPS = "--steps 20"
+"""As many for each size: how many are needed until nothing changes depends on the labels."""
 JUDGED = "qrels.txt runs/*.run"
 TWO = "qrels.txt runs/r00000.run runs/r00001.run"
 
@@ -124,11 +126,13 @@ ENTRIES: dict[str, list[Case] | str] = {
     ],
     "merge": [
         grows("labels", "labels.csv -o out.qrels", people.labels),
-        grows("assessors", "labels.csv --method dawid-skene -o out.qrels", people.many_assessors, (9, 1 << 20)),
+        grows(
+            "assessors", f"labels.csv --method dawid-skene {STEPS} -o out.qrels", people.many_assessors, (9, 1 << 20)
+        ),
     ],
     "workers": [
         grows("labels", "labels.csv", people.labels),
-        grows("assessors", "labels.csv", people.many_assessors, (9, 1 << 20)),
+        grows("assessors", f"labels.csv {STEPS}", people.many_assessors, (9, 1 << 20)),
     ],
     "aware": [grows("topics", "labels.csv runs/*.run -m AP", people.labelled_runs, (20, 1 << 20))],
     "merge-effect": [
@@ -289,8 +293,8 @@ ENGINE = "the database engine keeps buffers of its own"
 MEMORY = {
     "sample-topics": (62, "the words and the near-duplicates of every query are Python objects"),
     "agree": (22, "statistics of each item and of each pair of its labels, in several arrays"),
-    "merge": (10, TEXTS),
-    "workers": (11, TEXTS),
+    "merge": (12, TEXTS),
+    "workers": (12, TEXTS),
     "aware": (3.8, TEXTS),
     "merge-effect": (3, TEXTS),
     "nuggets": (18, TEXTS),
@@ -299,8 +303,8 @@ MEMORY = {
     "passages": (17, TEXTS),
     "verticals": (10.5, TEXTS),
     "sessions": (27, TEXTS),
-    "gate history": (6.4, TEXTS),
-    "label": (4.4, TEXTS),
+    "gate history": (6.9, TEXTS),
+    "label": (4.7, TEXTS),
     "rouge": (3.5, TEXTS),
     "meta users": (45, TEXTS),
     "ab assign": (22, TEXTS),
@@ -309,7 +313,8 @@ MEMORY = {
     "fuse": (3.2, "the lists of all runs, and the fused list"),
     "calibrate": (3.4, ENGINE),
     "log preferences": (6.3, ENGINE),
-    **dict.fromkeys(("log check", "log sessions", "log measures", "log satisfaction"), (4, ENGINE)),
+    **dict.fromkeys(("log check", "log sessions", "log measures"), (4, ENGINE)),
+    "log satisfaction": (4.4, ENGINE),
     **dict.fromkeys(("log documents", "ab aa"), (6, ENGINE)),
     "ab analyse": (4.5, ENGINE),
     "ndeval": (2.8, TEXTS),
