@@ -27,7 +27,7 @@ NOT_RESULTS = {
     "Metric": "a setting", "Reader": "a part of measures", "Gain": "a part of measures",
     "Accuracy": "a measure", "Fallout": "a measure", "Specificity": "a measure",
     "BiasAndNoise": "a part of a merging model", "TableBlock": "a part of a report",
-    "Schema": "what a table may hold", "Rows": "input",
+    **dict.fromkeys(("MomentMetric", "Mean", "Share", "Ratio", "WeightedSum", "Quantile"), "a metric of experiments"),
     "TableColumns": "a table while it is read", "Part": "a part of a file",
 }  # fmt: skip
 """Classes with columns, a table or a dict that are not results, and what they are."""

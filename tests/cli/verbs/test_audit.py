@@ -151,7 +151,7 @@ def test_figures(cranfield: Cranfield, folder: Path, collection: Sample, figure:
         (["none.qrels"], 1, "none.qrels: no such file"),
         (["good.qrels", "--families", "f.tsv"], 2, "families of runs are given, but no runs"),
         (["other.qrels"], 2, "no document is judged by both the human judgments and other"),
-        (["good.qrels", "--resamples", "0"], 2, "--resamples == 0"),
+        (["good.qrels", "--resamples", "-1"], 2, "--resamples == -1, must be a whole number, 0 or more"),
     ],
 )
 def test_bad_input_of_audit(
