@@ -312,7 +312,7 @@ def test_gold_labels_are_a_column_of_a_wide_table(tmp_path: Path) -> None:
     path.write_text("!amt_annotation_ids\t!amt_worker_ids\torig_id\tresponse\tgold\n1\tx\tt1\t0\t1\n2\ty\tt1\t0\t1\n")
     assert merge(Labels.of(path, scale=[0, 1]), gold=path).label.tolist() == [1]
     path.write_text("1\tx\tt1\t0\t1\n")
-    with pytest.raises(DataError, match=r"labels.tsv:1: 5 columns, .* or a header that names these columns"):
+    with pytest.raises(DataError, match=r"labels.tsv:1: 5 columns, expected task label, .*, or a first line of names"):
         merge([("t1", "x", 0), ("t1", "y", 1)], gold=path)
 
 
@@ -361,7 +361,7 @@ def test_bad_input_is_explained(call: Any, message: str) -> None:
         ("task,label\nt1,9\n", "gold.csv:2: gold label '9' of t1 is not on the scale"),
         ("t1 0\nt2\n", "gold.csv:2: 1 column, expected 2 as on line 1"),
         ("", "gold.csv: is empty"),
-        ("task,label\n", "gold.csv: holds no gold labels"),
+        ("task,label\n", "gold.csv:1: holds only a header"),
     ],
 )  # fmt: skip
 def test_wrong_gold_files_are_explained(tmp_path: Path, text: str, message: str) -> None:

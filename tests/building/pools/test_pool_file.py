@@ -53,17 +53,22 @@ def test_topic_and_document_are_enough(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "is empty, expected a header"),
-        ("q a\n", "1: no header"),
+        ("", "is empty, expected lines of topic doc [order"),
+        ("q a\n", "1: holds only a header, expected lines of topic doc"),
         ("topic\trank\nq\t1\n", "1: no column for the document"),
         ("topic\tdoc\nq\ta\tb\n", "2: 3 columns, expected 2"),
-        ("topic\tdoc\nq\ta\nq\tb\nq\ta\n", "4: document 'a' appears twice for topic 'q', first on line 2"),
-        ("topic\tdoc\nq\t\n", "2: the document is empty"),
-        ("topic\tdoc\trank\nq\ta\tx\n", "2: the rank is 'x', expected a number"),
-        ("topic\tdoc\nq\t" + "a" * 200_000 + "\n", "2: cannot be read as a table"),
+        ("topic\tdoc\nq\ta\nq\tb\nq\ta\n", "4: topic 'q' with document 'a' appears twice, first on line 2"),
+        ("topic\tdoc\nq\t\n", "2: topic 'q': the document is '', expected a text"),
+        ("topic\tdoc\trank\nq\ta\tx\n", "2: topic 'q': the rank is 'x', expected a number"),
         ("topic\tdoc\tstratum\nq\ta\t1\n", "needs both columns"),
-        ("topic\tdoc\tstratum\tprobability\nq\ta\t1\t0\n", "2: the probability is '0', must be above 0"),
-        ("topic\tdoc\tstratum\tprobability\nq\ta\t1\t\n", "2: the probability is '', must be above 0"),
+        (
+            "topic\tdoc\tstratum\tprobability\nq\ta\t1\t0\n",
+            "2: topic 'q': the probability is '0', expected a number, above 0, at most 1",
+        ),
+        (
+            "topic\tdoc\tstratum\tprobability\nq\ta\t1\t\n",
+            "2: topic 'q': the probability is '', expected a number, above 0",
+        ),
     ],
 )
 def test_wrong_files_are_errors_with_a_line(text: str, message: str, tmp_path: Path) -> None:

@@ -90,5 +90,5 @@ def test_topics_are_read_from_any_file_of_topics_or_a_list_of_ids(tmp_path):
     table.write_text("301\torganised crime\n302\tpolio\n")
     assert read_topic_ids(ids) == read_topic_ids(table) == ("301", "302")
     ids.write_text("301\n302\n301\n")
-    with pytest.raises(DataError, match=r"ids.txt:3: topic '301' appears twice, also on line 1"):
+    with pytest.raises(DataError, match=r"ids.txt:3: topic '301' appears twice, first on line 1"):
         read_topic_ids(ids)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.label_files import LABEL_COLUMNS
-from cranfield.collection.column_names import COLUMNS, find_columns
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.side_files import number_in, read_side_file
+from cranfield.collection.side_files import number_in
 from cranfield.collection.source import PathLike
+from cranfield.collection.tables.table_schema import DOC, TOPIC, Schema, Words
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, plain_number
 from cranfield.types import Index64
@@ -21,17 +22,18 @@ from cranfield.types import Index64
 GoldLike = Mapping[Any, Any] | Qrels | PathLike
 """{task: label}, {topic: {doc: grade}}, qrels, or a file: qrels, or a table with columns for task and label."""
 
-GOLD_COLUMNS = {
-    "topic": COLUMNS["topic"],
-    "doc": COLUMNS["doc"],
-    "task": LABEL_COLUMNS["task"],
-    "label": ("gold", "truth", "gold_label", "true_label", *LABEL_COLUMNS["label"]),
-}
-
+GOLD = Schema(
+    "task label, or topic doc grade, or topic iteration doc grade",
+    layouts=("task label", "topic doc label", "topic - doc label"),
+    any_of=("task", "doc"),
+    comments=True,
+    topic=replace(TOPIC, optional=True, may_be_empty=True),
+    doc=replace(DOC, optional=True, may_be_empty=True),
+    task=Words(LABEL_COLUMNS["task"], optional=True, may_be_empty=True),
+    label=Words(("gold", "truth", "gold_label", "true_label", *LABEL_COLUMNS["label"]), may_be_empty=True),
+)
 Entry = tuple[int | None, str, str]
 """The line, the name of the item, and its label."""
-WIDEST = 100
-"""The most columns of a table of gold labels with a header."""
 
 
 def gold_of(gold: GoldLike | None, labels: Labels) -> tuple[Index64, tuple[str, ...]]:
@@ -126,26 +128,12 @@ def _word(label: Any) -> str:
 
 
 def _from_gold_file(path: PathLike) -> tuple[str, list[Entry]]:
-    """Lines of task and label, of topic, doc and grade, or of qrels (topic, iteration, doc, grade)."""
-    expected = "task label, or topic doc grade, or topic iteration doc grade"
-
-    def is_header(cells: list[str]) -> bool:
-        places = find_columns(cells, GOLD_COLUMNS)
-        return "label" in places and len(places) > 1
-
-    table = read_side_file(path, expected, range(2, WIDEST), header=is_header)
-    if not table.rows:
-        raise DataError(table.origin, None, f"holds no gold labels, expected {expected}")
-    width = len(table.rows[0])
-    if not table.header and width > 4:
-        raise DataError(
-            table.origin, table.lines[0], f"{width} columns, expected {expected}; or a header that names these columns"
-        )
-    if table.header:
-        places = find_columns(table.header, GOLD_COLUMNS)
-        pair = {"topic", "doc"} <= set(places)
-        names = [places["topic"], places["doc"]] if pair else [places.get("task", places.get("doc", 0))]
-        at = places["label"]
-    else:
-        names, at = ([0] if width == 2 else [0, width - 2]), width - 1
-    return table.origin, [(line, " ".join(cells[i] for i in names), cells[at]) for line, cells in table]
+    """The gold labels in a table; topic and document name an item where it has both."""
+    rows = GOLD.read(path, "gold")
+    pair = "topic" in rows and "doc" in rows
+    names = (
+        map(" ".join, zip(rows["topic"], rows["doc"], strict=True))
+        if pair
+        else rows["task" if "task" in rows else "doc"]
+    )
+    return rows.origin, [(rows.line(at), *entry) for at, entry in enumerate(zip(names, rows["label"], strict=True))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,10 +14,10 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.collection.doors import reads
-from cranfield.collection.side_files import read_side_file
-from cranfield.collection.source import PathLike, load
+from cranfield.collection.source import PathLike, load, shown_path
+from cranfield.collection.tables.table_schema import TOPIC, Schema
 from cranfield.collection.topics import Topics
-from cranfield.errors import DataError, UsageError
+from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.table import Column, Table
 from cranfield.text import counted, listed
@@ -24,6 +25,7 @@ from cranfield.types import Index64
 
 MOST_ROWS = 10_000_000
 """The largest number of users times topics."""
+TOPIC_IDS = Schema("topic", header=False, comments=True, key=("topic",), topic=TOPIC)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -205,10 +207,4 @@ def read_topic_ids(path: PathLike) -> tuple[str, ...]:
     first = next((line for line in bytes(data).splitlines() if line.strip() and not line.startswith(b"#")), b"")
     if len(first.split()) != 1 or first.lstrip()[:1] in (b"<", b"{", b"["):
         return tuple(Topics.read(path))
-    table = read_side_file(path, "a topic id", [1], data=data)
-    ids: dict[str, int] = {}
-    for line, (name,) in table:
-        if name in ids:
-            raise DataError(table.origin, line, f"topic {name!r} appears twice, also on line {ids[name]}")
-        ids[name] = line
-    return tuple(ids)
+    return tuple(TOPIC_IDS.read_content(data, shown_path(os.fspath(path)))["topic"])

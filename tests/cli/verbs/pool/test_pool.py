@@ -145,7 +145,7 @@ BAD = [
     (("pool", "x.run", "--topics", "9"), 2, "no run has any of the topics 9"),
     (("pool", "qrels.txt"), 1, "these are judgments, expected a run"),
     (("pool", "x.run", "--judged", "y.run"), 1, "this is a run, expected judgments"),
-    (("pool", "join", "x.run", "qrels.txt"), 1, "x.run:1: no header"),
+    (("pool", "join", "x.run", "qrels.txt"), 1, "x.run:1: no column for the topic among 1, Q0"),
     (("pool", "holes", "qrels.txt", "x.run", "-k", "0"), 2, "--cutoff == 0"),
     (("pool", "simulate", "qrels.txt", "x.run", "y.run", "--budgets", "0"), 2, "expected whole numbers from 1 on"),
     (("pool", "simulate", "qrels.txt", "x.run", "y.run", "--methods", "mn"), 2, "no method 'mn'"),
