@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.building.label_files import LabelColumns, from_columns, from_file, from_judgments, from_rows
+from cranfield.building.label_files import LabelColumns, from_judgments, read_labels
 from cranfield.collection.file_formats.structured import is_frame
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.side_files import number_in
@@ -352,17 +352,15 @@ def pairs_of(first: Index32, second: Index32) -> tuple[Index64, Index32, Index32
 
 
 def _columns(thing: LabelsLike, on_duplicate: str, columns: Mapping[str, str] | None) -> LabelColumns:
-    if isinstance(thing, str | os.PathLike):
-        return from_file(thing, columns)
-    if is_frame(thing):
-        return from_columns(thing, columns)
+    if isinstance(thing, str | os.PathLike) or is_frame(thing):
+        return read_labels(thing, columns)
     if isinstance(thing, Mapping):
         return from_judgments(thing, on_duplicate)
     if isinstance(thing, Iterable):
         rows = list(thing)
         if rows and all(isinstance(row, str | os.PathLike) for row in rows):
             return from_judgments(rows, on_duplicate)
-        return from_rows(rows, columns)
+        return read_labels(rows, columns)
     raise UsageError(
         f"{type(thing).__name__} cannot be read as labels: give a path, a frame, tuples or a dict of judgments"
     )

@@ -251,9 +251,9 @@ def test_columns_with_unusual_names(cranfield: Cranfield, tmp_path: Path) -> Non
     done = cranfield(*words, "--columns", "task=frage,worker=person,label=antwort")
     assert [line.split(",")[:2] for line in done.out.splitlines()] == [["task", "label"], ["a", "1"], ["b", "0"]]
     absent = cranfield(*words, "--columns", "task=frage,worker=person,label=nothing")
-    assert "labels.csv: no column 'nothing' for the label; there are frage, person, antwort" in absent.err
+    assert "labels.csv:1: no column 'nothing' for the label; there are frage, person, antwort" in absent.err
     partly = cranfield(*words, "--columns", "task=frage,worker=person")
-    assert "labels.csv: no column for the label" in partly.err
+    assert "labels.csv:1: no column for the label" in partly.err
     assert "among frage, person, antwort" in partly.err
     foreign = cranfield(*words, "--columns", "task=thing,worker=who,label=said")
     assert "labels.csv:1: is not a header with the columns 'thing', 'who', 'said'" in foreign.err
