@@ -153,17 +153,19 @@ def test_files_of_one_and_of_several_predictors(tmp_path: Path) -> None:
     for name in ("one", "two"):
         (tmp_path / name).write_text("qid\tscore\n301\t1\n")
     assert read_predictors([tmp_path / "one", tmp_path / "two"]).runs == ("score", "two")
+    (tmp_path / "absent").write_text("301,\n302,na\n303,4\n")
+    assert np.array_equal(read_predictors(tmp_path / "absent").values[0, 0], [np.nan, np.nan, 4], equal_nan=True)
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("301 0.5\n301 0.7\n", r"p\.txt:2: topic '301' appears twice"),
-        ("301 0.5\n302 high\n", r"p\.txt:2: 'high' for 'p', expected a number"),
-        ("301 inf\n", r"p\.txt:1: 'inf' for 'p', expected a number"),
+        ("301 0.5\n302 high\n", r"p\.txt:2: topic '302': the column 2 is 'high', expected a number or one of nan, na"),
+        ("301 inf\n", r"p\.txt:1: topic '301': the column 2 is 'inf', expected a number"),
         ("topic a b\n301 1\n", r"p\.txt:2: 2 columns, expected 3 as on line 1"),
-        ("topic a a\n301 1 2\n", r"p\.txt:1: predictor 'a' appears twice"),
-        ("topic clarity\n", r"p\.txt:1: a header and no predictions"),
+        ("topic a a\n301 1 2\n", r"p\.txt:1: 2 columns are called a \(2 and 3\)"),
+        ("topic clarity\n", r"p\.txt:1: holds only a header, expected lines of topic and a number per predictor"),
         ("301\n", r"p\.txt:1: 1 column, expected topic and a number per predictor"),
     ],
 )

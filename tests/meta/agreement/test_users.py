@@ -186,11 +186,11 @@ def test_a_file_of_json_lines_with_searches_and_preferences(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("user,topic,system,rating\nu,t,a,good\n", "ratings.csv:2: rating 'good', expected a number"),
-        ("user,topic,system,rating\nu,t,a,inf\n", "ratings.csv:2: rating 'inf', expected a finite number"),
-        ("user,topic,system,time\nu,t,a,0\n", "ratings.csv:2: time '0', expected a number above 0"),
+        ("user,topic,system,rating\nu,t,a,good\n", "ratings.csv:2: the rating is 'good', expected a number"),
+        ("user,topic,system,rating\nu,t,a,inf\n", "ratings.csv:2: the rating is 'inf', expected a number"),
+        ("user,topic,system,time\nu,t,a,0\n", "ratings.csv:2: the time is '0', expected a number, above 0"),
         ("user,topic,system,rating\nu,t,,3\n", "ratings.csv:2: a rating without a system"),
-        ("user,topic,system,rating\n,t,a,3\n", "ratings.csv:2: no user"),
+        ("user,topic,system,rating\n,t,a,3\n", "ratings.csv:2: the user is '', expected a text that is not empty"),
         ("user,topic,system,rating\nu,t,a,\n", "only empty cells"),
         ("topic,system,rating\nt,a,3\n", "no column for the user among topic, system, rating"),
         ("user,topic,system\nu,t,a\n", "columns user, topic, system; expected a header"),

@@ -161,8 +161,14 @@ class Numbers(Column):
             return np.nan
 
     def holds(self, text: str) -> bool:
-        """Whether a text is a number, or a word that stands for one."""
+        """Whether a text is a number, or stands for one."""
+        if self.blank is not None and not text:
+            return True
         return text.lower() in dict(self.called) or not np.isnan(self._number_or_nan(text))
+
+
+MISSING = tuple((word, np.nan) for word in ("nan", "na", "null", "none"))
+"""Words for a number that is not known: `Numbers(called=MISSING, blank=np.nan)`."""
 
 
 def is_missing(value: Any) -> bool:
@@ -221,6 +227,8 @@ class Schema:
         column that is not used; default: the columns in their order, of which the last may be left out. No layouts:
         every table needs a header.
     header: whether a first line may hold names.
+    placed: in a table with names, columns with names of their own are found by their place; a first line whose first
+        cell is a usual name of the first column is a header.
     key: the columns that no two rows share.
     same: rows that are equal in all columns count once.
     any_of: columns of which a table has at least one.
@@ -243,6 +251,7 @@ class Schema:
         *,
         layouts: Sequence[str] | None = None,
         header: bool = True,
+        placed: bool = False,
         key: Sequence[str] = (),
         any_of: Sequence[str] = (),
         others: Column | None = None,
@@ -258,6 +267,8 @@ class Schema:
     ) -> None:
         self.form = form
         self.header = header
+        self.placed = placed
+        self.needs_header = layouts is not None and not layouts
         self.key = tuple(key)
         self.any_of = tuple(any_of)
         self.others = others
@@ -349,7 +360,7 @@ class Schema:
         others = {}
         if self.others is not None:
             layout = list(self.columns)
-            others = {str(at + 1): cells.columns[at] for at in range(len(layout), width)}
+            others = {f"column {at + 1}": cells.columns[at] for at in range(len(layout), width)}
         elif not layout:
             message = f"{counted(width, 'column')}, expected {self.form}, or a first line of names"
             raise DataError(origin, cells.lines[0], message)
@@ -361,7 +372,7 @@ class Schema:
         places = find_columns(cells, self._words(chosen))
         if chosen:
             return any(name in places for name in chosen)
-        if len(places) > 1 or (not self.layouts and self.others is None):
+        if len(places) > 1 or self.needs_header or (self.placed and places.get(next(iter(self.columns))) == 0):
             return True
         numeric = [
             column for name in (*self._needed, *self.any_of) if isinstance(column := self.columns[name], Numbers)
@@ -417,11 +428,14 @@ class Schema:
         """The rows of a table that names its columns."""
         words = self._words(chosen)
         places = find_columns(names, words)
+        for at, name in enumerate(self.columns if self.placed else ()):
+            if at < len(names) and name not in places and at not in places.values():
+                places[name] = at
         for name, key in chosen.items():
             if name not in places:
                 what = f"no column {key!r} for the {self.columns[name].noun}; there are {', '.join(map(str, names))}"
                 raise DataError(origin, header_line, what)
-        if message := repeated_column(names, places.values()):
+        if message := repeated_column(names, places.values() if self.others is None else range(len(names))):
             raise DataError(origin, header_line, message)
         for name in self._needed:
             if name not in places:

@@ -14,9 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.check import nearest
+from cranfield.collection.source import PathLike
+from cranfield.collection.tables.table_schema import Schema, Words
 from cranfield.comparison.data import NAN, Matrix, sample
 from cranfield.declared.operation import about
-from cranfield.errors import DataError, UsageError
+from cranfield.errors import UsageError
 from cranfield.scores.score_input import codes
 from cranfield.scores.topic_classes import Classes, topics_by_class
 from cranfield.text import listed
@@ -233,15 +235,16 @@ def factor_table(factors: Any, runs: Sequence[str]) -> dict[str, dict[str, str]]
     return {name: {run: of_run[run] for run in runs} for name, of_run in by_name.items()}
 
 
-def read_factors(path: str | os.PathLike[str]) -> dict[str, list[str]]:
-    """The columns of a file with a header; columns are separated by tabs, commas, semicolons or blanks."""
-    from cranfield.collection.side_files import read_side_file
+FACTORS = Schema(
+    "run and a level of each factor", layouts=(), placed=True, run=Words(("run", "run_id", "runid")),
+    others=Words(may_be_empty=True),
+)  # fmt: skip
 
-    file = read_side_file(path, "a header (run, factor, ...) and a line per run", range(2, 1000), comments=False)
-    (header_line, names), *body = file
-    if not body:
-        raise DataError(file.origin, header_line, "expected a header (run, factor, ...) and a line per run")
-    return {name: [cells[i] for _, cells in body] for i, name in enumerate(names)}
+
+def read_factors(path: PathLike) -> dict[str, list[str]]:
+    """The runs and their levels in a file with a header, between tabs, commas, semicolons or blanks."""
+    rows = FACTORS.read(path)
+    return {RUN: rows[RUN], **rows.others}
 
 
 def _parts(data: Any, measure: Any, across: str | None) -> dict[str, Matrix]:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cranfield.collection.side_files import number_in, read_side_file
 from cranfield.collection.source import PathLike, stem
+from cranfield.collection.tables.table_schema import MISSING, TOPIC, Numbers, Schema
 from cranfield.comparison.differences import noise
 from cranfield.declared.operation import Level, Seed, operation
 from cranfield.errors import DataError, UsageError
@@ -399,7 +399,7 @@ def _predictions(predictors: Predictors) -> Scores:
         paths = [predictors] if isinstance(predictors, str | os.PathLike) else list(predictors)
         return read_predictors(paths)
     if not predictors:
-        raise UsageError("predictors: there is none, must be {predictor: {topic: prediction}}")
+        raise UsageError("predictors: the mapping is empty, must be {predictor: {topic: prediction}}")
     columns: dict[str, dict[str, float]] = {}
     for name, predictions in predictors.items():
         if not isinstance(predictions, Mapping):
@@ -418,6 +418,12 @@ def _of_columns(columns: Mapping[str, Mapping[str, float]]) -> Scores:
     return Scores(["prediction"], columns, topics, np.array(values)[None])
 
 
+PREDICTIONS = Schema(
+    "topic and a number per predictor", key=("topic",), placed=True, comments=True, topic=TOPIC,
+    others=Numbers(called=MISSING, blank=np.nan),
+)  # fmt: skip
+
+
 def read_predictors(paths: PathLike | Iterable[PathLike]) -> Scores:
     """Read predictions from files: a line per topic with its name and a number per predictor.
 
@@ -426,48 +432,15 @@ def read_predictors(paths: PathLike | Iterable[PathLike]) -> Scores:
     """
     columns: dict[str, dict[str, float]] = {}
     for path in [paths] if isinstance(paths, str | os.PathLike) else paths:
-        table = read_side_file(
-            path,
-            "topic and a number per predictor",
-            range(2, 10_000),
-            filled=1,
-            header=lambda cells: all(_number(cell) is None for cell in cells[1:]),
-        )
-        width = max((len(cells) for cells in table.rows), default=0)
-        if not width:
-            raise DataError(table.origin, table.header_line, "a header and no predictions")
-        if table.header is not None and len(table.header) != width:
-            names = counted(len(table.header), "name")
-            raise DataError(table.origin, table.header_line, f"{names}, expected {width} as in the lines below")
-        default = stem(os.fspath(path))
-        names_of_file = [default] if width == 2 else [f"{default} {i}" for i in range(1, width)]
-        if table.header is not None and not set(table.header[1:]) & set(columns):
-            names_of_file = table.header[1:]
-        for name in names_of_file:
-            if name in columns or names_of_file.count(name) > 1:
-                raise DataError(table.origin, table.header_line, f"predictor {name!r} appears twice")
-        read: dict[str, dict[str, float]] = {name: {} for name in names_of_file}
-        seen: set[str] = set()
-        for line, (topic, *cells) in table:
-            if topic in seen:
-                raise DataError(table.origin, line, f"topic {topic!r} appears twice")
-            seen.add(topic)
-            for name, cell in zip(names_of_file, cells, strict=True):
-                value = _number(cell)
-                if value is None or np.isinf(value):
-                    raise DataError(table.origin, line, f"{cell!r} for {name!r}, expected a number")
-                read[name][topic] = value
-        columns |= read
+        rows = PREDICTIONS.read(path)
+        names = list(rows.others)
+        if not rows.named or columns.keys() & set(names):
+            file = stem(os.fspath(path))
+            names = [file] if len(names) == 1 else [f"{file} {at}" for at in range(1, len(names) + 1)]
+        for name, values in zip(names, rows.others.values(), strict=True):
+            if name in columns:
+                raise DataError(rows.origin, None, f"predictor {name!r} appears twice")
+            columns[name] = dict(zip(rows["topic"], values.tolist(), strict=True))
     if not columns:
-        raise UsageError("predictors: there is no file of predictions")
+        raise UsageError("predictors: give a file of predictions")
     return _of_columns(columns)
-
-
-def _number(cell: str) -> float | None:
-    """The number in a cell; NaN if it is empty or says so, None if it is not a number."""
-    if cell.lower() in ("", "nan", "na", "null"):
-        return np.nan
-    try:
-        return number_in(cell)
-    except ValueError:
-        return None

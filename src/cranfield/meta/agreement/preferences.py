@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.collection.side_files import read_side_file
+from cranfield.collection.source import PathLike
+from cranfield.collection.tables.table_schema import TOPIC, Rows, Schema, Words
 from cranfield.comparison.differences import gap
 from cranfield.comparison.distributions import sign_p
 from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operation
-from cranfield.errors import DataError, UsageError
+from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import central_interval, divided, resampled_topics
 from cranfield.meta.meta_record import MetaRecord
@@ -26,7 +27,6 @@ from cranfield.types import Array, Index64
 
 TIES = ("half", "leave-out", "wrong")
 """How to count a pair that a measure ties but a person does not: half right, not at all, or wrong."""
-_HEADER = {"topic", "query", "query_id", "qid", "topic_id"}
 
 
 @dataclass(frozen=True)
@@ -46,36 +46,44 @@ class Preferences:
         return len(self.topic)
 
 
-def read_preferences(path: str | os.PathLike[str]) -> Preferences:
+PREFERENCES = Schema(
+    "topic runA runB preferred [assessor]", separators="\t, ;", mixed=True, comments=True, placed=True, topic=TOPIC,
+    first=Words(("first", "runa", "run_a", "system_a")), second=Words(("second", "runb", "run_b", "system_b")),
+    preferred=Words(("preferred", "preference", "winner", "choice")),
+    assessor=Words(("assessor", "user", "worker"), default="", may_be_empty=True),
+)  # fmt: skip
+
+
+def read_preferences(path: PathLike) -> Preferences:
     """Read lines of topic, run A, run B, preferred (A, B, tie, or the run's name), and optionally assessor.
 
     Columns are separated by tabs, commas, blanks or semicolons. A first line that begins with `topic` is a header.
     Empty lines and lines that begin with # are skipped.
     """
-    file = read_side_file(
-        path, "topic runA runB preferred [assessor]", [4, 5], separators="\t, ;", mixed=True, filled=4,
-        header=lambda cells: cells[0].casefold() in _HEADER,
-    )  # fmt: skip
-    origin = file.origin
-    rows: list[tuple[str, str, str, int, str]] = []
-    for number, cells in file:
-        topic, first, second, preferred = cells[:4]
-        sign = sign_of(preferred, first, second, origin, number)
-        rows.append((topic, first, second, sign, cells[4] if len(cells) == 5 else ""))
-    if not rows:
-        raise DataError(origin, None, "no judgments, expected lines of topic runA runB preferred")
-    topics, firsts, seconds, preferences, assessors = zip(*rows, strict=True)
-    return Preferences(topics, firsts, seconds, preferences, assessors, origin)
+    rows = PREFERENCES.read(path)
+    return preferences_of(rows, range(len(rows)), rows["assessor"])
 
 
-def sign_of(preferred: str, first: str, second: str, origin: str, line: int) -> int:
+def preferences_of(rows: Rows, chosen: Sequence[int], assessor: Sequence[str]) -> Preferences:
+    """The preferences in some rows of a table with topic, first, second and preferred; and its assessors."""
+    signs = tuple(_sign(rows, row) for row in chosen)
+    topic, first, second, people = (
+        tuple(column[row] for row in chosen) for column in (rows["topic"], rows["first"], rows["second"], assessor)
+    )
+    return Preferences(topic, first, second, signs, people, rows.origin)
+
+
+def _sign(rows: Rows, row: int) -> int:
     """1 if the first of two runs was preferred, −1 if the second, 0 if neither."""
+    first, second, preferred = (rows[name][row] for name in ("first", "second", "preferred"))
+    if not first or not second:
+        raise rows.fault(row, f"a preference between {first!r} and {second!r}, must be two systems")
     if first == second:
-        raise DataError(origin, line, f"run {first!r} is compared with itself")
+        raise rows.fault(row, f"run {first!r} is compared with itself")
     signs = {"a": 1, "b": -1, "tie": 0, "both": 0, "=": 0, "neither": 0, first: 1, second: -1}
     sign = signs.get(preferred, signs.get(preferred.casefold()))
     if sign is None:
-        raise DataError(origin, line, f"preferred {preferred!r}, must be A, B, tie, {first!r} or {second!r}")
+        raise rows.fault(row, f"preferred {preferred!r}, must be A, B, tie, {first!r} or {second!r}")
     return sign
 
 
@@ -116,7 +124,7 @@ class PredictivePower(MetaRecord):
 @operation
 def predictive_power(
     scores: Scores,
-    preferences: Preferences | str | os.PathLike[str],
+    preferences: Preferences | PathLike,
     measures: Any = None,
     *,
     ties: str = "half",

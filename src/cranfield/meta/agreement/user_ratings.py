@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,37 +10,37 @@ from typing import Any
 import numpy as np
 
 from cranfield import check
-from cranfield.collection.column_names import COLUMNS, DELIMITERS, find_columns, no_column, repeated_column
-from cranfield.collection.doors import header_cells, reads
-from cranfield.collection.named_tables import Coded, NamedTable, lines_of, read_csv, read_json_lines, text_blocks
-from cranfield.collection.side_files import number_in
-from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path
+from cranfield.collection.source import PathLike
+from cranfield.collection.tables.table_schema import MISSING, Numbers, Schema, Words
 from cranfield.comparison.anova.mixed import Component, MixedAnova, mixed
 from cranfield.comparison.power.designs import DESIGNS, Experiment
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import DataError, UsageError
-from cranfield.meta.agreement.preferences import Preferences, sign_of
+from cranfield.meta.agreement.preferences import Preferences, preferences_of
 from cranfield.meta.meta_record import MetaRecord
 from cranfield.record import Columns
 from cranfield.table import Table, headings
-from cranfield.text import counted, listed, shown
+from cranfield.text import counted, listed
 from cranfield.types import Array
 
-RATING_COLUMNS = {
-    "user": ("user", "user_id", "userid", "participant", "subject", "assessor", "worker"),
-    "topic": ("topic", "topic_id", "query_id", "qid", "q_id", "task", "query"),
-    "system": ("system", "system_id", "run", "run_id", "runid", "tag"),
-    "rating": ("rating", "satisfaction", "score", "grade", "value"),
-    "time": ("time", "seconds", "duration", "time_on_task"),
-    "first": ("first", "system_a", "run_a", "systema", "runa", "a"),
-    "second": ("second", "system_b", "run_b", "systemb", "runb", "b"),
-    "preferred": ("preferred", "preference", "winner", "choice"),
-}
-"""Names of columns by role, the most specific first."""
 OUTCOMES = ("rating", "time")
 """What a user can say about a search with one system."""
 EXPECTED = "a header with user, topic, system and rating or time; or user, topic, first, second and preferred"
-_EMPTY = ("", "nan", "na", "null", "none")
+RATINGS = Schema(
+    EXPECTED, layouts=(), separators="\t,;|",
+    user=Words(("user", "user_id", "userid", "participant", "subject", "assessor", "worker")),
+    topic=Words(("topic", "topic_id", "query_id", "qid", "q_id", "task", "query")),
+    system=Words(("system", "system_id", "run", "run_id", "runid", "tag"), optional=True, may_be_empty=True),
+    rating=Numbers(
+        ("rating", "satisfaction", "score", "grade", "value"), optional=True, blank=np.nan, called=MISSING
+    ),
+    time=Numbers(
+        ("time", "seconds", "duration", "time_on_task"), optional=True, blank=np.nan, called=MISSING, above=0
+    ),
+    first=Words(("first", "system_a", "run_a", "systema", "runa", "a"), optional=True, may_be_empty=True),
+    second=Words(("second", "system_b", "run_b", "systemb", "runb", "b"), optional=True, may_be_empty=True),
+    preferred=Words(("preferred", "preference", "winner", "choice"), optional=True, may_be_empty=True),
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,102 +95,35 @@ class UserRatings:
         return columns, values[kept]
 
 
-@reads
 def read_user_ratings(path: PathLike) -> UserRatings:
     """Read what users said from a table with names of columns: CSV, TSV or JSON-lines, perhaps compressed.
 
     A row is a search (user, topic, system, and rating, time or both) or a preference (user, topic, first, second, and
     preferred: A, B, tie or the name of a system). A file may hold both kinds of rows. Cells may be empty.
     """
-    origin = shown_path(os.fspath(path))
-    buffer = load(path)
-    check_content(bytes(buffer[:HEAD]), origin)
-    first = next((line for line in lines_of(text_blocks(buffer, origin)) if line.strip()), "")
-    if not first:
-        raise DataError(origin, None, f"is empty, expected {EXPECTED}")
-    if first.lstrip().startswith("{"):
-        table = read_json_lines(text_blocks(buffer, origin), origin, "an object with user, topic, system and rating")
-    else:
-        widths = {mark: len(header_cells(first, mark, origin)) for mark in DELIMITERS}
-        delimiter = max(widths, key=widths.__getitem__)
-        table = read_csv(text_blocks(buffer, origin), delimiter, origin, "ratings")
-    return _by_name(table, origin)
-
-
-def _by_name(table: NamedTable, origin: str) -> UserRatings:
-    places = find_columns(table.names, RATING_COLUMNS)
-    if message := repeated_column(table.names, places.values()):
-        raise DataError(origin, None, message)
-    rated = "system" in places and any(name in places for name in OUTCOMES)
-    compared = all(name in places for name in ("first", "second", "preferred"))
-    for role in ("user", "topic"):
-        if role not in places:
-            words = [*RATING_COLUMNS[role], *COLUMNS[role]] if role in COLUMNS else RATING_COLUMNS[role]
-            raise DataError(origin, None, no_column(role, table.names, dict.fromkeys(words)))
+    rows = RATINGS.read(path)
+    rated = "system" in rows and any(name in rows for name in OUTCOMES)
+    compared = all(name in rows for name in ("first", "second", "preferred"))
     if not (rated or compared):
-        raise DataError(origin, None, f"columns {listed(table.names)}; expected {EXPECTED}")
-    columns = {role: _texts(table.columns[at]) for role, at in places.items()}
-    outcomes = {name: _numbers(columns[name], name, table.lines, origin) for name in OUTCOMES if name in places}
-    searches, judged, empty = [], [], 0
-    for i, line in enumerate(table.lines):
-        if any(not columns[role][i] for role in ("user", "topic")):
-            role = next(role for role in ("user", "topic") if not columns[role][i])
-            raise DataError(origin, line, f"no {role}; expected {EXPECTED}")
-        said = [name for name in outcomes if not math.isnan(outcomes[name][i])] if rated else []
-        if said and not columns["system"][i]:
-            raise DataError(origin, line, f"a {said[0]} without a system")
-        searches += [i] if said else []
-        judged += [i] if compared and columns["preferred"][i] else []
-        empty += not said and not (judged and judged[-1] == i)
-    if not searches and not judged:
-        raise DataError(origin, None, "holds neither ratings nor times nor preferences, only empty cells")
+        raise DataError(rows.origin, None, f"columns {listed([*rows.columns, *rows.unused])}; expected {EXPECTED}")
+    outcomes = {name: rows[name] for name in OUTCOMES if rated and name in rows}
+    searched = ~np.isnan(list(outcomes.values())).all(axis=0) if rated else np.zeros(len(rows), dtype=bool)
+    judged = np.array([compared and bool(text) for text in rows["preferred"]] if compared else searched & False)
+    for row in np.flatnonzero(searched).tolist():
+        if not rows["system"][row]:
+            said = next(name for name, values in outcomes.items() if not math.isnan(values[row]))
+            raise rows.fault(row, f"a {said} without a system")
+    empty = int((~searched & ~judged).sum())
+    if empty == len(rows):
+        raise DataError(rows.origin, None, "holds neither ratings nor times nor preferences, only empty cells")
     notes = [f"{counted(empty, 'row')} without a rating, a time or a preference left out"] if empty else []
-    kept = {name: values[searches] for name, values in outcomes.items() if not np.isnan(values[searches]).all()}
-    people, topics = (tuple(columns[role][i] for i in searches) for role in ("user", "topic"))
-    systems = tuple(columns["system"][i] for i in searches) if searches else ()
-    preferences = _preferences(columns, judged, table.lines, origin) if judged else None
-    return UserRatings(people, topics, systems, kept, preferences, origin, tuple(notes))
-
-
-def _texts(cells: Sequence[Any]) -> Coded:
-    return cells.mapped(_text) if isinstance(cells, Coded) else Coded.of(map(_text, cells))
-
-
-def _text(cell: Any) -> str:
-    if cell is None or (isinstance(cell, float) and math.isnan(cell)):
-        return ""
-    return str(cell).strip()
-
-
-def _numbers(cells: Sequence[str], name: str, lines: Sequence[int], origin: str) -> Array:
-    """Numbers in cells; NaN where the cell is empty."""
-    values = np.full(len(cells), np.nan)
-    for i, cell in enumerate(cells):
-        if cell.lower() in _EMPTY:
-            continue
-        try:
-            values[i] = number_in(cell)
-        except ValueError:
-            raise DataError(origin, lines[i], f"{name} {shown(cell)}, expected a number") from None
-        if not math.isfinite(values[i]) or (name == "time" and values[i] <= 0):
-            wanted = "a number above 0" if name == "time" else "a finite number"
-            raise DataError(origin, lines[i], f"{name} {shown(cell)}, expected {wanted}")
-    return values
-
-
-def _preferences(
-    columns: Mapping[str, Sequence[str]], judged: Sequence[int], lines: Sequence[int], origin: str
-) -> Preferences:
-    signs = []
-    for i in judged:
-        first, second, preferred = (columns[role][i] for role in ("first", "second", "preferred"))
-        if not first or not second:
-            raise DataError(origin, lines[i], f"a preference between {first!r} and {second!r}, must be two systems")
-        signs.append(sign_of(preferred, first, second, origin, lines[i]))
-    topic, first_of, second_of, user = (
-        tuple(columns[role][i] for i in judged) for role in ("topic", "first", "second", "user")
+    searches = np.flatnonzero(searched).tolist()
+    people, topics, systems = (
+        tuple(rows[name][row] for row in searches) if searches else () for name in ("user", "topic", "system")
     )
-    return Preferences(topic, first_of, second_of, tuple(signs), user, origin)
+    kept = {name: values[searches] for name, values in outcomes.items() if not np.isnan(values[searches]).all()}
+    preferences = preferences_of(rows, np.flatnonzero(judged).tolist(), rows["user"]) if judged.any() else None
+    return UserRatings(people, topics, systems, kept, preferences, rows.origin, tuple(notes))
 
 
 INTERACTIONS = ("topic:system", "user:system")
