@@ -177,16 +177,20 @@ def test_clicks_are_read_from_json_lines_and_tables(tmp_path: Path) -> None:
     (tmp_path / "b.tsv").write_text("id\tposition\ni1\t3\n")
     assert read_clicks(tmp_path / "a.jsonl") == {"i1": ["b", 2]}
     assert read_clicks(tmp_path / "b.tsv") == {"i1": [3]}
+    (tmp_path / "c.csv").write_text("query_id,doc,action\n,a,hover\ni1,b,Click\n")
+    assert read_clicks(tmp_path / "c.csv") == {"i1": ["b"]}
+    (tmp_path / "d.csv").write_text("query_id,doc\n")
+    assert read_clicks(tmp_path / "d.csv") == {}
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
         ("query_id,doc\n,a\n", "clicks:2: a click without a query_id"),
-        ("query_id,position\ni1,0\n", "clicks:2: position '0', expected a document, or a position from 1 on"),
-        ("query_id,time\ni1,0\n", "clicks:1: columns query_id, time; there is no doc or position"),
-        ("a,b\ni1,0\n", "clicks:1: no header with a column query_id"),
-        ('{"query_id": "i1"}\n', "clicks:1: position None, expected a document"),
+        ("query_id,position\ni1,0\n", "clicks:2: a click without a document, and position 0, expected a position"),
+        ("query_id,time\ni1,0\n", "clicks:1: no column for the doc among query_id, time; expected one called"),
+        ("a,b\ni1,0\n", "clicks:1: no column for the query_id among a, b"),
+        ('{"query_id": "i1"}\n', "clicks:1: no column for the doc among query_id; expected one called doc, position"),
         ('{"query_id": \n', "clicks:1: not valid JSON"),
     ],
 )

@@ -231,6 +231,7 @@ class Schema:
         cell is a usual name of the first column is a header.
     key: the columns that no two rows share.
     same: rows that are equal in all columns count once.
+    may_be_empty: a table may have names of columns and no row.
     any_of: columns of which a table has at least one.
     others: what all other columns hold; they are in `Rows.others`.
     separators, quoted, mixed, comments, strip, complete: see `LineForm`.
@@ -256,6 +257,7 @@ class Schema:
         any_of: Sequence[str] = (),
         others: Column | None = None,
         same: bool = False,
+        may_be_empty: bool = False,
         separators: str = "\t,; ",
         quoted: str = ",;",
         mixed: bool = False,
@@ -273,6 +275,7 @@ class Schema:
         self.any_of = tuple(any_of)
         self.others = others
         self.same = same
+        self.may_be_empty = may_be_empty
         self.naming = naming and f"; to name it: {naming}"
         self.columns: dict[str, Column] = {
             name: replace(column, words=column.words or (name,), noun=column.noun or name)
@@ -346,7 +349,7 @@ class Schema:
 
     def _from_cells(self, cells: Cells, origin: str, chosen: Mapping[str, str]) -> Rows:
         if cells.names is not None:
-            if not cells.lines:
+            if not cells.lines and not self.may_be_empty:
                 what = f"holds only a header, expected lines of {self.form}"
                 raise DataError(origin, cells.header_line, what)
             return self._named(
@@ -454,7 +457,7 @@ class Schema:
     ) -> Rows:  # fmt: skip
         others = others or {}
         size = len(next(iter((*columns.values(), *others.values()))))
-        if not size:
+        if not size and not self.may_be_empty:
             raise DataError(origin, None, f"is empty, expected {'lines of ' if lines is not None else ''}{self.form}")
         for name, column in self.columns.items():
             if name not in columns and not column.optional:

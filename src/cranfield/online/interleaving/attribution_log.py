@@ -10,10 +10,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from cranfield.collection.column_names import find_columns
 from cranfield.collection.doors import reads
-from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import PathLike, load, shown_path, text_of, write_bytes
+from cranfield.collection.tables.table_schema import Numbers, Schema, Words
 from cranfield.errors import DataError, UsageError
 from cranfield.online.interleaving.interleaved import Interleaved, credit
 from cranfield.online.interleaving.mixing_methods import MixingMethod
@@ -28,6 +27,13 @@ CLICK_COLUMNS = {
     "action": ("action", "action_name", "event"),
 }
 """Names of the columns of a file of clicks, by role."""
+CLICKS = Schema(
+    "query_id doc, with a header", layouts=(), any_of=("doc", "position"), may_be_empty=True, comments=True,
+    query_id=Words(CLICK_COLUMNS["query_id"], may_be_empty=True),
+    doc=Words(CLICK_COLUMNS["doc"], may_be_empty=True, default=""),
+    position=Numbers(CLICK_COLUMNS["position"], whole=True, blank=0, default=0),
+    action=Words(CLICK_COLUMNS["action"], blank="click", default="click"),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -88,70 +94,23 @@ def read_records(path: PathLike) -> Iterator[LoggedList]:
         raise DataError(origin, None, f"is empty, expected lines that hold {EXPECTED}")
 
 
-@reads
 def read_clicks(path: PathLike) -> dict[str, list[str | int]]:
-    """{query_id: clicked documents or positions} of a file: JSON-lines, or a table with a header.
+    """{query_id: clicked documents or positions} of a file: JSON-lines, Parquet, or a table with a header.
 
     Columns: `query_id`, and `doc` or `position` (from 1 on). If there is a column `action`, only its clicks count.
     """
-    origin = shown_path(os.fspath(path))
-    data = load(path)
-    text = text_of(data, origin)
-    rows = _json_rows(text, origin) if text.lstrip().startswith("{") else _table_rows(path, data)
+    rows = CLICKS.read(path, "clicks")
     clicks: dict[str, list[str | int]] = {}
-    for line, row in rows:
-        if str(row.get("action") or "click").lower() != "click":
+    for row, (query_id, doc, position, action) in enumerate(rows):
+        if action.lower() != "click":
             continue
-        if not row.get("query_id"):
-            raise DataError(origin, line, "a click without a query_id")
-        clicks.setdefault(str(row["query_id"]), []).append(_clicked(row, origin, line))
+        if not query_id:
+            raise rows.fault(row, "a click without a query_id")
+        if not doc and position < 1:
+            message = f"a click without a document, and position {position:g}, expected a position from 1 on"
+            raise rows.fault(row, message)
+        clicks.setdefault(query_id, []).append(doc or int(position))
     return clicks
-
-
-def _clicked(row: Mapping[str, Any], origin: str, line: int) -> str | int:
-    """The document of a click, or its position."""
-    if row.get("doc") not in (None, ""):
-        return str(row["doc"])
-    try:
-        position = int(row.get("position") or 0)
-    except (TypeError, ValueError):
-        position = 0
-    if position < 1:
-        raise DataError(
-            origin, line, f"position {shown(row.get('position'))}, expected a document, or a position from 1 on"
-        )
-    return position
-
-
-def _json_rows(text: str, origin: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    for number, line in enumerate(text.splitlines(), 1):
-        if not line.strip():
-            continue
-        try:
-            entry = json.loads(line)
-        except ValueError as error:
-            raise DataError(
-                origin, number, f"not valid JSON ({error}), expected a click with query_id and doc"
-            ) from None
-        if not isinstance(entry, dict):
-            raise DataError(origin, number, f"{shown(entry)}, expected a click with query_id and doc")
-        found = find_columns(list(entry), CLICK_COLUMNS)
-        values = list(entry.values())
-        yield number, {role: values[place] for role, place in found.items()}
-
-
-def _table_rows(path: PathLike, data: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
-    def header(cells: list[str]) -> bool:
-        return "query_id" in find_columns(cells, CLICK_COLUMNS)
-
-    table = read_side_file(path, "query_id doc, with a header", range(2, 50), data=data, header=header)
-    if table.header is None:
-        raise DataError(table.origin, 1, "no header with a column query_id, and doc or position")
-    found = find_columns(table.header, CLICK_COLUMNS)
-    if not {"doc", "position"} & set(found):
-        raise DataError(table.origin, table.header_line, f"columns {listed(table.header)}; there is no doc or position")
-    for line, cells in table:
-        yield line, {role: cells[place] for role, place in found.items()}
 
 
 @dataclass
