@@ -239,11 +239,11 @@ def test_measures_that_do_not_fit_the_judgments_are_refused(arguments: str, mess
     ("name", "text", "message"),
     [
         ("prefs", "1 g 0 a 1\n1 g 0 b\n", "prefs:2: 4 columns, expected 5: topic group subgroup doc level"),
-        ("prefs", "1 g 0 a one\n", "prefs:1: the level is 'one', expected a number"),
+        ("prefs", "1 g 0 a one\n", "prefs:1: topic '1': the level is 'one', expected a number"),
         (
             "prefs",
             "1 g 0 a 1\n1 g 0 a 2\n",
-            "prefs:2: document 'a' appears twice in a group of topic '1', first on line 1",
+            "prefs:2: topic '1' with group 'g' with subgroup '0' with document 'a' appears twice, first on line 1",
         ),
         ("prefs", "1 g 0 a 1\n1 g 0 b 0\n1 g 1 b 1\n", "document 'b' has level 0 and a level above 0 in one group"),
         (
@@ -252,8 +252,8 @@ def test_measures_that_do_not_fit_the_judgments_are_refused(arguments: str, mess
             "topic '1': documents 'c' and 'a' are preferred to each other in one group",
         ),
         ("z", "1 map 0.5\n", "z:1: 3 columns, expected topic measure mean deviation"),
-        ("z", "1 map 0.5 x\n", "z:1: 'x' is not a number, expected topic measure mean deviation"),
-        ("z", "1 map 0 1\n1 map 0 1\n", "z:2: measure 'map' appears twice for topic '1'"),
+        ("z", "1 map 0.5 x\n", "z:1: topic '1': the deviation is 'x', expected a number"),
+        ("z", "1 map 0 1\n1 map 0 1\n", "z:2: topic '1' with measure 'map' appears twice, first on line 1"),
     ],
 )
 def test_wrong_files_are_named_by_line(files: Path, name: str, text: str, message: str) -> None:

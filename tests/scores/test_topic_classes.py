@@ -55,7 +55,7 @@ def test_compare_takes_classes_as_collections() -> None:
     [
         ("", "classes: is empty, expected lines of topic class"),
         ("1\n", "classes:1: 1 column, expected 2: topic class"),
-        ("1 x\n1 y\n", "classes:2: topic '1' appears twice; a topic has one class"),
+        ("1 x\n1 y\n", "classes:2: topic '1' appears twice, first on line 1"),
         ("301 x\n", "no topic has a class: the topics are '1', '2', '3', '4', those with a class '301'"),
     ],
 )
@@ -67,5 +67,5 @@ def test_wrong_files_are_named_by_line(tmp_path: Path, text: str, message: str) 
 
 
 def test_other_objects_are_errors() -> None:
-    with pytest.raises(UsageError, match="classes from list, must be"):
+    with pytest.raises(UsageError, match=r"classes: 'x', must be \(topic, class\)"):
         SCORES.by_class(["x", "y"])  # type: ignore[arg-type]

@@ -11,8 +11,8 @@ from functools import lru_cache
 
 from cranfield import _core, check
 from cranfield.collection.doors import reads
-from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import PathLike, load, text_of
+from cranfield.collection.tables.table_schema import Schema, Words
 from cranfield.errors import UsageError
 
 TOKENISATIONS = ("ascii", "unicode", "blanks")
@@ -26,6 +26,11 @@ _BY_CHARACTER = (
 """Han, Hiragana, Katakana and Bopomofo, which are written without blanks."""
 _HALF_CHARACTER = re.compile("[\ud800-\udfff]")
 """Bytes that are not UTF-8, and halves of surrogate pairs, which JSON can hold."""
+EXCEPTIONS = Schema(
+    "word stem", layouts=["word stem" + " -" * more for more in range(7)], separators="\t ", mixed=True, comments=True,
+    header=False, word=Words(), stem=Words(),
+)  # fmt: skip
+"""A word, its stem, and further stems that are not used."""
 _SENTENCE_END = re.compile(r"(?<=[.!?。！？؟।])[\"'”’»)\]]*\s+|(?<=[。！？])(?=\S)")
 
 
@@ -164,6 +169,6 @@ def read_exceptions(paths: Sequence[PathLike]) -> dict[str, str]:
     """Words and their stems, a pair on each line, as in WordNet's files of exceptions; the first stem counts."""
     exceptions: dict[str, str] = {}
     for path in paths:
-        for _, cells in read_side_file(path, "word stem", range(2, 9), separators="\t ", mixed=True, filled=2):
-            exceptions.setdefault(cells[0], cells[1])
+        for word, stem in EXCEPTIONS.read(path):
+            exceptions.setdefault(word, stem)
     return exceptions

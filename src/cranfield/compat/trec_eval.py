@@ -22,12 +22,12 @@ import numpy as np
 from cranfield import __version__, _core
 from cranfield.collection.doors import load_lines
 from cranfield.collection.file_formats.formats import Layout
-from cranfield.collection.side_files import SideTable, read_side_file
 from cranfield.collection.source import HEAD, Buffer, check_complete
+from cranfield.collection.tables.table_schema import Schema, Words
 from cranfield.compat.output import run_program
 from cranfield.compat.trec_lists import TrecGroups, TrecLists, TrecQrels
 from cranfield.compat.trec_measures import LEAST, NICKNAMES, Setting, explained
-from cranfield.compat.trec_prefs import EXPECTED, TrecPreferences, read_preferences
+from cranfield.compat.trec_prefs import EXPECTED, CNumbers, TrecPreferences, read_preferences
 from cranfield.compat.trec_request import Column, Request, atol
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed
@@ -245,23 +245,15 @@ def _qrels_table(path: str, second: str) -> _core.Table:
     return table
 
 
+Z_SCORES = Schema(
+    "topic measure mean deviation", key=("topic", "measure"), separators=" ", comments=True, header=False,
+    topic=Words(), measure=Words(), mean=CNumbers(), deviation=CNumbers(),
+)  # fmt: skip
+
+
 def read_z_scores(path: str) -> dict[tuple[str, str], tuple[float, float]]:
     """Mean and standard deviation by topic and measure."""
-    expected = "topic measure mean deviation"
-    out = {}
-
-    def read(data: Buffer) -> SideTable:
-        return read_side_file(path, expected, [4], data=data, separators=" ")
-
-    for line, cells in read(_load(path, expected, read)):
-        numbers = [_core.parse_number(cell.encode("utf-8", "surrogateescape")) for cell in cells[2:]]
-        if numbers[0] is None or numbers[1] is None:
-            wrong = cells[2 + numbers.index(None)]
-            raise DataError(path, line, f"{wrong!r} is not a number, expected {expected}")
-        if (cells[0], cells[1]) in out:
-            raise DataError(path, line, f"measure {cells[1]!r} appears twice for topic {cells[0]!r}")
-        out[cells[0], cells[1]] = numbers[0], numbers[1]
-    return out
+    return {(topic, measure): (mean, deviation) for topic, measure, mean, deviation in Z_SCORES.read(path)}
 
 
 NO_Z_SCORE = -1000000.0

@@ -7,7 +7,7 @@ is added (a before b and b before c make a before c).
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -19,14 +19,36 @@ from numpy.typing import NDArray
 from cranfield import _core
 from cranfield.assessed.segments import Judged
 from cranfield.collection.file_formats.formats import Layout
-from cranfield.collection.side_files import read_side_file
+from cranfield.collection.named_tables import Coded
 from cranfield.collection.source import Buffer
+from cranfield.collection.tables.table_schema import Column, Schema, Words
 from cranfield.compat.trec_lists import TrecLists, lists_of, sorted_labels
 from cranfield.errors import DataError
 from cranfield.types import Array
 
 EXPECTED = {"prefs": "topic group subgroup doc level", "qrels_prefs": "topic group doc level"}
 """The columns of the two formats of preferences."""
+
+
+@dataclass(frozen=True)
+class CNumbers(Column):
+    """Numbers as C reads them: also in base 16, infinite and NaN."""
+
+    @property
+    def expected(self) -> str:
+        return "a number"
+
+    def values(self, cells: Sequence[Any]) -> tuple[Array, int | None]:
+        column = cells if isinstance(cells, Coded) else Coded.of(cells)
+        numbers = [_core.parse_number(text.encode("utf-8", "surrogateescape")) for text in column.texts]
+        wrong = column.first(numbers.index(None)) if None in numbers else None
+        return np.array(numbers, dtype=np.float64)[column.number], wrong
+
+
+PREFERENCES = Schema(
+    EXPECTED["prefs"], key=("topic", "group", "subgroup", "doc"), separators=" ", comments=True, header=False,
+    topic=Words(), group=Words(), subgroup=Words(), doc=Words(noun="document"), level=CNumbers(),
+)  # fmt: skip
 
 
 def read_preferences(path: str, buffer: Buffer, format: str) -> _core.Table:
@@ -40,20 +62,10 @@ def read_preferences(path: str, buffer: Buffer, format: str) -> _core.Table:
         if not len(table):
             raise DataError(path, None, f"is empty, expected lines of {expected}")
         return table
-    rows = read_side_file(path, expected, [5], data=buffer, separators=" ")
-    levels = [_core.parse_number(cells[4].encode("utf-8", "surrogateescape")) for cells in rows.rows]
-    if None in levels:
-        place = levels.index(None)
-        raise DataError(path, rows.lines[place], f"the level is {rows.rows[place][4]!r}, expected a number")
-    topics, labels = [cells[0] for cells in rows.rows], [f"{cells[1]} {cells[2]}" for cells in rows.rows]
-    seen: dict[tuple[str, str, str], int] = {}
-    for line, cells, label in zip(rows.lines, rows.rows, labels, strict=True):
-        first = seen.setdefault((cells[0], label, cells[3]), line)
-        if first != line:
-            what = f"document {cells[3]!r} appears twice in a group of topic {cells[0]!r}, first on line {first}"
-            raise DataError(path, line, what)
-    docs = [cells[3] for cells in rows.rows]
-    return _core.table_from_columns(None, topics, docs, levels, None, labels, "error", "level")
+    rows = PREFERENCES.read_content(buffer, path)
+    labels = list(map(" ".join, zip(rows["group"], rows["subgroup"], strict=True)))
+    levels = rows["level"].tolist()
+    return _core.table_from_columns(None, rows["topic"], rows["doc"], levels, None, labels, "error", "level")
 
 
 class TrecPreferences:

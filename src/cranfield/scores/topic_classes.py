@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import PathLike
-from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
+from cranfield.collection.tables.table_schema import TOPIC, Schema, Words
+from cranfield.errors import CranfieldWarning, DataError, warn_caller
 from cranfield.text import counted, listed
 
 Classes = Mapping[Any, Any] | PathLike
 """{topic: class}, or a file with lines of topic and class."""
+_COLUMNS: dict[str, Any] = {
+    "topic": replace(TOPIC, word=True),
+    "class": Words(("class", "group", "category", "type")),
+}
+CLASSES = Schema("topic class", key=("topic",), separators="\t;, ", mixed=True, comments=True, **_COLUMNS)
 
 
 class TopicClasses(dict[str, str]):
@@ -28,25 +33,9 @@ class TopicClasses(dict[str, str]):
         """
         if isinstance(classes, TopicClasses):
             return classes
-        if isinstance(classes, Mapping):
-            return cls({str(topic): str(name) for topic, name in classes.items()})
-        if not isinstance(classes, str | os.PathLike):
-            raise UsageError(f"classes from {type(classes).__name__}, must be {{topic: class}} or a file")
-        table = read_side_file(
-            classes,
-            "topic class",
-            [2],
-            separators="\t;, ",
-            mixed=True,
-            filled=2,
-            fits=lambda cells: " " not in cells[0],
-        )
-        read = cls()
-        read.origin = table.origin
-        for line, (topic, name) in table:
-            if topic in read:
-                raise DataError(table.origin, line, f"topic {topic!r} appears twice; a topic has one class")
-            read[topic] = name
+        rows = CLASSES.read(classes, "classes")
+        read = cls(rows)
+        read.origin = rows.origin
         return read
 
 

@@ -21,8 +21,8 @@ from cranfield.answers.sessions.session_files import (
     made_session,
 )  # fmt: skip
 from cranfield.answers.sessions.session_files import seconds as as_seconds
-from cranfield.collection.side_files import read_side_file
 from cranfield.collection.source import PathLike
+from cranfield.collection.tables.table_schema import TOPIC, Schema, Words
 from cranfield.errors import DataError
 from cranfield.text import counted, listed, shown
 
@@ -34,6 +34,11 @@ FORBIDDEN = re.compile(
 )
 """Characters that XML does not allow, which pages bring into titles and snippets; also as references, such as &#11;."""
 DAY = 24 * 3600.0
+SESSION_TOPICS = Schema(
+    "session topic", layouts=["session topic" + " -" * more for more in range(98)], mixed=True, comments=True,
+    session=Words(("session", "session_id", "sessionid", "session_num", "sessionnum", "session_number")),
+    topic=replace(TOPIC, words=(*TOPIC.words, "topic_num", "topicnum", "topic_number")),
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -209,17 +214,14 @@ def _clock(element: ElementTree.Element | None) -> float | None:
 def read_session_topics(path: PathLike) -> dict[str, str]:
     """The topic of each session: lines that begin with session and topic, as the TREC Session tracks give them.
 
-    Further columns, such as a subtopic, are not used. A first line that begins with the word session is a header.
+    Further columns, such as a subtopic, are not used. The first line may name the columns.
     """
     topics: dict[str, str] = {}
-    table = read_side_file(
-        path, "session topic", range(2, 100), separators="\t,; ", mixed=True, filled=2,
-        header=lambda cells: cells[0].strip().lower().startswith("session"),
-    )  # fmt: skip
-    for line, (session, topic, *_) in table:
+    rows = SESSION_TOPICS.read(path)
+    for row, (session, topic) in enumerate(rows):
         if topics.setdefault(session, topic) != topic:
             message = f"session {session!r} has topic {topic!r} here, but {topics[session]!r} above"
-            raise DataError(table.origin, line, f"{message}; a session has one topic")
+            raise rows.fault(row, f"{message}; a session has one topic")
     return topics
 
 
