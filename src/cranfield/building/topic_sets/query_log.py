@@ -10,7 +10,6 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -18,11 +17,12 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.building.assessor_labels import factorised
-from cranfield.building.label_files import seconds_of
-from cranfield.collection.column_names import column_key, find_columns, no_column, repeated_column
+from cranfield.building.label_files import Times, seconds_of
+from cranfield.collection.column_names import find_columns
 from cranfield.collection.doors import header_cells, reads
-from cranfield.collection.named_tables import NamedTable, lines_of, read_csv, read_json_lines
+from cranfield.collection.named_tables import Coded, lines_of
 from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, text_of, unmarked
+from cranfield.collection.tables.table_schema import Numbers, Schema, Words
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import Tidy
 from cranfield.text import counted, listed, shown
@@ -36,6 +36,21 @@ LOG_COLUMNS = {
 }
 """Names of columns by role, the most specific first; `anonid` and `querytime` are those of the AOL log."""
 EXPECTED = "a query per line, lines of query, tab and count, or a header with the column query"
+_QUERY = Words(LOG_COLUMNS["query"], may_be_empty=True, coded=True)
+_COUNT = Numbers(LOG_COLUMNS["count"], least=0, whole=True, optional=True)
+TABLES = {
+    separator: Schema(
+        EXPECTED, layouts=(), separators=separator, quoted=separator, query=_QUERY, count=_COUNT,
+        user=Words(LOG_COLUMNS["user"], may_be_empty=True, coded=True, optional=True),
+        time=Times(LOG_COLUMNS["time"], blank=np.nan, optional=True),
+    )
+    for separator in "\t,;"
+}  # fmt: skip
+"""Tables with a header, by the separator of their columns."""
+LINES = Schema("a query", header=False, separators="\n", query=_QUERY)
+COUNTS = Schema(
+    "query, tab and count", header=False, separators="\t", query=_QUERY, count=replace(_COUNT, optional=False)
+)
 _UNDECODED = re.compile("[\ud800-\udfff]")
 
 
@@ -43,29 +58,19 @@ _UNDECODED = re.compile("[\ud800-\udfff]")
 class LogColumns:
     """The columns of a log: an entry each time that a user asked a query, or an entry per query and a count."""
 
-    queries: Sequence[str]
+    queries: Coded
     counts: Index64 | None = None
-    users: Sequence[str] | None = None
+    users: Coded | None = None
     times: Array | None = None
     origin: str = "log"
     notes: tuple[str, ...] = ()
 
-    def __post_init__(self) -> None:
-        if not len(self.queries):
-            raise DataError(self.origin, None, f"holds no queries, expected {EXPECTED}")
-        if self.counts is not None and (self.counts < 0).any():
-            at = int(np.flatnonzero(self.counts < 0)[0])
-            message = f"query {shown(self.queries[at])} has the count {self.counts[at]}, must be 0 or above"
-            raise DataError(self.origin, None, message)
-
-    def where(self, keep: Any) -> LogColumns:
+    def where(self, keep: NDArray[np.bool_]) -> LogColumns:
         """Some of the entries."""
-        mask = np.asarray(keep, dtype=bool)
         return replace(
-            self, queries=list(compress(self.queries, mask)),
-            counts=None if self.counts is None else self.counts[mask],
-            users=None if self.users is None else list(compress(self.users, mask)),
-            times=None if self.times is None else self.times[mask],
+            self, queries=self.queries.kept(keep), counts=None if self.counts is None else self.counts[keep],
+            users=None if self.users is None else self.users.kept(keep),
+            times=None if self.times is None else self.times[keep],
         )  # fmt: skip
 
     def between(self, since: Any, until: Any) -> LogColumns:
@@ -111,113 +116,41 @@ def from_file(path: PathLike, encoding: str = "utf-8") -> LogColumns:
     first = next((line for line in lines_of([text]) if line.strip()), "")
     if not first:
         raise DataError(origin, None, f"is empty, expected {EXPECTED}")
-    if first.lstrip().startswith("{"):
-        columns = _by_name(read_json_lines([text], origin, "an object with a query"), origin)
-    elif delimiter := _header_delimiter(first, origin):
-        columns = _by_name(read_csv([text], delimiter, origin, "queries"), origin)
-    else:
-        columns = _from_lines(text, origin)
+    separator = "," if first.lstrip().startswith("{") else _header_separator(first, origin)
+    schema = TABLES[separator] if separator else COUNTS if "\t" in first.strip() else LINES
+    rows = schema.read_content(text.encode("utf-8", "surrogateescape"), origin)
+    counts = rows["count"].astype(np.int64) if "count" in rows else None
+    notes = (f"columns of the log that are not used: {listed(rows.unused)}",) if rows.unused else ()
+    columns = LogColumns(rows["query"], counts, rows.columns.get("user"), rows.columns.get("time"), origin, notes)
     return _decodable(columns, encoding)
 
 
-def _header_delimiter(line: str, origin: str = "") -> str | None:
-    """The delimiter of a header with a column for the query; None if the line is not a header.
+def _header_separator(line: str, origin: str = "") -> str | None:
+    """The separator of a header with a column for the query; None if the line is not a header.
 
-    >>> _header_delimiter("AnonID\\tQuery\\tQueryTime"), _header_delimiter("query"), _header_delimiter("weather, maps")
+    >>> _header_separator("AnonID\\tQuery\\tQueryTime"), _header_separator("query"), _header_separator("weather, maps")
     ('\\t', ',', None)
     """
-    for delimiter in "\t,;":
-        names = header_cells(line.lstrip("\ufeff"), delimiter, origin)
+    for separator in TABLES:
+        names = header_cells(line, separator, origin)
         if "query" in find_columns(names, LOG_COLUMNS):
-            return delimiter if len(names) > 1 else ","
+            return separator if len(names) > 1 else ","
     return None
-
-
-def _from_lines(text: str, origin: str) -> LogColumns:
-    """A query per line, or a query, a tab and a count."""
-    lines = text.split("\n") if "\r" not in text else text.splitlines()
-    numbered = [(number, line) for number, line in enumerate(lines, 1) if line.strip()]
-    if "\t" not in numbered[0][1].strip():
-        return LogColumns([line for _, line in numbered], origin=origin)
-    queries, counts = [], np.empty(len(numbered), dtype=np.int64)
-    for at, (number, line) in enumerate(numbered):
-        cells = line.rstrip("\r").split("\t")
-        count = _whole(cells[1]) if len(cells) == 2 else None
-        if count is None:
-            content = f"{counted(len(cells), 'column')} between tabs" if len(cells) != 2 else f"count {shown(cells[1])}"
-            raise DataError(origin, number, f"{content}, expected {EXPECTED}")
-        queries.append(cells[0])
-        counts[at] = count
-    return LogColumns(queries, counts, origin=origin)
-
-
-def _by_name(table: NamedTable, origin: str) -> LogColumns:
-    names, columns, lines = table.names, table.columns, table.lines
-    places = find_columns(names, LOG_COLUMNS)
-    if message := repeated_column(names, places.values()):
-        raise DataError(origin, None, message)
-    if "query" not in places:
-        raise DataError(origin, None, no_column("query", names, LOG_COLUMNS["query"]))
-
-    def numbers(role: str, read: Any, kind: str, dtype: Any) -> Any:
-        if role not in places:
-            return None
-        values = np.empty(len(lines), dtype=dtype)
-        for at, value in enumerate(columns[places[role]]):
-            try:
-                values[at] = read(value)
-            except (ValueError, TypeError):
-                name = names[places[role]]
-                raise DataError(origin, lines[at], f"{name} {shown(value)} is not {kind}") from None
-        return values
-
-    def count(value: Any) -> int:
-        number = _whole(str(value))
-        if number is None:
-            raise ValueError
-        return number
-
-    def time(value: Any) -> float:
-        return np.nan if value in (None, "") else seconds_of(value)
-
-    known = {word for words in LOG_COLUMNS.values() for word in words}
-    ignored = [name for name in names if column_key(name) not in known]
-    notes = (f"columns of the log that are not used: {listed(ignored)}",) if ignored else ()
-    users = None
-    if "user" in places:
-        users = ["" if value is None else str(value) for value in columns[places["user"]]]
-    return LogColumns(
-        ["" if value is None else str(value) for value in columns[places["query"]]],
-        numbers("count", count, "a whole number, 0 or above", np.int64),
-        users,
-        numbers("time", time, "a date such as 2026-01-31T12:00:00, or a number of seconds", np.float64),
-        origin,
-        notes,
-    )
-
-
-def _whole(text: str) -> int | None:
-    """A whole number, 0 or above; None if it is not one.
-
-    >>> _whole(" 12"), _whole("12.0"), _whole("-1"), _whole("many")
-    (12, 12, None, None)
-    """
-    number = re.fullmatch(r"\s*([0-9]{1,18})(?:\.0*)?\s*", text)
-    return int(number[1]) if number else None
 
 
 def _decodable(columns: LogColumns, encoding: str) -> LogColumns:
     """The queries without bytes that the encoding does not have; a note counts the others."""
-    if not _UNDECODED.search("\n".join(columns.queries)):
+    decoded = np.array([_UNDECODED.search(query) is None for query in columns.queries.texts])
+    if decoded.all():
         return columns
-    good = [_UNDECODED.search(query) is None for query in columns.queries]
-    bad = len(good) - sum(good)
-    example = next(query for query, ok in zip(columns.queries, good, strict=True) if not ok)
+    good = decoded[columns.queries.number]
+    bad = int((~good).sum())
+    example = columns.queries.texts[int(np.argmin(decoded))]
     message = (
         f"{counted(bad, 'query is', 'queries are')} not {encoding.upper()}, such as "
         f"{example.encode('utf-8', 'surrogateescape')[:60]!r}; choose another by encoding=, such as latin-1"
     )
-    if bad == len(good):
+    if not good.any():
         raise DataError(columns.origin, None, message)
     return replace(columns.where(good), notes=(*columns.notes, f"{message}; left out"))
 
@@ -276,14 +209,15 @@ class QueryLog(Tidy):
         if isinstance(thing, str | os.PathLike):
             columns = from_file(thing, encoding)
         elif isinstance(thing, Mapping):
-            columns = LogColumns(list(map(str, thing)), np.array(list(thing.values()), dtype=np.int64))
+            rows = COUNTS.read(dict(zip(map(str, thing), thing.values(), strict=True)), "log")
+            columns = LogColumns(rows["query"], rows["count"].astype(np.int64))
         else:
-            columns = LogColumns([str(query) for query in thing])
+            columns = LogColumns(LINES.read([(str(query),) for query in thing], "log")["query"])
         return cls._from(columns.between(since, until), steps)
 
     @classmethod
     def _from(cls, columns: LogColumns, steps: Sequence[str]) -> QueryLog:
-        written, forms = factorised(columns.queries)
+        written, forms = columns.queries.number, columns.queries.texts
         spelling_of_form, spellings = factorised([" ".join(form.split()) for form in forms])
         spelling = spelling_of_form[written]
         key_of_spelling, keys = factorised([normalised(text, steps) for text in spellings])
@@ -300,9 +234,9 @@ class QueryLog(Tidy):
             notes.append(f"{counted(never, 'query', 'queries')} with a count of 0, left out")
         users = None
         if columns.users is not None:
-            user, names = factorised(columns.users)
-            seen = np.unique((key * len(names) + user)[weights > 0])
-            users = np.bincount(seen // len(names), minlength=len(keys))
+            size = len(columns.users.texts)
+            seen = np.unique((key * size + columns.users.number)[weights > 0])
+            users = np.bincount(seen // size, minlength=len(keys))
         # The spelling of a query: the most frequent one, then the first in the order of characters.
         best: dict[int, int] = {}
         for at, number in enumerate(key_of_spelling.tolist()):
