@@ -26,7 +26,7 @@ from cranfield.cli import GROUPS, STAND_INS, every_verb
 from cranfield.cli.verb_measures import verb_pages
 from cranfield.comparison.pair_tests import TESTS
 from cranfield.measures.base import Measure
-from cranfield.measures.families import by_family
+from cranfield.measures.property_tables import by_family
 from cranfield.online.clicks.click_kinds import CLICK_MODELS
 from cranfield.online.log_measures import ONLINE_MEASURES
 from cranfield.report import figures

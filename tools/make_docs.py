@@ -17,8 +17,7 @@ from cranfield.building.merging import MERGING_METHODS, MergingMethod
 from cranfield.comparison.corrections import CORRECTIONS
 from cranfield.comparison.pair_tests import TESTS, PairTest
 from cranfield.measures.base import Measure, show
-from cranfield.measures.families import by_family, title_and_summary
-from cranfield.measures.property_tables import MEANINGS
+from cranfield.measures.property_tables import MEANINGS, by_family, title_and_summary
 from cranfield.online.log_measures import ONLINE_MEASURES, SETS, OnlineMeasure
 
 DOCS = Path(__file__).parent.parent / "docs"

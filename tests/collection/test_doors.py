@@ -26,7 +26,7 @@ LOADERS = {"load", "read_bytes"}
 UNGUARDED = {
     "assessed/parts.py": "reads parts of files that were read before",
     "building/campaign/campaign_setup.py": "reads lines of ids as text",
-    "collection/file_parts.py": "reads files that were read before",
+    "collection/shards.py": "reads files that were read before",
     "building/machine/prompts.py": "reads text",
     "building/serve/project/judging_project.py": "reads text",
     "cli/verbs/ab/assign.py": "reads lines of ids as text",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.collection.run_table import belongs, read_run_table
+from cranfield.collection.run import belongs, read_run_table
 from cranfield.errors import DataError
 
 

@@ -13,7 +13,7 @@ import cranfield as cf
 from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures import AP, ERR, Judged, Measure, P, R, nDCG, parse
-from cranfield.views.parse_view import parse_view
+from cranfield.views import parse_view
 from cranfield.views.ties import Ties
 from cranfield.views.unjudged import Condensed, Unjudged
 from tests.laws.instances import ALL

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cranfield.measures.base import Measure
-from cranfield.measures.families import by_family
+from cranfield.measures.property_tables import by_family
 from cranfield.report.figures import Axis, Figure
 from cranfield.report.figures.saving import converter, specification
 

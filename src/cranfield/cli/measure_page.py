@@ -13,14 +13,16 @@ from typing import Any
 
 from cranfield.measures import Measure
 from cranfield.measures.base import show
-from cranfield.measures.families import by_family, describe_views, title_and_summary
 from cranfield.measures.property_tables import (
     DIVERSE,
     RANKED,
+    by_family,
+    describe_views,
     diverse,
     footnotes,
     property_values,
     ranked,
+    title_and_summary,
 )
 from cranfield.measures.property_tables import (
     MEANINGS as PROPERTY_MEANINGS,

@@ -385,7 +385,7 @@ def write_bytes(path: PathLike, data: bytes | Iterable[bytes], *, durable: bool 
 @contextmanager
 def _ended_cleanly(temporary: str) -> Iterator[None]:
     """Remove the temporary file if writing fails, or if a signal ends the process in the meantime."""
-    from cranfield.collection.ending import ends_cleanly
+    from cranfield.collection.whole_folder import ends_cleanly
 
     with ends_cleanly():
         try:

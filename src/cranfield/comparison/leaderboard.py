@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cranfield.check import nearest
 from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
-from cranfield.collection.run_table import Belongs, belongs
+from cranfield.collection.run import Belongs, belongs
 from cranfield.collection.source import stem
 from cranfield.comparison.compare import compare, default_correction
 from cranfield.comparison.corrections import CorrectionName

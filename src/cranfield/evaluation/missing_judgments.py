@@ -18,8 +18,7 @@ from cranfield.assessed.changed_lists.judged_documents import JudgedDocuments
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.collection.accepted_inputs import QrelsLike, RunLike
-from cranfield.collection.run import Run
-from cranfield.collection.run_table import Belongs, belongs
+from cranfield.collection.run import Belongs, Run, belongs
 from cranfield.collection.source import shown_path
 from cranfield.errors import DataError, UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores

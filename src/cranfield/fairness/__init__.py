@@ -15,9 +15,8 @@ from cranfield.fairness.expected import (
     expected_exposure,
     exposure,
 )
-from cranfield.fairness.pairwise import dissatisfaction
 from cranfield.fairness.ranked_group import RankedGroupFairness, fair_ranking, ranked_group_fairness
-from cranfield.fairness.representation import awrf, jensen_shannon, pairwise_parity, prefix_fairness
+from cranfield.fairness.representation import awrf, dissatisfaction, jensen_shannon, pairwise_parity, prefix_fairness
 
 __all__ = [
     "GEOMETRIC", "MEASURES", "TREC", "Attention", "Audit", "EquityOfAttention", "Exposure", "GroupExposure",

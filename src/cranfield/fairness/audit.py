@@ -17,9 +17,8 @@ from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_calle
 from cranfield.fairness.attention import GEOMETRIC, TREC, Attention, Rankings, merged, rankings_of
 from cranfield.fairness.expected import equity_of_attention, expected_exposure, exposure
 from cranfield.fairness.groups import Groups
-from cranfield.fairness.pairwise import COLUMNS, dissatisfaction
 from cranfield.fairness.ranked_group import ranked_group_fairness
-from cranfield.fairness.representation import awrf, pairwise_parity, prefix_fairness
+from cranfield.fairness.representation import COLUMNS, awrf, dissatisfaction, pairwise_parity, prefix_fairness
 from cranfield.record import Shown
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table

@@ -15,8 +15,7 @@ from cranfield.collection.run import Run
 from cranfield.declared.operation import about, operation
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.fusion.fusion_methods import Fusion, FusionMethod
-from cranfield.fusion.normalisation import INVERTED, NORMALISATIONS, normalised
-from cranfield.fusion.retrieved_lists import RetrievedLists
+from cranfield.fusion.normalisation import INVERTED, NORMALISATIONS, RetrievedLists, normalised
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 

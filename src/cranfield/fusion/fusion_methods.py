@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield.declared.registry import Named, Registry, registers
 from cranfield.declared.settings import Setting
-from cranfield.fusion.retrieved_lists import RetrievedLists
+from cranfield.fusion.normalisation import RetrievedLists
 from cranfield.types import Array, Index64
 
 BLOCK = 1 << 22

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from cranfield.measures.base import REGISTRY, FunctionMeasure, Measure, Properties, Terms, measure
 from cranfield.measures.gain import Discount, Gain
-from cranfield.measures.naming.known_names import names
 from cranfield.measures.naming.parse import parse, parse_many
+from cranfield.measures.naming.spelling import names
 from cranfield.measures.ranked_lists.compatibility import Compat
 from cranfield.measures.ranked_lists.contingency import Accuracy, Confusion, Fallout, Specificity, confusion
 from cranfield.measures.ranked_lists.counts import Judged, NumRel, NumRelRet, NumRet, Unjudged
@@ -61,14 +61,24 @@ from cranfield.measures.readers.click_measures import (
     uUBM,
 )
 from cranfield.measures.readers.cwl import CWL, CWLMeasure
-from cranfield.measures.readers.cwl_members import BPM, IFT, INSQ, INST, NERR8, NERR9, NERR10, NERR11, SDCG
-from cranfield.measures.readers.cwl_reader import as_cwl, cwl_vectors
+from cranfield.measures.readers.cwl_members import (
+    BPM,
+    IFT,
+    INSQ,
+    INST,
+    NERR8,
+    NERR9,
+    NERR10,
+    NERR11,
+    SDCG,
+    as_cwl,
+    cwl_vectors,
+)
 from cranfield.measures.readers.markov import MP, session_precision
 from cranfield.measures.readers.time import TBG, Trailtext, U
 from cranfield.measures.several_needs.difficulty import AlphaSharpNDCGIA, AlphaSharpNERRIA, AlphaSharpNNRBPIA
 from cranfield.measures.several_needs.diversity import PMP, RBU, EfP, IRec, PplusQ
-from cranfield.measures.several_needs.multi_aspect import TOMA
-from cranfield.measures.several_needs.multidimensional import CAM, MM, cRBP, uRBP
+from cranfield.measures.several_needs.multidimensional import CAM, MM, TOMA, cRBP, uRBP
 from cranfield.measures.several_needs.novelty import ERRIA, NRBP, AlphaDCG, AlphaNDCG, nERRIA, nNRBP
 
 DEFAULT: tuple[Measure, ...] = (nDCG() @ 10, AP(), RR(), P() @ 10, R() @ 1000, Judged() @ 10)

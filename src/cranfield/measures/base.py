@@ -26,8 +26,8 @@ from cranfield.errors import UsageError
 from cranfield.measures.declarations import Parameter, Properties, PropertiesOfMeasure, normalised_unless_cut
 from cranfield.measures.gain import LINEAR, Gain, number
 from cranfield.types import Array
+from cranfield.views import parse_view
 from cranfield.views.by_intent import ByIntent, GlobalGain, Sharp
-from cranfield.views.parse_view import parse_view
 from cranfield.views.ties import Ties, only_with
 from cranfield.views.view import View
 

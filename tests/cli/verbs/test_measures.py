@@ -17,7 +17,7 @@ from cranfield.answers.sessions import SESSION_MEASURES
 from cranfield.cli.measure_page import ACCENTS, MEANINGS, SYMBOLS, Page, all_pages, meaning, readable
 from cranfield.cli.verb_measures import verb_pages
 from cranfield.measures import REGISTRY, parse
-from cranfield.measures.families import VIEW_DESCRIPTIONS, describe_views
+from cranfield.measures.property_tables import VIEW_DESCRIPTIONS, describe_views
 from tests.cli.conftest import Cranfield
 
 SHIPPED = {name: kind for name, kind in REGISTRY.items() if kind.__module__.startswith("cranfield.")}

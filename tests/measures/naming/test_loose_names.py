@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from cranfield.errors import UsageError
 from cranfield.measures import REGISTRY, names, parse
-from cranfield.measures.naming.known_names import not_a_measure
 from cranfield.measures.naming.parse import EVERYDAY, folded, meanings
+from cranfield.measures.naming.spelling import not_a_measure
 
 WRITTEN = {
     "mrr": "RR",

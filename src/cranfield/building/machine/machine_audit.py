@@ -30,8 +30,7 @@ from cranfield.building.machine.judged_pairs import BOTH, JudgedPairs, ScoredTwi
 from cranfield.collection.column_names import DELIMITERS, column_key
 from cranfield.collection.doors import reads
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.run import Run
-from cranfield.collection.run_table import Belongs, belongs
+from cranfield.collection.run import Belongs, Run, belongs
 from cranfield.collection.source import first_line, load
 from cranfield.comparison.pair_tests import PairTestName
 from cranfield.declared.operation import RESAMPLES, Alpha, Level, Seed, about, operation

@@ -15,7 +15,7 @@ from cranfield.building.pools.pool_building import ids_of
 from cranfield.building.pools.pool_file import Pool
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.run_table import Belongs, belongs
+from cranfield.collection.run import Belongs, belongs
 from cranfield.declared.operation import about, operation
 from cranfield.meta.complete_scores import Rel
 from cranfield.meta.judgments.leave_out import run_groups

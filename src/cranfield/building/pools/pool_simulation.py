@@ -20,7 +20,7 @@ from cranfield.building.pools.pool_methods import Method
 from cranfield.building.pools.pool_policy import Policy
 from cranfield.building.pools.pool_samples import Stratum, shared
 from cranfield.building.pools.pooled_lists import NEVER, DocumentNames, Mask, PooledLists, best_ranks
-from cranfield.collection.run_table import Belongs, belongs
+from cranfield.collection.run import Belongs, belongs
 from cranfield.comparison.corrections import CORRECTIONS
 from cranfield.comparison.differences import noise
 from cranfield.comparison.pair_tests import TESTS, PairTestName, TestSettings

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.collection.file_parts import read_files
+from cranfield.collection.shards import read_files
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.collection.whole_folder import whole_folder
 from cranfield.errors import DataError, UsageError

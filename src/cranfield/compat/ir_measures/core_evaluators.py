@@ -24,7 +24,7 @@ from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.measures.base import divide
 from cranfield.measures.gain import num_retrieved
 from cranfield.measures.ranked_lists import ranked
-from cranfield.measures.readers.cwl_reader import as_cwl
+from cranfield.measures.readers.cwl_members import as_cwl
 from cranfield.types import Array, Index, Index64
 from cranfield.views.unjudged import Condensed
 

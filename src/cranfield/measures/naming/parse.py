@@ -18,8 +18,7 @@ from cranfield.declared.registry import folded
 from cranfield.errors import UsageError
 from cranfield.measures.base import REGISTRY, Measure, measure
 from cranfield.measures.gain import LINEAR, Gain
-from cranfield.measures.naming.known_names import find, names, not_a_measure, unknown
-from cranfield.measures.naming.spelling import split_name
+from cranfield.measures.naming.spelling import find, names, not_a_measure, split_name, unknown
 from cranfield.measures.ranked_lists.counts import NumRelRet
 from cranfield.measures.ranked_lists.ncu import NCU
 from cranfield.measures.ranked_lists.ranked import AP11, RBP, IPrec, nDCG

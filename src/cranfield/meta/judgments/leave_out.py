@@ -16,7 +16,7 @@ from cranfield.assessed.changed_lists.judged_documents import Pool
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.run_table import Belongs, belongs, by_run
+from cranfield.collection.run import Belongs, belongs, by_run
 from cranfield.collection.whole_folder import whole_folder
 from cranfield.declared.operation import about, operation
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller

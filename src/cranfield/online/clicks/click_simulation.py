@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.collection.ending import ends_cleanly
 from cranfield.collection.run import Run
-from cranfield.collection.whole_folder import whole_folder
+from cranfield.collection.whole_folder import ends_cleanly, whole_folder
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import need
 from cranfield.online.clicks.click_kinds import BROWSING, RANK, drawn_clicks

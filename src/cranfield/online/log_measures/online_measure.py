@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
-from cranfield.declared.name_reader import read_name
-from cranfield.declared.registry import Registry, given_once
+from cranfield.declared.registry import Registry, given_once, read_name
 from cranfield.declared.settings import Setting, changed, checked_values, full_name
 from cranfield.online.log_measures.log_signals import CONVERSIONS, DWELLS, HOVERS, PRICED, Signal
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.run import Run
-from cranfield.collection.run_table import Belongs
+from cranfield.collection.run import Belongs, Run
 from cranfield.comparison.compare import compare
 from cranfield.comparison.leaderboard import Leaderboard, leaderboard_of
 from cranfield.comparison.result import Comparison

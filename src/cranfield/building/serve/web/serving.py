@@ -19,7 +19,7 @@ from cranfield.building.serve.project import accounts
 from cranfield.building.serve.project.judging import Judging
 from cranfield.building.serve.project.judging_project import proposals_of
 from cranfield.building.serve.project.store import Store
-from cranfield.collection.ending import ending_calls
+from cranfield.collection.whole_folder import ending_calls
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.frames import need
 

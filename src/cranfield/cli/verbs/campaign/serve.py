@@ -29,7 +29,7 @@ cranfield campaign serve notes2027 --host 0.0.0.0 --certificate cert.pem --key k
     def run(self) -> None:
         from cranfield.building.campaign.campaign_site import serve_campaign
         from cranfield.building.campaign.campaign_store import Campaign
-        from cranfield.collection.ending import ends_cleanly
+        from cranfield.collection.whole_folder import ends_cleanly
 
         with ends_cleanly(), Campaign(self.folder) as campaign:
             serve_campaign(campaign, self.address(), partial(self.ready, "Campaign"))

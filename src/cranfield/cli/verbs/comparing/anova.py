@@ -209,7 +209,7 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
     def _factors(self, runs: Sequence[str]) -> dict[str, dict[str, str]] | None:
         """{factor: {run: level}}, or None if each run is a system."""
         from cranfield.check import nearest
-        from cranfield.collection.run_table import read_run_table
+        from cranfield.collection.run import read_run_table
         from cranfield.comparison.anova.factors import factor_table
 
         if self.factors is None and not self.factor:

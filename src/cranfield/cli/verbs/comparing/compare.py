@@ -143,7 +143,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
         return scores
 
     def run(self) -> None:
-        from cranfield.collection.run_table import read_run_table
+        from cranfield.collection.run import read_run_table
         from cranfield.comparison.compare import compare
 
         systems = read_run_table(self.systems, "system") if self.systems else None

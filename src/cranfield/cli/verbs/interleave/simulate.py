@@ -59,7 +59,7 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
 
     def run(self) -> None:
         from cranfield.cli.options.option_values import imported
-        from cranfield.declared.name_reader import split_names
+        from cranfield.declared.registry import split_names
         from cranfield.online.interleaving.interleaving_simulation import simulate_interleaving
         from cranfield.online.interleaving.simulated_impressions import simulate_log
 

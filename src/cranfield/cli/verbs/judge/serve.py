@@ -133,7 +133,7 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
         from cranfield.building.serve.project.judging_project import prepare
         from cranfield.building.serve.project.store import Store
         from cranfield.building.serve.web.serving import serve
-        from cranfield.collection.ending import ends_cleanly
+        from cranfield.collection.whole_folder import ends_cleanly
         from cranfield.errors import UsageError
 
         with ends_cleanly(), Store(self.database) as store, store.database.locked():

@@ -52,7 +52,7 @@ cranfield pool simulate qrels.txt runs/*.run --total --budgets 5000,20000 --test
 
     def run(self) -> None:
         from cranfield.building.pools.pool_simulation import simulate_pools
-        from cranfield.declared.name_reader import split_names
+        from cranfield.declared.registry import split_names
 
         names = [name for text in self.methods or [USUAL_METHODS] for name in split_names(text)]
         with self.progress("simulating") as progress:
