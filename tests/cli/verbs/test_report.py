@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.report.run_report.make_report import SECTIONS
+from cranfield.report.reports.run_report import SECTIONS
 from cranfield.samples import Sample, sample
 from tests.cli.conftest import Cranfield
 

@@ -18,8 +18,8 @@ from cranfield.report.pages.figure_worker import cleaned
 from cranfield.report.pages.html_page import source_digest
 from cranfield.report.pages.report_page import report_page
 from cranfield.report.pages.report_parts import FigureBlock, ListingBlock, Report, Section, TableBlock
-from cranfield.report.run_report.experiment import Experiment
-from cranfield.report.run_report.make_report import make_report
+from cranfield.report.reports.experiment import Experiment
+from cranfield.report.reports.run_report import make_report
 from cranfield.scores.scores import Scores
 from cranfield.table import Column, Estimate, Table
 from tests.building.serve.browsing import CHROMIUM, browser

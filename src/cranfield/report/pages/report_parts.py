@@ -5,8 +5,8 @@ from __future__ import annotations
 import platform
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, Protocol
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -188,43 +188,62 @@ def section_names(text: str | Iterable[str], known: Collection[str]) -> tuple[st
 
 
 @dataclass(frozen=True)
-class Part:
-    """How a section is made; only the sections of a report are made."""
+class Content:
+    """What is in a section: paragraphs, a list of short sentences, and blocks."""
+
+    text: Sequence[str] = ()
+    points: Sequence[str] = ()
+    blocks: Sequence[Block] = ()
+
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Part(Generic[T]):
+    """How a section of a kind of report is made from its data."""
 
     title: str
-    make: Callable[[], Section]
-    usual: bool = True
+    make: Callable[[T], Content]
+    usual: Callable[[T], bool] = lambda data: True
     """Is it in a report without a choice of sections? If not, there is no data for it."""
 
 
 def report_of(
-    parts: Mapping[str, Part], title: str, lead: str, outline: Outline | None = None, drawing: Drawing | None = None
+    parts: Mapping[str, Part[T]],
+    data: T,
+    title: str,
+    lead: str,
+    outline: Outline | None = None,
+    drawing: Drawing | None = None,
 ) -> Report:
-    """A report of these parts, ready for `report_page`. A section that cannot be made says why.
+    """A report of the sections {name: part}, ready for `report_page`. A section that cannot be made says why.
 
     `drawing` can begin with the figures of a section when it is made, before the others are.
+
+    >>> parts = {"sum": Part("The sum", lambda data: Content([f"It is {sum(data)}."]))}
+    >>> report_of(parts, [1, 2], "Numbers", "two of them").sections
+    (Section(key='sum', title='The sum', text=('It is 3.',), points=(), blocks=()),)
     """
     outline = outline or Outline()
     outline.check(parts)
-    chosen = dict.fromkeys(outline.sections or (name for name, part in parts.items() if part.usual))
+    chosen = dict.fromkeys(outline.sections or (name for name, part in parts.items() if part.usual(data)))
     sections = []
     for name in chosen:
-        section = _section(name, parts[name])
-        sections.append(_with_note(section, outline.notes.get(name)))
+        content = _content(parts[name], data)
+        note = [outline.notes[name]] if name in outline.notes else []
+        text = (*note, *content.text)
+        sections.append(Section(name, parts[name].title, text, tuple(content.points), tuple(content.blocks)))
         if drawing is not None:
-            drawing.begin(section)
+            drawing.begin(sections[-1])
     footer = f"Made by cranfield {__version__}."
     return Report(outline.title or title, tuple(sections), lead, outline.introduction, footer)
 
 
-def _section(name: str, part: Part) -> Section:
+def _content(part: Part[T], data: T) -> Content:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", CranfieldWarning)  # they were given when the results were computed
-            return part.make()
+            return part.make(data)
     except CranfieldError as error:
-        return Section(name, part.title, (f"Not computed: {error}.",))
-
-
-def _with_note(section: Section, note: str | None) -> Section:
-    return section if note is None else replace(section, text=(note, *section.text))
+        return Content((f"Not computed: {error}.",))

@@ -68,12 +68,12 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         default="5",
         group=MORE,
     )
-    sections: str | None = report_options.sections("report.other_reports.ab_report:SECTIONS")
+    sections: str | None = report_options.sections("report.reports.ab_report:SECTIONS")
 
     def check(self) -> None:
         super().check()
         if self.report is not None:
-            from cranfield.report.other_reports.ab_report import SECTIONS
+            from cranfield.report.reports.ab_report import SECTIONS
 
             self._outline = self.read_outline(SECTIONS)
         self.check_log({"--metric": self.metric, "--unit": self.unit, "--covariate": self.covariate, "--cap": self.cap})
@@ -97,7 +97,7 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         if self.plot:
             result.plot().save(self.plot)
         if self.report is not None:
-            from cranfield.report.other_reports.ab_report import ab_report
+            from cranfield.report.reports.ab_report import ab_report
 
             self.write_report(ab_report(result, self._outline))
         return 1 if result.mismatch else 0

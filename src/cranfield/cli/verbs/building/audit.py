@@ -75,12 +75,12 @@ cranfield audit human.qrels machine.qrels runs/*.run --report audit.html
         group=MORE,
     )
 
-    sections: str | None = report_options.sections("report.other_reports.audit_report:SECTIONS")
+    sections: str | None = report_options.sections("report.reports.audit_report:SECTIONS")
 
     def check(self) -> None:
         super().check()
         if self.report is not None:
-            from cranfield.report.other_reports.audit_report import SECTIONS
+            from cranfield.report.reports.audit_report import SECTIONS
 
             self._outline = self.read_outline(SECTIONS)
         self._shown = shown_parts(self.what)
@@ -117,7 +117,7 @@ cranfield audit human.qrels machine.qrels runs/*.run --report audit.html
         if self.plot:
             self.drawn(result).save(self.plot)
         if self.report is not None:
-            from cranfield.report.other_reports.audit_report import audit_report
+            from cranfield.report.reports.audit_report import audit_report
 
             side = [(what, path) for what, path in self.values("families").items() if path]
             named = [("human judgments", self.qrels), *(("machine judgments", path) for path in machines.values())]

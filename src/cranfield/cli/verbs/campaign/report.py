@@ -30,20 +30,20 @@ cranfield campaign report notes2027 --team red --sections leaderboard,topics,she
     output: str = option(
         "--output, -o FILE", "The HTML file to write; - is standard output.", required=True, group=RESULT
     )
-    sections: str | None = report_options.sections("report.other_reports.campaign_report:SECTIONS", RESULT)
+    sections: str | None = report_options.sections("report.reports.campaign_report:SECTIONS", RESULT)
     measure: str | None = option("--measure, -m NAME", "The measure that ranks the runs; default: the first.")
     team: str | None = option("--team NAME", "Show the sheet of this team only.")
 
     def check(self) -> None:
         super().check()
-        from cranfield.report.other_reports.campaign_report import SECTIONS
+        from cranfield.report.reports.campaign_report import SECTIONS
 
         self._outline = self.read_outline(SECTIONS)
         check_page(self.output)
 
     def run(self) -> None:
         from cranfield.building.campaign.campaign_store import Campaign
-        from cranfield.report.other_reports.campaign_report import campaign_report
+        from cranfield.report.reports.campaign_report import campaign_report
 
         with Campaign(self.folder) as campaign:
             report = campaign_report(campaign, self._outline, measure=self.measure, team=self.team)

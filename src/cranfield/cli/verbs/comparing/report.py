@@ -16,7 +16,7 @@ from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cranfield.report.run_report.experiment import Experiment
+    from cranfield.report.reports.experiment import Experiment
 
 MEASURES = "nDCG@10,AP,RR,P@10"
 
@@ -48,7 +48,7 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
     output: str = option(
         "--output, -o FILE", "The HTML file to write; - is standard output.", required=True, group=RESULT
     )
-    sections: str | None = report_options.sections("report.run_report.make_report:SECTIONS", RESULT)
+    sections: str | None = report_options.sections("report.reports.run_report:SECTIONS", RESULT)
     teams: str | None = option("--teams FILE", "The teams: lines of run, team.", reads=True)
     times: str | None = option("--times FILE", "The times: lines of run, topic, seconds.", reads=True)
     topics: str | None = options.topic_texts()
@@ -85,7 +85,7 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
             raise UsageError(f"--level == {self.level!r}, must be above 0 and below 1, such as 0.95")
         check.whole("", **{"--cutoff": self.cutoff, "--pool-depth": self.pool_depth})
         check.not_negative("", **{"--explained": self.explained})
-        from cranfield.report.run_report.make_report import SECTIONS
+        from cranfield.report.reports.run_report import SECTIONS
 
         self._outline = self.read_outline(SECTIONS)
         figures = any(name not in WITHOUT_FIGURES for name in self._outline.sections or ("topics",))
@@ -93,7 +93,7 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
 
     def run(self) -> None:
         from cranfield.report.pages.figure_worker import DrawnBeside
-        from cranfield.report.run_report.make_report import make_report
+        from cranfield.report.reports.run_report import make_report
 
         with DrawnBeside() as drawing:
             report = make_report(self._experiment(), self._outline, drawing)
@@ -106,7 +106,7 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
         from cranfield.collection.topics import Topics
         from cranfield.errors import NotedWarning, SameRunWarning
         from cranfield.report.pages.file_digests import without_folders
-        from cranfield.report.run_report.experiment import Experiment, ReportSettings
+        from cranfield.report.reports.experiment import Experiment, ReportSettings
         from cranfield.scores.efficiency import read_times
 
         names = ("test", "correction", "alpha", "level", "resamples", "seed", "cutoff", "pool_depth", "explained")

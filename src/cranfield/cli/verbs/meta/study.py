@@ -79,7 +79,7 @@ cranfield meta study study.toml --import mine  # the study has measures from min
         return 1 if result.failed else 0
 
     def _outline(self, plan: Study) -> Outline:
-        from cranfield.report.other_reports.study_page import study_sections
+        from cranfield.report.reports.study_report import study_sections
 
         return self.read_outline(study_sections(plan))
 
@@ -91,8 +91,8 @@ cranfield meta study study.toml --import mine  # the study has measures from min
                 check_page(result.report)
                 paths.append(result.report)
         if paths:
-            from cranfield.report.other_reports.study_page import study_report
             from cranfield.report.pages.report_page import report_page
+            from cranfield.report.reports.study_report import study_report
 
             page = report_page(study_report(plan, result, outline))
             for path in paths:

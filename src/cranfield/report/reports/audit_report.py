@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -19,32 +19,18 @@ from cranfield.report.pages.file_digests import files_block
 from cranfield.report.pages.report_parts import (
     MADE_WITH,
     Block,
+    Content,
     FigureBlock,
     Outline,
     Part,
     Report,
-    Section,
     TableBlock,
     report_of,
 )
-from cranfield.report.run_report.citations import METHODS_TEXT, methods_blocks
+from cranfield.report.reports.citations import METHODS_TEXT, methods_blocks
 from cranfield.table import escape_latex
 from cranfield.text import counted, listed
 
-SECTIONS = {
-    "summary": "In short",
-    "audited": "What was compared",
-    "agreement": "Agreement",
-    "confusion": "Confusion of grades",
-    "topics": "Topics",
-    "lengths": "Lengths of documents",
-    "judges": "Machine judges among themselves",
-    "rankings": "Rankings of runs",
-    "changes": "Conclusions that change",
-    "families": "Families of systems",
-    "methods": "Methods",
-}
-"""{name: title} in the order of the page."""
 NEEDS = {
     "lengths": "it needs the lengths of documents",
     "judges": "it needs two machine judges or more",
@@ -76,27 +62,14 @@ def audit_report(
     >>> report.sections[0].points[0]
     'model and people give the same grade to 80.0% of 5 documents; κ = 0.62, weighted κ = 0.62.'
     """
-    makers = {
-        "summary": partial(_summary, result),
-        "audited": partial(_audited, result, files, warned),
-        "agreement": partial(_agreement, result),
-        "confusion": partial(_confusion, result),
-        "topics": partial(_topics, result),
-        "lengths": partial(_one_part, "lengths", result.lengths),
-        "judges": partial(_one_part, "judges", result.judges),
-        "rankings": partial(_rankings, result),
-        "changes": partial(_changes, result),
-        "families": partial(_one_part, "families", result.families),
-        "methods": partial(_methods, result),
-    }
-    there = dict(result.parts())
-    parts = {name: Part(title, makers[name], name not in NEEDS or name in there) for name, title in SECTIONS.items()}
     judges = result.agreement.judge.tolist()
     lead = f"{listed(judges)} against human judgments of {counted(int(result.agreement.counts[0].max()), 'topic')}"
-    return report_of(parts, "Audit of machine judges", lead, outline)
+    audited = partial(_audited, files=files, warned=warned)
+    parts = {**SECTIONS, "audited": replace(SECTIONS["audited"], make=audited)}
+    return report_of(parts, result, "Audit of machine judges", lead, outline)
 
 
-def _summary(result: Audit) -> Section:
+def _summary(result: Audit) -> Content:
     agreed = result.agreement
     points = []
     for j, judge in enumerate(agreed.judge.tolist()):
@@ -115,7 +88,7 @@ def _summary(result: Audit) -> Section:
         points += [f"{note[0].upper()}{note[1:]}." for note in result.notes]
     else:
         points += _ranking_points(result)
-    return Section("summary", SECTIONS["summary"], (), tuple(points))
+    return Content(points=points)
 
 
 def _ranking_points(result: Audit) -> list[str]:
@@ -135,7 +108,7 @@ def _ranking_points(result: Audit) -> list[str]:
     return points
 
 
-def _audited(result: Audit, files: Sequence[tuple[str, str]], warned: Sequence[str]) -> Section:
+def _audited(result: Audit, files: Sequence[tuple[str, str]] = (), warned: Sequence[str] = ()) -> Content:
     table = table_of({name: column for name, column in result.agreement.columns().items() if name in COUNTS})
     notes = tuple(dict.fromkeys([*result.notes, *warned]))
     text = (
@@ -145,23 +118,23 @@ def _audited(result: Audit, files: Sequence[tuple[str, str]], warned: Sequence[s
     )
     blocks: list[Block] = [TableBlock("judged", table, "Documents by who judged them")]
     blocks += [files_block(files)] if files else []
-    return Section("audited", SECTIONS["audited"], text, notes, tuple(blocks))
+    return Content(text, notes, blocks)
 
 
 COUNTS = ("judge", "topics", "both", "only human", "only machine")
 
 
-def _agreement(result: Audit) -> Section:
+def _agreement(result: Audit) -> Content:
     table = replace(result.agreement.table(), caption="")
     text = (
         "Agreement is the share of documents with the same grade. κ corrects it for chance; with quadratic weights, a "
         "machine that is one grade off loses less than one that is two off.",
     )
     block = TableBlock("agreement", table, data=table_of(result.agreement.columns()))
-    return Section("agreement", SECTIONS["agreement"], text, (), (block,))
+    return Content(text, blocks=(block,))
 
 
-def _confusion(result: Audit) -> Section:
+def _confusion(result: Audit) -> Content:
     judges = in_order(result.confusion.judge)
     blocks: list[Block] = [
         FigureBlock(f"confusion_{number}", describe_judge_confusion(result.confusion, judge))
@@ -173,10 +146,10 @@ def _confusion(result: Audit) -> Section:
     )
     table = replace(result.confusion.table(), caption="")
     blocks.append(TableBlock("confusion", table, data=table_of(result.confusion.columns())))
-    return Section("confusion", SECTIONS["confusion"], text, (), tuple(blocks))
+    return Content(text, blocks=blocks)
 
 
-def _topics(result: Audit) -> Section:
+def _topics(result: Audit) -> Content:
     text = ("Topics with the lowest agreement first. Read the guidelines and some documents of these again.",)
     columns = result.topics.columns()
     order = np.argsort(result.topics.agreement, kind="stable")
@@ -185,18 +158,18 @@ def _topics(result: Audit) -> Section:
     if len(order) > 1:
         blocks.append(FigureBlock("leniency", describe_topic_leniency(result.topics)))
     blocks.append(TableBlock("topics", table, tools=len(order) > FEW_ROWS))
-    return Section("topics", SECTIONS["topics"], text, (), tuple(blocks))
+    return Content(text, blocks=blocks)
 
 
-def _one_part(name: str, part: Record | None) -> Section:
+def _one_part(name: str, part: Record | None) -> Content:
     if part is None:
         raise UsageError(NEEDS[name])
     table = replace(part.table(), caption="")
     block = TableBlock(name, table, data=table_of(part.columns()), tools=len(table.rows) > FEW_ROWS)
-    return Section(name, SECTIONS[name], blocks=(block,))
+    return Content(blocks=(block,))
 
 
-def _rankings(result: Audit) -> Section:
+def _rankings(result: Audit) -> Content:
     if result.rankings is None or result.ranks is None:
         raise UsageError(NEEDS["rankings"])
     blocks: list[Block] = [
@@ -212,22 +185,22 @@ def _rankings(result: Audit) -> Section:
     table = replace(result.ranks.table(), caption="")
     data = table_of(result.ranks.columns())
     blocks.append(TableBlock("ranks", table, "Ranks of runs", data=data, tools=len(table.rows) > FEW_ROWS))
-    return Section("rankings", SECTIONS["rankings"], tuple(text), (), tuple(blocks))
+    return Content(text, blocks=blocks)
 
 
-def _changes(result: Audit) -> Section:
+def _changes(result: Audit) -> Content:
     if result.changes is None:
         raise UsageError(NEEDS["changes"])
     if not len(result.changes.run):
-        return Section("changes", SECTIONS["changes"], ("No conclusion about a pair of runs changes.",))
+        return Content(("No conclusion about a pair of runs changes.",))
     text = ("Pairs of runs whose difference is significant with one of the judgments only, or in another direction.",)
     block = TableBlock(
         "changes", replace(result.changes.table(), caption=""), data=table_of(result.changes.columns()), tools=True
     )
-    return Section("changes", SECTIONS["changes"], text, (), (block,))
+    return Content(text, blocks=(block,))
 
 
-def _methods(result: Audit) -> Section:
+def _methods(result: Audit) -> Content:
     agreed = result.agreement
     sentences = [
         f"We compared the judgments of {counted(len(agreed.judge), 'machine judge')} with human judgments of the same "
@@ -253,4 +226,27 @@ def _methods(result: Audit) -> Section:
             + ("without correction." if correction == "none" else f"with the {escape_latex(correction)} correction.")
         )
         works += ["kendall1945", "yilmaz2008", "webber2010"]
-    return Section("methods", SECTIONS["methods"], (METHODS_TEXT,), (), methods_blocks(sentences, works))
+    return Content((METHODS_TEXT,), blocks=methods_blocks(sentences, works))
+
+
+def _has(name: str) -> Callable[[Audit], bool]:
+    """Whether an audit has a part."""
+    return lambda result: name in dict(result.parts())
+
+
+SECTIONS = {
+    "summary": Part("In short", _summary),
+    "audited": Part("What was compared", _audited),
+    "agreement": Part("Agreement", _agreement),
+    "confusion": Part("Confusion of grades", _confusion),
+    "topics": Part("Topics", _topics),
+    "lengths": Part("Lengths of documents", lambda result: _one_part("lengths", result.lengths), _has("lengths")),
+    "judges": Part(
+        "Machine judges among themselves", lambda result: _one_part("judges", result.judges), _has("judges")
+    ),
+    "rankings": Part("Rankings of runs", _rankings, _has("rankings")),
+    "changes": Part("Conclusions that change", _changes, _has("changes")),
+    "families": Part("Families of systems", lambda result: _one_part("families", result.families), _has("families")),
+    "methods": Part("Methods", _methods),
+}
+"""The sections, in the order of the page."""

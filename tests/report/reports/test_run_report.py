@@ -16,9 +16,9 @@ from cranfield.comparison import compare
 from cranfield.errors import DataError, UsageError
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.report.pages.report_parts import FigureBlock, ListingBlock, Outline, Section, TableBlock
-from cranfield.report.run_report.citations import cited
-from cranfield.report.run_report.experiment import Experiment, ReportSettings
-from cranfield.report.run_report.make_report import SECTIONS, make_report
+from cranfield.report.reports.citations import cited
+from cranfield.report.reports.experiment import Experiment, ReportSettings
+from cranfield.report.reports.run_report import SECTIONS, make_report
 from cranfield.scores.scores import Scores
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 2, "d": 1}, "3": {"b": 1, "c": 1}}

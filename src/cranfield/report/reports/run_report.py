@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
-from importlib import import_module
 
 from cranfield.report.pages.report_parts import (
     Block,
@@ -18,24 +15,21 @@ from cranfield.report.pages.report_parts import (
     TableBlock,
     report_of,
 )
-from cranfield.report.run_report.experiment import Experiment
+from cranfield.report.reports.citations import methods_section
+from cranfield.report.reports.experiment import Experiment
+from cranfield.report.reports.run_sections import (
+    curves_section,
+    efficiency_section,
+    evaluated_section,
+    explained_section,
+    judgments_section,
+    leaderboard_section,
+    measures_section,
+    pairs_section,
+    summary_section,
+    topics_section,
+)
 from cranfield.text import counted
-
-SECTIONS = {
-    "summary": ("In short", "runs_sections:summary_section"),
-    "evaluated": ("What was evaluated", "data_sections:evaluated_section"),
-    "leaderboard": ("Leaderboard", "runs_sections:leaderboard_section"),
-    "pairs": ("Pairs of runs", "runs_sections:pairs_section"),
-    "topics": ("Topics", "topics_sections:topics_section"),
-    "explain": ("Explained topics", "topics_sections:explained_section"),
-    "curves": ("Curves", "runs_sections:curves_section"),
-    "measures": ("Measures", "measures_section:measures_section"),
-    "judgments": ("Judgments", "data_sections:judgments_section"),
-    "efficiency": ("Efficiency", "runs_sections:efficiency_section"),
-    "methods": ("Methods", "citations:methods_section"),
-}
-"""{name: (title, module:function)} in the order of the page."""
-TITLE = "Evaluation report"
 
 
 def make_report(experiment: Experiment, outline: Outline | None = None, drawing: Drawing | None = None) -> Report:
@@ -54,32 +48,12 @@ def make_report(experiment: Experiment, outline: Outline | None = None, drawing:
     lead = (
         f"{counted(len(scores.runs), 'run')} on {counted(len(scores.topics), 'topic')}, ranked by {experiment.measure}"
     )
-    report = report_of(run_parts(experiment), TITLE, lead, outline, drawing)
+    report = report_of(SECTIONS, experiment, "Evaluation report", lead, outline, drawing)
     if any(section.key == "evaluated" for section in report.sections):
         # It has the notes of the evaluation, which need not be below every table.
         notes = frozenset(scores.notes)
         report = replace(report, sections=tuple(_without_notes(section, notes) for section in report.sections))
     return report
-
-
-def run_parts(experiment: Experiment) -> dict[str, Part]:
-    """The sections that can be made of an experiment."""
-    return {
-        name: Part(title, partial(_section, where, experiment), _has_data(name, experiment))
-        for name, (title, where) in SECTIONS.items()
-    }
-
-
-def _has_data(name: str, experiment: Experiment) -> bool:
-    if name == "efficiency":
-        return experiment.times is not None
-    return bool(experiment.runs) or name not in ("explain", "curves", "judgments")
-
-
-def _section(where: str, experiment: Experiment) -> Section:
-    module, _, function = where.partition(":")
-    make: Callable[[Experiment], Section] = getattr(import_module(f"cranfield.report.run_report.{module}"), function)
-    return make(experiment)
 
 
 def _without_notes(section: Section, notes: frozenset[str]) -> Section:
@@ -94,3 +68,23 @@ def _without_notes(section: Section, notes: frozenset[str]) -> Section:
             block = replace(block, figure=replace(block.figure, notes=kept))
         blocks.append(block)
     return replace(section, blocks=tuple(blocks))
+
+
+def _has_runs(experiment: Experiment) -> bool:
+    return bool(experiment.runs)
+
+
+SECTIONS = {
+    "summary": Part("In short", summary_section),
+    "evaluated": Part("What was evaluated", evaluated_section),
+    "leaderboard": Part("Leaderboard", leaderboard_section),
+    "pairs": Part("Pairs of runs", pairs_section),
+    "topics": Part("Topics", topics_section),
+    "explain": Part("Explained topics", explained_section, _has_runs),
+    "curves": Part("Curves", curves_section, _has_runs),
+    "measures": Part("Measures", measures_section),
+    "judgments": Part("Judgments", judgments_section, _has_runs),
+    "efficiency": Part("Efficiency", efficiency_section, lambda experiment: experiment.times is not None),
+    "methods": Part("Methods", methods_section),
+}
+"""The sections, in the order of the page."""

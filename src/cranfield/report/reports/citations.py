@@ -11,8 +11,8 @@ from cranfield.comparison.pair_tests import TESTS
 from cranfield.errors import CranfieldError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures.base import Measure
-from cranfield.report.pages.report_parts import Block, ListingBlock, Section
-from cranfield.report.run_report.experiment import Experiment
+from cranfield.report.pages.report_parts import Block, Content, ListingBlock
+from cranfield.report.reports.experiment import Experiment
 from cranfield.table import escape_latex
 from cranfield.text import counted, enumerated, one_line
 
@@ -206,11 +206,11 @@ class Works(dict[str, str]):
         return f"~\\cite{{{key}}}"
 
 
-def methods_section(experiment: Experiment) -> Section:
+def methods_section(experiment: Experiment) -> Content:
     """A paragraph in LaTeX with keys of citations, and the entries in BibTeX."""
     works = Works()
     sentences = _sentences(experiment, works.cite)
-    return Section("methods", "Methods", (METHODS_TEXT,), (), paragraph_blocks(sentences, works))
+    return Content((METHODS_TEXT,), blocks=paragraph_blocks(sentences, works))
 
 
 def _sentences(experiment: Experiment, cite: Callable[[tuple[str, str] | str | None], str]) -> list[str]:

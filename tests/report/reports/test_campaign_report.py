@@ -12,8 +12,8 @@ import pytest
 from cranfield.building.campaign.campaign_results import score
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.errors import UsageError
-from cranfield.report.other_reports.campaign_report import SECTIONS, campaign_report
 from cranfield.report.pages.report_parts import Outline, Report, TableBlock
+from cranfield.report.reports.campaign_report import SECTIONS, campaign_report
 from tests.building.campaign.players import TEAMS, TOPICS, make_campaign
 from tests.building.campaign.test_campaign_browser import played
 from tests.cli.conftest import Cranfield

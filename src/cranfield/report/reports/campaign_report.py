@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property, partial
+from functools import cached_property
 
 import numpy as np
 
@@ -31,11 +31,11 @@ from cranfield.report.figures.figure import Axis, Figure, names
 from cranfield.report.pages.report_parts import (
     MADE_WITH,
     Block,
+    Content,
     FigureBlock,
     Outline,
     Part,
     Report,
-    Section,
     TableBlock,
     report_of,
 )
@@ -47,31 +47,12 @@ from cranfield.report.pages.sortable_table import (
     number_column,
     text_column,
 )
-from cranfield.report.run_report.experiment import Experiment, ReportSettings
-from cranfield.report.run_report.make_report import SECTIONS as OF_RUNS
-from cranfield.report.run_report.make_report import run_parts
-from cranfield.report.run_report.runs_sections import summary_section
+from cranfield.report.reports.experiment import Experiment, ReportSettings
+from cranfield.report.reports.run_report import SECTIONS as OF_RUNS
+from cranfield.report.reports.run_sections import summary_section
 from cranfield.table import DIGITS, Cell, Column, Table
 from cranfield.text import counted
 
-OWN = {
-    "summary": "In short",
-    "campaign": "The campaign",
-    "teams": "Teams",
-    "runs": "Submitted runs",
-    "pool": "Pool",
-    "judging": "Judging",
-    "agreement": "Agreement of assessors",
-}
-SHARED = ("leaderboard", "pairs", "topics", "explain", "curves", "measures", "judgments")
-"""Sections of the report of an evaluation, of the runs that count."""
-SECTIONS = {
-    **OWN,
-    **{name: OF_RUNS[name][0] for name in SHARED},
-    "sheets": "Sheets of teams",
-    "methods": OF_RUNS["methods"][0],
-}
-"""{name: title} in the order of the page."""
 FEW_ROWS = 20
 MOST_FINDINGS = 3
 """Findings of a run that the page shows; the rest are counted."""
@@ -144,44 +125,18 @@ def campaign_report(
     measure: the one that ranks the runs, by default the first; team: show only the sheet of this team.
     """
     state = CampaignState(campaign, measure, team)
-    makers = {
-        "summary": partial(_summary, state),
-        "campaign": partial(campaign_section, campaign),
-        "teams": partial(teams_section, campaign),
-        "runs": partial(runs_section, campaign),
-        "pool": partial(pool_section, campaign),
-        "judging": partial(judging_section, campaign),
-        "agreement": partial(agreement_section, campaign),
-    }
-    parts = {name: Part(OWN[name], make) for name, make in makers.items()}
-    of_runs = run_parts(state.scored.experiment) if not state.no_results else {}
-    for name in SECTIONS:
-        if name in parts:
-            continue
-        if name == "sheets":
-            parts[name] = Part(SECTIONS[name], partial(_sheets, state), not state.no_results)
-        else:
-            parts[name] = of_runs.get(name) or Part(SECTIONS[name], partial(_not_yet, state), usual=False)
     phase, teams = campaign.phase, counted(len(campaign.teams()), "team")
     lead = f"{teams}, {counted(len(campaign.submissions()), 'submitted run')}; phase: {phase}"
-    return report_of(parts, campaign.config.name, lead, outline)
+    return report_of(SECTIONS, state, campaign.config.name, lead, outline)
 
 
-def _summary(state: CampaignState) -> Section:
+def _summary(state: CampaignState) -> Content:
     points = summary_points(state.campaign)
     if reason := state.no_results:
         points.append(f"{reason[0].upper()}{reason[1:]}.")
     else:
         points += summary_section(state.scored.experiment).points
-    return Section("summary", OWN["summary"], (), tuple(points))
-
-
-def _not_yet(state: CampaignState) -> Section:
-    raise NoResultsError(state.no_results)
-
-
-def _sheets(state: CampaignState) -> Section:
-    return sheets_section(state.scored.results, state.team)
+    return Content(points=points)
 
 
 def summary_points(campaign: Campaign) -> list[str]:
@@ -204,7 +159,7 @@ def summary_points(campaign: Campaign) -> list[str]:
     return points
 
 
-def campaign_section(campaign: Campaign) -> Section:
+def campaign_section(campaign: Campaign) -> Content:
     """Phases with their dates, and the rules."""
     config = campaign.config
     opened = {str(event.data["to"]): event.happened_at for event in campaign.events() if event.what == "phase"}
@@ -230,29 +185,29 @@ def campaign_section(campaign: Campaign) -> Section:
         TableBlock("phases", Table(heads, tuple(rows)), "Phases"),
         TableBlock("rules", Table((Column("rule"), Column("value")), tuple(facts)), "Rules"),
     )
-    return Section("campaign", "The campaign", blocks=blocks)
+    return Content(blocks=blocks)
 
 
 def _day(at: datetime) -> str:
     return f"{at:%Y-%m-%d %H:%M}"
 
 
-def teams_section(campaign: Campaign) -> Section:
+def teams_section(campaign: Campaign) -> Content:
     """A row per team; contacts and accounts are left out, because the page may be sent to others."""
     state = campaign_status(campaign)
     if not state.team:
-        return Section("teams", "Teams", ("No team has registered yet.",))
+        return Content(("No team has registered yet.",))
     titles = {team.name: team.title for team in campaign.teams()}
     columns = state.columns()
     columns = {"team": columns.pop("team"), "name": names(titles[team] for team in state.team), **columns}
-    return Section("teams", "Teams", blocks=(TableBlock("teams", table_of(columns), tools=len(titles) > FEW_ROWS),))
+    return Content(blocks=(TableBlock("teams", table_of(columns), tools=len(titles) > FEW_ROWS),))
 
 
-def runs_section(campaign: Campaign) -> Section:
+def runs_section(campaign: Campaign) -> Content:
     """A row per submission, with the digest of its file and what the check of it found."""
     submissions = campaign.submissions()
     if not submissions:
-        return Section("runs", "Submitted runs", ("No run is submitted yet.",))
+        return Content(("No run is submitted yet.",))
     counts = {submission.digest for submission in campaign.submissions(counting=True)}
     heads = (
         Column("run"), Column("team"), Column("counts"), Column("submitted (UTC)"), Column("topics", "count"),
@@ -272,10 +227,10 @@ def runs_section(campaign: Campaign) -> Section:
     block = TableBlock("runs", Table(heads, shown, notes=note), data=Table(heads, tuple(rows)), tools=True)
     refused = sum(event.what == "refused" for event in campaign.events())
     text = (f"{counted(refused, 'file was', 'files were')} refused, because they broke a rule.",) if refused else ()
-    return Section("runs", "Submitted runs", text, (), (block,))
+    return Content(text, blocks=(block,))
 
 
-def pool_section(campaign: Campaign) -> Section:
+def pool_section(campaign: Campaign) -> Content:
     """How the pool was made, its size by topic, and what each team contributed."""
     read = campaign.store.database.read
     pooled: dict[str, int] = dict(read("SELECT topic, COUNT(*) FROM pool GROUP BY topic"))
@@ -316,10 +271,10 @@ def pool_section(campaign: Campaign) -> Section:
         heads = (Column("topic"), Column(what[1], "count"))
         block = TableBlock("pool", Table(heads, tuple(sizes.items())), "Size by topic", tools=len(sizes) > FEW_ROWS)
         blocks.append(block)
-    return Section("pool", "Pool", tuple(text), (), tuple(blocks))
+    return Content(text, blocks=blocks)
 
 
-def judging_section(campaign: Campaign) -> Section:
+def judging_section(campaign: Campaign) -> Content:
     """How far judging is, by topic and by assessor."""
     state = status(campaign.store)
     if not state.documents:
@@ -331,7 +286,7 @@ def judging_section(campaign: Campaign) -> Section:
     blocks.append(TableBlock("judging_topics", by_topic, "By topic", tools=len(by_topic.rows) > FEW_ROWS))
     if state.assessors:
         blocks.append(TableBlock("assessors", table_of(state.columns()), "By assessor"))
-    return Section("judging", "Judging", (text,), (), tuple(blocks))
+    return Content((text,), blocks=blocks)
 
 
 def describe_progress(state: Status) -> Figure:
@@ -358,7 +313,7 @@ def describe_progress(state: Status) -> Figure:
     )
 
 
-def agreement_section(campaign: Campaign) -> Section:
+def agreement_section(campaign: Campaign) -> Content:
     """Agreement of pairs of assessors, with known grades, and with themselves."""
     state = status(campaign.store)
     blocks: list[Block] = []
@@ -379,10 +334,10 @@ def agreement_section(campaign: Campaign) -> Section:
         blocks.append(TableBlock("checks", table, "Documents with known grades, and documents judged twice"))
     else:
         text.append("No document has a known grade or was judged twice by the same assessor.")
-    return Section("agreement", "Agreement of assessors", tuple(text), (), tuple(blocks))
+    return Content(text, blocks=blocks)
 
 
-def sheets_section(results: Results, team: str | None = None) -> Section:
+def sheets_section(results: Results, team: str | None = None) -> Content:
     """A table per team, with all of its runs; or only that of one team."""
     measure = results.measure_of(None)
     teams = [team] if team is not None else list(dict.fromkeys(results.teams.values()))
@@ -402,7 +357,7 @@ def sheets_section(results: Results, team: str | None = None) -> Section:
         printed = None if rows <= MOST_PRINTED else 40
         columns = sheet_columns(of_team)
         blocks.append(TableBlock(f"sheet_{name}", table, f"Team {name}", columns, tools=True, printed=printed))
-    return Section("sheets", "Sheets of teams", tuple(text), (), tuple(blocks))
+    return Content(text, blocks=blocks)
 
 
 def sheet_table(sheets: Sequence[Sheet]) -> Table:
@@ -470,3 +425,35 @@ def _pictures(score: Sequence[float], median: Sequence[float], best: Sequence[fl
         )
         cells.append(HtmlCell(f'<svg class="bar" {size} aria-hidden="true">{marks}</svg>', own - middle))
     return HtmlColumn("Run, median and best as a picture", cells, "picture")
+
+
+def _has_results(state: CampaignState) -> bool:
+    return not state.no_results
+
+
+def _of_runs(name: str) -> Part[CampaignState]:
+    """A section of the report of an evaluation, of the runs that count."""
+    part = OF_RUNS[name]
+    return Part(
+        part.title,
+        lambda state: part.make(state.scored.experiment),
+        lambda state: _has_results(state) and part.usual(state.scored.experiment),
+    )
+
+
+SECTIONS = {
+    "summary": Part("In short", _summary),
+    "campaign": Part("The campaign", lambda state: campaign_section(state.campaign)),
+    "teams": Part("Teams", lambda state: teams_section(state.campaign)),
+    "runs": Part("Submitted runs", lambda state: runs_section(state.campaign)),
+    "pool": Part("Pool", lambda state: pool_section(state.campaign)),
+    "judging": Part("Judging", lambda state: judging_section(state.campaign)),
+    "agreement": Part("Agreement of assessors", lambda state: agreement_section(state.campaign)),
+    **{
+        name: _of_runs(name)
+        for name in ("leaderboard", "pairs", "topics", "explain", "curves", "measures", "judgments")
+    },
+    "sheets": Part("Sheets of teams", lambda state: sheets_section(state.scored.results, state.team), _has_results),
+    "methods": _of_runs("methods"),
+}
+"""The sections, in the order of the page."""

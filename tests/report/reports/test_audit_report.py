@@ -11,11 +11,11 @@ import pytest
 
 from cranfield.building.machine.machine_audit import audit
 from cranfield.collection.qrels import Qrels
-from cranfield.report.other_reports.audit_report import SECTIONS, audit_report
 from cranfield.report.pages.report_parts import Block, FigureBlock, Outline, Section, TableBlock
+from cranfield.report.reports.audit_report import SECTIONS, audit_report
 from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield
-from tests.report.other_reports.machine_grades import machine_grades
+from tests.report.reports.machine_grades import machine_grades
 
 HUMAN = {"1": {"a": 1, "b": 0, "c": 0, "d": 0}, "2": {"a": 1, "b": 1, "c": 0, "d": 0}}
 MACHINE = {"1": {"a": 1, "b": 1, "c": 0, "d": 0}, "2": {"a": 1, "b": 1, "c": 0, "d": 0}}

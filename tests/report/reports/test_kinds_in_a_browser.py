@@ -18,20 +18,20 @@ from cranfield.meta.study.study import run_study
 from cranfield.meta.study.study_file import plan_of
 from cranfield.online.experiments import analyse
 from cranfield.report.figures.result_figures import plain_figures
-from cranfield.report.other_reports.ab_report import ab_report
-from cranfield.report.other_reports.audit_report import audit_report
-from cranfield.report.other_reports.campaign_report import campaign_report
-from cranfield.report.other_reports.study_page import study_report
 from cranfield.report.pages.report_page import report_page
 from cranfield.report.pages.report_parts import FigureBlock, Outline, Report, TableBlock
-from cranfield.report.run_report.experiment import Experiment
-from cranfield.report.run_report.make_report import make_report
+from cranfield.report.reports.ab_report import ab_report
+from cranfield.report.reports.audit_report import audit_report
+from cranfield.report.reports.campaign_report import campaign_report
+from cranfield.report.reports.experiment import Experiment
+from cranfield.report.reports.run_report import make_report
+from cranfield.report.reports.study_report import study_report
 from cranfield.samples import Sample, sample
 from cranfield.scores.scores import Scores
 from tests.building.campaign.test_campaign_browser import played
 from tests.building.serve.accessible import NARROW, WIDE, looks
 from tests.building.serve.browsing import CHROMIUM, browser
-from tests.report.other_reports.machine_grades import machine_grades
+from tests.report.reports.machine_grades import machine_grades
 
 __all__ = ["browser"]
 pytestmark = [

@@ -16,35 +16,40 @@ from cranfield.report.pages.file_digests import files_block
 from cranfield.report.pages.report_parts import (
     MADE_WITH,
     Block,
+    Content,
     FigureBlock,
     Outline,
     Part,
     Report,
-    Section,
     TableBlock,
     report_of,
 )
-from cranfield.report.run_report.citations import METHODS_TEXT, Works, citations_of, cited_in, paragraph_blocks
+from cranfield.report.reports.citations import METHODS_TEXT, Works, citations_of, cited_in, paragraph_blocks
 from cranfield.table import Cell, Column, Table, escape_latex
 from cranfield.text import counted, enumerated, listed
 
-FIRST = {"summary": "In short", "studied": "What was studied"}
-LAST = {"methods": "Methods"}
+FIXED = ("summary", "studied", "methods")
+"""The sections that are not about a method."""
 MOST_ROWS = 300
 """The most rows of a table on the page; its CSV file has all."""
 FEW_ROWS = 20
 
 
-def study_sections(plan: Study) -> dict[str, str]:
-    """{name: title} of the sections of a report, in the order of the page: a section per method of the study.
+def study_sections(plan: Study) -> dict[str, Part[Outcome]]:
+    """The sections of a report, in the order of the page: a section per method of the study.
 
     A method whose label is the name of another section has `method-` before it.
     """
-    return {**FIRST, **{_key(task): _title(task) for task in plan.tasks}, **LAST}
+    return {
+        "summary": Part("In short", partial(_summary, plan)),
+        "studied": Part("What was studied", lambda outcome: _studied(plan)),
+        **{_key(task): Part(_title(task), partial(_method, task)) for task in plan.tasks},
+        "methods": Part("Methods", lambda outcome: _methods(plan)),
+    }
 
 
 def _key(task: Task) -> str:
-    return f"method-{task.label}" if task.label in (*FIRST, *LAST) else task.label
+    return f"method-{task.label}" if task.label in FIXED else task.label
 
 
 def _title(task: Task) -> str:
@@ -56,19 +61,12 @@ def study_report(plan: Study, outcome: Outcome, outline: Outline | None = None) 
 
     Figures are there if `run_study` was called with `figures=plain_figures`.
     """
-    titles = study_sections(plan)
-    parts = {
-        "summary": Part(titles["summary"], partial(_summary, plan, outcome)),
-        "studied": Part(titles["studied"], partial(_studied, plan)),
-        **{_key(task): Part(_title(task), partial(_method, task, outcome)) for task in plan.tasks},
-        "methods": Part(titles["methods"], partial(_methods, plan)),
-    }
     names = [collection.name for collection in plan.collections]
     lead = f"{counted(len(plan.tasks), 'method')} on {listed(names)}" if names else counted(len(plan.tasks), "method")
-    return report_of(parts, plan.title, lead, outline)
+    return report_of(study_sections(plan), outcome, plan.title, lead, outline)
 
 
-def _summary(plan: Study, outcome: Outcome) -> Section:
+def _summary(plan: Study, outcome: Outcome) -> Content:
     states = Counter(step.state for step in outcome.steps)
     done = len(outcome.steps) - states["failed"]
     points = [f"{done} of {counted(len(outcome.steps), 'step')} are done; a step is a method on a collection."]
@@ -77,14 +75,14 @@ def _summary(plan: Study, outcome: Outcome) -> Section:
         (task.label, task.method.question, ", ".join(task.collections) or "measures alone") for task in plan.tasks
     ]
     table = Table((Column("method"), Column("question"), Column("on")), tuple(rows))
-    return Section("summary", FIRST["summary"], (), tuple(points), (TableBlock("questions", table),))
+    return Content(points=points, blocks=(TableBlock("questions", table),))
 
 
 def _where(step: Step) -> str:
     return f"{step.label} on {step.collection}" if step.collection else step.label
 
 
-def _studied(plan: Study) -> Section:
+def _studied(plan: Study) -> Content:
     """Collections with their files and rules, measures, and versions."""
     rows: list[tuple[Cell, ...]] = []
     files: list[tuple[str, str]] = [("study", plan.path)]
@@ -103,7 +101,7 @@ def _studied(plan: Study) -> Section:
     blocks.append(files_block(list(dict.fromkeys(files))))
     text = [f"Made with {MADE_WITH}."]
     text += [f"Measures: {', '.join(plan.measures)}."] if plan.measures and not plan.collections else []
-    return Section("studied", FIRST["studied"], tuple(text), (), tuple(blocks))
+    return Content(text, blocks=blocks)
 
 
 def _files(collection: Collection) -> list[tuple[str, str]]:
@@ -114,7 +112,7 @@ def _files(collection: Collection) -> list[tuple[str, str]]:
     return files + [(name.replace("_", " "), path) for name, path in side.items() if isinstance(path, str)]
 
 
-def _method(task: Task, outcome: Outcome) -> Section:
+def _method(task: Task, outcome: Outcome) -> Content:
     """The figures and tables of a method, one collection after the other."""
     text = [f"{task.method.question[0].upper()}{task.method.question[1:]}."]
     if task.options:
@@ -137,7 +135,7 @@ def _method(task: Task, outcome: Outcome) -> Section:
             notes = tuple(note for note in table.notes if note in below)
             below -= set(notes)  # each note once
             blocks.append(_table_block(name, replace(table, notes=notes), step.collection if several else ""))
-    return Section(_key(task), _title(task), tuple(text), (), tuple(blocks))
+    return Content(text, blocks=blocks)
 
 
 def _table_block(name: str, table: Table, collection: str) -> TableBlock:
@@ -162,7 +160,7 @@ def _shown(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
-def _methods(plan: Study) -> Section:
+def _methods(plan: Study) -> Content:
     """A paragraph that says what was asked, with the references of methods and measures."""
     works = Works()
     names = dict.fromkeys(
@@ -187,4 +185,4 @@ def _methods(plan: Study) -> Section:
     seeds = sorted({task.options["seed"] for task in plan.tasks if "seed" in task.options})
     if seeds:
         sentences.append(f"Random numbers had the seed {', '.join(map(str, seeds))}.")
-    return Section("methods", LAST["methods"], (METHODS_TEXT,), (), paragraph_blocks(sentences, works))
+    return Content((METHODS_TEXT,), blocks=paragraph_blocks(sentences, works))

@@ -1,0 +1,1 @@
+"""The reports of runs, A/B tests, audits of machine judges, campaigns and studies."""

@@ -1,1 +1,0 @@
-"""The report of an evaluation of runs: what is computed for it, one file per section."""
