@@ -36,7 +36,8 @@ def entry(setting: Setting) -> dict[str, Any]:
 def listed() -> str:
     """The text of the file."""
     operations = {}
-    for home in sorted({find(verb).operation for verb in every_verb()} - {""}):
+    verbs = [find(verb) for verb in every_verb()]
+    for home in sorted({home for verb in verbs for home in (verb.operation, *verb.other_operations)} - {""}):
         module, _, name = home.partition(":")
         function = getattr(import_module(f"cranfield.{module}"), name)
         operations[home] = {name: entry(setting) for name, setting in settings_of(function).items()}

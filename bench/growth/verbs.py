@@ -88,7 +88,6 @@ def one_run_in(format: str) -> Callable[[Path, int], None]:
 
 ENTRIES: dict[str, list[Case] | str] = {
     "eval": collections(f"{JUDGED} -m AP,nDCG@10", *ALL),
-    "demo": "it has no input",
     "measures": "it has no input",
     "explain": collections(f"{TWO} --topic 10000000 -m AP", "topics", "documents"),
     "topics": collections(f"{JUDGED} -m AP", *ALL),
@@ -101,18 +100,17 @@ ENTRIES: dict[str, list[Case] | str] = {
     "compare": collections(f"{JUDGED} -m AP -t t", *ALL, runs=PAIRS),
     "leaderboard": collections(f"{JUDGED} -m AP", *ALL, runs=PAIRS),
     "report": collections(f"{JUDGED} -m AP -o report.html", *ALL, runs=PAIRS),
-    "test": collections(f"{JUDGED} -m AP --test tost --margin 0.02", *ALL, runs=PAIRS),
     "anova": collections(f"{JUDGED} -m AP", *ALL, runs=PAIRS),
     "power": collections(f"{JUDGED} -m AP", *ALL, runs=PAIRS),
-    "sample-topics": [grows("queries", "queries.txt -n 50", people.queries)],
-    "split": collections(f"{JUDGED} --folder parts", *ALL),
-    "shard": collections(f"{JUDGED} --folder parts", *ALL),
-    "design": [
+    "collection sample-topics": [grows("queries", "queries.txt -n 50", people.queries)],
+    "collection split": collections(f"{JUDGED} --folder parts", *ALL),
+    "collection shard": collections(f"{JUDGED} --folder parts", *ALL),
+    "collection design": [
         grows(
             "users", "--users {n} --systems a,b,c --topics topics.tsv", people.twelve_topics, (30, 30 << 16), **NUMBER
         )
     ],
-    "agree": [
+    "labels agree": [
         grows("labels", "labels.csv", people.labels),
         grows(
             "assessors",
@@ -124,18 +122,18 @@ ENTRIES: dict[str, list[Case] | str] = {
             why="resamples sum numbers of each pair of assessors with common items, in blocks of a fixed size",
         ),
     ],
-    "merge": [
+    "labels merge": [
         grows("labels", "labels.csv -o out.qrels", people.labels),
         grows(
             "assessors", f"labels.csv --method dawid-skene {STEPS} -o out.qrels", people.many_assessors, (9, 1 << 20)
         ),
     ],
-    "workers": [
+    "labels workers": [
         grows("labels", "labels.csv", people.labels),
         grows("assessors", f"labels.csv {STEPS}", people.many_assessors, (9, 1 << 20)),
     ],
-    "aware": [grows("topics", "labels.csv runs/*.run -m AP", people.labelled_runs, (20, 1 << 20))],
-    "merge-effect": [
+    "labels aware": [grows("topics", "labels.csv runs/*.run -m AP", people.labelled_runs, (20, 1 << 20))],
+    "labels effect": [
         grows(
             "topics",
             "labels.csv runs/*.run -m AP --methods majority --resamples 20",
@@ -143,26 +141,28 @@ ENTRIES: dict[str, list[Case] | str] = {
             (20, 1 << 20),
         )
     ],
-    "audit": collections("qrels.txt machine.qrels runs/*.run", *ALL, extra=machine, runs=PAIRS),
-    "ppi": collections("qrels.txt machine.qrels runs/*.run -m AP", *ALL, extra=machine),
-    "label": [grows("documents", "topics.tsv pool.tsv docs.jsonl --dry-run", people.documents)],
-    "pool-bias": collections(f"{JUDGED} --pool-depth 20 -m AP", *ALL),
-    "calibrate": [grows("users", "log --measure RBP", traffic.log)],
-    "offpolicy": [grows("decisions", "log.csv --policy new --least-ess 0", traffic.decisions)],
-    "rouge": [
+    "machine audit": collections("qrels.txt machine.qrels runs/*.run", *ALL, extra=machine, runs=PAIRS),
+    "machine ppi": collections("qrels.txt machine.qrels runs/*.run -m AP", *ALL, extra=machine),
+    "machine label": [grows("documents", "topics.tsv pool.tsv docs.jsonl --dry-run", people.documents)],
+    "pool bias": collections(f"{JUDGED} --pool-depth 20 -m AP", *ALL),
+    "clicks calibrate": [grows("users", "log --measure RBP", traffic.log)],
+    "clicks offpolicy": [grows("decisions", "log.csv --policy new --least-ess 0", traffic.decisions)],
+    "answers rouge": [
         grows("topics", "mine.jsonl other.jsonl -r reference.jsonl", people.texts, (20, 1 << 20)),
         grows("words", "mine.jsonl other.jsonl -r reference.jsonl", people.long_texts, (20, 1 << 20), **SUBSEQUENCES),
     ],
-    "bleu": [
+    "answers bleu": [
         grows("topics", "mine.jsonl other.jsonl -r reference.jsonl", people.texts, (20, 1 << 20)),
         grows("words", "mine.jsonl other.jsonl -r reference.jsonl", people.long_texts, (20, 1 << 20)),
     ],
-    "nuggets": [grows("topics", "--assignments assignments.tsv --nuggets nuggets.tsv", people.nuggets)],
-    "citations": [grows("topics", "citations.tsv", people.answers)],
-    "one-click": [grows("topics", "mine.jsonl --iunits iunits.tsv --spans spans.tsv", people.one_click)],
-    "passages": [grows("topics", "spans.tsv mine.tsv other.tsv", people.passages)],
-    "verticals": [grows("topics", "qrels.txt mine.tsv other.tsv --orientation orientation.tsv", people.verticals)],
-    "sessions": [grows("sessions", "qrels.txt mine.jsonl", people.sessions)],
+    "answers nuggets": [grows("topics", "--assignments assignments.tsv --nuggets nuggets.tsv", people.nuggets)],
+    "answers citations": [grows("topics", "citations.tsv", people.answers)],
+    "answers one-click": [grows("topics", "mine.jsonl --iunits iunits.tsv --spans spans.tsv", people.one_click)],
+    "answers passages": [grows("topics", "spans.tsv mine.tsv other.tsv", people.passages)],
+    "answers verticals": [
+        grows("topics", "qrels.txt mine.tsv other.tsv --orientation orientation.tsv", people.verticals)
+    ],
+    "answers sessions": [grows("sessions", "qrels.txt mine.jsonl", people.sessions)],
     "validate": [*collections(JUDGED, *ALL), grows("bytes", "big.jsonl", one_run_in("jsonl"), BYTES)],
     "convert": [
         grows("bytes", "big.run out.jsonl", one_run_in("run"), BYTES),
@@ -185,7 +185,7 @@ ENTRIES: dict[str, list[Case] | str] = {
         ),
     ],
     "fuse": collections("runs/*.run -o fused.run", *ALL),
-    "stats": collections(JUDGED, *ALL),
+    "collection stats": collections(JUDGED, *ALL),
     "completion": "it has no input",
     "meta power": collections(f"{JUDGED} -m AP -B 100", *ALL, runs=PAIRS),
     "meta swap": collections(f"{JUDGED} -m AP -B 100", *ALL, runs=PAIRS),
@@ -291,27 +291,27 @@ ENTRIES: dict[str, list[Case] | str] = {
 TEXTS = "entries of small tables are Python texts, each of which is longer than its cell"
 ENGINE = "the database engine keeps buffers of its own"
 MEMORY = {
-    "sample-topics": (62, "the words and the near-duplicates of every query are Python objects"),
-    "agree": (22, "statistics of each item and of each pair of its labels, in several arrays"),
-    "merge": (12, TEXTS),
-    "workers": (12, TEXTS),
-    "aware": (3.8, TEXTS),
-    "merge-effect": (3, TEXTS),
-    "nuggets": (18, TEXTS),
-    "citations": (36, TEXTS),
-    "one-click": (5, TEXTS),
-    "passages": (17, TEXTS),
-    "verticals": (10.5, TEXTS),
-    "sessions": (27, TEXTS),
+    "collection sample-topics": (62, "the words and the near-duplicates of every query are Python objects"),
+    "labels agree": (22, "statistics of each item and of each pair of its labels, in several arrays"),
+    "labels merge": (12, TEXTS),
+    "labels workers": (12, TEXTS),
+    "labels aware": (3.8, TEXTS),
+    "labels effect": (3, TEXTS),
+    "answers nuggets": (18, TEXTS),
+    "answers citations": (36, TEXTS),
+    "answers one-click": (5, TEXTS),
+    "answers passages": (17, TEXTS),
+    "answers verticals": (10.5, TEXTS),
+    "answers sessions": (27, TEXTS),
     "gate history": (6.9, TEXTS),
-    "label": (4.7, TEXTS),
-    "rouge": (3.5, TEXTS),
+    "machine label": (4.7, TEXTS),
+    "answers rouge": (3.5, TEXTS),
     "meta users": (45, TEXTS),
     "ab assign": (22, TEXTS),
     "pool build": (8.4, "the documents of a pool are Python texts before they are written"),
     "pool join": (3.3, TEXTS),
     "fuse": (3.2, "the lists of all runs, and the fused list"),
-    "calibrate": (3.4, ENGINE),
+    "clicks calibrate": (3.4, ENGINE),
     "log preferences": (6.3, ENGINE),
     **dict.fromkeys(("log check", "log sessions", "log measures"), (4, ENGINE)),
     "log satisfaction": (4.4, ENGINE),
@@ -321,12 +321,13 @@ MEMORY = {
     **dict.fromkeys(("clicks fit", "clicks evaluate", "clicks judgments"), (20, ENGINE)),
     "simulate-time": (6.3, "the lengths of documents, and the gains of simulated users"),
     "fairness": (4.8, "the groups of every document, as Python texts"),
-    "audit": (6.3, "two sets of judgments are compared document by document"),
+    "machine audit": (6.3, "two sets of judgments are compared document by document"),
     **dict.fromkeys(
-        ("pool-bias", "pool simulate", "meta robust", "meta tests"), (4.6, "the lists are copied under other judgments")
+        ("pool bias", "pool simulate", "meta robust", "meta tests"), (4.6, "the lists are copied under other judgments")
     ),
     **dict.fromkeys(
-        ("split", "shard", "meta loo", "meta inform"), (2.5, "all files are held at once, with their ranks")
+        ("collection split", "collection shard", "meta loo", "meta inform"),
+        (2.5, "all files are held at once, with their ranks"),
     ),
 }
 """Verbs that need more than twice their input, how much more at most, and why."""

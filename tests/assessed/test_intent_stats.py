@@ -75,11 +75,11 @@ def test_the_verb_prints_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     qrels, types = like_table_1()
     Path("qrels").write_bytes(qrels)
     Path("types").write_text("".join(f"{t} {i} {kind}\n" for t, row in types.items() for i, kind in row.items()))
-    done = cranfield("stats", "qrels", "--intent-types", "types")
+    done = cranfield("collection", "stats", "qrels", "--intent-types", "types")
     rows = {line.split()[0]: line.split()[1:] for line in done.out.splitlines() if line.strip()}
     assert rows["all"] == ["99", "4.1", "3", "5", "2635", "507", "663", "1465"]
     assert rows["navigational"] == ["31", "1.3", "1", "2", "198", "18", "43", "137"]
-    data = json.loads(cranfield("stats", "qrels", "--format", "json").out)
+    data = json.loads(cranfield("collection", "stats", "qrels", "--format", "json").out)
     assert data["intents"]["groups"][0]["by_level"] == {"1": 507, "2": 663, "3": 1465}
     Path("plain").write_text("1 0 d1 1\n")
-    assert "intents" not in json.loads(cranfield("stats", "plain", "--format", "json").out)
+    assert "intents" not in json.loads(cranfield("collection", "stats", "plain", "--format", "json").out)

@@ -204,7 +204,6 @@ METAVARS = {
 
 WORDS = {
     "eval": "qrels.txt a.run b.run -m AP",
-    "demo": "",
     "measures": "nDCG",
     "explain": "qrels.txt a.run --topic T1 -m AP",
     "plot": "boxes -s scores.csv -m AP -o out.csv",
@@ -214,24 +213,23 @@ WORDS = {
     "compare": "-s scores.csv -m AP -B 20",
     "leaderboard": "-s scores.csv -B 20",
     "report": "-s scores.csv -o out.html -B 20 --outline outline.toml",
-    "test": "-s scores.csv -m AP --margin 0.1",
     "power": "-s scores.csv -m AP -d 0.1",
-    "sample-topics": "queries.txt -n 2",
-    "split": "--topics topics.tsv --qrels qrels.txt --runs a.run --folder out",
-    "shard": "qrels.txt a.run --shards 2 --folder out",
-    "design": "--users 6 --systems R1,R2,R3 --topics topics.tsv",
-    "merge-effect": "labels.csv a.run b.run c.run -m AP --methods majority",
-    "label": "topics.tsv pool.tsv docs.jsonl --endpoint http://127.0.0.1:9/v1 --model X -o out.jsonl --attempts 1",
-    "pool-bias": "qrels.txt a.run b.run c.run --pool-depth 2",
-    "calibrate": "log --measure RBP",
-    "offpolicy": "decisions.csv --policy new --least-ess 0",
-    "rouge": "texts.jsonl -r references.tsv",
-    "bleu": "texts.jsonl -r references.tsv",
-    "nuggets": "texts.jsonl --assignments assignments.tsv --nuggets nuggets.tsv",
-    "citations": "cited.jsonl --support support.tsv",
-    "one-click": "texts.jsonl --iunits iunits.tsv --spans spans.tsv",
-    "passages": "relevant.tsv passages.tsv",
-    "verticals": "qrels.txt pages.tsv --orientation orientation.tsv",
+    "collection sample-topics": "queries.txt -n 2",
+    "collection split": "--topics topics.tsv --qrels qrels.txt --runs a.run --folder out",
+    "collection shard": "qrels.txt a.run --shards 2 --folder out",
+    "collection design": "--users 6 --systems R1,R2,R3 --topics topics.tsv",
+    "labels effect": "labels.csv a.run b.run c.run -m AP --methods majority",
+    "machine label": "topics.tsv pool.tsv docs.jsonl --endpoint http://127.0.0.1:9/v1 --model X -o out --attempts 1",
+    "pool bias": "qrels.txt a.run b.run c.run --pool-depth 2",
+    "clicks calibrate": "log --measure RBP",
+    "clicks offpolicy": "decisions.csv --policy new --least-ess 0",
+    "answers rouge": "texts.jsonl -r references.tsv",
+    "answers bleu": "texts.jsonl -r references.tsv",
+    "answers nuggets": "texts.jsonl --assignments assignments.tsv --nuggets nuggets.tsv",
+    "answers citations": "cited.jsonl --support support.tsv",
+    "answers one-click": "texts.jsonl --iunits iunits.tsv --spans spans.tsv",
+    "answers passages": "relevant.tsv passages.tsv",
+    "answers verticals": "qrels.txt pages.tsv --orientation orientation.tsv",
     "validate": "qrels.txt a.run topics.tsv --rules rules.toml",
     "convert": "qrels.txt out.parquet",
     "fuse": "a.run b.run -o out.run",
@@ -263,7 +261,7 @@ WORDS = {
     "log measures": "log --oec oec.toml --least 1",
     "log documents": "log --least 1",
     "log preferences": "log --least 1",
-    "audit": "qrels.txt machine.qrels a.run b.run c.run -m AP",
+    "machine audit": "qrels.txt machine.qrels a.run b.run c.run -m AP",
     "log demo": "out --users 5 --days 2",
     "ab assign": "units.txt --experiment e --share A=0.5 --share B=0.5",
     "ab analyse": "users.csv --metric revenue",
@@ -283,7 +281,7 @@ WORDS = {
 """The words of verbs for which the names of their arguments are not enough."""
 
 
-PLAIN = {"demo": "runs a whole demonstration", "judge demo": "starts a server", "completion": "prints a script"}
+PLAIN = {"judge demo": "starts a server", "completion": "prints a script"}
 """Verbs that read no file."""
 
 

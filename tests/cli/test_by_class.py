@@ -47,7 +47,7 @@ VERBS = [
     ("leaderboard", "-m", "AP"),
     ("compare", "-m", "AP"),
     ("anova", "-m", "AP"),
-    ("test", "-m", "AP", "--margin", "0.1"),
+    ("compare", "-t", "tost", "-m", "AP", "--margin", "0.1"),
     ("power", "-m", "AP", "-d", "0.1"),
     ("meta", "power", "-m", "AP", "-B", "50"),
     ("meta", "swap", "-m", "AP", "-B", "20"),
@@ -62,7 +62,7 @@ VERBS = [
     ("meta", "ranks"),
     ("fairness", "--groups", "groups"),
     ("fairness", "--groups", "groups", "-m", "AWRF", "-q"),
-    ("pool-bias", "--pool-depth", "3", "-m", "AP"),
+    ("pool", "bias", "--pool-depth", "3", "-m", "AP"),
     ("plot", "boxes", "-m", "AP"),
     ("plot", "curves"),
 ]
@@ -200,16 +200,18 @@ def test_tests_of_tests_for_each_class(cranfield: Cranfield) -> None:
 def test_statistics_for_each_class(cranfield: Cranfield, words: tuple[str, ...]) -> None:
     def alone(name: str) -> str:
         files = [word if word == "-q" else f"{name}.{word}" for word in words]
-        text = printed(cranfield, "stats", f"{name}.qrels", *files).rstrip("\n")
+        text = printed(cranfield, "collection", "stats", f"{name}.qrels", *files).rstrip("\n")
         return text.replace(f"{name}: 3 topics", "qrels: 3 topics")  # the name of the file
 
-    both = printed(cranfield, "stats", "qrels", *words, "--by", "classes")
+    both = printed(cranfield, "collection", "stats", "qrels", *words, "--by", "classes")
     assert both == f"easy (3 topics)\n{alone('easy')}\n\nhard (3 topics)\n{alone('hard')}\n"
 
 
 def test_topics_of_a_run_without_judgments_belong_to_their_class(cranfield: Cranfield) -> None:
     Path("few").write_text("1 0 d1 1\n2 0 d1 1\n4 0 d1 1\n")
-    rows = csv.DictReader(io.StringIO(printed(cranfield, "stats", "few", "one", "--by", "classes", "-f", "csv")))
+    rows = csv.DictReader(
+        io.StringIO(printed(cranfield, "collection", "stats", "few", "one", "--by", "classes", "-f", "csv"))
+    )
     # the run has three topics of each class: of easy, topics 3 and 6 are not judged, and of hard, topic 5
     assert [(row["class"], row["topics"], row["not judged"]) for row in rows] == [
         ("easy", "1", "2"),
@@ -219,11 +221,11 @@ def test_topics_of_a_run_without_judgments_belong_to_their_class(cranfield: Cran
 
 def test_adjusted_scores_for_each_class(cranfield: Cranfield) -> None:
     words = ("--pool-depth", "3", "-m", "AP", "--adjust")
-    easy = printed(cranfield, "pool-bias", "easy.qrels", "easy.one", "easy.two", *words, "easy.three")
-    both = printed(cranfield, "pool-bias", "qrels", "one", "two", *words, "three", "--by", "classes")
+    easy = printed(cranfield, "pool", "bias", "easy.qrels", "easy.one", "easy.two", *words, "easy.three")
+    both = printed(cranfield, "pool", "bias", "qrels", "one", "two", *words, "three", "--by", "classes")
     assert both.startswith(f"easy (3 topics)\n{easy}\nhard (3 topics)\n")
     stdin = Path("qrels").read_bytes()
-    assert cranfield("pool-bias", "-", "one", "two", *words, "three", "--by", "classes", stdin=stdin).out == both
+    assert cranfield("pool", "bias", "-", "one", "two", *words, "three", "--by", "classes", stdin=stdin).out == both
 
 
 def test_a_reproduction_for_each_class(cranfield: Cranfield) -> None:

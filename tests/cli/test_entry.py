@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import cranfield as package
-from cranfield.cli import GROUPS, STAND_INS, VERBS, every_verb, find, script
+from cranfield.cli import FIRST, GROUPS, MOVED, STAND_INS, VERBS, every_verb, find, script
 from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield
 
@@ -27,11 +27,11 @@ def test_the_console_script_is_this_one() -> None:
     assert callable(script)
 
 
-@pytest.mark.parametrize("words", [(), ("help",), ("--help",), ("-h",)])
-def test_overview_names_every_verb_with_an_example(cranfield: Cranfield, words: tuple[str, ...]) -> None:
-    result = cranfield(*words)
+@pytest.mark.parametrize(("page", "verbs"), [("all", (*VERBS, *GROUPS)), ("stand-ins", STAND_INS)])
+def test_overview_names_every_verb_with_an_example(cranfield: Cranfield, page: str, verbs: tuple[str, ...]) -> None:
+    result = cranfield("help", page)
     assert result.code == 0
-    for verb in (*VERBS, *STAND_INS, *GROUPS):
+    for verb in verbs:
         assert re.search(rf"^ +{verb} ", result.out, re.MULTILINE)
         assert f"$ cranfield {verb}" in result.out
 
@@ -50,6 +50,21 @@ def test_a_misspelled_verb_gets_a_hint(cranfield: Cranfield, wrong: str, right: 
     assert f"no verb '{wrong}'; did you mean '{right}'?" in result.err
 
 
+@pytest.mark.parametrize(("word", "now"), MOVED.items())
+def test_a_word_that_was_a_verb_answers_with_the_new_one(cranfield: Cranfield, word: str, now: str) -> None:
+    assert cranfield(word, "qrels.txt") == (2, "", f"error: 'cranfield {word}' is now 'cranfield {now}'\n")
+    words = now.partition(" --")[0].split()
+    assert cranfield(*words, "--help").code == 0
+
+
+def test_the_first_page_of_help_fits_a_screen(cranfield: Cranfield) -> None:
+    page = cranfield("help").out
+    assert len(page.splitlines()) <= 24
+    assert len(FIRST) <= 14
+    assert all(len(line) <= 80 for line in page.splitlines())
+    assert cranfield().out == page == cranfield("--help").out
+
+
 def test_an_unknown_verb_lists_all_verbs(cranfield: Cranfield) -> None:
     assert "there are eval, " in cranfield("xyzzy").err
     assert cranfield("help", "xyzzy").code == 2
@@ -64,7 +79,7 @@ def test_examples_in_help_can_be_parsed(cranfield: Cranfield, tmp_path: Path, mo
         for line in find(verb).examples.strip().splitlines():
             example = re.search(r"cranfield (.*?)(?: [|>].*|  #.*)?$", line)
             assert example, line
-            if verb not in ("demo", "judge demo"):
+            if verb != "judge demo":
                 result = cranfield(*shlex.split(example[1]))
                 assert "--help" not in result.err, line
                 assert "bug" not in result.err, line
@@ -197,7 +212,7 @@ def test_eval_imports_nothing_heavy(collection: Sample) -> None:
 def test_demo_scores_the_sample_and_its_next_steps_work(cranfield: Cranfield, collection: Sample) -> None:
     import shlex
 
-    result = cranfield("demo")
+    result = cranfield("eval", "--sample")
     assert result.code == 0
     assert re.search(r"^fusion +24 ", result.out, re.MULTILINE)
     steps = re.findall(r"^  cranfield (.*)$", result.out, re.MULTILINE)

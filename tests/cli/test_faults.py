@@ -302,7 +302,7 @@ def test_a_log_under_a_limit_of_addresses_is_read_or_a_clear_error(
     path.write_text(
         "user,reward,propensity,new\n" + "".join(f"u{n},{n % 2},0.5,{0.25 + n % 2 / 2}\n" for n in range(30))
     )
-    done = limited("offpolicy", str(path), "--policy", "new", "--least-ess", "0", kilobytes=kilobytes)
+    done = limited("clicks", "offpolicy", str(path), "--policy", "new", "--least-ess", "0", kilobytes=kilobytes)
     assert done.returncode == (2 if message else 0), done.stderr
     if message:
         assert done.stderr.startswith(message)

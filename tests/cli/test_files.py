@@ -61,7 +61,7 @@ def test_explain_rejects_an_unknown_topic(cranfield: Cranfield, tiny: Path) -> N
 
 def test_stats_of_the_sample(cranfield: Cranfield, collection: Sample) -> None:
     """3,065 judgments of 24 topics, 113 without a relevant document, dense without 114: the sample's README."""
-    result = cranfield("stats", collection.qrels, *collection.runs)
+    result = cranfield("collection", "stats", collection.qrels, *collection.runs)
     assert (result.code, result.err) == (0, "")
     judged = next(line.split() for line in result.out.splitlines() if line.startswith("judged"))
     assert judged[1] == "3065"
@@ -72,19 +72,23 @@ def test_stats_of_the_sample(cranfield: Cranfield, collection: Sample) -> None:
 
 
 def test_stats_as_data(cranfield: Cranfield, collection: Sample) -> None:
-    data = json.loads(cranfield("stats", collection.qrels, *collection.runs, "-f", "json").out)
+    data = json.loads(cranfield("collection", "stats", collection.qrels, *collection.runs, "-f", "json").out)
     assert data["qrels"]["judged"]["total"] == 3065
     assert sum(level["total"] for level in data["qrels"]["by_level"].values()) == 3065
     assert data["qrels"]["without_relevant"] == ["113"]
     assert {run["name"]: run["missing_topics"] for run in data["runs"]}["dense"] == ["114"]
-    rows = list(csv.DictReader(io.StringIO(cranfield("stats", collection.qrels, "-q", "-f", "csv").out)))
+    rows = list(csv.DictReader(io.StringIO(cranfield("collection", "stats", collection.qrels, "-q", "-f", "csv").out)))
     assert sum(int(row["judged"]) for row in rows) == 3065
-    runs = list(csv.DictReader(io.StringIO(cranfield("stats", collection.qrels, *collection.runs, "-f", "csv").out)))
+    runs = list(
+        csv.DictReader(
+            io.StringIO(cranfield("collection", "stats", collection.qrels, *collection.runs, "-f", "csv").out)
+        )
+    )
     assert [row["run"] for row in runs] == ["bm25", "coord", "dense", "fusion"]
 
 
 def test_stats_with_a_higher_bar(cranfield: Cranfield, tiny: Path) -> None:
-    data = json.loads(cranfield("stats", "qrels.txt", "--rel", "2", "-f", "json").out)
+    data = json.loads(cranfield("collection", "stats", "qrels.txt", "--rel", "2", "-f", "json").out)
     assert data["qrels"]["relevant"]["total"] == 1  # d alone has grade 2
 
 

@@ -128,7 +128,7 @@ def test_validate_and_stats_read_levels(cranfield: Cranfield) -> None:
     Path("adhoc.txt").write_text("1 d1 L1\n1 d2 L0\n")
     assert cranfield("validate", "qrels").code == 0
     assert cranfield("validate", "adhoc.txt").out.endswith("1 file: 0 errors, 0 warnings\n")
-    assert "grade 2" in cranfield("stats", "qrels").out
+    assert "grade 2" in cranfield("collection", "stats", "qrels").out
 
 
 # -- side files

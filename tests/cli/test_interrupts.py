@@ -161,8 +161,8 @@ RESAMPLING = {
     "compare": ["compare", "--sample", "-m", "AP", "--test", "randomised-tukey", "--resamples", "60000"],
     "compare max-t": ["compare", "--sample", "-m", "AP", "--test", "max-t", "--resamples", "60000"],
     "compare bootstrap": ["compare", "--sample", "-m", "AP", "--test", "bootstrap", "--resamples", "60000"],
-    "agree": ["agree", "labels.csv", "--resamples", "60000"],
-    "merge-effect": ["merge-effect", "labels.csv", "a.run", "b.run", "-m", "AP", "--resamples", "400"],
+    "labels agree": ["labels", "agree", "labels.csv", "--resamples", "60000"],
+    "labels effect": ["labels", "effect", "labels.csv", "a.run", "b.run", "-m", "AP", "--resamples", "400"],
 }
 
 
@@ -186,7 +186,7 @@ def test_a_result_that_ctrl_c_ended_early_says_so_or_is_not_printed(
     done = cranfield(*words)
     assert (done.code, done.out, done.err) == (130, "", "interrupted\n")
     assert not list(Path().glob(".*"))  # nothing is left of the writing
-    if format in ("csv", "tsv") or verb == "agree":  # which keeps no resamples
+    if format in ("csv", "tsv") or verb == "labels agree":  # which keeps no resamples
         assert not Path(output).exists()
     else:
         text = Path(output).read_text()

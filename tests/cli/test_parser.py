@@ -68,9 +68,9 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("measures", "", {}),
     ("measures", "nDCG AP", {"names": ["nDCG", "AP"]}),
     ("measures", "-s x --full", {"search": "x", "full": True}),
-    ("stats", "q", {"qrels": "q"}),
-    ("stats", "q r1 r2 --rel 2 -q", {"qrels": "q", "runs": ["r1", "r2"], "rel": 2.0, "per_topic": True}),
-    ("stats", "q --rel 0.5", {"qrels": "q", "rel": 0.5}),
+    ("collection stats", "q", {"qrels": "q"}),
+    ("collection stats", "q r1 r2 --rel 2 -q", {"qrels": "q", "runs": ["r1", "r2"], "rel": 2.0, "per_topic": True}),
+    ("collection stats", "q --rel 0.5", {"qrels": "q", "rel": 0.5}),
     ("validate", "a b", {"files": ["a", "b"]}),
     ("validate", "--qrels q --runs r1 --run r2 --topics t", {"qrels": ["q"], "runs": ["r1", "r2"], "topics": ["t"]}),
     ("validate", "--strict --show error a", {"strict": True, "severity": "error", "files": ["a"]}),
@@ -80,7 +80,6 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         "a b --from trec --to json --kind run --allow-loss",
         {"source": "a", "target": "b", "read_as": "trec", "write_as": "json", "kind": "run", "allow_loss": True},
     ),
-    ("demo", "", {}),
     ("completion", "bash", {"shell": "bash"}),
     ("fairness", "q r --groups g", {**QR, "groups": "g"}),
     (
@@ -93,7 +92,7 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("compare", "--sample -t tukey -b bm25 --alpha 0.01", {"sample": True, "test": "tukey", "baseline": "bm25"}
      | {"alpha": 0.01}),
     ("compare", "-s a.csv --scores b.csv -B 9 --pairs -q", {"scores": ["a.csv", "b.csv"], "resamples": 9}
-     | {"pairs": True, "topics": True}),
+     | {"pairs": True, "per_topic": True}),
     (
         "anova",
         "-s a.csv --factors f --factor x=y -i a:b --tukey a --means a:b --pairs --alpha 0.01",
@@ -110,9 +109,9 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("plot", "boxes q r -m AP -o b.svg", {"kind": "boxes", **QR, "measures": ["AP"], "output": "b.svg"}),
     ("plot", "curves q r --topic 3 --rel 2 --format=csv", {"kind": "curves", **QR, "topic": "3", "rel": 2.0}
      | {"format": "csv"}),
-    ("pool-bias", "q r --pool-depth 100", {**QR, "pool_depth": 100}),
+    ("pool bias", "q r --pool-depth 100", {**QR, "pool_depth": 100}),
     (
-        "pool-bias",
+        "pool bias",
         "q r --pool-depth=9 --adjust n1 --adjust n2 --adjust-qrels o -q",
         {**QR, "pool_depth": 9, "adjust": ["n1", "n2"], "adjust_qrels": "o", "per_topic": True},
     ),

@@ -169,8 +169,8 @@ def test_what_spark_has_not_finished_is_incomplete(tmp_path: Path) -> None:
 FILES = sample()
 COLLECTION = [FILES.qrels, *FILES.runs]
 WRITERS = {
-    "split": ["split", *COLLECTION, "--folder", "out"],
-    "shard": ["shard", *COLLECTION, "--shards", "2", "--folder", "out"],
+    "collection split": ["collection", "split", *COLLECTION, "--folder", "out"],
+    "collection shard": ["collection", "shard", *COLLECTION, "--shards", "2", "--folder", "out"],
     "meta loo": ["meta", "loo", *COLLECTION, "-m", "P@5", "--write", "out"],
     "log demo": ["log", "demo", "out", "--users", "5", "--days", "1"],
     "log demo parquet": ["log", "demo", "out", "--users", "5", "--days", "1", "--layout", "tables"],

@@ -23,7 +23,7 @@ VERBS = {
     "ab analyse users": ["ab", "analyse", "users", "--unit", "user", "--metric", "value", "--metric", "value/time"],
     "ab aa": ["ab", "aa", LOG, "-m", "dwell", "--splits", "10"],
     "ab power": ["ab", "power", "users", "--unit", "user", "--metric", "value", "--effect", "0.1"],
-    "calibrate": ["calibrate", LOG, "--measure", "RBP"],
+    "clicks calibrate": ["clicks", "calibrate", LOG, "--measure", "RBP"],
     "clicks fit": ["clicks", "fit", LOG, "--model", "PBM"],
 }
 PARTS = 5

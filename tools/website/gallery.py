@@ -70,21 +70,25 @@ SHOWN = {
     },
     "Building a collection": {
         "describe_discovery": ("cranfield pool simulate --sample --methods depth,rrf,max-mean --plot {}",),
-        "describe_assessor_agreement": ("cranfield agree labels.csv --pairs --plot {}",),
-        "describe_worker_accuracy": ("cranfield workers labels.csv --gold sample/qrels.txt --plot {}",),
+        "describe_assessor_agreement": ("cranfield labels agree labels.csv --pairs --plot {}",),
+        "describe_worker_accuracy": ("cranfield labels workers labels.csv --gold sample/qrels.txt --plot {}",),
         "describe_worker_confusion": (
-            "cranfield merge labels.csv --method dawid-skene --figure confusion --plot {} -o merged.qrels",
+            "cranfield labels merge labels.csv --method dawid-skene --figure confusion --plot {} -o merged.qrels",
         ),
-        "describe_posterior_entropy": ("cranfield merge labels.csv --method dawid-skene --plot {} -o merged.qrels",),
-        "describe_method_ranks": ("cranfield merge-effect labels.csv sample/*.run -m AP --plot {}",),
+        "describe_posterior_entropy": (
+            "cranfield labels merge labels.csv --method dawid-skene --plot {} -o merged.qrels",
+        ),
+        "describe_method_ranks": ("cranfield labels effect labels.csv sample/*.run -m AP --plot {}",),
         "describe_judge_ranks": (
-            "cranfield audit sample/qrels.txt careful.qrels lenient.qrels sample/*.run --plot {}",
+            "cranfield machine audit sample/qrels.txt careful.qrels lenient.qrels sample/*.run --plot {}",
         ),
-        "describe_judge_confusion": ("cranfield audit sample/qrels.txt lenient.qrels --figure confusion --plot {}",),
+        "describe_judge_confusion": (
+            "cranfield machine audit sample/qrels.txt lenient.qrels --figure confusion --plot {}",
+        ),
         "describe_topic_leniency": (
-            "cranfield audit sample/qrels.txt careful.qrels lenient.qrels --figure topics --plot {}",
+            "cranfield machine audit sample/qrels.txt careful.qrels lenient.qrels --figure topics --plot {}",
         ),
-        "describe_powered": ("cranfield ppi human.qrels careful.qrels sample/*.run -m nDCG@10 --plot {}",),
+        "describe_powered": ("cranfield machine ppi human.qrels careful.qrels sample/*.run -m nDCG@10 --plot {}",),
     },
     "Live traffic": {
         "describe_log_measure": (LOG, "cranfield log measures log -m abandonment --by day --plot {}"),
@@ -111,7 +115,7 @@ SHOWN = {
     },
     "Sessions": {
         "describe_trailtext": (
-            "cranfield sessions none sessions.jsonl --gains clicks -m sU --lengths lengths.txt --explain s1 --plot {}",
+            "cranfield answers sessions none sessions.jsonl --gains clicks -m sU --lengths lengths.txt --explain s1 --plot {}",
         ),
     },
 }

@@ -103,7 +103,7 @@ def about(page: Page) -> dict[str, str]:
         "Properties": "<br>".join(map(text.plain, holds)).replace("&lt;br>", "<br>"),
         "It is not": ", ".join(lacks).replace("_", "-"),
         "Also written": ", ".join(f"`{alias}`" for alias in page.aliases),
-        "Computed by": f"[`cranfield {page.verb}`](../commands/{page.verb}.md)",
+        "Computed by": f"[`cranfield {page.verb}`](../commands/{text.slug(page.verb)}.md)",
         "Paper": text.with_links(page.reference),
     }
 

@@ -64,7 +64,7 @@ def test_text(test: PairTest) -> str:
             "Resamples": yes(test.resampling),
             "Compares means": f"{yes(test.interval_scale)}; means assume scores on an interval scale"
             if test.interval_scale else "no",
-            "Computed by": "[`cranfield compare`](../commands/compare.md), [`cranfield test`](../commands/test.md)",
+            "Computed by": "[`cranfield compare`](../commands/compare.md)",
             "Paper": text.with_links(test.source),
         }),
         "## Example",
@@ -115,7 +115,7 @@ def merging_text(method: MergingMethod) -> str:
             "Needs labels with an order": yes(method.ordered),
             "Takes steps": yes(method.iterative),
             "Settings": ", ".join(f"`{name}`" for name in method.settings),
-            "Computed by": "[`cranfield merge`](../commands/merge.md)",
+            "Computed by": "[`cranfield labels merge`](../commands/labels-merge.md)",
             "Paper": text.with_links(method.source),
         }),
     )  # fmt: skip
@@ -125,7 +125,7 @@ def merging_index(entries: dict[str, MergingMethod], links: dict[str, str]) -> s
     rows = [(links[name], text.plain(summary(method.fit)), yes(method.ordered)) for name, method in entries.items()]
     return text.page(
         "# Methods that merge labels",
-        "`cranfield merge --method NAME` and `merge(labels, method=NAME)` take these names. "
+        "`cranfield labels merge --method NAME` and `merge(labels, method=NAME)` take these names. "
         "[Building a test collection](../../building.md) explains how to choose, and "
         "[all methods](../../merging.md) has them on one page.",
         text.table(["method", "what it does", "needs an order"], rows),

@@ -13,23 +13,31 @@ if TYPE_CHECKING:
 
 SECTIONS = {
     "Score search results": (
-        "eval", "demo", "measures", "explain", "topics", "plot", "efficiency", "fairness", "simulate-time",
+        "eval",
+        "measures",
+        "explain",
+        "topics",
+        "plot",
+        "efficiency",
+        "fairness",
+        "simulate-time",
     ),
-    "Compare systems": ("compare", "leaderboard", "report", "gate", "test", "anova", "power"),
+    "Compare systems": ("compare", "leaderboard", "report", "gate", "anova", "power"),
+    "Work with files": ("validate", "convert", "fuse", "completion"),
+    "Build a test collection": ("collection", "pool", "judge", "campaign", "labels", "machine"),
+    "Score summaries and answers": ("answers",),
+    "Evaluate with live traffic": ("log", "ab", "interleave", "clicks"),
     "Judge the measures": ("meta",),
-    "Build a test collection": (
-        "sample-topics", "split", "shard", "design", "pool", "judge", "campaign", "agree", "merge", "workers", "aware",
-        "merge-effect", "audit", "ppi", "label", "pool-bias",
-    ),
-    "Evaluate with live traffic": ("log", "ab", "interleave", "clicks", "calibrate", "offpolicy"),
-    "Score summaries and answers": (
-        "rouge", "bleu", "nuggets", "citations", "one-click", "passages", "verticals", "sessions",
-    ),
-    "Work with files": ("validate", "convert", "fuse", "stats", "completion"),
-    "Replace another program": ("trec_eval", "ndeval", "gdeval", "ntcireval"),
+}
+"""The headings of `cranfield help all`, with the verbs and groups of verbs below each."""
+FIRST = (
+    "eval", "compare", "explain", "report", "power", "gate", "validate", "convert", "measures",
+    "pool", "judge", "machine", "answers", "ab",
+)  # fmt: skip
+"""The verbs and groups of the first page of help: what people need in their first hour."""
+FOLDERS = {
+    "Score search results": "scoring", "Compare systems": "comparing", "Work with files": "files",
 }  # fmt: skip
-"""The headings of the overview, with the verbs, groups of verbs and stand-ins below each."""
-FOLDERS = dict(zip(SECTIONS, ("scoring", "comparing", "", "building", "traffic", "answers", "files", ""), strict=True))
 """The folder of `cranfield.cli.verbs` for the verbs below each heading."""
 
 
@@ -69,7 +77,7 @@ GROUPS = {
         "which documents should be judged?",
         "choose the documents to judge; see: cranfield pool help",
         "cranfield pool runs/*.run --depth 100 -o pool.tsv",
-        ("build", "join", "holes", "contributions", "simulate"),
+        ("build", "join", "holes", "contributions", "simulate", "bias"),
         default="build",
     ),
     "judge": Group(
@@ -104,9 +112,33 @@ GROUPS = {
     ),
     "clicks": Group(
         "models of clicks",
-        "fit click models to logs, use them; see: cranfield clicks help",
+        "click models, and what follows from them; see: cranfield clicks help",
         "cranfield clicks fit log.parquet --model PBM",
-        ("fit", "evaluate", "simulate", "judgments"),
+        ("fit", "evaluate", "simulate", "judgments", "calibrate", "offpolicy"),
+    ),
+    "collection": Group(
+        "topics, parts and sizes of a test collection",
+        "choose topics, split collections, count files; see: cranfield collection help",
+        "cranfield collection stats qrels.txt runs/*.run",
+        ("stats", "sample-topics", "split", "shard", "design"),
+    ),
+    "labels": Group(
+        "the labels of several assessors",
+        "agreement of assessors, and merging of their labels; see: cranfield labels help",
+        "cranfield labels agree labels.csv",
+        ("agree", "merge", "workers", "aware", "effect"),
+    ),
+    "machine": Group(
+        "judgments by a language model",
+        "label with a language model, and check it against people; see: cranfield machine help",
+        "cranfield machine audit human.qrels machine.qrels runs/*.run",
+        ("label", "audit", "ppi"),
+    ),
+    "answers": Group(
+        "summaries, answers and sessions",
+        "score answers by references, nuggets or citations; see: cranfield answers help",
+        "cranfield answers nuggets answers.jsonl",
+        ("nuggets", "citations", "rouge", "bleu", "one-click", "passages", "verticals", "sessions"),
     ),
 }  # fmt: skip
 """Words that are followed by a verb of their own, in the order of the overview."""
@@ -120,9 +152,18 @@ STAND_INS = {
     "ntcireval": ("replaces the main commands of NTCIREVAL", "cranfield ntcireval eval -g 1:2:3 qrels.txt bm25.run"),
 }
 """Verbs that stand in for another program and get all words unchanged: a summary and an example."""
-VERBS = tuple(word for words in SECTIONS.values() for word in words if word not in {**GROUPS, **STAND_INS})
+VERBS = tuple(word for words in SECTIONS.values() for word in words if word not in GROUPS)
 """The verbs in the order of the overview; each is a file in a folder of `cranfield.cli.verbs`."""
 OTHER_WORDS = {"evaluate": "eval", "score": "eval", "list": "measures", "lint": "validate", "check": "validate"}
+MOVED = {
+    **{word: f"labels {word}" for word in ("agree", "merge", "workers", "aware")},
+    **{word: f"machine {word}" for word in ("label", "audit", "ppi")},
+    **{word: f"collection {word}" for word in ("sample-topics", "split", "shard", "design", "stats")},
+    **{word: f"answers {word}" for word in GROUPS["answers"].verbs},
+    "calibrate": "clicks calibrate", "offpolicy": "clicks offpolicy", "pool-bias": "pool bias",
+    "merge-effect": "labels effect", "test": "compare --test NAME", "demo": "eval --sample",
+}  # fmt: skip
+"""Words that were verbs, each with what to type now."""
 
 
 LEAST_ADDRESSES = 500_000_000
@@ -193,9 +234,9 @@ def run_verb(words: list[str], verbs: Sequence[str], group: str = "") -> int:
     """Run one of the verbs, or print an overview of them."""
     verb, *rest = words or ["help"]
     if verb in ("help", "-h", "--help"):
-        if rest:
+        if rest and (group or rest[0] not in HELP_PAGES):
             return run([*group.split(), *rest, "--help"])
-        print(overview(verbs, group))
+        print(group_overview(verbs, group) if group else HELP_PAGES[rest[0] if rest else "first"]())
         return 0
     if verb not in verbs:
         raise unknown(verb, verbs, group)
@@ -323,20 +364,44 @@ def find(verb: str) -> type[Verb]:
     return kind
 
 
-def overview(verbs: Sequence[str], group: str = "") -> str:
-    """All verbs, with an example each."""
-    if group:
-        lines = [f"cranfield {group.strip()}: {GROUPS[group.strip()].title}", ""]
-        summaries = {verb: (kind.summary, example(kind)) for verb in verbs for kind in [find(group + verb)]}
-        lines += in_lines(summaries, max(10, *map(len, summaries)))
-        return "\n".join([*lines, "", f"cranfield {group}VERB --help shows the options of a verb"])
-    lines = ["cranfield: score and compare search results"]
+def group_overview(verbs: Sequence[str], group: str) -> str:
+    """The verbs of a group, with an example each."""
+    lines = [f"cranfield {group.strip()}: {GROUPS[group.strip()].title}", ""]
+    summaries = {verb: (kind.summary, example(kind)) for verb in verbs for kind in [find(group + verb)]}
+    lines += in_lines(summaries, max(10, *map(len, summaries)))
+    return "\n".join([*lines, "", f"cranfield {group}VERB --help shows the options of a verb"])
+
+
+def first_page() -> str:
+    """What people need in their first hour, on one screen."""
+    summaries = {word: summary_of(word)[0].partition("; see:")[0] for word in FIRST}
+    lines = [f"  {word:<10} {summary}" for word, summary in summaries.items()]
+    return "\n".join([
+        "cranfield: score and compare search results", "", *lines, "",
+        "A run is the results of one system; qrels are the judgments; a topic is a query.", "",
+        "Start with:                   cranfield eval --sample", "Options of a verb:            cranfield VERB --help",
+        "All verbs, by group:          cranfield help all", "Instead of trec_eval, ndeval: cranfield help stand-ins",
+    ])  # fmt: skip
+
+
+def overview() -> str:
+    """All verbs and groups, with an example each."""
+    lines = ["cranfield: all verbs, and groups of verbs"]
     for heading, words in SECTIONS.items():
         lines += ["", heading, *in_lines({word: summary_of(word) for word in words}, 13)]
-    return "\n".join([
-        *lines, "", "A run is the results of one system; qrels are the judgments; a topic is a query.", "",
-        "cranfield VERB --help shows the options of a verb; start with: cranfield demo",
-    ])  # fmt: skip
+    return "\n".join(
+        [*lines, "", "cranfield VERB --help shows the options of a verb; cranfield help is the short list"]
+    )
+
+
+def stand_ins() -> str:
+    """The verbs that stand in for other programs."""
+    lines = ["cranfield: verbs that replace another program, with its options and its output", ""]
+    return "\n".join([*lines, *in_lines(STAND_INS, 13)])
+
+
+HELP_PAGES = {"first": first_page, "all": overview, "stand-ins": stand_ins}
+"""What `cranfield help WORD` prints, if the word is no verb."""
 
 
 def in_lines(summaries: dict[str, tuple[str, str]], width: int) -> list[str]:
@@ -349,9 +414,7 @@ def in_lines(summaries: dict[str, tuple[str, str]], width: int) -> list[str]:
 
 
 def summary_of(word: str) -> tuple[str, str]:
-    """The summary and the example of a verb, a group of verbs or a stand-in."""
-    if word in STAND_INS:
-        return STAND_INS[word]
+    """The summary and the example of a verb or of a group of verbs."""
     if word in GROUPS:
         return GROUPS[word].summary, GROUPS[word].example
     verb = find(word)
@@ -372,6 +435,8 @@ def unknown(verb: str, verbs: Sequence[str], group: str = "") -> Exception:
     """The error for a verb that does not exist, with the one that was probably meant."""
     from cranfield.errors import UsageError
 
+    if not group and verb in MOVED:
+        return UsageError(f"'cranfield {verb}' is now 'cranfield {MOVED[verb]}'")
     known = verbs if group else (*verbs, *STAND_INS, *GROUPS)
     close = [] if group else [OTHER_WORDS[verb]] if verb in OTHER_WORDS else []
     close = close or _closest(verb, known)

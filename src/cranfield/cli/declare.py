@@ -127,12 +127,15 @@ class Verb:
 
     operation: ClassVar[str] = ""
     """The function that the verb calls, as `module:function`; its settings are options."""
+    other_operations: ClassVar[tuple[str, ...]] = ()
+    """Further functions that the verb calls, for which it declares the options itself."""
     not_options: ClassVar[tuple[str, ...]] = ()
     """Settings of the operation that are no options; a field of the same name replaces the option of a setting."""
 
     def __init_subclass__(cls, of: str = "") -> None:
         if of:
-            cls.operation = of
+            cls.operation, *others = of.split()
+            cls.other_operations = tuple(others)
         dataclass(init=False, repr=False, eq=False, match_args=False)(cls)  # generating no code, it starts faster
 
     def __init__(self, **values: Any) -> None:

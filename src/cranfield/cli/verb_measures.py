@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cranfield.answers.sessions import SessionMeasure
 
 FAMILIES = {
-    verb: f"{title} (cranfield {verb})"
+    verb: f"{title} (cranfield answers {verb})"
     for verb, title in {
         "sessions": "Sessions of several queries", "rouge": "Summaries", "bleu": "Translations and other texts",
         "nuggets": "Answers, by nuggets", "citations": "Answers with citations", "one-click": "One click access",
@@ -97,7 +97,7 @@ def _of_session(kind: type[SessionMeasure]) -> VerbPage:
         reference=docstring_reference(kind),
         asked=kind.name,
         views={},
-        verb="sessions",
+        verb="answers sessions",
     )
 
 
@@ -105,7 +105,7 @@ def _of_catalogue(entry: AnswerMeasure) -> VerbPage:
     return VerbPage(
         name=entry.name, family=FAMILIES[entry.verb], family_summary="", what=entry.what, formula=entry.formula,
         text=entry.text, example=_example_of(entry), parameters={}, cutoff="none", aliases=(),
-        reference=entry.reference, asked=entry.name, views={}, verb=entry.verb,
+        reference=entry.reference, asked=entry.name, views={}, verb=f"answers {entry.verb}",
         properties={"low": 0.0, "high": entry.high, "better": entry.better, "scale": ""},
     )  # fmt: skip
 

@@ -324,7 +324,7 @@ def test_a_log_that_was_changed_is_refused_with_its_line(tmp_path: Path) -> None
             ask(server, log)
 
 
-COMMAND = [sys.executable, "-m", "cranfield", "label", "topics.tsv", "pool.tsv", "docs.jsonl"]
+COMMAND = [sys.executable, "-m", "cranfield", "machine", "label", "topics.tsv", "pool.tsv", "docs.jsonl"]
 
 
 @pytest.fixture

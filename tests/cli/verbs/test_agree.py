@@ -1,4 +1,4 @@
-"""`cranfield agree`, as a user meets it."""
+"""`cranfield labels agree`, as a user meets it."""
 
 import json
 from pathlib import Path
@@ -35,7 +35,7 @@ def assessors(tmp_path: Path) -> str:
 
 
 def rows(cranfield: Cranfield, *words: str) -> list[dict[str, float]]:
-    done = cranfield("agree", *words, "-f", "json", "--quiet")
+    done = cranfield("labels", "agree", *words, "-f", "json", "--quiet")
     assert done.code == 0, done.err
     return json.loads(done.out)["rows"]
 
@@ -59,7 +59,7 @@ def test_qrels_of_each_assessor_are_read_as_a_table_is(cranfield: Cranfield, tab
     one, other = rows(cranfield, *paths, "-B", "0"), rows(cranfield, table, "-B", "0")
     assert [row["name"] for row in one] == [row["name"] for row in other]
     assert [row["value"] for row in one] == pytest.approx([row["value"] for row in other])
-    done = cranfield("agree", paths[0], paths[0])
+    done = cranfield("labels", "agree", paths[0], paths[0])
     assert done.code == 2
     assert "is given twice" in done.err
 
@@ -81,15 +81,17 @@ def test_breakdowns_have_the_numbers_of_python(cranfield: Cranfield, table: str,
 
 
 def test_the_cost_of_groups_is_printed(cranfield: Cranfield, table: str, assessors: str) -> None:
-    done = cranfield("agree", table, "--by", "group", "--assessors", assessors, "-B", "0")
+    done = cranfield("labels", "agree", table, "--by", "group", "--assessors", assessors, "-B", "0")
     labels = sum(worker == "cleo" for _, _, worker, _ in ROWS)
     (line,) = (line for line in done.out.splitlines() if line.startswith("crowd") and "itself" not in line)
     assert line.split() == ["crowd", "1", str(labels), "0.1000", f"{labels * 0.1:.4f}"]
 
 
 def test_confusions_of_all_pairs_and_of_each(cranfield: Cranfield, table: str) -> None:
-    assert cranfield("agree", table, "--confusion").out.startswith("Labels of the same items, all pairs of assessors")
-    each = cranfield("agree", table, "--confusion", "--pairs").out
+    assert cranfield("labels", "agree", table, "--confusion").out.startswith(
+        "Labels of the same items, all pairs of assessors"
+    )
+    each = cranfield("labels", "agree", table, "--confusion", "--pairs").out
     assert each.count("Labels of the same items, rows: ") == 3
     assert len(rows(cranfield, table, "--confusion", "--pairs")) == 3 * 9
 
@@ -110,7 +112,7 @@ def test_confusions_of_all_pairs_and_of_each(cranfield: Cranfield, table: str) -
     ],
 )
 def test_options_that_do_not_fit(cranfield: Cranfield, table: str, words: tuple[str, ...], says: str) -> None:
-    done = cranfield("agree", table, *words)
+    done = cranfield("labels", "agree", table, *words)
     assert done.code in (1, 2)
     assert says in done.err
 
@@ -118,7 +120,7 @@ def test_options_that_do_not_fit(cranfield: Cranfield, table: str, words: tuple[
 def test_a_task_is_split_into_topic_and_document(cranfield: Cranfield, tmp_path: Path) -> None:
     path = tmp_path / "tasks.csv"
     path.write_text("task,worker,label\n1:a,x,yes\n1:a,y,no\n2:b,x,yes\n2:b,y,yes\n")
-    done = cranfield("agree", str(path), "--by", "topic")
+    done = cranfield("labels", "agree", str(path), "--by", "topic")
     assert "on the command line: --separator TEXT" in done.err
     printed = rows(cranfield, str(path), "--by", "topic", "--separator", ":", "--scale", "no,yes", "-c", "overlap")
     assert [row["overlap"] for row in printed] == [0, 1, 0.5]
@@ -127,7 +129,7 @@ def test_a_task_is_split_into_topic_and_document(cranfield: Cranfield, tmp_path:
 def test_repeated_items_give_self_agreement(cranfield: Cranfield, tmp_path: Path) -> None:
     path = tmp_path / "twice.csv"
     path.write_text("task,worker,label\na,x,1\na,x,0\nb,x,1\nb,x,1\na,y,1\nb,y,0\n")
-    done = cranfield("agree", str(path))
+    done = cranfield("labels", "agree", str(path))
     assert done.code == 1
     assert "--on-duplicate RULE" in done.err
     printed = {row["name"]: row for row in rows(cranfield, str(path), "--on-duplicate", "keep")}
@@ -137,6 +139,6 @@ def test_repeated_items_give_self_agreement(cranfield: Cranfield, tmp_path: Path
 @pytest.mark.parametrize("words", [(), ("--by", "topic"), ("--by", "assessor"), ("--by", "time"), ("--pairs",)])
 def test_figures_are_written(cranfield: Cranfield, table: str, tmp_path: Path, words: tuple[str, ...]) -> None:
     path = tmp_path / "figure.svg"
-    done = cranfield("agree", table, *words, "--plot", str(path))
+    done = cranfield("labels", "agree", table, *words, "--plot", str(path))
     assert done.code == 0, done.err
     assert "<svg" in path.read_text()

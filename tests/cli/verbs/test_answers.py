@@ -44,30 +44,33 @@ def printed(cranfield: Cranfield, line: str) -> str:
 
 
 def test_values_without_meaning_count_as_zero_by_option(cranfield: Cranfield) -> None:
-    command = "nuggets --assignments failed.tsv --nuggets nuggets.tsv -m all --unknown zero"
+    command = "answers nuggets --assignments failed.tsv --nuggets nuggets.tsv -m all --unknown zero"
     result = cranfield(*command.split())
     lines = result.out.splitlines()
     assert lines[1].split() == ["mine", "2", "0.5000"]
     assert lines[2].split() == ["other", "2", "0.2500"]
     assert "1 × support without meaning, counted as not supported: 'failed'" in result.out
-    command = "nuggets --assignments people.tsv --against failed.tsv --unknown zero"
+    command = "answers nuggets --assignments people.tsv --against failed.tsv --unknown zero"
     result = cranfield(*command.split())
     assert "failed: 1 × support without meaning" in result.err
-    result = cranfield("nuggets", "--assignments", "failed.tsv")
+    result = cranfield("answers", "nuggets", "--assignments", "failed.tsv")
     assert result.code == 1
     assert "failed.tsv:2: support is 'failed'" in result.err
     assert "on the command line: --unknown RULE" in result.err
 
 
 def test_rouge_prints_recall_precision_and_f(cranfield: Cranfield) -> None:
-    lines = printed(cranfield, "rouge mine.jsonl other.tsv -r ref.tsv -m ROUGE-2 --several best").splitlines()
+    lines = printed(cranfield, "answers rouge mine.jsonl other.tsv -r ref.tsv -m ROUGE-2 --several best").splitlines()
     # the best reference by recall: 1 of 3 bigrams on topic 1; on topic 2, mine has none and other its only one
     assert lines[1].split() == ["ROUGE-2", "mine", "0.1667", "0.1667", "0.1667"]
     assert lines[2].split() == ["ROUGE-2", "other", "0.6667", "0.6667", "0.6667"]
 
 
 def test_scores_of_topics_go_on_to_other_verbs(cranfield: Cranfield) -> None:
-    printed(cranfield, "rouge mine.jsonl other.tsv third.tsv -r ref.tsv -m ROUGE-1-F,ROUGE-L-F -q -f csv -o scores.csv")
+    printed(
+        cranfield,
+        "answers rouge mine.jsonl other.tsv third.tsv -r ref.tsv -m ROUGE-1-F,ROUGE-L-F -q -f csv -o scores.csv",
+    )
     assert "ROUGE-1-F" in printed(cranfield, "compare --scores scores.csv -m ROUGE-1-F")
     assert "ROUGE-L-F" in printed(cranfield, "meta correlate --scores scores.csv --quiet")
     printed(cranfield, "plot boxes --scores scores.csv -m ROUGE-1-F -o box.json")
@@ -75,20 +78,22 @@ def test_scores_of_topics_go_on_to_other_verbs(cranfield: Cranfield) -> None:
 
 
 def test_intervals_and_json(cranfield: Cranfield) -> None:
-    data = json.loads(printed(cranfield, "rouge mine.jsonl -r ref.tsv -m ROUGE-1-R --resamples 50 --format json"))
+    data = json.loads(
+        printed(cranfield, "answers rouge mine.jsonl -r ref.tsv -m ROUGE-1-R --resamples 50 --format json")
+    )
     (row,) = data["rows"]
     assert row["low"] <= row["mean"] <= row["high"]
     assert data["resamples"] == 50
 
 
 def test_bleu(cranfield: Cranfield) -> None:
-    out = printed(cranfield, "bleu mine.jsonl other.tsv -r ref.tsv --smoothing none")
+    out = printed(cranfield, "answers bleu mine.jsonl other.tsv -r ref.tsv --smoothing none")
     assert out.splitlines()[0].split()[:2] == ["run", "BLEU"]
 
 
 def test_nuggets(cranfield: Cranfield) -> None:
     lines = printed(
-        cranfield, "nuggets --assignments people.tsv --nuggets nuggets.tsv -m all,W-Rec,pyramid"
+        cranfield, "answers nuggets --assignments people.tsv --nuggets nuggets.tsv -m all,W-Rec,pyramid"
     ).splitlines()
     assert lines[1].split() == ["mine", "2", "1.0000", "1.0000", "1.0000"]
     assert lines[2].split() == ["other", "2", "0.2500", "0.0000", "0.0000"]
@@ -96,65 +101,85 @@ def test_nuggets(cranfield: Cranfield) -> None:
 
 
 def test_pourpre_needs_no_assignments(cranfield: Cranfield) -> None:
-    out = printed(cranfield, "nuggets mine.jsonl other.tsv --nuggets nuggets.tsv")
+    out = printed(cranfield, "answers nuggets mine.jsonl other.tsv --nuggets nuggets.tsv")
     assert out.splitlines()[0].split() == ["run", "topics", "POURPRE"]
-    assert "police kill gunman" in printed(cranfield, "nuggets mine.jsonl --nuggets nuggets.tsv --explain 1")
+    assert "police kill gunman" in printed(cranfield, "answers nuggets mine.jsonl --nuggets nuggets.tsv --explain 1")
 
 
 def test_people_and_a_machine(cranfield: Cranfield) -> None:
-    out = printed(cranfield, "nuggets --assignments people.tsv --against machine.tsv --format json --quiet")
+    out = printed(cranfield, "answers nuggets --assignments people.tsv --against machine.tsv --format json --quiet")
     assert any(abs((row["value"] or 0) - 2 / 3) < 1e-9 for row in json.loads(out)["rows"])
 
 
 def test_citations(cranfield: Cranfield) -> None:
-    out = printed(cranfield, "citations cited.tsv")
+    out = printed(cranfield, "answers citations cited.tsv")
     assert out.splitlines()[1].split() == ["mine", "1", "1.0000", "0.5000", "0.6667"]
-    assert "d1" in printed(cranfield, "citations cited.tsv --explain 1")
+    assert "d1" in printed(cranfield, "answers citations cited.tsv --explain 1")
 
 
 def test_one_click(cranfield: Cranfield) -> None:
-    out = printed(cranfield, "one-click mine.jsonl --iunits iunits.tsv --spans spans.tsv --patience 100 -m S,T")
+    out = printed(cranfield, "answers one-click mine.jsonl --iunits iunits.tsv --spans spans.tsv --patience 100 -m S,T")
     # (100 - 22) / (100 - 6), and 6 of 22 characters
     assert out.splitlines()[1].split() == ["mine", "1", f"{78 / 94:.4f}", f"{6 / 22:.4f}"]
     assert "S = 78/94" in printed(
-        cranfield, "one-click mine.jsonl --iunits iunits.tsv --spans spans.tsv --patience 100 --explain 1"
+        cranfield, "answers one-click mine.jsonl --iunits iunits.tsv --spans spans.tsv --patience 100 --explain 1"
     )
 
 
 def test_passages_and_verticals(cranfield: Cranfield) -> None:
-    lines = printed(cranfield, "passages relevant.tsv passages.tsv -m char-P,char-R").splitlines()
+    lines = printed(cranfield, "answers passages relevant.tsv passages.tsv -m char-P,char-R").splitlines()
     assert lines[1].split() == ["passages", "1", "0.5000", "0.5000"]
-    lines = printed(cranfield, "verticals qrels.txt pages.tsv --orientation orientation.tsv -m page-nDCG").splitlines()
+    lines = printed(
+        cranfield, "answers verticals qrels.txt pages.tsv --orientation orientation.tsv -m page-nDCG"
+    ).splitlines()
     assert lines[1].split() == ["pages", "1", "1.0000"]
 
 
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("rouge mine.jsonl", "no references; give a file or a folder of them: --reference SOURCE"),
-        ("rouge mine.jsonl --reference ./mine.jsonl", "mine.jsonl is given as texts of a system and as references"),
-        ("bleu other.tsv mine.jsonl -r mine.jsonl", "and would be compared with itself; leave it out of the systems"),
-        ("nuggets --assignments people.tsv --against people.tsv", "is the file of --assignments, which agrees with"),
-        ("citations cited.tsv --against cited.tsv", "is the file of the answers, which agrees with itself"),
-        ("rouge mine.jsonl -r ref.tsv -m ROUGE-Q", "no measure 'ROUGE-Q'"),
-        ("rouge mine.jsonl -r ref.tsv --alpha 0.5 --beta 2", "--alpha and --beta both say how F is weighed"),
-        ("rouge mine.jsonl -r ref.tsv --explain 9", "--explain 9: there is no reference for this topic"),
-        ("rouge mine.jsonl -r ref.tsv --stemmer lancaster", "--stemmer == 'lancaster', must be one of"),
-        ("rouge mine.jsonl -r ref.tsv --most-words 0", "--most-words == 0, must be a whole number, 1 or more"),
-        ("bleu mine.jsonl -r ref.tsv --smoothing exp --smoothing-value 1", "applies to floor and add-k"),
-        ("nuggets --nuggets nuggets.tsv", "nothing to score; give --assignments FILE"),
-        ("nuggets --assignments people.tsv -m F", "F needs the length of answers"),
-        ("nuggets --assignments people.tsv -m vitl", "no measure 'vitl'; did you mean 'vital'?"),
-        ("nuggets mine.jsonl --nuggets nuggets.tsv -m all", "which answer has which nugget?"),
-        ("nuggets --assignments people.tsv --stemmer nltk", "--stemmer applies only to POURPRE"),
-        ("nuggets --assignments people.tsv --models 3", "--models applies only to pyramid and pyramid-modified"),
-        ("nuggets --assignments people.tsv --against machine.tsv -m all", "--against prints agreement, not scores"),
-        ("nuggets --assignments people.tsv --explain 1 -q", "--explain shows one topic; leave out -q"),
-        ("rouge mine.jsonl -r ref.tsv --seed 3", "--seed and --level are for intervals; give --ci, or --resamples N"),
-        ("citations cited.tsv -m precision", "no measure 'precision'; did you mean 'citation-precision'?"),
-        ("citations cited.tsv --explain 7", "no topic '7'"),
-        ("one-click mine.jsonl --iunits iunits.tsv", "give --iunits FILE and --spans FILE"),
-        ("verticals qrels.txt pages.tsv", "give it: --orientation FILE"),
+        ("answers rouge mine.jsonl", "no references; give a file or a folder of them: --reference SOURCE"),
+        (
+            "answers rouge mine.jsonl --reference ./mine.jsonl",
+            "mine.jsonl is given as texts of a system and as references",
+        ),
+        (
+            "answers bleu other.tsv mine.jsonl -r mine.jsonl",
+            "and would be compared with itself; leave it out of the systems",
+        ),
+        (
+            "answers nuggets --assignments people.tsv --against people.tsv",
+            "is the file of --assignments, which agrees with",
+        ),
+        ("answers citations cited.tsv --against cited.tsv", "is the file of the answers, which agrees with itself"),
+        ("answers rouge mine.jsonl -r ref.tsv -m ROUGE-Q", "no measure 'ROUGE-Q'"),
+        ("answers rouge mine.jsonl -r ref.tsv --alpha 0.5 --beta 2", "--alpha and --beta both say how F is weighed"),
+        ("answers rouge mine.jsonl -r ref.tsv --explain 9", "--explain 9: there is no reference for this topic"),
+        ("answers rouge mine.jsonl -r ref.tsv --stemmer lancaster", "--stemmer == 'lancaster', must be one of"),
+        ("answers rouge mine.jsonl -r ref.tsv --most-words 0", "--most-words == 0, must be a whole number, 1 or more"),
+        ("answers bleu mine.jsonl -r ref.tsv --smoothing exp --smoothing-value 1", "applies to floor and add-k"),
+        ("answers nuggets --nuggets nuggets.tsv", "nothing to score; give --assignments FILE"),
+        ("answers nuggets --assignments people.tsv -m F", "F needs the length of answers"),
+        ("answers nuggets --assignments people.tsv -m vitl", "no measure 'vitl'; did you mean 'vital'?"),
+        ("answers nuggets mine.jsonl --nuggets nuggets.tsv -m all", "which answer has which nugget?"),
+        ("answers nuggets --assignments people.tsv --stemmer nltk", "--stemmer applies only to POURPRE"),
+        (
+            "answers nuggets --assignments people.tsv --models 3",
+            "--models applies only to pyramid and pyramid-modified",
+        ),
+        (
+            "answers nuggets --assignments people.tsv --against machine.tsv -m all",
+            "--against prints agreement, not scores",
+        ),
+        ("answers nuggets --assignments people.tsv --explain 1 -q", "--explain shows one topic; leave out -q"),
+        (
+            "answers rouge mine.jsonl -r ref.tsv --seed 3",
+            "--seed and --level are for intervals; give --ci, or --resamples N",
+        ),
+        ("answers citations cited.tsv -m precision", "no measure 'precision'; did you mean 'citation-precision'?"),
+        ("answers citations cited.tsv --explain 7", "no topic '7'"),
+        ("answers one-click mine.jsonl --iunits iunits.tsv", "give --iunits FILE and --spans FILE"),
+        ("answers verticals qrels.txt pages.tsv", "give it: --orientation FILE"),
     ],
 )
 def test_wrong_command_lines_say_what_to_do(cranfield: Cranfield, line: str, message: str) -> None:
@@ -166,10 +191,10 @@ def test_wrong_command_lines_say_what_to_do(cranfield: Cranfield, line: str, mes
 def test_offsets_in_bytes_have_a_way_out(cranfield: Cranfield, folder: Path) -> None:
     (folder / "mine.jsonl").write_text('{"topic": "1", "text": "é gunman x"}\n')
     (folder / "spans.tsv").write_text("topic\tiunit\trun\tstart\tend\ttext\n1\tu\tmine\t3\t9\tgunman\n")
-    result = cranfield("one-click", "mine.jsonl", "--iunits", "iunits.tsv", "--spans", "spans.tsv")
+    result = cranfield("answers", "one-click", "mine.jsonl", "--iunits", "iunits.tsv", "--spans", "spans.tsv")
     assert result.code == 1
     assert "spans.tsv:2: the text has 'unman' there, not 'gunman'; are the offsets in bytes?" in result.err
     assert "on the command line: --offsets UNIT" in result.err
     assert cranfield(
-        "one-click", "mine.jsonl", "--iunits", "iunits.tsv", "--spans", "spans.tsv", "--offsets", "bytes"
+        "answers", "one-click", "mine.jsonl", "--iunits", "iunits.tsv", "--spans", "spans.tsv", "--offsets", "bytes"
     ).code == 0  # fmt: skip

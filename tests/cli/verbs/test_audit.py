@@ -1,4 +1,4 @@
-"""`cranfield audit` and `cranfield ppi`, as a user meets them."""
+"""`cranfield machine audit` and `cranfield machine ppi`, as a user meets them."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def folder(tmp_path: Path, collection: Sample, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_the_command_of_the_overview_prints_all_parts(cranfield: Cranfield, folder: Path, collection: Sample) -> None:
-    done = cranfield("audit", collection.qrels, "good.qrels", "bad.qrels", *collection.runs, "--quiet")
+    done = cranfield("machine", "audit", collection.qrels, "good.qrels", "bad.qrels", *collection.runs, "--quiet")
     assert done.code == 0
     for caption in ("Agreement with", "Confusion", "Topics with the lowest", "Agreement among", "Rankings of runs"):
         assert caption in done.out
 
 
 def test_json_has_the_numbers_of_python(cranfield: Cranfield, folder: Path, collection: Sample) -> None:
-    words = ("audit", collection.qrels, "good.qrels", *collection.runs, "-m", "AP", "-f", "json", "--quiet")
+    words = ("machine", "audit", collection.qrels, "good.qrels", *collection.runs, "-m", "AP", "-f", "json", "--quiet")
     data = json.loads(cranfield(*words).out)
     runs = {run.name: run for run in map(Run.read, collection.runs)}
     expected = audit(collection.qrels, {"good": "good.qrels"}, runs, "AP")
@@ -57,7 +57,7 @@ def test_json_has_the_numbers_of_python(cranfield: Cranfield, folder: Path, coll
 
 
 def test_one_part_as_csv(cranfield: Cranfield, folder: Path, collection: Sample) -> None:
-    words = ("audit", collection.qrels, "good.qrels", "-f", "csv", "--quiet")
+    words = ("machine", "audit", collection.qrels, "good.qrels", "-f", "csv", "--quiet")
     rows = list(csv.DictReader(io.StringIO(cranfield(*words, "--show", "confusion").out)))
     assert sum(int(row["documents"]) for row in rows) == len(Qrels.read(collection.qrels))
     (row,) = csv.DictReader(io.StringIO(cranfield(*words).out))
@@ -65,7 +65,7 @@ def test_one_part_as_csv(cranfield: Cranfield, folder: Path, collection: Sample)
 
 
 def test_several_parts(cranfield: Cranfield, folder: Path, collection: Sample) -> None:
-    words = ("audit", collection.qrels, "good.qrels", "bad.qrels", *collection.runs, "-m", "AP", "--quiet")
+    words = ("machine", "audit", collection.qrels, "good.qrels", "bad.qrels", *collection.runs, "-m", "AP", "--quiet")
     out = cranfield(*words, "--show", "ranks,agreement").out
     assert out.index("Ranks of runs") < out.index("Agreement with")
     assert "Confusion" not in out
@@ -83,14 +83,23 @@ def test_lengths_and_families(cranfield: Cranfield, folder: Path, collection: Sa
     (folder / "lengths.tsv").write_text("".join(f"{doc} {10 + i}\n" for i, doc in enumerate(docs)))
     (folder / "families.tsv").write_text("bm25 lexical\ncoord lexical\ndense neural\nfusion neural\n")
     more = ("--lengths", "lengths.tsv", "--families", "families.tsv", "--quiet")
-    done = cranfield("audit", collection.qrels, "good.qrels", *collection.runs, *more)
+    done = cranfield("machine", "audit", collection.qrels, "good.qrels", *collection.runs, *more)
     assert done.code == 0
     assert "Spearman's ρ" in done.out
     assert "favour" in done.out
 
 
 def test_files_that_do_not_tell_are_named_by_options(cranfield: Cranfield, folder: Path, collection: Sample) -> None:
-    words = ("audit", collection.qrels, "--machine", "first=good.qrels", "--run", collection.runs[0], "--quiet")
+    words = (
+        "machine",
+        "audit",
+        collection.qrels,
+        "--machine",
+        "first=good.qrels",
+        "--run",
+        collection.runs[0],
+        "--quiet",
+    )
     done = cranfield(*words, "--run", collection.runs[1], "--show", "ranks")
     assert done.code == 0
     assert "first" in done.out
@@ -103,7 +112,7 @@ def test_a_log_of_labels_is_read_as_several_judges(cranfield: Cranfield, folder:
         for j in Qrels.read(collection.qrels)
     ]
     (folder / "labels.jsonl").write_text("".join(lines))
-    done = cranfield("audit", collection.qrels, "labels.jsonl", "-f", "csv", "--quiet")
+    done = cranfield("machine", "audit", collection.qrels, "labels.jsonl", "-f", "csv", "--quiet")
     rows = list(csv.DictReader(io.StringIO(done.out)))
     assert [(row["judge"], float(row["kappa"])) for row in rows] == [("m/a", 1.0), ("m/b", 1.0)]
 
@@ -115,10 +124,10 @@ def test_ppi_takes_one_judge_of_a_log(cranfield: Cranfield, folder: Path, collec
         for j in Qrels.read(f"{name}.qrels")
     ]
     (folder / "labels.jsonl").write_text("".join(lines))
-    words = ("ppi", "some.qrels", "labels.jsonl", *collection.runs, "-f", "csv", "--quiet")
+    words = ("machine", "ppi", "some.qrels", "labels.jsonl", *collection.runs, "-f", "csv", "--quiet")
     assert "has 2 judges: m/a, m/b; choose one with --judge" in cranfield(*words).err
     assert "no judge 'm/c'" in cranfield(*words, "--judge", "m/c").err
-    expected = cranfield("ppi", "some.qrels", "bad.qrels", *collection.runs, "-f", "csv", "--quiet").out
+    expected = cranfield("machine", "ppi", "some.qrels", "bad.qrels", *collection.runs, "-f", "csv", "--quiet").out
     assert cranfield(*words, "--judge", "m/b").out == expected
 
 
@@ -126,14 +135,25 @@ def test_a_measure_that_needs_lengths_gets_them(cranfield: Cranfield, folder: Pa
     runs = [Run.read(path) for path in collection.runs]
     docs = sorted({doc for run in runs for doc in run.columns().docs} | {j.doc for j in Qrels.read("good.qrels")})
     (folder / "lengths.tsv").write_text("".join(f"{doc} {10 + i}\n" for i, doc in enumerate(docs)))
-    words = ("audit", collection.qrels, "good.qrels", *collection.runs, "-m", "TBG", "--quiet", "--show", "rankings")
+    words = (
+        "machine",
+        "audit",
+        collection.qrels,
+        "good.qrels",
+        *collection.runs,
+        "-m",
+        "TBG",
+        "--quiet",
+        "--show",
+        "rankings",
+    )
     assert "--lengths FILE" in cranfield(*words).err
     assert cranfield(*words, "--lengths", "lengths.tsv").code == 0
 
 
 @pytest.mark.parametrize("figure", ["confusion", "ranks", "topics"])
 def test_figures(cranfield: Cranfield, folder: Path, collection: Sample, figure: str) -> None:
-    words = ("audit", collection.qrels, "good.qrels", *collection.runs, "--quiet", "--figure", figure)
+    words = ("machine", "audit", collection.qrels, "good.qrels", *collection.runs, "--quiet", "--figure", figure)
     assert cranfield(*words, "--plot", "figure.csv").code == 0
     assert (folder / "figure.csv").exists()
 
@@ -159,7 +179,9 @@ def test_bad_input_of_audit(
 ) -> None:
     (folder / "other.qrels").write_text("999 0 nothing 1\n")
     (folder / "f.tsv").write_text("bm25 lexical\n")
-    done = cranfield("audit", collection.qrels, *(collection.runs[0] if word == "RUN" else word for word in words))
+    done = cranfield(
+        "machine", "audit", collection.qrels, *(collection.runs[0] if word == "RUN" else word for word in words)
+    )
     assert message in done.err
     assert done.code == code
 
@@ -168,7 +190,19 @@ def test_bad_input_of_audit(
 
 
 def test_ppi_has_the_numbers_of_python(cranfield: Cranfield, folder: Path, collection: Sample) -> None:
-    words = ("ppi", "some.qrels", "good.qrels", *collection.runs, "-m", "AP", "--baseline", "bm25", "-f", "json")
+    words = (
+        "machine",
+        "ppi",
+        "some.qrels",
+        "good.qrels",
+        *collection.runs,
+        "-m",
+        "AP",
+        "--baseline",
+        "bm25",
+        "-f",
+        "json",
+    )
     data = json.loads(cranfield(*words, "--quiet").out)
     human, machine = (evaluate(name, list(collection.runs), "AP") for name in ("some.qrels", "good.qrels"))
     expected = powered_intervals(human, machine, baseline="bm25")
@@ -179,7 +213,7 @@ def test_ppi_has_the_numbers_of_python(cranfield: Cranfield, folder: Path, colle
 def test_ppi_prints_both_intervals_the_assumption_and_no_warning_about_topics(
     cranfield: Cranfield, folder: Path, collection: Sample
 ) -> None:
-    done = cranfield("ppi", "some.qrels", "good.qrels", *collection.runs)
+    done = cranfield("machine", "ppi", "some.qrels", "good.qrels", *collection.runs)
     assert done.code == 0
     assert "classical" in done.out
     assert "assumption: the topics with human judgments are a random sample" in done.out
@@ -187,7 +221,18 @@ def test_ppi_prints_both_intervals_the_assumption_and_no_warning_about_topics(
 
 
 def test_ppi_says_how_many_topics_are_needed(cranfield: Cranfield, folder: Path, collection: Sample) -> None:
-    words = ("ppi", "some.qrels", "good.qrels", *collection.runs, "--half-width", "0.1", "--quiet", "-f", "csv")
+    words = (
+        "machine",
+        "ppi",
+        "some.qrels",
+        "good.qrels",
+        *collection.runs,
+        "--half-width",
+        "0.1",
+        "--quiet",
+        "-f",
+        "csv",
+    )
     rows = list(csv.DictReader(io.StringIO(cranfield(*words, "--machine-topics", "500").out)))
     assert all(1 < float(row["topics needed"]) <= float(row["topics needed without machine"]) for row in rows)
     per_topic = len(Qrels.read("some.qrels")) / 8
@@ -210,14 +255,14 @@ def test_ppi_says_how_many_topics_are_needed(cranfield: Cranfield, folder: Path,
 def test_bad_input_of_ppi(
     cranfield: Cranfield, folder: Path, collection: Sample, words: list[str], message: str
 ) -> None:
-    done = cranfield("ppi", "some.qrels", "good.qrels", *collection.runs, *words)
+    done = cranfield("machine", "ppi", "some.qrels", "good.qrels", *collection.runs, *words)
     assert message in done.err
     assert done.code == 2
 
 
 def test_an_empty_file_is_named_and_not_taken_for_a_run(cranfield: Cranfield, folder: Path, collection: Sample) -> None:
     (folder / "empty.qrels").write_text("")
-    done = cranfield("audit", collection.qrels, "empty.qrels", *collection.runs)
+    done = cranfield("machine", "audit", collection.qrels, "empty.qrels", *collection.runs)
     assert (done.code, done.out) == (1, "")
     assert "empty.qrels: is empty, expected machine judgments or a run" in done.err
 
@@ -228,12 +273,12 @@ def test_rankings_of_one_topic_are_refused_with_what_they_need(
     lines = Path(collection.qrels).read_text().splitlines(keepends=True)
     topic = lines[0].split()[0]
     (folder / "one.qrels").write_text("".join(line for line in lines if line.split()[0] == topic))
-    done = cranfield("audit", "one.qrels", "good.qrels", *collection.runs, "--show", "rankings", "--quiet")
+    done = cranfield("machine", "audit", "one.qrels", "good.qrels", *collection.runs, "--show", "rankings", "--quiet")
     assert done.code == 2
     assert "judgments of two topics or more" in done.err
 
 
 def test_the_level_is_checked_also_without_runs(cranfield: Cranfield, folder: Path, collection: Sample) -> None:
-    done = cranfield("audit", collection.qrels, "good.qrels", "--alpha", "2")
+    done = cranfield("machine", "audit", collection.qrels, "good.qrels", "--alpha", "2")
     assert done.code == 2
     assert "alpha == 2" in done.err

@@ -1,4 +1,4 @@
-"""`cranfield calibrate` and `cranfield offpolicy`, as a user meets them."""
+"""`cranfield clicks calibrate` and `cranfield clicks offpolicy`, as a user meets them."""
 
 import json
 from pathlib import Path
@@ -46,13 +46,13 @@ def persistence(name: str) -> float:
 
 
 def test_the_name_is_ready_for_eval(cranfield: Cranfield, log: str) -> None:
-    done = cranfield("calibrate", log, "--measure", "RBP", "--name", "--quiet")
+    done = cranfield("clicks", "calibrate", log, "--measure", "RBP", "--name", "--quiet")
     assert done.code == 0
     assert persistence(done.out) == pytest.approx(most_likely_p(), abs=0.0015)
 
 
 def test_json_has_every_parameter(cranfield: Cranfield, log: str) -> None:
-    done = cranfield("calibrate", log, "-m", "RBP", "-f", "json", "--quiet")
+    done = cranfield("clicks", "calibrate", log, "-m", "RBP", "-f", "json", "--quiet")
     content = json.loads(done.out)
     assert persistence(content["name"]) == pytest.approx(most_likely_p(), abs=0.0015)
     assert content["rows"][0]["value"] == pytest.approx(most_likely_p(), abs=0.0015)
@@ -60,7 +60,7 @@ def test_json_has_every_parameter(cranfield: Cranfield, log: str) -> None:
 
 def test_moves_are_written_for_MP(cranfield: Cranfield, log: str, tmp_path: Path) -> None:
     moves = tmp_path / "moves.tsv"
-    assert cranfield("calibrate", log, "--measure", "MP", "--moves", str(moves), "--quiet").code == 0
+    assert cranfield("clicks", "calibrate", log, "--measure", "MP", "--moves", str(moves), "--quiet").code == 0
     assert moves.read_text().startswith("from\tto\tweight\n")
     # clicks at ranks 1, 2, 1, 2: both ranks are visited alike, precision is 1 and 1/2 · 2
     assert MP(transitions=str(moves)).of([0, 1]) == pytest.approx(1 / 2)
@@ -70,17 +70,17 @@ def test_topics_are_found_by_their_texts(cranfield: Cranfield, log: str, tmp_pat
     (tmp_path / "qrels.txt").write_text("7 0 d1 1\n7 0 d2 0\n8 0 d4 1\n")
     (tmp_path / "topics.tsv").write_text("7\tCats\n8\tdogs\n")
     qrels, topics = str(tmp_path / "qrels.txt"), str(tmp_path / "topics.tsv")
-    wrong = cranfield("calibrate", log, qrels, "--measure", "ERR")
+    wrong = cranfield("clicks", "calibrate", log, qrels, "--measure", "ERR")
     assert wrong.code == 1
     assert "--topics FILE" in wrong.err
-    right = cranfield("calibrate", log, qrels, "--measure", "ERR", "--topics", topics, "--name", "--quiet")
+    right = cranfield("clicks", "calibrate", log, qrels, "--measure", "ERR", "--topics", topics, "--name", "--quiet")
     # seen: d1, d2 (stop) | d4 (stop) | d2, d1 (stop): grade 0 stops 1 of 2, grade 1 2 of 3
     assert right.out == "ERR(probability={0:0.5,1:0.6667})\n"
 
 
 def test_wrong_options(cranfield: Cranfield, log: str) -> None:
-    assert "ERR has parameters by grade" in cranfield("calibrate", log, "--measure", "ERR").err
-    done = cranfield("calibrate", log, "--measure", "RBP", "--moves", "x")
+    assert "ERR has parameters by grade" in cranfield("clicks", "calibrate", log, "--measure", "ERR").err
+    done = cranfield("clicks", "calibrate", log, "--measure", "RBP", "--moves", "x")
     assert done.code == 2
     assert "--moves is for MP, and RBP has no moves" in done.err
 
@@ -96,17 +96,20 @@ def decisions(tmp_path: Path) -> str:
 
 def test_an_estimate_and_its_verdict(cranfield: Cranfield, decisions: str) -> None:
     # weights 1/2 without and 3/2 with a reward: IPS and SNIPS are 3/4, ESS is 400 · 1² / ((1/4 + 9/4)/2) = 320
-    done = cranfield("offpolicy", decisions, "--policy", "new", "-f", "json")
+    done = cranfield("clicks", "offpolicy", decisions, "--policy", "new", "-f", "json")
     rows = {row["estimator"]: row for row in json.loads(done.out)["rows"]}
     assert done.code == 0
     assert rows["IPS"]["value"] == pytest.approx(0.75)
     assert rows["SNIPS"]["value"] == pytest.approx(0.75)
     assert rows["IPS"]["effective n"] == pytest.approx(320)
-    assert "new is better than the logged policy by SNIPS" in cranfield("offpolicy", decisions, "--policy", "new").out
+    assert (
+        "new is better than the logged policy by SNIPS"
+        in cranfield("clicks", "offpolicy", decisions, "--policy", "new").out
+    )
 
 
 def test_a_small_sample_is_refused_with_exit_code_1(cranfield: Cranfield, decisions: str) -> None:
-    done = cranfield("offpolicy", decisions, "--policy", "new", "--least-ess", "321")
+    done = cranfield("clicks", "offpolicy", decisions, "--policy", "new", "--least-ess", "321")
     assert done.code == 1
     assert "refused, the effective sample size is 320.0 and must be 321 or more" in done.out
 
@@ -114,16 +117,26 @@ def test_a_small_sample_is_refused_with_exit_code_1(cranfield: Cranfield, decisi
 def test_bad_rows_are_an_error_with_a_way_out(cranfield: Cranfield, tmp_path: Path) -> None:
     path = tmp_path / "bad.csv"
     path.write_text("reward,propensity,new\n1,0,0.5\n0,0.5,0.5\n1,0.5,0.5\n")
-    done = cranfield("offpolicy", str(path), "--policy", "new")
+    done = cranfield("clicks", "offpolicy", str(path), "--policy", "new")
     assert done.code == 1
     assert "1 row with a propensity of 0 or below of 3" in done.err
     assert "--bad RULE" in done.err
-    assert cranfield("offpolicy", str(path), "--policy", "new", "--bad", "skip", "--least-ess", "0").code == 0
+    assert cranfield("clicks", "offpolicy", str(path), "--policy", "new", "--bad", "skip", "--least-ess", "0").code == 0
 
 
 def test_a_new_run_on_logged_clicks(cranfield: Cranfield, log: str, tmp_path: Path) -> None:
     (tmp_path / "new.run").write_text("cats Q0 d2 1 2 new\ncats Q0 d1 2 1 new\n")
-    words = ("offpolicy", log, "--run", str(tmp_path / "new.run"), "--examined", "1,0.5,0.25", "--least-ess", "0")
+    words = (
+        "clicks",
+        "offpolicy",
+        log,
+        "--run",
+        str(tmp_path / "new.run"),
+        "--examined",
+        "1,0.5,0.25",
+        "--least-ess",
+        "0",
+    )
     rows = {
         row["estimator"]: row["value"] for row in json.loads(cranfield(*words, "-f", "json", "--quiet").out)["rows"]
     }
@@ -134,7 +147,7 @@ def test_a_new_run_on_logged_clicks(cranfield: Cranfield, log: str, tmp_path: Pa
 def test_each_run_has_the_logged_value_of_its_own_queries(cranfield: Cranfield, log: str, tmp_path: Path) -> None:
     (tmp_path / "one.run").write_text("cats Q0 d2 1 2 one\ncats Q0 d1 2 1 one\n")
     (tmp_path / "two.run").write_text("cats Q0 d2 1 2 two\ndogs Q0 d3 1 1 two\n")
-    words = ["offpolicy", log, "--examined", "1,0.5,0.25", "--least-ess", "0", "-f", "json", "--quiet"]
+    words = ["clicks", "offpolicy", log, "--examined", "1,0.5,0.25", "--least-ess", "0", "-f", "json", "--quiet"]
     both = [word for name in ("one", "two") for word in ("--run", str(tmp_path / f"{name}.run"))]
     together = {row["policy"]: row["logged"] for row in json.loads(cranfield(*words, *both).out)["rows"]}
     alone = [json.loads(cranfield(*words, *both[i : i + 2]).out) for i in (0, 2)]
@@ -146,8 +159,8 @@ def test_each_run_has_the_logged_value_of_its_own_queries(cranfield: Cranfield, 
 
 
 def test_policies_and_runs_need_their_options(cranfield: Cranfield, log: str) -> None:
-    assert "give the new policies: --policy NAME, or --run FILE" in cranfield("offpolicy", log).err
-    assert "--run needs the probabilities of examination" in cranfield("offpolicy", log, "--run", log).err
+    assert "give the new policies: --policy NAME, or --run FILE" in cranfield("clicks", "offpolicy", log).err
+    assert "--run needs the probabilities of examination" in cranfield("clicks", "offpolicy", log, "--run", log).err
 
 
 def test_a_log_of_two_applications_that_count_from_0_and_from_1_is_read_one_by_one(
@@ -161,10 +174,10 @@ def test_a_log_of_two_applications_that_count_from_0_and_from_1_is_read_one_by_o
     ]
     both = tmp_path / "both.csv"
     both.write_text("\n".join([f"{header},application", *shop, *from_zero]) + "\n")
-    wrong = cranfield("calibrate", str(both), "--measure", "RBP")
+    wrong = cranfield("clicks", "calibrate", str(both), "--measure", "RBP")
     assert wrong.code == 1
     assert "--application NAME" in wrong.err or "--first-position N" in wrong.err
     for options in (["--application", "shop"], ["--application", "news", "--first-position", "0"]):
-        right = cranfield("calibrate", str(both), "--measure", "RBP", "--name", "--quiet", *options)
+        right = cranfield("clicks", "calibrate", str(both), "--measure", "RBP", "--name", "--quiet", *options)
         assert right.code == 0
         assert persistence(right.out) == pytest.approx(most_likely_p(), abs=0.0015)

@@ -14,7 +14,7 @@ def topics(tmp_path):
 
 
 def test_the_plan_has_a_row_per_search_and_notes_about_its_balance(topics, capsys):
-    assert main(["design", "--users", "6", "--systems", "a,b,c", "--topics", topics, "-f", "csv"]) == 0
+    assert main(["collection", "design", "--users", "6", "--systems", "a,b,c", "--topics", topics, "-f", "csv"]) == 0
     out, err = capsys.readouterr()
     rows = list(csv.DictReader(io.StringIO(out)))
     assert len(rows) == 36
@@ -24,7 +24,23 @@ def test_the_plan_has_a_row_per_search_and_notes_about_its_balance(topics, capsy
 
 def test_a_row_per_user(topics, capsys):
     assert (
-        main(["design", "--users", "4", "--systems", "a", "--systems", "b", "--topics", topics, "--show", "orders"])
+        main(
+            [
+                "collection",
+                "collection",
+                "design",
+                "--users",
+                "4",
+                "--systems",
+                "a",
+                "--systems",
+                "b",
+                "--topics",
+                topics,
+                "--show",
+                "orders",
+            ]
+        )
         == 0
     )
     assert sum(line.startswith("user") for line in capsys.readouterr().out.splitlines()) == 1 + 4
@@ -39,5 +55,5 @@ def test_a_row_per_user(topics, capsys):
     ],
 )
 def test_what_is_missing(words, message, topics, capsys):
-    assert main(["design", "--users", "4", "--topics", topics, *words]) == 2
+    assert main(["collection", "design", "--users", "4", "--topics", topics, *words]) == 2
     assert message in capsys.readouterr().err

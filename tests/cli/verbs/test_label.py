@@ -1,4 +1,4 @@
-"""`cranfield label`, as a user meets it. The endpoint is a real server on the loopback address."""
+"""`cranfield machine label`, as a user meets it. The endpoint is a real server on the loopback address."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def ask(cranfield: Cranfield, url: str, *more: str) -> tuple[int, str, str]:
-    return cranfield("label", *INPUT, "--endpoint", url, "--model", "m", "-o", "labels.jsonl", *more)
+    return cranfield("machine", "label", *INPUT, "--endpoint", url, "--model", "m", "-o", "labels.jsonl", *more)
 
 
 def test_labels_are_kept_and_written_as_judgments(cranfield: Cranfield, folder: Path) -> None:
@@ -124,14 +124,14 @@ def test_the_key_comes_from_the_variable_that_is_named(
 
 def test_a_dry_run_shows_the_first_prompt_and_sends_nothing(cranfield: Cranfield, folder: Path) -> None:
     with serving() as server:
-        done = cranfield("label", *INPUT, "--endpoint", server.url, "--dry-run")
+        done = cranfield("machine", "label", *INPUT, "--endpoint", server.url, "--dry-run")
     assert done.code == 0
     assert "text of d1" in done.out
     assert "3 questions about 3 items" in done.out
     assert "nothing was sent" in done.out
     assert not server.asked
     assert not (folder / "labels.jsonl").exists()
-    facts = json.loads(cranfield("label", *INPUT, "--dry-run", "-f", "json").out)
+    facts = json.loads(cranfield("machine", "label", *INPUT, "--dry-run", "-f", "json").out)
     assert facts["questions"] == 3
     assert facts["characters"] == 3 * len(facts["first prompt"])
 
@@ -163,7 +163,7 @@ def test_documents_without_text_are_counted(cranfield: Cranfield, folder: Path) 
     ],
 )  # fmt: skip
 def test_bad_input(cranfield: Cranfield, folder: Path, words: list[str], code: int, message: str) -> None:
-    done = cranfield("label", *INPUT, *words)
+    done = cranfield("machine", "label", *INPUT, *words)
     assert message in done.err
     assert done.code == code
 

@@ -46,24 +46,30 @@ def test_measures_of_sessions_and_texts_are_listed_with_the_verb_that_computes_t
         "citations": cited_answers.MEASURES, "one-click": one_click.MEASURES, "passages": passages.MEASURES,
         "verticals": verticals.MEASURES,
     }  # fmt: skip
-    assert {(verb, name) for verb, names in expected.items() for name in names} <= verbs
+    assert {(f"answers {verb}", name) for verb, names in expected.items() for name in names} <= verbs
     text = cranfield("measures").out
     headings = [line for line in text.splitlines() if line.endswith("):") and "(cranfield " in line]
-    assert [re.sub(r".*\(cranfield (.*)\):", r"\1", heading) for heading in headings] == [*expected]
+    assert [re.sub(r".*\(cranfield answers (.*)\):", r"\1", heading) for heading in headings] == [*expected]
     found = cranfield("measures", "--search", "session").out
     assert set(SESSION_MEASURES) <= {line.split()[0] for line in found.splitlines() if line}
-    assert "Sessions of several queries (cranfield sessions):" in found
+    assert "Sessions of several queries (cranfield answers sessions):" in found
 
 
 def test_pages_of_measures_of_other_verbs(cranfield: Cranfield) -> None:
     page = cranfield("measures", "nsDCG@10").out
-    for part in ("nsDCG: ", "Computed by cranfield sessions -m nsDCG", "bq=4", "Range:       0 to 1", "ECIR 2008"):
+    for part in (
+        "nsDCG: ",
+        "Computed by cranfield answers sessions -m nsDCG",
+        "bq=4",
+        "Range:       0 to 1",
+        "ECIR 2008",
+    ):
         assert part in page
     assert cranfield("measures", "sDCG").out.startswith("sDCG: Session DCG")
     assert cranfield("measures", "SDCG").out.startswith("SDCG: Scaled DCG")
     assert cranfield("measures", "rouge2").out.startswith("ROUGE-N: ")
     both = json.loads(cranfield("measures", "F", "--format", "json").out)
-    assert [(one["name"], one["verb"]) for one in both] == [("F", "eval"), ("F", "nuggets")]
+    assert [(one["name"], one["verb"]) for one in both] == [("F", "eval"), ("F", "answers nuggets")]
     wrong = cranfield("measures", "nosuch")
     assert (wrong.code, wrong.out) == (2, "")
 
@@ -91,7 +97,7 @@ def test_every_command_of_a_formula_is_shown_as_people_write_it() -> None:
 
 @pytest.mark.parametrize("page", verb_pages(), ids=lambda page: f"{page.verb} {page.name}")
 def test_the_example_on_a_page_of_another_verb_runs(page: Page) -> None:
-    names = vars(sessions).copy() if page.verb == "sessions" else {}
+    names = vars(sessions).copy() if page.verb == "answers sessions" else {}
     test = doctest.DocTestParser().get_doctest(page.example, names, page.name, None, None)
     assert doctest.DocTestRunner().run(test).failed == 0
 
@@ -106,7 +112,10 @@ def test_eval_names_the_verb_of_every_measure_that_is_listed(page: Page, cranfie
 
 @pytest.mark.parametrize("name", ["rouge2", "ROUGE-L", "ROUGE-SU4-R", "rouge_l"])
 def test_eval_names_the_verb_of_every_rouge(name: str, cranfield: Cranfield) -> None:
-    assert f"{name} is a measure of summaries: see `cranfield rouge`" in cranfield("eval", "--sample", "-m", name).err
+    assert (
+        f"{name} is a measure of summaries: see `cranfield answers rouge`"
+        in cranfield("eval", "--sample", "-m", name).err
+    )
 
 
 def test_search(cranfield: Cranfield) -> None:
@@ -128,7 +137,7 @@ def test_the_list_is_in_families_with_a_heading_each(cranfield: Cranfield) -> No
     lines = cranfield("measures").out.splitlines()
     sets = lines.index("Sets:")
     assert [line.split()[0] for line in lines[sets + 1 : sets + 5]] == ["P", "R", "F", "E"]
-    ranked = lines[: next(at for at, line in enumerate(lines) if "(cranfield sessions)" in line)]
+    ranked = lines[: next(at for at, line in enumerate(lines) if "(cranfield answers sessions)" in line)]
     assert sum(line.partition(" ")[0] in SHIPPED for line in ranked) == len(SHIPPED)
 
 

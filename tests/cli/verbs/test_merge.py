@@ -1,4 +1,4 @@
-"""`cranfield merge` and `cranfield workers`, as a user meets them."""
+"""`cranfield labels merge` and `cranfield labels workers`, as a user meets them."""
 
 import csv
 import io
@@ -41,7 +41,7 @@ def gold(tmp_path: Path) -> str:
 @pytest.mark.parametrize("method", MERGING_METHODS)
 def test_the_result_is_the_qrels_of_python(cranfield: Cranfield, table: str, tmp_path: Path, method: str) -> None:
     path = tmp_path / "merged.qrels"
-    result = cranfield("merge", table, "--method", method, "-o", str(path))
+    result = cranfield("labels", "merge", table, "--method", method, "-o", str(path))
     assert result.code == 0
     merged = merge(table, method)
     assert Qrels.read(path).to_dict() == merged.to_qrels().to_dict()
@@ -50,7 +50,10 @@ def test_the_result_is_the_qrels_of_python(cranfield: Cranfield, table: str, tmp
 
 def test_expected_grades_are_written_and_scored(cranfield: Cranfield, table: str, tmp_path: Path) -> None:
     path, run = tmp_path / "expected.qrels", tmp_path / "a.run"
-    assert cranfield("merge", table, "--method", "dawid-skene", "--expected", "-o", str(path), "--quiet").code == 0
+    assert (
+        cranfield("labels", "merge", table, "--method", "dawid-skene", "--expected", "-o", str(path), "--quiet").code
+        == 0
+    )
     expected = merge(table, "dawid-skene").to_qrels(expected=True).to_dict()
     for topic, grades in Qrels.read(path).to_dict().items():
         assert grades == pytest.approx(expected[topic])
@@ -63,6 +66,7 @@ def test_expected_grades_are_written_and_scored(cranfield: Cranfield, table: str
 def test_gold_posteriors_and_workers(cranfield: Cranfield, table: str, gold: str, tmp_path: Path) -> None:
     posteriors, workers = tmp_path / "p.csv", tmp_path / "w.json"
     words = (
+        "labels",
         "merge",
         table,
         "--method",
@@ -88,14 +92,14 @@ def test_gold_posteriors_and_workers(cranfield: Cranfield, table: str, gold: str
 
 def test_tasks_without_topics_become_a_table(cranfield: Cranfield) -> None:
     text = b"task,worker,label\nt1,a,1\nt1,b,1\nt2,a,0\n"
-    result = cranfield("merge", "-", stdin=text)
+    result = cranfield("labels", "merge", "-", stdin=text)
     assert result.code == 0
     assert result.out.splitlines()[:3] == [
         "Labels merged by majority",
         "task  label  expected  probability  entropy  labels",
         "t1    1        1.0000       1.0000   0.0000       2",
     ]
-    asked = cranfield("merge", "-", "-f", "qrels", stdin=text)
+    asked = cranfield("labels", "merge", "-", "-f", "qrels", stdin=text)
     assert asked.code == 2
     assert "the topics of items are unknown" in asked.err
     assert "--separator TEXT" in asked.err
@@ -103,7 +107,7 @@ def test_tasks_without_topics_become_a_table(cranfield: Cranfield) -> None:
 
 def test_settings_reach_the_method(cranfield: Cranfield, table: str) -> None:
     words = ("--class-prior", "0.5,0.3,0.2", "--worker-prior", "3,1", "--steps", "7", "--tolerance", "0")
-    result = cranfield("merge", table, "--method", "dawid-skene", *words, "-f", "json")
+    result = cranfield("labels", "merge", table, "--method", "dawid-skene", *words, "-f", "json")
     rows = json.loads(result.out)["rows"]
     with pytest.warns(match="did not converge"):
         merged = merge(table, "dawid-skene", class_prior=[0.5, 0.3, 0.2], worker_prior=[3, 1], steps=7, tolerance=0.0)
@@ -113,7 +117,7 @@ def test_settings_reach_the_method(cranfield: Cranfield, table: str) -> None:
 
 def test_a_warning_is_printed_once(cranfield: Cranfield, table: str) -> None:
     for words in (["-f", "table"], ["-f", "csv"], ["-f", "qrels"]):
-        result = cranfield("merge", table, "--method", "dawid-skene", "--steps", "2", *words)
+        result = cranfield("labels", "merge", table, "--method", "dawid-skene", "--steps", "2", *words)
         assert (result.out + result.err).count("did not converge in 2 steps") == 1, words
 
 
@@ -133,22 +137,22 @@ def test_a_warning_is_printed_once(cranfield: Cranfield, table: str) -> None:
     ],
 )
 def test_wrong_words_are_explained(cranfield: Cranfield, table: str, words: list[str], says: str) -> None:
-    result = cranfield("merge", table, *words)
+    result = cranfield("labels", "merge", table, *words)
     assert result.code in (1, 2)
     assert says in result.err
 
 
 def test_words_without_an_order_name_the_option(cranfield: Cranfield) -> None:
     text = b"task,worker,label\nt1,a,yes\nt1,b,no\n"
-    result = cranfield("merge", "-", "--method", "ordinal", stdin=text)
+    result = cranfield("labels", "merge", "-", "--method", "ordinal", stdin=text)
     assert result.code == 2
     assert "--scale LABELS" in result.err
-    assert cranfield("merge", "-", "--method", "ordinal", "--scale", "no,yes", stdin=text).code == 0
+    assert cranfield("labels", "merge", "-", "--method", "ordinal", "--scale", "no,yes", stdin=text).code == 0
 
 
 def test_workers_have_the_numbers_of_python(cranfield: Cranfield, table: str, gold: str) -> None:
     for extra, report in (([], rate_workers(table)), (["--gold", gold], rate_workers(table, gold=gold))):
-        rows = json.loads(cranfield("workers", table, *extra, "-f", "json").out)["rows"]
+        rows = json.loads(cranfield("labels", "workers", table, *extra, "-f", "json").out)["rows"]
         assert [row["worker"] for row in rows] == [report.workers[w] for w in np.argsort(report.accuracy)]
         p = {row["worker"]: row["p"] for row in rows}
         assert [p[name] for name in report.workers] == pytest.approx(report.p.tolist())
@@ -157,14 +161,14 @@ def test_workers_have_the_numbers_of_python(cranfield: Cranfield, table: str, go
 
 def test_the_next_labels_are_those_of_python(cranfield: Cranfield, table: str) -> None:
     words = ("--next", "4", "--probability", "0.99", "--per-worker", "1")
-    rows = json.loads(cranfield("workers", table, *words, "-f", "json").out)["rows"]
+    rows = json.loads(cranfield("labels", "workers", table, *words, "-f", "json").out)["rows"]
     plan = plan_labels(table, count=4, probability=0.99, per_worker=1)
     assert [f"{row['topic']} {row['doc']}" for row in rows] == list(plan.items)
     assert [row["worker"] for row in rows] == list(plan.worker)
 
 
 def test_options_of_planning_need_next(cranfield: Cranfield, table: str) -> None:
-    result = cranfield("workers", table, "--stop", "margin")
+    result = cranfield("labels", "workers", table, "--stop", "margin")
     assert result.code == 2
     assert "--stop applies only to --next N" in result.err
 
@@ -173,12 +177,12 @@ def test_options_of_planning_need_next(cranfield: Cranfield, table: str) -> None
 def test_figures_are_drawn(cranfield: Cranfield, table: str, tmp_path: Path, figure: str) -> None:
     for verb in ("merge", "workers"):
         path = tmp_path / f"{verb}.svg"
-        assert cranfield(verb, table, "--plot", str(path), "--figure", figure, "--quiet").code == 0
+        assert cranfield("labels", verb, table, "--plot", str(path), "--figure", figure, "--quiet").code == 0
         assert path.read_text().startswith("<svg")
 
 
 def test_the_help_lists_all_methods(cranfield: Cranfield) -> None:
-    page = " ".join(cranfield("merge", "--help").out.split())
+    page = " ".join(cranfield("labels", "merge", "--help").out.split())
     for name in MERGING_METHODS:
         assert name in page
 
@@ -189,7 +193,7 @@ def test_several_qrels_are_merged(cranfield: Cranfield, tmp_path: Path) -> None:
         path = tmp_path / f"{name}.qrels"
         path.write_text(f"1 0 d1 {grade}\n")
         paths.append(str(path))
-    result = cranfield("merge", *paths)
+    result = cranfield("labels", "merge", *paths)
     assert result.out == "1 0 d1 1\n"
     assert Labels.read(*paths).workers == ("ann", "ben", "cy")
 
@@ -197,21 +201,21 @@ def test_several_qrels_are_merged(cranfield: Cranfield, tmp_path: Path) -> None:
 def test_a_table_is_not_written_to_a_file_of_judgments(cranfield: Cranfield, tmp_path: Path) -> None:
     labels, path = tmp_path / "tasks.csv", tmp_path / "merged.qrels"
     labels.write_text("task,worker,label\n1:d1,a,1\n1:d1,b,0\n")
-    result = cranfield("merge", str(labels), "-o", str(path))
+    result = cranfield("labels", "merge", str(labels), "-o", str(path))
     assert result.code != 0
     assert "the topics of items are unknown" in result.err
     assert "--separator TEXT" in result.err
     assert not path.exists()
-    assert cranfield("merge", str(labels), "--separator", ":", "-o", str(path)).code == 0
+    assert cranfield("labels", "merge", str(labels), "--separator", ":", "-o", str(path)).code == 0
     assert path.read_text() == "1 0 d1 0\n"
-    assert cranfield("merge", str(labels), "-o", str(tmp_path / "merged.txt")).code == 0
+    assert cranfield("labels", "merge", str(labels), "-o", str(tmp_path / "merged.txt")).code == 0
 
 
 @pytest.mark.parametrize(
     ("verb", "rows", "option"),
     [
-        ("merge", "t1,a,1\nt1,b,1\n", "--scale LABELS"),
-        ("workers --next 2", "t1,a,1\nt2,b,0\n", "--stop RULE"),
+        ("labels merge", "t1,a,1\nt1,b,1\n", "--scale LABELS"),
+        ("labels workers --next 2", "t1,a,1\nt2,b,0\n", "--stop RULE"),
     ],
 )
 def test_errors_name_the_option_that_helps(
@@ -224,7 +228,7 @@ def test_errors_name_the_option_that_helps(
 
 def test_the_ending_of_the_file_says_the_format(cranfield: Cranfield, table: str, tmp_path: Path) -> None:
     def written(name: str, *more: str) -> str:
-        assert cranfield("merge", table, "-o", str(tmp_path / name), "--quiet", *more).code == 0
+        assert cranfield("labels", "merge", table, "-o", str(tmp_path / name), "--quiet", *more).code == 0
         return (tmp_path / name).read_text()
 
     (first, *rest) = csv.DictReader(io.StringIO(written("x.csv")))
@@ -236,14 +240,16 @@ def test_the_ending_of_the_file_says_the_format(cranfield: Cranfield, table: str
     for name in ("x.qrels", "x.qrels.tsv", "x.out"):  # topics are known: judgments
         written(name)
         assert Qrels.read(tmp_path / name).to_dict() == merge(table).to_qrels().to_dict()
-    assert cranfield("agree", table, "-o", str(tmp_path / "agree.csv"), "--quiet", "--resamples", "0").code == 0
+    assert (
+        cranfield("labels", "agree", table, "-o", str(tmp_path / "agree.csv"), "--quiet", "--resamples", "0").code == 0
+    )
     assert (tmp_path / "agree.csv").read_text().startswith("coefficient,")
 
 
 def test_columns_with_unusual_names(cranfield: Cranfield, tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
     path.write_text("frage,person,antwort\na,x,1\na,y,1\nb,x,0\n")
-    words = ("merge", str(path), "-f", "csv", "--quiet")
+    words = ("labels", "merge", str(path), "-f", "csv", "--quiet")
     failed = cranfield(*words)
     assert failed.code == 1
     assert "labels.csv:1: label 'antwort' is not a number" in failed.err
@@ -263,9 +269,9 @@ def test_columns_with_unusual_names(cranfield: Cranfield, tmp_path: Path) -> Non
 def test_repeated_labels_can_be_kept(cranfield: Cranfield, tmp_path: Path) -> None:
     path = tmp_path / "labels.csv"
     path.write_text("task,worker,label\na,x,1\na,x,0\na,x,1\na,y,0\nb,y,1\nb,x,1\n")
-    failed = cranfield("merge", str(path))
+    failed = cranfield("labels", "merge", str(path))
     assert "models such as Dawid and Skene's count every label" in failed.err
     assert "on_duplicate='keep'" in failed.err or "--on-duplicate keep" in failed.err
-    done = cranfield("merge", str(path), "--on-duplicate", "keep", "-f", "csv", "--quiet")
+    done = cranfield("labels", "merge", str(path), "--on-duplicate", "keep", "-f", "csv", "--quiet")
     rows = {row["task"]: row for row in csv.DictReader(io.StringIO(done.out))}
     assert (rows["a"]["labels"], float(rows["a"]["expected"])) == ("4", 0.5)  # x: 1, 0, 1; y: 0

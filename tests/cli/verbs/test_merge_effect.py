@@ -1,4 +1,4 @@
-"""`cranfield aware` and `cranfield merge-effect`, as a user meets them."""
+"""`cranfield labels aware` and `cranfield labels effect`, as a user meets them."""
 
 import csv
 import json
@@ -27,10 +27,12 @@ def files(tmp_path: Path) -> tuple[str, list[str], str]:
 
 def test_aware_prints_the_scores_of_python(cranfield: Cranfield, files: tuple[str, list[str], str]) -> None:
     labels, runs, _ = files
-    result = cranfield("aware", labels, *runs, "-m", "AP", "--weights", "rmse", "-f", "json")
+    result = cranfield("labels", "aware", labels, *runs, "-m", "AP", "--weights", "rmse", "-f", "json")
     expected = aware(labels, runs, "AP", weights="rmse")
     assert [row["AP"] for row in json.loads(result.out)["rows"]] == pytest.approx(expected.means()[0].tolist())
-    shown = cranfield("aware", labels, *runs, "-m", "AP", "--weights", "rmse", "--show", "weights", "-f", "json")
+    shown = cranfield(
+        "labels", "aware", labels, *runs, "-m", "AP", "--weights", "rmse", "--show", "weights", "-f", "json"
+    )
     weights = [row["weight"] for row in json.loads(shown.out)["rows"]]
     assert weights == pytest.approx(aware_weights(labels, runs, "AP", weights="rmse").weight[0, :, 0].tolist())
 
@@ -40,7 +42,7 @@ def test_scores_of_topics_are_read_by_other_verbs(
 ) -> None:
     labels, runs, _ = files
     scores = str(tmp_path / "scores.csv")
-    assert cranfield("aware", labels, *runs, "-m", "AP", "-q", "-f", "csv", "-o", scores).code == 0
+    assert cranfield("labels", "aware", labels, *runs, "-m", "AP", "-q", "-f", "csv", "-o", scores).code == 0
     assert cranfield("compare", "--scores", scores).code == 0
 
 
@@ -50,21 +52,21 @@ def test_a_pattern_names_a_file_for_each_assessor(cranfield: Cranfield, tmp_path
         rows = [(t, d, label) for t, d, who, label in labels if who == worker]
         Qrels.from_tuples(rows).write(tmp_path / f"{worker}.qrels")
     Run.from_dict(runs["s0"], "s0").write(tmp_path / "s0.run")
-    result = cranfield("aware", str(tmp_path / "*.qrels"), str(tmp_path / "s0.run"), "-m", "P@3")
+    result = cranfield("labels", "aware", str(tmp_path / "*.qrels"), str(tmp_path / "s0.run"), "-m", "P@3")
     assert "AWARE: 2 assessors" in result.out
 
 
 def test_merge_effect_prints_the_numbers_of_python(cranfield: Cranfield, files: tuple[str, list[str], str]) -> None:
     labels, runs, gold = files
     words = ("-m", "P@3", "--gold", gold, "--methods", "majority,aware", "--scales", "0/123", "-B", "5", "-f", "json")
-    rows = json.loads(cranfield("merge-effect", labels, *runs, *words).out)["rows"]
+    rows = json.loads(cranfield("labels", "effect", labels, *runs, *words).out)["rows"]
     expected = merge_effect(
         labels, runs, "P@3", gold=gold, methods=["majority", "aware"], scales=["0/123"], resamples=5
     )
     assert [row["method"] for row in rows] == list(expected.methods)
     assert [row["\u03c4"] for row in rows] == pytest.approx(expected.tau.value[:, 0].tolist())
     assert [row["lost"] for row in rows] == expected.lost[:, 0].tolist()
-    by_run = json.loads(cranfield("merge-effect", labels, *runs, *words, "--show", "runs").out)["rows"]
+    by_run = json.loads(cranfield("labels", "effect", labels, *runs, *words, "--show", "runs").out)["rows"]
     assert [row["mean"] for row in by_run] == pytest.approx(expected.columns()["mean"].tolist())
 
 
@@ -73,11 +75,11 @@ def test_ranks_are_drawn(cranfield: Cranfield, files: tuple[str, list[str], str]
     words = ("-m", "P@3,RR", "-B", "0", "--methods", "majority,aware", "--plot-measure", "RR")
     for suffix in ("svg", "csv"):
         path = tmp_path / f"ranks.{suffix}"
-        assert cranfield("merge-effect", labels, *runs, *words, "--plot", str(path)).code == 0
+        assert cranfield("labels", "effect", labels, *runs, *words, "--plot", str(path)).code == 0
     with path.open(newline="") as file:
         assert len(list(csv.DictReader(file))) == len(runs) * 2
     words = ("-m", "P@3", "-B", "0", "--plot-measure", "AP", "--plot", str(path))
-    wrong = cranfield("merge-effect", labels, *runs, *words)
+    wrong = cranfield("labels", "effect", labels, *runs, *words)
     assert "--plot-measure AP: the measures are P@3" in wrong.err
 
 
@@ -100,5 +102,5 @@ def test_wrong_options_are_refused(
 
 
 def test_runs_are_needed(cranfield: Cranfield, files: tuple[str, list[str], str]) -> None:
-    assert "no runs to score" in cranfield("aware", files[0]).err
-    assert "no runs to score" in cranfield("merge-effect", files[0]).err
+    assert "no runs to score" in cranfield("labels", "aware", files[0]).err
+    assert "no runs to score" in cranfield("labels", "effect", files[0]).err

@@ -1,4 +1,4 @@
-"""`cranfield pool-bias`: the numbers of tests/test_pool_bias.py, from files; and what can be wrong with those."""
+"""`cranfield pool bias`: the numbers of tests/test_pool_bias.py, from files; and what can be wrong with those."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-POOL = ("pool-bias", "qrels.txt", "x.run", "y.run", "z.run", "--pool-depth", "2", "-m", "P@2")
+POOL = ("pool", "bias", "qrels.txt", "x.run", "y.run", "z.run", "--pool-depth", "2", "-m", "P@2")
 
 
 @pytest.mark.usefixtures("files")
@@ -102,7 +102,7 @@ def test_latex_markdown_and_html_hold_all_tables(cranfield: Cranfield, format: s
 def test_undefined_numbers_are_null_in_json(cranfield: Cranfield, files: Path) -> None:
     """Only x found the one relevant document: without it there is no AP."""
     Path("one.txt").write_text("q1 0 b 1\n")
-    result = cranfield("pool-bias", "one.txt", "x.run", "y.run", "--pool-depth", "2", "-m", "AP", "-f", "json")
+    result = cranfield("pool", "bias", "one.txt", "x.run", "y.run", "--pool-depth", "2", "-m", "AP", "-f", "json")
     assert json.loads(result.out)["runs"]["x"] == {"AP": None}
 
 
@@ -127,7 +127,7 @@ def test_undefined_numbers_are_null_in_json(cranfield: Cranfield, files: Path) -
 def test_bad_input_is_an_error(cranfield: Cranfield, words: tuple[str, ...], code: int, message: str) -> None:
     for name, text in {"three": "x a\ny b c\n", "twice": "x a\nx b\n", "other": "w a\n", "same": "x a\ny a\n"}.items():
         Path(name).write_text(text)
-    result = cranfield("pool-bias", "qrels.txt", *words)
+    result = cranfield("pool", "bias", "qrels.txt", *words)
     assert (result.code, result.out) == (code, "")
     assert message in result.err
 
@@ -139,7 +139,7 @@ def test_runs_with_the_same_tag_are_named_by_their_file(cranfield: Cranfield) ->
 
 
 def test_help_explains_the_two_ways_to_adjust(cranfield: Cranfield) -> None:
-    result = cranfield("pool-bias", "--help")
+    result = cranfield("pool", "bias", "--help")
     assert result.code == 0
     assert "--adjust-qrels" in result.out
-    assert "$ cranfield pool-bias common.qrels" in result.out
+    assert "$ cranfield pool bias common.qrels" in result.out

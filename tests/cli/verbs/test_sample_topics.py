@@ -1,4 +1,4 @@
-"""`cranfield sample-topics` and `cranfield split`, as a user meets them."""
+"""`cranfield collection sample-topics` and `cranfield collection split`, as a user meets them."""
 
 import json
 from pathlib import Path
@@ -22,7 +22,7 @@ def log(tmp_path: Path) -> Path:
 
 def test_json_has_the_numbers_of_python(cranfield: Cranfield, log: Path) -> None:
     words = ("-n", "1,1,1", "--shares", "1/4,1/2", "--seed", "3", "--near", "words", "--draw", "volume")
-    rows = json.loads(cranfield("sample-topics", str(log), *words, "-f", "json").out)["rows"]
+    rows = json.loads(cranfield("collection", "sample-topics", str(log), *words, "-f", "json").out)["rows"]
     sample = sample_topics(log, [1, 1, 1], shares=[0.25, 0.5], seed=3, stem=False, edits=False, draw="volume")
     assert [row["query"] for row in rows] == list(sample.texts)
     assert [row["probability"] for row in rows] == pytest.approx(sample.probability.tolist())
@@ -31,7 +31,18 @@ def test_json_has_the_numbers_of_python(cranfield: Cranfield, log: Path) -> None
 def test_topics_and_classes_are_written(cranfield: Cranfield, log: Path, tmp_path: Path) -> None:
     topics, classes = tmp_path / "topics.xml", tmp_path / "classes.tsv"
     result = cranfield(
-        "sample-topics", str(log), "-n", "3", "--topics", str(topics), "--classes", str(classes), "--first", "401"
+        "collection",
+        "collection",
+        "sample-topics",
+        str(log),
+        "-n",
+        "3",
+        "--topics",
+        str(topics),
+        "--classes",
+        str(classes),
+        "--first",
+        "401",
     )
     assert result.code == 0
     assert list(Topics.read(topics)) == ["401", "402", "403"]
@@ -39,9 +50,11 @@ def test_topics_and_classes_are_written(cranfield: Cranfield, log: Path, tmp_pat
 
 
 def test_strata_and_dropped_queries_are_shown(cranfield: Cranfield, log: Path) -> None:
-    assert "guide tv" in cranfield("sample-topics", str(log), "--show", "dropped").out
-    assert "most frequent" in cranfield("sample-topics", str(log), "--show", "strata").out
-    assert "guide tv" not in cranfield("sample-topics", str(log), "--show", "dropped", "--near", "none").out
+    assert "guide tv" in cranfield("collection", "sample-topics", str(log), "--show", "dropped").out
+    assert "most frequent" in cranfield("collection", "sample-topics", str(log), "--show", "strata").out
+    assert (
+        "guide tv" not in cranfield("collection", "sample-topics", str(log), "--show", "dropped", "--near", "none").out
+    )
 
 
 @pytest.mark.parametrize(
@@ -57,7 +70,7 @@ def test_strata_and_dropped_queries_are_shown(cranfield: Cranfield, log: Path) -
     ],
 )
 def test_wrong_options_are_refused(cranfield: Cranfield, log: Path, words: tuple[str, ...], message: str) -> None:
-    result = cranfield("sample-topics", str(log), *words)
+    result = cranfield("collection", "sample-topics", str(log), *words)
     assert result.code in (1, 2)
     assert message in result.err
 
@@ -65,14 +78,16 @@ def test_wrong_options_are_refused(cranfield: Cranfield, log: Path, words: tuple
 def test_a_log_in_another_encoding_names_the_option(cranfield: Cranfield, tmp_path: Path) -> None:
     path = tmp_path / "log.txt"
     path.write_bytes(b"caf\xe9\n")
-    assert "on the command line: --encoding NAME" in cranfield("sample-topics", str(path)).err
-    assert "caf\u00e9" in cranfield("sample-topics", str(path), "--encoding", "latin-1").out
+    assert "on the command line: --encoding NAME" in cranfield("collection", "sample-topics", str(path)).err
+    assert "caf\u00e9" in cranfield("collection", "sample-topics", str(path), "--encoding", "latin-1").out
 
 
 def test_a_collection_is_split(cranfield: Cranfield, collection: Sample, tmp_path: Path) -> None:
     run = str(next(iter(collection.runs)))
     folder = tmp_path / "parts"
-    result = cranfield("split", collection.qrels, run, "--folder", str(folder), "--parts", "train=3,test=1")
+    result = cranfield(
+        "collection", "split", collection.qrels, run, "--folder", str(folder), "--parts", "train=3,test=1"
+    )
     assert (result.code, result.err) == (0, "")
     assert sorted(path.name for path in folder.iterdir()) == ["split.tsv", "test", "train"]
     words = ("-m", "AP", "-f", "csv", "--quiet")
@@ -84,15 +99,15 @@ def test_a_collection_is_split(cranfield: Cranfield, collection: Sample, tmp_pat
 def test_files_of_an_unknown_kind_name_the_options(cranfield: Cranfield, tmp_path: Path) -> None:
     path = tmp_path / "topics.txt"
     path.write_text("1\tone query\n2\ttwo queries\n")
-    result = cranfield("split", str(path), "--folder", str(tmp_path / "parts"))
+    result = cranfield("collection", "split", str(path), "--folder", str(tmp_path / "parts"))
     assert "on the command line: --qrels FILE or --runs FILE or --topics FILE" in result.err
-    words = ("split", "--topics", str(path), "--folder", str(tmp_path / "parts"), "--parts", "a=1,b=1")
+    words = ("collection", "split", "--topics", str(path), "--folder", str(tmp_path / "parts"), "--parts", "a=1,b=1")
     assert cranfield(*words).code == 0
     assert len(Topics.read(tmp_path / "parts" / "a" / "topics.txt", "tsv")) == 1
 
 
 @pytest.mark.parametrize("parts", ["train", "train=0,test=1", "a=1,a=2", "a=x"])
 def test_wrong_parts_are_refused(cranfield: Cranfield, collection: Sample, tmp_path: Path, parts: str) -> None:
-    result = cranfield("split", collection.qrels, "--folder", str(tmp_path), "--parts", parts)
+    result = cranfield("collection", "split", collection.qrels, "--folder", str(tmp_path), "--parts", parts)
     assert result.code == 2
     assert f"--parts {parts}" in result.err

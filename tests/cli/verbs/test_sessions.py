@@ -1,4 +1,4 @@
-"""`cranfield sessions`."""
+"""`cranfield answers sessions`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def printed(cranfield: Cranfield, line: str) -> str:
 
 
 def test_scores_of_systems(cranfield: Cranfield) -> None:
-    lines = printed(cranfield, "sessions qrels.txt mine.jsonl other.jsonl -m sDCG,sRBP").splitlines()
+    lines = printed(cranfield, "answers sessions qrels.txt mine.jsonl other.jsonl -m sDCG,sRBP").splitlines()
     # s: 2 + 1 / (log4(5) · log2(4)) = 2.4307, t: 1/log2(3) = 0.6309; their mean is 1.5308
     assert lines[1].split()[:3] == ["mine", "2", "1.5308"]
     assert lines[2].split()[:3] == ["other", "2", "1.0000"]
@@ -48,38 +48,40 @@ def test_scores_of_systems(cranfield: Cranfield) -> None:
 
 
 def test_scores_feed_compare(cranfield: Cranfield, folder: Path) -> None:
-    printed(cranfield, "sessions qrels.txt mine.jsonl other.jsonl -m nsDCG -q --format json -o scores.json")
+    printed(cranfield, "answers sessions qrels.txt mine.jsonl other.jsonl -m nsDCG -q --format json -o scores.json")
     assert "mine" in printed(cranfield, "compare --scores scores.json -m nsDCG")
     assert json.loads((folder / "scores.json").read_text())["topics"] == ["s", "t"]
 
 
 def test_clicks_need_no_judgments(cranfield: Cranfield) -> None:
-    out = printed(cranfield, "sessions none mine.jsonl --gains clicks -m sU(L=1000) --lengths lengths.txt -q -f csv")
+    out = printed(
+        cranfield, "answers sessions none mine.jsonl --gains clicks -m sU(L=1000) --lengths lengths.txt -q -f csv"
+    )
     # one click, at rank 2 of the first list: 0.5 · (1 − (400 + 0.2 · 500) / 1000)
     assert "0.25" in out
-    result = cranfield("sessions", "none", "mine.jsonl")
+    result = cranfield("answers", "sessions", "none", "mine.jsonl")
     assert result.code == 2
     assert "--gains" in result.err
 
 
 def test_explain_and_plot(cranfield: Cranfield, folder: Path) -> None:
-    out = printed(cranfield, "sessions qrels.txt mine.jsonl -m sDCG --explain s")
+    out = printed(cranfield, "answers sessions qrels.txt mine.jsonl -m sDCG --explain s")
     assert "query discount" in out
     assert "sDCG of session s: 2.4307" in out
-    printed(cranfield, "sessions qrels.txt mine.jsonl -m sU --lengths lengths.txt --explain s --plot read.csv")
+    printed(cranfield, "answers sessions qrels.txt mine.jsonl -m sU --lengths lengths.txt --explain s --plot read.csv")
     assert "query 1: document 1 (a)" in (folder / "read.csv").read_text()
-    assert "did you mean 's'" in cranfield("sessions", "qrels.txt", "mine.jsonl", "--explain", "S").err
+    assert "did you mean 's'" in cranfield("answers", "sessions", "qrels.txt", "mine.jsonl", "--explain", "S").err
 
 
 def test_write_json_lines(cranfield: Cranfield, folder: Path) -> None:
-    result = cranfield("sessions", "qrels.txt", "mine.jsonl", "--write", "again.jsonl")
+    result = cranfield("answers", "sessions", "qrels.txt", "mine.jsonl", "--write", "again.jsonl")
     assert result.code == 0
     assert "wrote 2 sessions, 3 queries, 1 click to again.jsonl" in result.err
     assert json.loads((folder / "again.jsonl").read_text().splitlines()[0])["clicks"] == [{"rank": 2, "time": 3.0}]
 
 
 def test_paths_of_any_measure(cranfield: Cranfield) -> None:
-    rows = json.loads(printed(cranfield, "sessions qrels.txt mine.jsonl --paths RR --format json"))["rows"]
+    rows = json.loads(printed(cranfield, "answers sessions qrels.txt mine.jsonl --paths RR --format json"))["rows"]
     # s: a is at the top of every path; t: e is second
     assert [(row["session"], row["RR"], row["paths"]) for row in rows] == [("s", 1.0, 3), ("t", 0.5, 1)]
 
@@ -98,6 +100,6 @@ def test_paths_of_any_measure(cranfield: Cranfield) -> None:
     ],
 )
 def test_wrong_options_are_errors(cranfield: Cranfield, line: str, message: str) -> None:
-    result = cranfield("sessions", *line.split())
+    result = cranfield("answers", "sessions", *line.split())
     assert result.code == 2
     assert message in result.err

@@ -311,7 +311,7 @@ def _check_mode(config: Config) -> None:
     if mode == "answers":
         raise UsageError(
             "judging: the runs of a campaign are lists of documents, not answers; judge answers with `cranfield judge "
-            "serve --mode answers`, and score them with `cranfield nuggets`"
+            "serve --mode answers`, and score them with `cranfield answers nuggets`"
         )
     check.one_of("judging", JUDGED, mode=mode)
     if config.dimensions and mode != "dimensions":

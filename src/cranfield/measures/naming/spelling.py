@@ -174,10 +174,10 @@ NOT_MEASURES: dict[str, str] = {
     ),
     **dict.fromkeys(
         ("sDCG", "nsDCG", "sRBP", "sMP", "sU", "sCost", "sCG", "esP", "esR", "esAP", "esDCG", "esNDCG"),
-        "a measure of sessions: see `cranfield sessions`, in Python cranfield.answers.sessions",
+        "a measure of sessions: see `cranfield answers sessions`, in Python cranfield.answers.sessions",
     ),
     **{
-        name: f"a measure of {kind}: see `cranfield {verb}`, in Python cranfield.answers"
+        name: f"a measure of {kind}: see `cranfield answers {verb}`, in Python cranfield.answers"
         for verb, (kind, measures) in {
             "rouge": ("summaries", ("ROUGE",)),
             "bleu": ("texts", ("BLEU",)),

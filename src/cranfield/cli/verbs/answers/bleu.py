@@ -1,4 +1,4 @@
-"""`cranfield bleu`: texts against references by n-gram precision."""
+"""`cranfield answers bleu`: texts against references by n-gram precision."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ class BleuVerb(ReferenceTexts, TopicPrinting, of="answers.bleu_scores:bleu"):
     repeats_warnings = True
     summary = "texts against references: BLEU"
     examples = """
-cranfield bleu systems/*.jsonl --reference references.jsonl
-cranfield bleu mine.tsv -r a.tsv -r b.tsv --tokeniser none --smoothing floor --smoothing-value 0.1
-cranfield bleu mine.jsonl -r references.jsonl -q --format csv -o bleu.csv
+cranfield answers bleu systems/*.jsonl --reference references.jsonl
+cranfield answers bleu mine.tsv -r a.tsv -r b.tsv --tokeniser none --smoothing floor --smoothing-value 0.1
+cranfield answers bleu mine.jsonl -r references.jsonl -q --format csv -o bleu.csv
 """
 
     threads: int | None = options.threads()

@@ -1,4 +1,4 @@
-"""`cranfield citations`: do citations support generated answers?"""
+"""`cranfield answers citations`: do citations support generated answers?"""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class CitationsVerb(Sized, ScorePrinting, of="answers.cited_answers:citation_sco
     repeats_warnings = True
     summary = "generated answers by the support of their citations"
     examples = """
-cranfield citations answers.jsonl --support support.tsv
-cranfield citations citations.tsv -m citation-precision-strict,uncited -q
-cranfield citations answers.jsonl --support support.tsv --explain 301
-cranfield citations answers.jsonl --support people.tsv --against machine.tsv
+cranfield answers citations answers.jsonl --support support.tsv
+cranfield answers citations citations.tsv -m citation-precision-strict,uncited -q
+cranfield answers citations answers.jsonl --support support.tsv --explain 301
+cranfield answers citations answers.jsonl --support people.tsv --against machine.tsv
 """
 
     answers: list[str] = argument(

@@ -1,4 +1,4 @@
-"""`cranfield nuggets`: answers by the nuggets that they have."""
+"""`cranfield answers nuggets`: answers by the nuggets that they have."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ class NuggetsVerb(WordOptions, Sized, ScorePrinting, of="answers.nugget_scores:n
     (or answer) and support.
 
     With --against, a second file of assignments, such as that of a machine, is compared with the first, nugget by
-    nugget; cranfield agree explains the coefficients.
+    nugget; cranfield labels agree explains the coefficients.
     """
 
     repeats_warnings = True
     summary = "answers by the nuggets that they have"
     examples = """
-cranfield nuggets --assignments assignments.tsv --nuggets nuggets.tsv
-cranfield nuggets answers/*.jsonl --assignments assignments.tsv --nuggets nuggets.tsv -m W-Rec,Prec,F --beta 3
-cranfield nuggets answers/*.jsonl --nuggets nuggets.tsv -m POURPRE --stemmer porter
-cranfield nuggets --assignments people.tsv --against machine.tsv
-cranfield nuggets --assignments assignments.jsonl --explain 301
+cranfield answers nuggets --assignments assignments.tsv --nuggets nuggets.tsv
+cranfield answers nuggets answers/*.jsonl --assignments assignments.tsv --nuggets nuggets.tsv -m W-Rec,Prec,F --beta 3
+cranfield answers nuggets answers/*.jsonl --nuggets nuggets.tsv -m POURPRE --stemmer porter
+cranfield answers nuggets --assignments people.tsv --against machine.tsv
+cranfield answers nuggets --assignments assignments.jsonl --explain 301
 """
 
     systems: list[str] | None = systems(required=False)

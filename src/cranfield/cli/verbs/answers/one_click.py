@@ -1,4 +1,4 @@
-"""`cranfield one-click`: outputs of one click access, by what they tell and how early."""
+"""`cranfield answers one-click`: outputs of one click access, by what they tell and how early."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class OneClickVerb(Sized, ScorePrinting, of="answers.one_click:one_click_scores"
     repeats_warnings = True
     summary = "outputs of one click access: S, T, S#"
     examples = """
-cranfield one-click outputs/*.jsonl --iunits iunits.tsv --spans spans.tsv
-cranfield one-click mine.jsonl --iunits iunits.tsv --spans spans.tsv --patience 500 --beta 10 -q
-cranfield one-click mine.jsonl --iunits iunits.tsv --spans spans.tsv --explain 1C2-E-0001
+cranfield answers one-click outputs/*.jsonl --iunits iunits.tsv --spans spans.tsv
+cranfield answers one-click mine.jsonl --iunits iunits.tsv --spans spans.tsv --patience 500 --beta 10 -q
+cranfield answers one-click mine.jsonl --iunits iunits.tsv --spans spans.tsv --explain 1C2-E-0001
 """
 
     systems: list[str] = systems()

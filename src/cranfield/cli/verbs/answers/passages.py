@@ -1,4 +1,4 @@
-"""`cranfield passages`: ranked passages, by the characters that they show."""
+"""`cranfield answers passages`: ranked passages, by the characters that they show."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ class PassagesVerb(Sized, ScorePrinting, of="answers.passages:passage_scores"):
     repeats_warnings = True
     summary = "ranked passages, by their characters"
     examples = """
-cranfield passages spans.tsv mine.tsv other.tsv
-cranfield passages spans.tsv mine.tsv -m char-bpref --characters 12000 -q
+cranfield answers passages spans.tsv mine.tsv other.tsv
+cranfield answers passages spans.tsv mine.tsv -m char-bpref --characters 12000 -q
 """
 
     relevant: str = argument("SPANS", "Relevant passages: topic, doc, start, end.", required=True, reads=True)

@@ -1,4 +1,4 @@
-"""`cranfield rouge`: summaries against reference summaries."""
+"""`cranfield answers rouge`: summaries against reference summaries."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class RougeVerb(WordOptions, ReferenceTexts, TopicPrinting, of="answers.rouge_sc
     repeats_warnings = True
     summary = "summaries against reference summaries: ROUGE"
     examples = """
-cranfield rouge systems/*.jsonl --reference references.jsonl
-cranfield rouge mine/ other/ -r models/ -m ROUGE-1,ROUGE-SU4 --stemmer rouge --resamples 1000
-cranfield rouge mine.jsonl -r references.jsonl -m ROUGE-2 --explain 301
-cranfield rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode -q --format csv -o rouge.csv
+cranfield answers rouge systems/*.jsonl --reference references.jsonl
+cranfield answers rouge mine/ other/ -r models/ -m ROUGE-1,ROUGE-SU4 --stemmer rouge --resamples 1000
+cranfield answers rouge mine.jsonl -r references.jsonl -m ROUGE-2 --explain 301
+cranfield answers rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode -q --format csv -o rouge.csv
 """
 
     measures: list[str] | None = measures("answers.rouge_scores:KNOWN", "; other numbers are possible")

@@ -1,4 +1,4 @@
-"""`cranfield sessions`: sessions of several queries."""
+"""`cranfield answers sessions`: sessions of several queries."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class SessionsVerb(Sized, Plotting, ScorePrinting):
     repeats_warnings = True
     summary = "sessions of several queries: sDCG, sRBP, session U"
     examples = """
-cranfield sessions qrels.txt sessions.xml
-cranfield sessions qrels.txt mine.jsonl other.jsonl -m 'nsDCG@10,esAP' -q
-cranfield sessions none mine.jsonl --gains clicks -m sU --lengths lengths.tsv
-cranfield sessions qrels.txt mine.jsonl -m sDCG --explain s1
-cranfield sessions qrels.txt sessions.xml --write sessions.jsonl
+cranfield answers sessions qrels.txt sessions.xml
+cranfield answers sessions qrels.txt mine.jsonl other.jsonl -m 'nsDCG@10,esAP' -q
+cranfield answers sessions none mine.jsonl --gains clicks -m sU --lengths lengths.tsv
+cranfield answers sessions qrels.txt mine.jsonl -m sDCG --explain s1
+cranfield answers sessions qrels.txt sessions.xml --write sessions.jsonl
 """
 
     qrels: str = argument("QRELS", "The judgments; the word none if gains come from clicks.", required=True, reads=True)

@@ -1,4 +1,4 @@
-"""`cranfield verticals`: pages of blocks from several verticals."""
+"""`cranfield answers verticals`: pages of blocks from several verticals."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class VerticalsVerb(Sized, ScorePrinting, of="answers.verticals:page_scores"):
     repeats_warnings = True
     summary = "pages of blocks from several verticals"
     examples = """
-cranfield verticals qrels.txt mine.tsv other.tsv --orientation orientation.tsv
-cranfield verticals qrels.txt mine.tsv --orientation orientation.tsv -m page-nDCG --wanted 0.75 -q
+cranfield answers verticals qrels.txt mine.tsv other.tsv --orientation orientation.tsv
+cranfield answers verticals qrels.txt mine.tsv --orientation orientation.tsv -m page-nDCG --wanted 0.75 -q
 """
 
     qrels: str = argument("QRELS", QRELS, required=True, reads=True)

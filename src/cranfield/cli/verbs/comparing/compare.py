@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
 from cranfield.cli.declare import MORE, RESULT, flag, option
-from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.options.option_values import chosen
-from cranfield.cli.options.source_options import SCORE_FILES, SeveralCollections
-from cranfield.cli.printing import Plotting, warn_of_notes
+from cranfield.cli.options.other_tests import OtherTests, is_other_test
+from cranfield.cli.options.source_options import SCORE_FILES
+from cranfield.cli.printing import warn_of_notes
 from cranfield.errors import UsageError
 from cranfield.text import counted
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 LABEL = "tab:comparison"
 
 
-class CompareVerb(ByClass, SeveralCollections, options.Rescaled, Plotting, of="comparison.compare:compare"):
+class CompareVerb(OtherTests, of="comparison.compare:compare comparison.apply_test:apply_test"):
     """Test which runs differ: differences with intervals, p-values, effect sizes, and groups of runs.
 
     With a baseline or several measures there is one table as papers have it: a row per run, a few columns per measure;
@@ -36,27 +36,37 @@ class CompareVerb(ByClass, SeveralCollections, options.Rescaled, Plotting, of="c
     p-values are corrected for the number of comparisons. Notes below the table state the test, the correction, the
     significance level, the number of topics and reasons for doubt. csv and tsv hold a row per pair and measure; json
     holds everything; latex is a table for a paper, which needs the package booktabs. Differences are run − baseline, or
-    better − worse. docs/tests.md describes the tests. Ctrl-C during long resampling prints the result of the resamples
+    better − worse. Ctrl-C during long resampling prints the result of the resamples
     done so far, with a note and the exit code 130; csv and tsv, which have no notes, are then not written.
+
+    Some tests ask other questions, and print a table of their own. one-sample-t compares the mean of each run with
+    --value. tost tests whether runs differ by less than --margin. bayesian-t and bayesian-signed-rank print how
+    probable it is that a run scores higher, equal (within --rope) or lower. documents asks whether runs would still
+    differ in another sample of documents, by a bootstrap over documents. unpaired-t, rank-sum and others do not match
+    topics: with --collections they compare each run between two files of scores. docs/tests.md describes all tests.
     """
 
     repeats_warnings = True
     summary = "which systems differ, by how much, and how certain that is"
     examples = """
 cranfield compare qrels.txt runs/*.run -m nDCG@10
-cranfield compare --sample  # try it on the bundled sample collection
-cranfield compare qrels.txt runs/*.run -m nDCG@10 --test max-t  # all pairs at once
-cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25 --show percent,p,effect
-cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25 --format latex --label tab:results
-cranfield compare --collections beir.toml -m nDCG@10 --baseline bm25  # on each collection, and over all
+cranfield compare qrels.txt runs/*.run -m nDCG@10,AP --baseline bm25 --show percent,p,effect --format latex
 cranfield compare --scores matrix.csv --test wilcoxon --correction bh
-cranfield compare qrels.txt bm25.run dense.run -m AP --topics
-cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lists instead of scores
+cranfield compare qrels.txt bm25.run dense.run -m AP --per-topic
+cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are they equal in practice?
 """
 
     not_options = ("direction",)
-    test: str
-    correction: str | None
+    test: str = options.significance_test("t", names="comparison.pair_tests:TESTS comparison.apply_test:TEST_NAMES")
+    correction: str | None = option(
+        "--correction NAME",
+        "Correction of p-values, such as holm, bonferroni or bh (--help-all); default: that of the test, mostly holm.",
+    )
+    margin: float | None = option(
+        "--margin D", "sign: differences up to D are ties; tost: the largest difference that does not matter.",
+        group=MORE, solves="margin=",
+    )  # fmt: skip
+    resamples: int | None = options.resamples(None, "For tests that resample; default: 10000, documents: 1000.")
     asl: str
     threads: int | None
     baseline: str | None = option(
@@ -99,15 +109,17 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
     caption: str | None = option("--caption TEXT", "latex: the caption, written in LaTeX.", group=MORE)
     label: str = option("--label NAME", "latex: the label.", default=LABEL, group=MORE)
     pairs: bool = flag("--pairs", "Print a row per pair, even if there are many.", group=RESULT)
-    topics: bool = flag(
-        "--topics, -q",
-        "Print the difference on each topic: the best run against the baseline.",
-        group=RESULT,
-    )
+    per_topic: bool = options.per_topic("Print the difference on each topic: the best run against the baseline.")
 
     def check(self) -> None:
         super().check()
         self.runs, self.baseline = options.baseline_file(self.runs, self.baseline)
+        if is_other_test(self.test):
+            self.check_other_test(self.test)
+            return
+        for name in ("value", "rope", "statistic"):
+            if getattr(self, name) is not None:
+                raise UsageError(f"--{name} does not apply to --test {self.test}; leave it out, or choose another test")
         from cranfield.comparison.corrections import CORRECTIONS
         from cranfield.comparison.pair_tests import TESTS
         from cranfield.comparison.resampling import check_asl
@@ -143,6 +155,9 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
         return scores
 
     def run(self) -> None:
+        if is_other_test(self.test):
+            self.run_other_test(self.test, self.resamples, self.per_topic)
+            return
         from cranfield.collection.run import read_run_table
         from cranfield.comparison.compare import compare
 
@@ -159,8 +174,9 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
             scores = self._scores()  # type: ignore[assignment]
             if self.baseline is not None:
                 self.baseline = self.run_named(self.baseline, scores)  # type: ignore[arg-type]
+        settings = {**self.settings(), "resamples": self.resamples or 10_000}
         with self.progress("resampling") as progress:
-            result = compare(scores, **self.settings(), systems=systems, progress=progress)
+            result = compare(scores, **settings, systems=systems, progress=progress)
         if self.plot and len(result.families) > 1:
             raise UsageError(f"--plot draws one measure, but there are {len(result.families)}; choose one with -m")
         across = self._across(several) if several is not None else None
@@ -169,9 +185,9 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
             self._figure(result).save(self.plot)
 
     def _text(self, result: Comparison) -> str:
-        if self.topics:
+        if self.per_topic:
             if len(result.families) > 1:
-                raise UsageError(f"--topics shows one measure, but there are {len(result.families)}; choose one: -m")
+                raise UsageError(f"--per-topic shows one measure, but there are {len(result.families)}; choose one: -m")
             return self.rendered(replace(result.topics(*likely_pair(result)), digits=self.digits))
         if self.format == "json":
             return result.to_json()
@@ -199,7 +215,8 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
 
         if len(scores.collections) < 2:
             return None
-        settings = self.values("baseline", "test", "correction", "alpha", "seed", "resamples")
+        settings = self.values("baseline", "test", "correction", "alpha", "seed")
+        settings["resamples"] = self.resamples or 10_000
         return compare_collections(scores, **settings)
 
     def _with_collections(self, result: Comparison, across: AcrossCollections) -> str:
@@ -220,7 +237,7 @@ cranfield compare qrels.txt runs/*.run -m AP@10 --scale interval  # ranks of lis
         """The differences by topic, or means with intervals."""
         from cranfield.report.figures import describe_differences, describe_intervals
 
-        if self.topics:
+        if self.per_topic:
             return describe_differences(result.families[0].matrix, likely_pair(result))
         return describe_intervals(result)
 

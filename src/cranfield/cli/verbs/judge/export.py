@@ -13,8 +13,8 @@ class ExportVerb(Quiet):
     """Write the judgments of a project as files that cranfield and other programs read.
 
     With several judgments of a document, --combine makes one grade of them; `labels` has all of them, for
-    `cranfield agree` and `cranfield merge`. `log` is everything that happened; `cranfield judge import` reads it back.
-    The server may be running.
+    `cranfield labels agree` and `cranfield labels merge`. `log` is everything that happened; `cranfield judge import`
+    reads it back. The server may be running.
     """
 
     summary = "write qrels, labels, the log and other files"

@@ -21,7 +21,8 @@ class SessionsVerb(LogReading, Plotting):
     a query has no word in common with the query before. With --by given, sessions are those that the log names, in the
     row of a query or in its events; what belongs to none is counted. A query is a user and an id: rows that have both
     in common are one query. --rows writes a row per session: user, session, start, end (microseconds since 1970),
-    queries, clicks, events. --write writes the sessions with their queries, lists and clicks, for cranfield sessions.
+    queries, clicks, events. --write writes the sessions with their queries, lists and clicks, which
+    cranfield answers sessions reads.
     """
 
     summary = "find the sessions of a log"
@@ -43,7 +44,7 @@ cranfield log sessions log/ --write sessions.jsonl
     rows: str | None = option("--rows FILE", "Also write a row per session to this .parquet or .csv file.", writes=True)
     write: str | None = option(
         "--write FILE",
-        "Also write the sessions, with lists and clicks, as cranfield sessions reads them.",
+        "Also write the sessions, with lists and clicks, as cranfield answers sessions reads them.",
         writes=True,
     )
     least: int = option(

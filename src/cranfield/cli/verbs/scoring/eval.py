@@ -211,6 +211,8 @@ cranfield eval qrels.txt runs.parquet -m nDCG@10 --engine spark  # a table of ru
             if self.sorted_by[0] not in measured:
                 scores = replace(scores, notes=(*scores.notes, f"sorted by {self.sorted_by[0]}, which is not shown"))
         self.emit(self._text(scores, measured, risks))
+        if self.sample and not self.measures and self.shows_notes and not self.quiet:
+            self.emit(next_steps())
 
     def _on_engine(self, measures: list[Measure]) -> Scores:
         """The scores of runs in tables."""
@@ -255,6 +257,29 @@ cranfield eval qrels.txt runs.parquet -m nDCG@10 --engine spark  # a table of ru
             summary = self.values("statistic", "worst", "digits")
             tables.append(summary_table(scores, **summary, interval=self.level, better=better))
         return self.rendered(*tables)
+
+
+def next_steps() -> str:
+    """Commands on the files of the sample collection, which work as they are."""
+    import os
+    import shlex
+
+    from cranfield.samples import sample
+
+    folder = os.path.dirname(sample().qrels)
+    # If the folder needs quotes, the pattern is quoted with it, and cranfield expands it.
+    runs = os.path.join(folder, "*.run")
+    runs = runs if shlex.quote(folder) == folder else shlex.quote(runs)
+    qrels, run = shlex.quote(sample().qrels), shlex.quote(sample().runs[0])
+    steps = [
+        f"cranfield eval {qrels} {runs} -m nDCG@10 -m AP --ci",
+        f"cranfield explain {qrels} {run} --topic 101 -m nDCG@10",
+        f"cranfield compare {qrels} {runs} -m nDCG@10",
+        f"cranfield validate {qrels} {runs}",
+        "cranfield measures nDCG",
+    ]
+    where = f"The sample collection is in {folder}; the README.md there describes it."
+    return "\n".join(["", where, "", "Commands to try next:", *(f"  {step}" for step in steps)])
 
 
 def shown_variant(measure: Measure, shown: list[Measure]) -> Measure:

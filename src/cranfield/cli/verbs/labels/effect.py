@@ -1,4 +1,4 @@
-"""`cranfield merge-effect`: what the choice of a merging method does to the ranking of runs."""
+"""`cranfield labels effect`: what the choice of a merging method does to the ranking of runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cranfield.errors import UsageError
 USUAL = "majority,dawid-skene,aware"
 
 
-class MergeEffectVerb(LabelsAndRuns, Plotting, of="building.effect.merge_effect:merge_effect"):
+class EffectVerb(LabelsAndRuns, Plotting, of="building.effect.merge_effect:merge_effect"):
     """Score runs with labels merged by several methods, and compare the rankings of runs.
 
     For each method: τ and τ_ap of the ranking of runs and that of the reference; how many pairs of runs differ
@@ -22,7 +22,7 @@ class MergeEffectVerb(LabelsAndRuns, Plotting, of="building.effect.merge_effect:
     Assessors are resampled with replacement for intervals; one who is drawn twice counts as two. Stability is the mean
     τ of the rankings with resampled assessors and the ranking with all of them.
 
-    Methods are those of cranfield merge; NAME:expected for expected grades; aware, or aware:frobenius and the like.
+    Methods are those of cranfield labels merge; NAME:expected for expected grades; aware, aware:frobenius and so on.
     With --scales, methods are also applied to labels on a coarser scale: 0/123 makes grades 1, 2 and 3 one grade, >=50
     makes magnitudes from 50 on relevant.
     """
@@ -30,9 +30,9 @@ class MergeEffectVerb(LabelsAndRuns, Plotting, of="building.effect.merge_effect:
     repeats_warnings = True
     summary = "how merging methods change the ranking of runs"
     examples = """
-cranfield merge-effect labels.csv runs/*.run -m AP --methods majority,dawid-skene,aware
-cranfield merge-effect labels.csv runs/*.run -m AP --gold gold.qrels --resamples 500 --plot ranks.svg
-cranfield merge-effect labels.csv runs/*.run -m nDCG@10 --methods majority --scales 0/123,01/23 --show runs
+cranfield labels effect labels.csv runs/*.run -m AP --methods majority,dawid-skene,aware
+cranfield labels effect labels.csv runs/*.run -m AP --gold gold.qrels --resamples 500 --plot ranks.svg
+cranfield labels effect labels.csv runs/*.run -m nDCG@10 --methods majority --scales 0/123,01/23 --show runs
 """
 
     methods: str | None = option(

@@ -1,4 +1,4 @@
-"""`cranfield split`: train, validation and test parts of a collection."""
+"""`cranfield collection split`: train, validation and test parts of a collection."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class SplitVerb(options.Detected, Printing):
 
     summary = "train, validation and test parts of a collection"
     examples = """
-cranfield split topics.tsv qrels.txt runs/*.run --folder parts
-cranfield split qrels.txt runs/*.run --folder parts --parts train=3,test=1 --classes classes.tsv --seed 7
-cranfield split new.run --folder parts --assigned parts/split.tsv
+cranfield collection split topics.tsv qrels.txt runs/*.run --folder parts
+cranfield collection split qrels.txt runs/*.run --folder parts --parts train=3,test=1 --classes classes.tsv --seed 7
+cranfield collection split new.run --folder parts --assigned parts/split.tsv
 """
 
     files: list[str] | None = argument("FILE", "Topics, qrels and runs; the kind is detected.", reads=True)

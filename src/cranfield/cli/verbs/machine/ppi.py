@@ -1,4 +1,4 @@
-"""`cranfield ppi`: intervals from few human and many machine judgments."""
+"""`cranfield machine ppi`: intervals from few human and many machine judgments."""
 
 from __future__ import annotations
 
@@ -36,15 +36,15 @@ class PpiVerb(options.Lists, Plotting, of="building.machine.powered_intervals:po
 
     summary = "intervals from few human and many machine judgments"
     examples = """
-cranfield ppi human.qrels machine.qrels runs/*.run -m nDCG@10
-cranfield ppi human.qrels machine.qrels runs/*.run -m nDCG@10 --baseline bm25 --plot intervals.svg
-cranfield ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.02  # how many topics to judge
+cranfield machine ppi human.qrels machine.qrels runs/*.run -m nDCG@10
+cranfield machine ppi human.qrels machine.qrels runs/*.run -m nDCG@10 --baseline bm25 --plot intervals.svg
+cranfield machine ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.02  # how many topics to judge
 """
 
     qrels: str = argument("HUMAN", "The human judgments, of some topics.", required=True, reads=True)
     machine: str = argument(
         "MACHINE",
-        "The machine judgments of all topics: qrels, or the log of cranfield label.",
+        "The machine judgments of all topics: qrels, or the log of cranfield machine label.",
         required=True,
         reads=True,
     )

@@ -1,4 +1,4 @@
-"""`cranfield audit`: compare machine judgments with human ones, and what follows from them for runs."""
+"""`cranfield machine audit`: compare machine judgments with human ones, and what follows from them for runs."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ SAY = "--machine FILE or --run FILE"
 class AuditVerb(options.Lists, Plotting, report_options.Reporting, of="building.machine.machine_audit:audit"):
     """Compare machine judgments with human judgments of the same documents, and the rankings of runs under both.
 
-    FILE is any number of machine judgments (qrels, or the log of cranfield label) and of runs; which is which is
-    detected from the content. Several machine files, such as of several models or paraphrases of a prompt, are shown
+    FILE is any number of machine judgments (qrels, or the log of cranfield machine label) and of runs, told apart by
+    their content. Several machine files, such as of several models or paraphrases of a prompt, are shown
     side by side.
 
     Printed are the agreement (κ, and κ with quadratic weights), the leniency (mean machine minus human grade), the
@@ -41,11 +41,11 @@ class AuditVerb(options.Lists, Plotting, report_options.Reporting, of="building.
 
     summary = "compare machine judgments with human ones"
     examples = """
-cranfield audit human.qrels machine.qrels runs/*.run
-cranfield audit human.qrels model-a.qrels model-b.qrels runs/*.run -m nDCG@10 --plot ranks.svg
-cranfield audit human.qrels labels.jsonl --lengths lengths.tsv  # the log of cranfield label
-cranfield audit human.qrels machine.qrels runs/*.run --families families.tsv --show families
-cranfield audit human.qrels machine.qrels runs/*.run --report audit.html
+cranfield machine audit human.qrels machine.qrels runs/*.run
+cranfield machine audit human.qrels model-a.qrels model-b.qrels runs/*.run -m nDCG@10 --plot ranks.svg
+cranfield machine audit human.qrels labels.jsonl --lengths lengths.tsv  # the log of cranfield machine label
+cranfield machine audit human.qrels machine.qrels runs/*.run --families families.tsv --show families
+cranfield machine audit human.qrels machine.qrels runs/*.run --report audit.html
 """
 
     qrels: str = argument("HUMAN", "The human judgments.", required=True, reads=True)

@@ -1,4 +1,4 @@
-"""`cranfield shard`: random parts of a collection of documents."""
+"""`cranfield collection shard`: random parts of a collection of documents."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class ShardVerb(options.Detected, Printing):
 
     summary = "random parts of a collection of documents"
     examples = """
-cranfield shard qrels.txt runs/*.run --shards 5 --folder shards
-cranfield shard docids.txt qrels.txt runs/*.run --shards 5 --repeat 10 --seed 1 --folder shards
+cranfield collection shard qrels.txt runs/*.run --shards 5 --folder shards
+cranfield collection shard docids.txt qrels.txt runs/*.run --shards 5 --repeat 10 --seed 1 --folder shards
 """
 
     files: list[str] | None = argument(

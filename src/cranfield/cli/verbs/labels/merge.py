@@ -1,4 +1,4 @@
-"""`cranfield merge`: merge the labels of several assessors."""
+"""`cranfield labels merge`: merge the labels of several assessors."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class MergeVerb(LabelSource, MergeOptions, Plotting):
     repeats_warnings = True
     summary = "merge the labels of several assessors"
     examples = """
-cranfield merge labels.csv -o merged.qrels
-cranfield merge labels.csv --method dawid-skene --gold gold.qrels -o merged.qrels
-cranfield merge anna.qrels ben.qrels cleo.qrels --method one-coin --expected -o expected.qrels
-cranfield merge labels.csv --method mace --posteriors posteriors.csv --workers workers.csv -f table
-cranfield merge labels.csv --method dawid-skene --plot confusion.svg --figure confusion -o merged.qrels
+cranfield labels merge labels.csv -o merged.qrels
+cranfield labels merge labels.csv --method dawid-skene --gold gold.qrels -o merged.qrels
+cranfield labels merge anna.qrels ben.qrels cleo.qrels --method one-coin --expected -o expected.qrels
+cranfield labels merge labels.csv --method mace --posteriors posteriors.csv --workers workers.csv -f table
+cranfield labels merge labels.csv --method dawid-skene --plot confusion.svg --figure confusion -o merged.qrels
 """
 
     expected: bool = flag("--expected", "Write expected grades, such as 1.37, instead of the most probable label.")

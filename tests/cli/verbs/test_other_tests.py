@@ -1,4 +1,4 @@
-"""`cranfield test`, and scores that are standardised or transformed before a test."""
+"""`cranfield compare`, and scores that are standardised or transformed before a test."""
 
 import json
 from itertools import pairwise
@@ -21,7 +21,7 @@ def matrix(tmp_path: Path) -> Path:
 
 
 def test_equivalence_on_the_command_line(cranfield: Cranfield, matrix: Path) -> None:
-    done = cranfield("test", "-s", str(matrix), "--test", "tost", "--margin", "0.2", "-b", "a", "-f", "json")
+    done = cranfield("compare", "-s", str(matrix), "--test", "tost", "--margin", "0.2", "-b", "a", "-f", "json")
     d = VALUES[:, 1] - VALUES[:, 0]
     lower, upper = (
         stats.ttest_1samp(d, edge, alternative=side).pvalue for edge, side in ((-0.2, "greater"), (0.2, "less"))
@@ -30,11 +30,11 @@ def test_equivalence_on_the_command_line(cranfield: Cranfield, matrix: Path) -> 
 
 
 def test_what_a_test_lacks_is_named_with_its_option(cranfield: Cranfield, matrix: Path) -> None:
-    done = cranfield("test", "-s", str(matrix))
+    done = cranfield("compare", "-s", str(matrix), "-t", "tost")
     assert (done.code, done.out) == (2, "")
     assert "tost needs the largest difference that does not matter" in done.err
     assert "on the command line: --margin D" in done.err
-    done = cranfield("test", "-s", str(matrix), "-t", "unpaired-t", "--collections")
+    done = cranfield("compare", "-s", str(matrix), "-t", "unpaired-t", "--collections")
     assert "give --scores FILE exactly two times" in done.err
 
 
@@ -42,7 +42,7 @@ def test_two_files_are_two_collections(cranfield: Cranfield, matrix: Path, tmp_p
     new = tmp_path / "new.csv"
     new.write_text("a,b\n0.5,0.2\n0.7,0.3\n0.1,0.6\n")
     words = ("--scores", str(matrix), "--scores", str(new), "--collections", "-t", "unpaired-t", "-f", "json")
-    rows = json.loads(cranfield("test", *words).out)["rows"]
+    rows = json.loads(cranfield("compare", *words).out)["rows"]
     assert [(row["system"], row["collection"], row["other collection"]) for row in rows] == [
         ("a", "matrix", "new"),
         ("b", "matrix", "new"),
@@ -58,7 +58,7 @@ def test_scores_are_standardised_before_a_test(cranfield: Cranfield, matrix: Pat
     assert "standardised per topic (z) on 3 runs" in result["notes"]
 
 
-@pytest.mark.parametrize("verb", [("compare",), ("test", "-t", "unpaired-t")])
+@pytest.mark.parametrize("verb", [("compare",), ("compare", "-t", "unpaired-t")])
 def test_scores_are_transformed_before_a_test_and_a_note_says_so(
     cranfield: Cranfield, matrix: Path, verb: tuple[str, ...]
 ) -> None:
@@ -78,11 +78,13 @@ def test_a_score_without_an_arcsine_is_named(cranfield: Cranfield, tmp_path: Pat
 
 
 def test_documents_are_resampled_beside_the_test_over_topics(cranfield: Cranfield) -> None:
-    done = cranfield("test", "--sample", "-m", "AP", "--test", "documents", "-B", "50", "--baseline", "bm25")
+    done = cranfield("compare", "--sample", "-m", "AP", "--test", "documents", "-B", "50", "--baseline", "bm25")
     header, *rows = done.out.splitlines()
     assert header.split("  ")[0] == "first"
     assert [row.split()[:2] for row in rows[:3]] == [["coord", "bm25"], ["dense", "bm25"], ["fusion", "bm25"]]
-    by_topic = cranfield("test", "--sample", "-m", "AP", "--test", "documents", "-B", "50", "--per-topic", "-f", "csv")
+    by_topic = cranfield(
+        "compare", "--sample", "-m", "AP", "--test", "documents", "-B", "50", "--per-topic", "-f", "csv"
+    )
     assert by_topic.out.splitlines()[0] == "first,second,topic,difference,error,p"
 
 
@@ -91,16 +93,16 @@ def test_documents_are_resampled_beside_the_test_over_topics(cranfield: Cranfiel
     [
         (["--margin", "0.1"], "--margin does not apply to --test documents"),
         (["-m", "AP", "-m", "RR"], "--test documents takes one measure, but there are 2"),
-        (["--alternative", "less"], "--alternative less: --test documents is two-sided"),
+        (["--alternative", "less"], "--alternative does not apply to --test documents"),
     ],
 )
 def test_options_of_other_tests_are_refused_for_documents(cranfield: Cranfield, words: list[str], message: str) -> None:
-    done = cranfield("test", "--sample", "--test", "documents", *words)
+    done = cranfield("compare", "--sample", "--test", "documents", *words)
     assert message in done.err
 
 
 def test_per_topic_is_for_documents_only(cranfield: Cranfield) -> None:
-    assert "--per-topic applies only to --test documents" in cranfield("test", "--sample", "--per-topic").err
+    assert "--per-topic applies only to --test documents" in cranfield("compare", "--sample", "--per-topic").err
 
 
 @pytest.mark.parametrize("name", ["mean", "gmean", "median", "area"])
@@ -110,7 +112,7 @@ def test_unmatched_samples_are_compared_by_any_summary(cranfield: Cranfield, mat
         return float(sum((low + high) / 2 for low, high in pairwise(means)))
 
     of = {"mean": np.mean, "gmean": stats.gmean, "median": np.median, "area": area}[name]
-    words = ["test", "-s", str(matrix), "--test", "unpaired-bootstrap", "--statistic", name, "-b", "a", "-f", "json"]
+    words = ["compare", "-s", str(matrix), "--test", "unpaired-bootstrap", "--statistic", name, "-b", "a", "-f", "json"]
     row = json.loads(cranfield(*words, "-B", "2000").out)["rows"][0]
     b, a = VALUES[:, 1], VALUES[:, 0]
     observed = of(b) - of(a)
@@ -122,9 +124,9 @@ def test_unmatched_samples_are_compared_by_any_summary(cranfield: Cranfield, mat
 
 
 def test_a_statistic_belongs_to_unmatched_resampling(cranfield: Cranfield, matrix: Path) -> None:
-    done = cranfield("test", "-s", str(matrix), "--test", "tost", "--margin", "0.1", "--statistic", "median")
+    done = cranfield("compare", "-s", str(matrix), "--test", "tost", "--margin", "0.1", "--statistic", "median")
     assert done.code == 2
     assert "--statistic == 'median' is a setting of unpaired-bootstrap, unpaired-permutation, not of tost" in done.err
-    done = cranfield("test", "-s", str(matrix), "--test", "unpaired-bootstrap", "--statistic", "mode")
+    done = cranfield("compare", "-s", str(matrix), "--test", "unpaired-bootstrap", "--statistic", "mode")
     assert done.code == 2
     assert "--statistic == 'mode', must be one of 't', 'mean', 'gmean', 'median', 'area'" in done.err

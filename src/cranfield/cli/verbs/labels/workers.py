@@ -1,4 +1,4 @@
-"""`cranfield workers`: rate assessors, and plan more labels."""
+"""`cranfield labels workers`: rate assessors, and plan more labels."""
 
 from __future__ import annotations
 
@@ -33,10 +33,10 @@ class WorkersVerb(LabelSource, MergeOptions, Plotting):
     repeats_warnings = True
     summary = "rate assessors, and plan more labels"
     examples = """
-cranfield workers labels.csv
-cranfield workers labels.csv --gold gold.csv --plot accuracy.svg
-cranfield workers labels.csv --next 20 --probability 0.9 --per-worker 5
-cranfield workers labels.csv --next 100 --stop margin -f csv -o next.csv
+cranfield labels workers labels.csv
+cranfield labels workers labels.csv --gold gold.csv --plot accuracy.svg
+cranfield labels workers labels.csv --next 20 --probability 0.9 --per-worker 5
+cranfield labels workers labels.csv --next 100 --stop margin -f csv -o next.csv
 """
 
     method: str = option("--method NAME", "How labels are merged: {names}.", default="dawid-skene", names=METHODS)

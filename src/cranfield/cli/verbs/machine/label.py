@@ -1,4 +1,4 @@
-"""`cranfield label`: ask a language model for the relevance of documents."""
+"""`cranfield machine label`: ask a language model for the relevance of documents."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class LabelVerb(Sized, Printing):
 
     --output names a file, the log, to which every answer is appended as a line of JSON, with the digest of its prompt,
     the model, the parameters, the time and the tokens; the templates are in a file beside it. After an interruption or
-    a kill, the same command goes on where it stopped. cranfield audit reads the log.
+    a kill, the same command goes on where it stopped. cranfield machine audit reads the log.
 
     An answer from which no grade can be read counts as unparsed; it is never taken for a grade. The exit code is 1 if
     there are such answers, or if questions failed.
@@ -37,10 +37,10 @@ class LabelVerb(Sized, Printing):
     output_is_result = False
     summary = "ask a language model for the relevance of documents"
     examples = """
-cranfield label topics.xml pool.tsv docs.jsonl --endpoint http://localhost:8000/v1 --model NAME -o labels.jsonl
-cranfield label topics.xml pool.tsv docs.jsonl --dry-run  # shows the first prompt, and sends nothing
-cranfield label topics.xml pool.tsv docs/ --endpoint URL --model NAME -o labels.jsonl --qrels machine.qrels
-cranfield label topics.xml qrels.txt docs.jsonl --endpoint URL --model M -o labels.jsonl --prompt a.txt --prompt b.txt
+cranfield machine label topics.xml pool.tsv docs.jsonl --endpoint http://localhost:8000/v1 --model NAME -o labels.jsonl
+cranfield machine label topics.xml pool.tsv docs.jsonl --dry-run  # shows the first prompt, and sends nothing
+cranfield machine label topics.xml pool.tsv docs/ --endpoint URL --model NAME -o labels.jsonl --qrels machine.qrels
+cranfield machine label topics.xml qrels.txt docs.jsonl --endpoint URL --model M -o labels.jsonl --prompt a.txt
 """
 
     topics: str = argument("TOPICS", "The topics, with title, description and narrative.", required=True, reads=True)

@@ -1,4 +1,4 @@
-"""`cranfield pool-bias`: the score a run loses if it was not pooled, and scores adjusted for it."""
+"""`cranfield pool bias`: the score a run loses if it was not pooled, and scores adjusted for it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ALL = "(all runs)"
 
 
-class PoolBiasVerb(options.Files, SplitByClass, Printing):
+class BiasVerb(options.Files, SplitByClass, Printing):
     """Show how much the judgments favour the runs whose documents were judged (the pooled runs).
 
     Usually only the first documents of some runs, the pool, are judged. The loss of a pooled run is how much lower it
@@ -40,12 +40,12 @@ class PoolBiasVerb(options.Files, SplitByClass, Printing):
 
     summary = "how much judgments favour the runs they were made for"
     examples = """
-cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --adjust new.run
-cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100
-cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --adjust new.run -m nDCG@10 -m AP
-cranfield pool-bias common.qrels pooled/*.run new.run --pool-depth 100 --adjust new.run --adjust-qrels qrels.txt
-cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --by classes.txt  # for each class of topics
-cranfield pool-bias qrels.txt pooled/*.run --pool-depth 100 --groups teams.txt --format json
+cranfield pool bias qrels.txt pooled/*.run --pool-depth 100 --adjust new.run
+cranfield pool bias qrels.txt pooled/*.run --pool-depth 100
+cranfield pool bias qrels.txt pooled/*.run --pool-depth 100 --adjust new.run -m nDCG@10 -m AP
+cranfield pool bias common.qrels pooled/*.run new.run --pool-depth 100 --adjust new.run --adjust-qrels qrels.txt
+cranfield pool bias qrels.txt pooled/*.run --pool-depth 100 --by classes.txt  # for each class of topics
+cranfield pool bias qrels.txt pooled/*.run --pool-depth 100 --groups teams.txt --format json
 """
 
     qrels: str = argument("QRELS", "The judgments of the pool; - is standard input.", required=True, reads=True)

@@ -1,4 +1,4 @@
-"""`cranfield stats`: what is in a collection."""
+"""`cranfield collection stats`: what is in a collection."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class StatsVerb(options.Files, SplitByClass, Printing):
 
     summary = "count topics, judgments and relevant documents"
     examples = """
-cranfield stats qrels.txt bm25.run
-cranfield stats qrels.txt runs/*.run
-cranfield stats qrels.txt -q --rel 2 --format csv
-cranfield stats qrels.txt runs/*.run --by classes.txt  # for each class of topics
-cranfield stats qrels.diversity.txt --intent-types types.txt
+cranfield collection stats qrels.txt bm25.run
+cranfield collection stats qrels.txt runs/*.run
+cranfield collection stats qrels.txt -q --rel 2 --format csv
+cranfield collection stats qrels.txt runs/*.run --by classes.txt  # for each class of topics
+cranfield collection stats qrels.diversity.txt --intent-types types.txt
 """
 
     qrels: str = argument("QRELS", options.QRELS, required=True, reads=True)

@@ -1,4 +1,4 @@
-"""`cranfield calibrate`: estimate the parameters of a measure from a log."""
+"""`cranfield clicks calibrate`: estimate the parameters of a measure from a log."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class CalibrateVerb(LogOfTopics, Printing, of="online.calibration.calibrate:cali
 
     summary = "estimate a measure's parameters from a log"
     examples = """
-cranfield calibrate log/ --measure RBP
-cranfield calibrate log/ qrels.txt --measure ERR --topics topics.tsv
-cranfield calibrate log/ qrels.txt --measure uDBN --topics topics.tsv
-cranfield calibrate log/ --measure MP --timed --moves moves.tsv
-cranfield calibrate queries.jsonl qrels.txt --events events.jsonl --measure TBG --lengths lengths.tsv
+cranfield clicks calibrate log/ --measure RBP
+cranfield clicks calibrate log/ qrels.txt --measure ERR --topics topics.tsv
+cranfield clicks calibrate log/ qrels.txt --measure uDBN --topics topics.tsv
+cranfield clicks calibrate log/ --measure MP --timed --moves moves.tsv
+cranfield clicks calibrate queries.jsonl qrels.txt --events events.jsonl --measure TBG --lengths lengths.tsv
 """
 
     log: str = argument("LOG", LOG, required=True)

@@ -1,4 +1,4 @@
-"""`cranfield agree`: how well assessors agree."""
+"""`cranfield labels agree`: how well assessors agree."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ class AgreeVerb(LabelSource, Plotting, of="building.agreement.assessor_agreement
 
     summary = "how well assessors agree"
     examples = """
-cranfield agree labels.csv
-cranfield agree anna.qrels ben.qrels --relevant 2  # judgments of each assessor
-cranfield agree labels.csv --coefficient alpha-ordinal,overlap --by topic
-cranfield agree labels.csv --by assessor --weights quadratic
-cranfield agree labels.csv --by time --windows 10 --plot fatigue.svg
-cranfield agree labels.csv --by group --assessors assessors.tsv
-cranfield agree labels.csv --confusion --pairs
+cranfield labels agree labels.csv
+cranfield labels agree anna.qrels ben.qrels --relevant 2  # judgments of each assessor
+cranfield labels agree labels.csv --coefficient alpha-ordinal,overlap --by topic
+cranfield labels agree labels.csv --by assessor --weights quadratic
+cranfield labels agree labels.csv --by time --windows 10 --plot fatigue.svg
+cranfield labels agree labels.csv --by group --assessors assessors.tsv
+cranfield labels agree labels.csv --confusion --pairs
 """
 
     coefficients: list[str] | None = option(

@@ -1,4 +1,4 @@
-"""`cranfield design`: which user searches for which topic with which system, and in which order."""
+"""`cranfield collection design`: which user searches for which topic with which system, and in which order."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ class DesignVerb(options.Sized, Printing):
 
     summary = "plan a user study with balanced orders"
     examples = """
-cranfield design --users 24 --systems bm25,dense,hybrid --topics topics.tsv --seed 1
-cranfield design --users 12 --systems a,b,c --topics topics.xml --format csv -o plan.csv
-cranfield design --users 12 --systems a,b,c --topics topics.xml --show orders
+cranfield collection design --users 24 --systems bm25,dense,hybrid --topics topics.tsv --seed 1
+cranfield collection design --users 12 --systems a,b,c --topics topics.xml --format csv -o plan.csv
+cranfield collection design --users 12 --systems a,b,c --topics topics.xml --show orders
 """
 
     users: int = option("--users N", "The number of users.", required=True)

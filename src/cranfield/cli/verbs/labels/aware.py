@@ -1,4 +1,4 @@
-"""`cranfield aware`: scores averaged over assessors."""
+"""`cranfield labels aware`: scores averaged over assessors."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class AwareVerb(LabelsAndRuns, Printing, of="building.effect.aware:aware_scores"
     repeats_warnings = True
     summary = "scores averaged over assessors"
     examples = """
-cranfield aware labels.csv runs/*.run -m AP
-cranfield aware labels.csv runs/*.run -m AP --weights frobenius --show weights
-cranfield aware 'assessors/*.qrels' runs/*.run -m nDCG@10 -q -f csv -o scores.csv
+cranfield labels aware labels.csv runs/*.run -m AP
+cranfield labels aware labels.csv runs/*.run -m AP --weights frobenius --show weights
+cranfield labels aware 'assessors/*.qrels' runs/*.run -m nDCG@10 -q -f csv -o scores.csv
 """
 
     shown: str = options.show("scores", "weights", help="What to print: {names}.")

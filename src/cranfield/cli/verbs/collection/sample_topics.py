@@ -1,4 +1,4 @@
-"""`cranfield sample-topics`: draw topics from a query log."""
+"""`cranfield collection sample-topics`: draw topics from a query log."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ class SampleTopicsVerb(options.Sized, Printing, of="building.topic_sets.topic_sa
 
     summary = "draw topics from a query log"
     examples = """
-cranfield sample-topics queries.txt -n 50 --topics topics.tsv --classes classes.tsv
-cranfield sample-topics log.tsv -n 20,20,10 --strata head,torso,tail --shares 1/4,3/4
-cranfield sample-topics log.tsv -n 100 --at-least 5 --users 3 --show dropped
-cranfield sample-topics log.csv -n 50 --strata all --draw volume --since 2026-01-01
+cranfield collection sample-topics queries.txt -n 50 --topics topics.tsv --classes classes.tsv
+cranfield collection sample-topics log.tsv -n 20,20,10 --strata head,torso,tail --shares 1/4,3/4
+cranfield collection sample-topics log.tsv -n 100 --at-least 5 --users 3 --show dropped
+cranfield collection sample-topics log.csv -n 50 --strata all --draw volume --since 2026-01-01
 """
 
     log: str = argument("LOG", "The query log. - is standard input.", required=True, reads=True)

@@ -1,4 +1,4 @@
-"""`cranfield offpolicy`: what would a new system be worth, judged by the log of another?"""
+"""`cranfield clicks offpolicy`: what would a new system be worth, judged by the log of another?"""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ class OffpolicyVerb(LogOfTopics, Printing, of="online.policies.off_policy:off_po
 
     summary = "what a new system would be worth, from another's log"
     examples = """
-cranfield offpolicy log.parquet --policy new
-cranfield offpolicy log.csv --policy new.csv --policy other.csv --clip 20
-cranfield offpolicy log.jsonl --policy new --column reward=bought --cluster user
-cranfield offpolicy log/ --run new.run --topics topics.tsv --examined pbm.json --utility dcg
+cranfield clicks offpolicy log.parquet --policy new
+cranfield clicks offpolicy log.csv --policy new.csv --policy other.csv --clip 20
+cranfield clicks offpolicy log.jsonl --policy new --column reward=bought --cluster user
+cranfield clicks offpolicy log/ --run new.run --topics topics.tsv --examined pbm.json --utility dcg
 """
 
     log: str = argument("LOG", "The table of decisions; with --run, the log of queries and clicks.", required=True)

@@ -1,0 +1,1 @@
+"""The verbs on the files of a collection."""

@@ -1,1 +1,0 @@
-"""The verbs that evaluate with live traffic."""
