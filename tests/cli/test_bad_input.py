@@ -131,7 +131,9 @@ def test_qrels_without_a_relevant_document_are_warned_about(cranfield: Cranfield
     assert all(line.startswith("warning: ") for line in printed)
 
 
-@pytest.mark.parametrize("words", [("explain", "good.qrels", "file", "--topic", "1"), ("stats", "good.qrels", "file")])
+@pytest.mark.parametrize(
+    "words", [("explain", "good.qrels", "file", "--topic", "1"), ("collection", "stats", "good.qrels", "file")]
+)
 def test_other_verbs_report_the_same_errors(
     cranfield: Cranfield, refused: Callable[..., str], tmp_path: Path, words: tuple[str, ...]
 ) -> None:

@@ -52,7 +52,7 @@ WITH_RUN = {
     "leaderboard": "leaderboard good.qrels good.run file -m AP",
     "leaderboard, html": "leaderboard good.qrels file -m AP -f html",
     "explain": "explain good.qrels file --topic 1 -m AP",
-    "stats": "stats good.qrels file",
+    "stats": "collection stats good.qrels file",
     "anova": "anova good.qrels good.run file -m AP",
     "pool": "pool good.run file --depth 2",
     "plot": "plot boxes good.qrels file -m AP -o boxes.csv",

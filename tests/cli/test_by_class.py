@@ -76,7 +76,7 @@ def test_each_class_has_the_result_of_its_topics_alone(cranfield: Cranfield, ver
     assert both == f"easy (3 topics)\n{easy}\n\nhard (3 topics)\n{hard}\n"
 
 
-@pytest.mark.parametrize("verb", [*VERBS, ("stats",)], ids=" ".join)
+@pytest.mark.parametrize("verb", [*VERBS, ("collection", "stats")], ids=" ".join)
 def test_csv_and_json_say_the_class(cranfield: Cranfield, verb: tuple[str, ...]) -> None:
     words = (*verb, "qrels", "one", "two", "three", "--by", "classes", "--quiet")
     rows = list(csv.DictReader(io.StringIO(printed(cranfield, *words, "-f", "csv"))))

@@ -16,7 +16,7 @@ from tests.cli.conftest import Cranfield
 from tests.cli.verbs.test_eval import in_terminal
 
 EVERY_VERB = every_verb()
-MOST_LINES = 45
+MOST_LINES = 48
 
 
 @pytest.mark.parametrize("verb", EVERY_VERB)

@@ -16,7 +16,11 @@ from tests.cli.conftest import Cranfield
         ("eval", "TBG needs document lengths: give them as lengths={doc: length}", "--lengths FILE"),
         ("eval", "2 documents have no length; set missing_length=N or 'mean'", "--missing-length N"),
         ("compare", "document 'd' appears twice; keep one: on_duplicate='first' or 'max'", "--on-duplicate RULE"),
-        ("stats", "document 'd' appears twice; keep one: on_duplicate='first' or 'max'", "--on-duplicate RULE"),
+        (
+            "collection stats",
+            "document 'd' appears twice; keep one: on_duplicate='first' or 'max'",
+            "--on-duplicate RULE",
+        ),
         (
             "explain",
             'no judgments of clarity: dimensions={"clarity": qrels}',
@@ -38,7 +42,7 @@ def test_an_error_names_the_option_that_solves_it(verb: str, message: str, hint:
 
 def test_a_verb_without_the_option_prints_no_hint() -> None:
     assert way_out("lengths == 3, must be a file", find("eval")) == ""
-    assert way_out("no lengths: give lengths={doc: length}", find("stats")) == ""
+    assert way_out("no lengths: give lengths={doc: length}", find("collection stats")) == ""
     assert way_out("RBP(p=2): p == 2, must be between 0 and 1", find("fairness")) == ""
 
 

@@ -27,8 +27,8 @@ def test_a_huge_whole_number_is_refused_before_any_work(cranfield: Cranfield, ve
 @pytest.mark.parametrize(
     ("words", "most"),
     [
-        (("shard", "qrels.txt", "--shards", "99999999"), MOST_PARTS),
-        (("shard", "qrels.txt", "--repeat", "99999999"), MOST_PARTS),
+        (("collection", "shard", "qrels.txt", "--shards", "99999999"), MOST_PARTS),
+        (("collection", "shard", "qrels.txt", "--repeat", "99999999"), MOST_PARTS),
         (("anova", "--sample", "--shards", "99999999"), MOST_PARTS),
         (("compare", "--sample", "-B", "99999999999999"), MOST_RESAMPLES),
         (("gate", "--sample", "-B", "99999999999999"), MOST_RESAMPLES),

@@ -56,7 +56,7 @@ def test_saved_scores_and_runs_give_the_same_result(cranfield: Cranfield, tmp_pa
 
 
 def test_baseline_topics_and_systems(cranfield: Cranfield, tmp_path: Path) -> None:
-    done = cranfield("compare", "--sample", "--baseline", "bm25", "--topics")
+    done = cranfield("compare", "--sample", "--baseline", "bm25", "--per-topic")
     assert done.code == 0
     assert "− bm25, mean difference" in done.out
     table = tmp_path / "systems.txt"

@@ -27,7 +27,6 @@ def test_a_row_per_user(topics, capsys):
         main(
             [
                 "collection",
-                "collection",
                 "design",
                 "--users",
                 "4",

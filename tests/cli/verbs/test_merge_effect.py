@@ -86,17 +86,17 @@ def test_ranks_are_drawn(cranfield: Cranfield, files: tuple[str, list[str], str]
 @pytest.mark.parametrize(
     ("verb", "words", "message"),
     [
-        ("aware", ("--weights", "fro"), "no kind of weights or file 'fro'"),
-        ("aware", ("--rates", "x"), "--rates x: expected numbers"),
-        ("merge-effect", ("--methods", "best"), "no method 'best'"),
-        ("merge-effect", ("--scales", "0/9"), "is not among the labels"),
+        ("labels aware", ("--weights", "fro"), "no kind of weights or file 'fro'"),
+        ("labels aware", ("--rates", "x"), "--rates x: expected numbers"),
+        ("labels effect", ("--methods", "best"), "no method 'best'"),
+        ("labels effect", ("--scales", "0/9"), "is not among the labels"),
     ],
 )
 def test_wrong_options_are_refused(
     cranfield: Cranfield, files: tuple[str, list[str], str], verb: str, words: tuple[str, ...], message: str
 ) -> None:
     labels, runs, _ = files
-    result = cranfield(verb, labels, *runs, "-m", "AP", *words)
+    result = cranfield(*verb.split(), labels, *runs, "-m", "AP", *words)
     assert result.code == 2
     assert message in result.err
 

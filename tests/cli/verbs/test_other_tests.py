@@ -101,10 +101,6 @@ def test_options_of_other_tests_are_refused_for_documents(cranfield: Cranfield, 
     assert message in done.err
 
 
-def test_per_topic_is_for_documents_only(cranfield: Cranfield) -> None:
-    assert "--per-topic applies only to --test documents" in cranfield("compare", "--sample", "--per-topic").err
-
-
 @pytest.mark.parametrize("name", ["mean", "gmean", "median", "area"])
 def test_unmatched_samples_are_compared_by_any_summary(cranfield: Cranfield, matrix: Path, name: str) -> None:
     def area(x: np.ndarray) -> float:  # under the mean of the x worst of the worst quarter, 6 of 25

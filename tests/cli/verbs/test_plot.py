@@ -125,7 +125,7 @@ def test_compare_draws_intervals_or_the_topics_of_two_systems(cranfield: Cranfie
     assert cranfield(*words, "--plot", str(intervals)).out == cranfield(*words).out
     rows = list(csv.DictReader(io.StringIO(intervals.read_text("utf-8"))))
     assert [row["system"] for row in rows] == ["fusion", "dense", "bm25", "coord"]
-    assert cranfield(*words, "--topics", "--plot", str(topics)).code == 0
+    assert cranfield(*words, "--per-topic", "--plot", str(topics)).code == 0
     rows = list(csv.DictReader(io.StringIO(topics.read_text("utf-8"))))
     shown = [float(row["difference"]) for row in rows]
     assert len(rows) == 23  # topic 113 has no relevant document

@@ -32,7 +32,6 @@ def test_topics_and_classes_are_written(cranfield: Cranfield, log: Path, tmp_pat
     topics, classes = tmp_path / "topics.xml", tmp_path / "classes.tsv"
     result = cranfield(
         "collection",
-        "collection",
         "sample-topics",
         str(log),
         "-n",

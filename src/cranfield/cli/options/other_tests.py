@@ -40,7 +40,8 @@ class OtherTests(ByClass, SeveralCollections, options.Rescaled, Plotting):
         from cranfield.comparison.apply_test import DOCUMENTS, SAMPLE_TESTS
 
         reading = {each.name for kind in (ByClass, options.Rescaled, Printing) for each in declared(kind)}
-        self._refuse({each.name for each in declared(type(self))} - reading - set(SHARED), test)
+        own = {*SHARED, "per_topic"} if test == DOCUMENTS else set(SHARED)
+        self._refuse({each.name for each in declared(type(self))} - reading - own, test)
         if test == DOCUMENTS:
             self._refuse({*ASIDE, "margin", "collections", "standardise", "transform", "alternative", "scores"}, test)
             if len(self.measures or []) > 1:

@@ -58,10 +58,7 @@ cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are th
 
     not_options = ("direction",)
     test: str = options.significance_test("t", names="comparison.pair_tests:TESTS comparison.apply_test:TEST_NAMES")
-    correction: str | None = option(
-        "--correction NAME",
-        "Correction of p-values, such as holm, bonferroni or bh (--help-all); default: that of the test, mostly holm.",
-    )
+    correction: str | None
     margin: float | None = option(
         "--margin D", "sign: differences up to D are ties; tost: the largest difference that does not matter.",
         group=MORE, solves="margin=",
