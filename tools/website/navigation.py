@@ -11,10 +11,10 @@ from website.measure_pages import Entry
 
 GUIDES = {
     "Files and rules": ("collections", "rules", "sample", "sources"),
-    "Evaluate": ("python", "frames", "fairness", "several_collections", "plots", "report"),
+    "Evaluate": ("python", "frames", "fusion", "fairness", "several_collections", "plots", "report"),
     "Compare": ("compare", "organisers", "gate", "power"),
     "Measures under test": ("meta", "study"),
-    "Build a collection": ("building", "judging", "campaign", "security", "fusion"),
+    "Build a collection": ("topic_sets", "pools", "labels", "machine_judges", "judging", "campaign", "security"),
     "Live traffic": ("online", "experiments", "interleaving", "clicks", "calibration"),
     "Answers and sessions": ("answers", "sessions"),
 }

@@ -126,7 +126,7 @@ def merging_index(entries: dict[str, MergingMethod], links: dict[str, str]) -> s
     return text.page(
         "# Methods that merge labels",
         "`cranfield labels merge --method NAME` and `merge(labels, method=NAME)` take these names. "
-        "[Building a test collection](../../building.md) explains how to choose, and "
+        "[Labels of several assessors](../../labels.md#merging) explains how to choose, and "
         "[all methods](../../merging.md) has them on one page.",
         text.table(["method", "what it does", "needs an order"], rows),
     )

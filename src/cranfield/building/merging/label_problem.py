@@ -1,7 +1,7 @@
 """What a merging method is: from labels with gold (`Problem`) to probabilities of the true labels (`Fit`).
 
 A method is one function. A module in `merging/models/` defines it and registers it with `@merging_method(...)`. It is
-found here by `merge`, the command line and docs/building.md.
+found here by `merge`, the command line and docs/labels.md.
 """
 
 from __future__ import annotations
