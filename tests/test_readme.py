@@ -1,33 +1,102 @@
 """The README is true: CI runs its test command, and its examples print what it shows."""
 
-import os
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
-import pytest
+from tests.page_blocks import ROOT, run
 
-ROOT = Path(__file__).parent.parent
-README = (ROOT / "README.md").read_text("utf-8")
-EXAMPLES = re.findall(r"^```console\n\$ (.*?)\n(.*?)\n```$", README, re.DOTALL | re.MULTILINE)
+README = ROOT / "README.md"
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:
-    (command,) = re.findall(r"^python3 .*pytest$", README, re.MULTILINE)
+    (command,) = re.findall(r"^python3 .*pytest$", README.read_text("utf-8"), re.MULTILINE)
     assert command in (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
 
 
-def test_there_are_examples() -> None:
-    assert len(EXAMPLES) >= 2
+def test_examples_print_what_is_shown() -> None:
+    """`python tools/refresh_outputs.py README.md` writes what they print now into the page."""
+    languages = Counter[str]()
+    for block, now in run(README):
+        assert now == block.content
+        languages[block.language] += 1
+    assert languages["console"] >= 2
+    assert languages["python"] >= 1
 
 
-@pytest.mark.parametrize(("command", "shown"), EXAMPLES, ids=lambda text: text[:40])
-def test_examples_print_what_is_shown(command: str, shown: str) -> None:
-    assert command.startswith("cranfield ")
-    run = f"{sys.executable} -m cranfield {command.removeprefix('cranfield ')}"
-    done = subprocess.run(
-        ["bash", "-c", run], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=True,
-        env={**os.environ, "PYTHONIOENCODING": "utf-8"},
-    )  # fmt: skip
-    assert done.stdout.rstrip("\n") == shown
+OLD = """\
+# A page
+```json judged.jsonl
+{"query_id": "1", "doc_id": "a", "grade": 1}
+```
+
+```console
+$ cat judged.jsonl; echo a line \\
+>     of two
+something else
+$ cranfield measures P | head -1
+```
+
+   ```python
+   >>> print("a word\\n\\na sum 0.123")
+   a word
+   of ... 0.1...
+   >>> print("some text")
+   some ...
+   >>> name = 3
+   >>> name
+   4
+   >>> int("x")
+   Traceback (most recent call last):
+       ...
+   ValueError: as it was
+
+   ```
+The end.
+"""
+NOW = """\
+# A page
+```json judged.jsonl
+{"query_id": "1", "doc_id": "a", "grade": 1}
+```
+
+```console
+$ cat judged.jsonl; echo a line \\
+>     of two
+{"query_id": "1", "doc_id": "a", "grade": 1}
+a line of two
+$ cranfield measures P | head -1
+P: Precision: the fraction of the retrieved documents that is relevant.
+```
+
+   ```python
+   >>> print("a word\\n\\na sum 0.123")
+   a word
+   <BLANKLINE>
+   a sum 0.123
+   >>> print("some text")
+   some ...
+   >>> name = 3
+   >>> name
+   3
+   >>> int("x")
+   Traceback (most recent call last):
+       ...
+   ValueError: as it was
+
+   ```
+The end.
+"""
+
+
+def test_refreshing_writes_what_examples_print_and_keeps_what_a_page_elides(tmp_path: Path) -> None:
+    page, broken = tmp_path / "page.md", tmp_path / "broken.md"
+    page.write_text(OLD)
+    broken.write_text("\n```python\n>>> 1 / 0\n```\n")
+    command = [sys.executable, ROOT / "tools" / "refresh_outputs.py", broken, page]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert page.read_text() == NOW
+    assert (done.returncode, done.stderr) == (1, "")
+    assert "broken.md:3: 1 / 0" in done.stdout
