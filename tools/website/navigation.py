@@ -10,13 +10,13 @@ from typing import Any
 from website.measure_pages import Entry
 
 GUIDES = {
-    "Files and rules": ("collections", "rules", "sample", "sources"),
+    "Files and rules": ("collections", "rules", "notation", "sample", "sources"),
     "Evaluate": ("python", "frames", "fusion", "fairness", "several_collections", "plots", "report"),
     "Compare": ("compare", "organisers", "gate", "power"),
     "Measures under test": ("meta", "study"),
     "Build a collection": ("topic_sets", "pools", "labels", "machine_judges", "judging", "campaign", "security"),
     "Live traffic": ("online", "experiments", "interleaving", "clicks", "calibration"),
-    "Answers and sessions": ("answers", "sessions"),
+    "Answers, sessions, recommenders": ("rag", "answers", "sessions", "recommenders"),
 }
 """The guides in docs/, by title. A guide that is not named here comes last."""
 REFERENCE = ("measures", "tests", "merging", "online_measures")
