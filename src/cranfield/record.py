@@ -23,7 +23,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, get_type_hints  # noqa: F401 the example above needs Annotated
 
@@ -47,14 +47,46 @@ class Headings:
     """A kind of `table.KINDS`; empty: text, count or number, by the type of the array."""
     better: str = "neither"
     """Whether `higher` or `lower` values are better."""
+    shown: str = ""
+    """The heading in the table, if it is not that of the column."""
+    ends: tuple[str, ...] = ()
+    """The columns that hold the ends of the intervals; the table shows them in the same cell."""
+    optional: bool = False
+    """The table leaves the column out if it is empty: it has only NaN, only 0 as counts, or only empty texts."""
+    hidden: bool = False
+    """The table never has the column."""
+    axis: bool = False
+    """There is a row for each combination of the entries of such fields."""
+    over: str = ""
+    """The names of the axes that the array runs over, in the order of its dimensions."""
 
 
-def column(*names: str, kind: str = "", better: str = "neither") -> Headings:
+def column(*names: str, **more: Any) -> Headings:
     """For `Annotated`: this field of a record is a column, under its own name or another, or several columns.
 
-    A field that is None has no columns.
+    A field that is None has no columns. `more` are further fields of `Headings`.
+
+    >>> @dataclass(frozen=True, eq=False, repr=False)
+    ... class Rates(Record):
+    ...     topics: Annotated[tuple[str, ...], column("topic", axis=True)]
+    ...     rules: Annotated[tuple[str, ...], column("rule", axis=True)]
+    ...     rate: Annotated[NDArray[Any], column(over="rules topics")]
+    >>> print(Rates(("1", "2"), ("a",), np.array([[0.5, 1.0]])))
+    topic  rule    rate
+    1      a     0.5000
+    2      a     1.0000
     """
-    return Headings(names, kind, better)
+    return Headings(names, **more)
+
+
+def interval(name: str, **more: Any) -> Headings:
+    """As `column`, for numbers with the low and the high ends of their intervals: three arrays.
+
+    >>> interval("kappa").names
+    ('kappa', 'kappa low', 'kappa high')
+    """
+    ends = (f"{name} low", f"{name} high")
+    return Headings((name, *ends), ends=ends, **more)
 
 
 def declared_columns(record: type) -> dict[str, Headings]:
@@ -79,33 +111,49 @@ class Shown(Tidy):
 
     figure: ClassVar[str] = ""
     """The function of `report/figures/` that describes its figure: `plot`, `--plot` and reports draw the same one."""
-    caption: ClassVar[str] = ""
-    """The heading of the table."""
+
+    @property
+    def caption(self) -> str:
+        """The heading of the table; a text in the class, or a property."""
+        return ""
 
     def columns(self) -> Columns:
         """The columns that the fields declare."""
         columns: Columns = {}
         kind: type = type(self)
-        for name, headings in declared_columns(kind).items():
+        declared = declared_columns(kind)
+        axes = [name for name, headings in declared.items() if headings.axis]
+        sizes = [len(getattr(self, name)) for name in axes]
+        of_axis = dict(zip(axes, np.indices(sizes).reshape(len(axes), math.prod(sizes)), strict=True))
+        for name, headings in declared.items():
             value = getattr(self, name)
             if value is None:
                 continue
             names = headings.names or (name.replace("_", " "),)
-            values = value if len(names) > 1 else (value,)
-            columns |= {heading: labels(array) for heading, array in zip(names, values, strict=True)}
+            arrays = map(labels, value if len(names) > 1 else (value,))
+            over = tuple(of_axis[axis] for axis in (headings.over or (name if headings.axis else "")).split())
+            columns |= {heading: array[over] if over else array for heading, array in zip(names, arrays, strict=True)}
         return columns
 
     def table(self) -> Table:
-        """A row per entry of `columns`."""
+        """A row per entry of `columns`, with intervals in the cells of their numbers."""
         kind: type = type(self)
-        declared = {
-            heading: headings
-            for name, headings in declared_columns(kind).items()
-            for heading in headings.names or (name.replace("_", " "),)
-        }
+        declared: dict[str, Headings] = {}
+        for name, headings in declared_columns(kind).items():
+            first, *others = headings.names or (name.replace("_", " "),)
+            declared |= {first: headings, **dict.fromkeys(others, replace(headings, shown="", ends=()))}
+        columns, shown, headed = self.columns(), {}, {}
+        ends = {end for headings in declared.values() for end in headings.ends}
+        for name, values in columns.items():
+            own = declared.get(name, Headings())
+            if name in ends or own.hidden or (own.optional and is_empty(values)):
+                continue
+            heading = own.shown or name
+            shown[heading] = estimates(values, *(columns[end] for end in own.ends)) if own.ends else values
+            headed[heading] = own
         return table_of(
-            self.columns(), self.sorted_rows(), kinds={name: own.kind for name, own in declared.items() if own.kind},
-            better={name: own.better for name, own in declared.items()}, caption=self.caption,
+            shown, self.sorted_rows(), kinds={name: own.kind for name, own in headed.items() if own.kind},
+            better={name: own.better for name, own in headed.items()}, caption=self.caption,
             notes=tuple(getattr(self, "notes", ())),
         )  # fmt: skip
 
@@ -177,16 +225,26 @@ def labels(values: Iterable[Any]) -> NDArray[Any]:
     return np.array(entries, dtype=object if not entries or isinstance(entries[0], str) else None)
 
 
+def is_empty(values: NDArray[Any]) -> bool:
+    """Whether a column has only NaN, only 0 as counts, or only empty texts.
+
+    >>> is_empty(np.array([np.nan])), is_empty(np.array([0, 0])), is_empty(np.array([0.0]))
+    (True, True, False)
+    """
+    return bool(np.isnan(values).all() if values.dtype.kind == "f" else not values.any())
+
+
 def crossed(axes: Mapping[str, Iterable[Any]], values: Mapping[str, NDArray[Any]]) -> Columns:
-    """Columns with a row for every combination of labels; the values have one dimension per axis.
+    """Columns with a row for every combination of labels; the values have one dimension per axis, perhaps of length 1.
 
     >>> crossed({"run": ["a", "b"], "topic": [1]}, {"score": np.array([[0.5], [0.7]])})["run"].tolist()
     ['a', 'b']
     """
     names = [labels(axis) for axis in axes.values()]
-    index = np.indices([len(axis) for axis in names]).reshape(len(names), -1)
+    shape = [len(axis) for axis in names]
+    index = np.indices(shape).reshape(len(names), -1)
     columns = {name: axis[i] for name, axis, i in zip(axes, names, index, strict=True)}
-    return {**columns, **{name: array.ravel() for name, array in values.items()}}
+    return {**columns, **{name: np.broadcast_to(array, shape).ravel() for name, array in values.items()}}
 
 
 def stacked(records: Iterable[Record]) -> Columns:

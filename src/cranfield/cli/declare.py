@@ -128,7 +128,7 @@ class Verb:
     operation: ClassVar[str] = ""
     """The function that the verb calls, as `module:function`; its settings are options."""
     other_operations: ClassVar[tuple[str, ...]] = ()
-    """Further functions that the verb calls, for which it declares the options itself."""
+    """Further functions that the verb calls; their settings are options too."""
     not_options: ClassVar[tuple[str, ...]] = ()
     """Settings of the operation that are no options; a field of the same name replaces the option of a setting."""
 
@@ -146,10 +146,14 @@ class Verb:
         """Some options by name, for a function whose parameters have the same names."""
         return {name: getattr(self, name) for name in names}
 
-    def settings(self) -> dict[str, Any]:
-        """The settings of the operation by name, for its call; fields of the verb replace those of the same name."""
+    def settings(self, function: str = "") -> dict[str, Any]:
+        """The settings of the operation by name, for its call; fields of the verb replace those of the same name.
+
+        function: the name of another operation of the verb.
+        """
         own = {each.name for each in fields(self) if "parameter" in each.metadata}
-        settings = operation_settings(self.operation)
+        homes = (self.operation, *self.other_operations)
+        settings = operation_settings(next(home for home in homes if home.endswith(f":{function}" if function else "")))
         return {
             parameter.name: value if parameter.name in own else _passed(parameter, settings[parameter.name], value)
             for parameter in declared(type(self))
@@ -178,7 +182,7 @@ class Verb:
         """Raise a `UsageError` for a setting that the operation would refuse, before anything is read."""
         from cranfield.declared.operation import check_setting
 
-        settings = operation_settings(self.operation)
+        settings = all_settings(type(self))
         for parameter in declared(type(self)):
             value = getattr(self, parameter.name)
             if parameter.name in settings and value not in (None, parameter.default):
@@ -265,8 +269,7 @@ def declared(verb: type[Verb]) -> tuple[Parameter, ...]:
         for each in known
     ]
     taken = {*verb.not_options, *(parameter.name for parameter in parameters)}
-    of_operation = operation_settings(verb.operation).items()
-    parameters += [_option_of(name, setting) for name, setting in of_operation if name not in taken]
+    parameters += [_option_of(name, setting) for name, setting in all_settings(verb).items() if name not in taken]
     parameters.sort(key=lambda parameter: bool(parameter.spellings) or (parameter.name not in own and 0.5))
     return _DECLARED.setdefault(verb, tuple(parameters))
 
@@ -283,6 +286,12 @@ def operation_settings(operation: str) -> dict[str, Setting]:
 
     listed = json.loads(Path(declared.__file__).with_name("operations.json").read_text("utf-8"))
     return {name: Setting(**{"default": NO_DEFAULT, **entry}) for name, entry in listed[operation].items()}
+
+
+def all_settings(verb: type[Verb]) -> dict[str, Setting]:
+    """The settings of all operations of a verb; of two with a name, that of the first."""
+    homes = (verb.operation, *verb.other_operations)
+    return {name: setting for home in reversed(homes) for name, setting in operation_settings(home).items()}
 
 
 METAVARS = {"int": "N", "float": "X", "str": "NAME", "ints": "N,N,...", "floats": "X,X,...", "strs": "NAME,..."}

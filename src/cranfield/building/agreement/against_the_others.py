@@ -16,7 +16,7 @@ from cranfield.building.agreement.repeated_labels import first_labels, self_agre
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.declared.operation import Level, Seed, about, operation
 from cranfield.errors import UsageError
-from cranfield.record import Record, column, estimates, table_of, without_empty
+from cranfield.record import Record, column, crossed, estimates, table_of
 from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
@@ -84,31 +84,32 @@ class OtherLabels:
 class EachAssessor(Record):
     """Every assessor against the others."""
 
+    caption = "Each assessor against the others"
     figure = "describe_assessor_agreement"
     facts = ("weights", "level", "resamples", "seed")
 
     assessors: Annotated[tuple[str, ...], column("assessor")]
-    groups: Annotated[tuple[str, ...], column("group")]
-    """The group of each assessor; empty if there are none."""
+    groups: Annotated[tuple[str, ...], column("group")] | None
+    """The group of each assessor; None if there are none."""
     labels: Annotated[Index64, column()]
     """The number of labels of each assessor."""
     items: Annotated[Index64, column()]
     """The number of these items that others labelled too."""
     percent: Annotated[Array, column()]
     """The mean share of the others who gave the same label."""
-    kappa: Annotated[Array, column()]
+    kappa: Annotated[Array, column(ends=("low", "high"))]
     """Cohen's κ of the assessor's labels and those of the others."""
     low: Annotated[Array, column()]
     high: Annotated[Array, column()]
     majority: Annotated[Array, column()]
     """The share of items on which the assessor agrees with the majority of the others; items without one left out."""
-    leniency: Annotated[Array, column()]
+    leniency: Annotated[Array, column(optional=True)]
     """The mean difference from the others' labels; above 0 is lenient. NaN if labels have no order."""
-    again: Annotated[Index64, column()]
+    again: Annotated[Index64, column(optional=True)]
     """The number of items that the assessor labelled again."""
-    self_percent: Annotated[Array, column()]
+    self_percent: Annotated[Array, column(optional=True)]
     """Self-agreement on these."""
-    cost: Annotated[Array, column()]
+    cost: Annotated[Array, column(optional=True)]
     """The cost of all labels; NaN if it is unknown."""
     weights: str
     level: float
@@ -116,17 +117,9 @@ class EachAssessor(Record):
     seed: int
     notes: tuple[str, ...]
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """A row per assessor; group only if there are groups."""
-        return {name: values for name, values in super().columns().items() if name != "group" or self.groups}
-
-    def table(self) -> Table:
+    def sorted_rows(self) -> Index64:
         """A row per assessor, best κ first."""
-        columns = self.columns() | {"kappa": estimates(self.kappa, self.low, self.high)}
-        hidden = {"low", "high", *(() if self.again.any() else ("again", "self percent"))}
-        columns = without_empty({name: columns[name] for name in columns if name not in hidden}, "leniency", "cost")
-        order = np.argsort(-np.nan_to_num(self.kappa, nan=-np.inf), kind="stable")
-        return table_of(columns, order, caption="Each assessor against the others", notes=self.notes)
+        return np.argsort(-np.nan_to_num(self.kappa, nan=-np.inf), kind="stable")
 
 
 @operation
@@ -134,7 +127,14 @@ def each_assessor(
     labels: LabelsLike,
     *,
     weights: Annotated[
-        str, about("How much labels agree that differ, in κ: {names}.", choices=("identity", "linear", "quadratic"))
+        str,
+        about(
+            "How much labels agree that differ, in the κ of an assessor and the others: {names} (identity: not at "
+            "all).",
+            choices=("identity", "linear", "quadratic"),
+            spelled="--weights KIND",
+            rare=True,
+        ),
     ] = "identity",
     resamples: IntervalResamples = 1_000,
     level: Level = 0.95,
@@ -191,8 +191,8 @@ def each_assessor(
     if every.cost is not None:
         cost = np.bincount(every.worker, weights=every.cost, minlength=size).astype(np.float64)
     return EachAssessor(
-        first.workers, first.group, np.bincount(every.worker, minlength=size), items, mean(others.agreed), kappa, low,
-        high, mean((others.majority == others.labels.label).astype(np.float64), decided),
+        first.workers, first.group or None, np.bincount(every.worker, minlength=size), items, mean(others.agreed),
+        kappa, low, high, mean((others.majority == others.labels.label).astype(np.float64), decided),
         mean(others.leniency) if first.ordered else np.full(size, np.nan), again, own, cost, weights, level, resamples,
         seed, (*notes, *_notes(first, items, kappa, decided, weights, level, resamples, seed)),
     )  # fmt: skip
@@ -264,19 +264,12 @@ class AgreementOverTime(Record):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """assessor, window, labels, agreement, low, high, seconds, change, change low, change high."""
-        a, w = (axis.ravel() for axis in np.indices(self.values.shape))
-        return {
-            "assessor": np.array(self.assessors, dtype=object)[a],
-            "window": w + 1,
-            "labels": self.counts.ravel(),
-            "agreement": self.values.ravel(),
-            "low": self.low.ravel(),
-            "high": self.high.ravel(),
-            "seconds": self.seconds.ravel(),
-            "change": self.change[a],
-            "change low": self.change_low[a],
-            "change high": self.change_high[a],
-        }
+        by_window = {"labels": self.counts, "agreement": self.values, "low": self.low, "high": self.high}
+        change = {"change": self.change, "change low": self.change_low, "change high": self.change_high}
+        return crossed(
+            {"assessor": self.assessors, "window": range(1, self.windows + 1)},
+            {**by_window, "seconds": self.seconds, **{name: values[:, None] for name, values in change.items()}},
+        )
 
     def table(self) -> Table:
         """A row per assessor: agreement in each window, and the change from the first to the last label."""
@@ -295,7 +288,7 @@ class AgreementOverTime(Record):
 def agreement_over_time(
     labels: LabelsLike,
     *,
-    windows: Annotated[int, about("The number of windows over the order of labels.", least=1)] = 5,
+    windows: Annotated[int, about("The number of windows over the order of labels.", least=1, rare=True)] = 5,
     level: Level = 0.95,
 ) -> AgreementOverTime:
     """Agreement of each assessor with the others, in windows over the order of their labels.

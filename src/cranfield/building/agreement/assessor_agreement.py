@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.building.agreement.agreement_errors import (
     cohen_null_error,
@@ -283,16 +282,15 @@ class TopicAgreement(Record):
     figure = "describe_assessor_agreement"
     facts = ("level", "resamples", "seed")
 
-    topics: tuple[str, ...]
-    names: tuple[str, ...]
-    """The coefficients."""
-    items: Index64
+    topics: Annotated[tuple[str, ...], column("topic", axis=True)]
+    items: Annotated[Index64, column(over="topics")]
     """The number of items with two labels or more, for each topic."""
-    labels: Index64
-    values: Array
+    labels: Annotated[Index64, column(over="topics")]
+    names: Annotated[tuple[str, ...], column("coefficient", axis=True)]
+    values: Annotated[Array, column("value", over="topics names")]
     """topics × coefficients; NaN if undefined."""
-    low: Array
-    high: Array
+    low: Annotated[Array, column(over="topics names")]
+    high: Annotated[Array, column(over="topics names")]
     level: float
     resamples: int
     seed: int
@@ -304,19 +302,6 @@ class TopicAgreement(Record):
         defined = ~np.isnan(self.values)
         count = defined.sum(axis=0)
         return divided(np.where(defined, self.values, 0.0).sum(axis=0), count.astype(np.float64))
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """topic, items, labels, coefficient, value, low, high."""
-        t, c = (axis.ravel() for axis in np.indices(self.values.shape))
-        return {
-            "topic": np.array(self.topics, dtype=object)[t],
-            "items": self.items[t],
-            "labels": self.labels[t],
-            "coefficient": np.array(self.names, dtype=object)[c],
-            "value": self.values.ravel(),
-            "low": self.low.ravel(),
-            "high": self.high.ravel(),
-        }
 
     def table(self) -> Table:
         """A row per topic, and a last row for the mean over topics."""
@@ -390,4 +375,4 @@ def topic_agreement(
     unclear = [f"{name} ({count:,})" for name, count in zip(names, undefined.tolist(), strict=True) if count]
     if unclear:
         notes += (f"topics on which a coefficient is undefined (0/0), left out of its mean: {listed(unclear)}",)
-    return TopicAgreement(first.topic_names, names, items, given, values, low, high, level, resamples, seed, notes)
+    return TopicAgreement(first.topic_names, items, given, names, values, low, high, level, resamples, seed, notes)

@@ -17,7 +17,7 @@ from cranfield.building.agreement.repeated_labels import first_labels
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.declared.operation import Level, operation
 from cranfield.errors import UsageError
-from cranfield.record import Record, column, estimates, table_of, without_empty
+from cranfield.record import Record, column, table_of
 from cranfield.table import Column, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
@@ -27,6 +27,7 @@ from cranfield.types import Array, Index64
 class PairAgreement(Record):
     """Agreement of every pair of assessors that have items in common."""
 
+    caption = "Agreement of pairs of assessors"
     figure = "describe_assessor_agreement"
     facts = ("level",)
 
@@ -35,32 +36,19 @@ class PairAgreement(Record):
     items: Annotated[Index64, column()]
     """The number of common items."""
     percent: Annotated[Array, column()]
-    kappa: Annotated[Array, column()]
+    kappa: Annotated[Array, column(shown="Cohen's κ", ends=("low", "high"))]
     """Cohen's κ; NaN if it is undefined."""
     low: Annotated[Array, column()]
     high: Annotated[Array, column()]
-    error: Annotated[Array, column()]
+    error: Annotated[Array, column(hidden=True)]
     """The standard error of κ (Fleiss, Cohen & Everitt 1969)."""
-    linear: Annotated[Array, column()]
+    linear: Annotated[Array, column(optional=True)]
     """Cohen's κ with linear weights; NaN if labels have no order."""
-    quadratic: Annotated[Array, column()]
-    overlap: Annotated[Array, column()]
+    quadratic: Annotated[Array, column(optional=True)]
+    overlap: Annotated[Array, column(optional=True)]
     """Relevant for both, divided by relevant for one of them; NaN if labels have no order."""
     level: float
     notes: tuple[str, ...]
-
-    def table(self) -> Table:
-        """A row per pair of assessors."""
-        weighted = ("linear", "quadratic", "overlap")
-        columns = {
-            "first": self.first,
-            "second": self.second,
-            "items": self.items,
-            "percent": self.percent,
-            "Cohen's κ": estimates(self.kappa, self.low, self.high),
-            **{name: getattr(self, name) for name in weighted},
-        }
-        return table_of(without_empty(columns, *weighted), caption="Agreement of pairs of assessors", notes=self.notes)
 
     def matrix(self) -> tuple[tuple[str, ...], Array]:
         """The names of assessors, and assessors × assessors: Cohen's κ, NaN without common items."""

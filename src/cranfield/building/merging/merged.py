@@ -154,9 +154,9 @@ class Merged(Record):
         """A row per item with the probability of each label."""
         return table_of(self.posteriors(), notes=self.notes)
 
-    def table(self) -> Table:
-        """A row per item."""
-        return table_of(self.columns(), caption=f"Labels merged by {self.method}", notes=self.notes)
+    @property
+    def caption(self) -> str:
+        return f"Labels merged by {self.method}"
 
 
 def entropy_bits(probabilities: Array) -> Array:

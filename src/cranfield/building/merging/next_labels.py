@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.building.merging.gold_labels import GoldLike
-from cranfield.building.merging.merge_labels import merge
+from cranfield.building.merging.merge_labels import METHOD, merge
 from cranfield.building.merging.merged import Merged, entropy_bits
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.record import Record, column
 from cranfield.text import counted
@@ -63,17 +63,26 @@ class LabelPlan(Record):
         return {**self.item_columns, **super().columns()}
 
 
+@operation
 def plan_labels(
     labels: LabelsLike,
     *,
-    count: int = 20,
+    count: Annotated[int, about("How many items are listed.", least=1)] = 20,
     gold: GoldLike | None = None,
-    method: str = "dawid-skene",
-    stop: str = "posterior",
-    probability: float = 0.95,
-    margin: float = 2.0,
-    slack: float = 0.1,
-    per_worker: int | None = None,
+    method: Annotated[str, METHOD] = "dawid-skene",
+    stop: Annotated[
+        str,
+        about("When an item is finished: {names}.", choices=STOP_RULES, spelled="--stop RULE", solves="stop="),
+    ] = "posterior",
+    probability: Annotated[
+        float,
+        about("With the rule posterior: the least probability.", above=0, below=1, spelled="--probability P"),
+    ] = 0.95,
+    margin: Annotated[float, about("With the rule margin: the factor of √t.", above=0, spelled="--margin C")] = 2.0,
+    slack: Annotated[
+        float, about("With the rule margin: the advantage that does not matter.", least=0, spelled="--slack E")
+    ] = 0.1,
+    per_worker: Annotated[int | None, about("The largest number of items for one assessor.", least=1)] = None,
     merged: Merged | None = None,
     **settings: Any,
 ) -> LabelPlan:
@@ -107,13 +116,6 @@ def plan_labels(
     (('t20',), ('b',), 21)
     """
     labels = Labels.of(labels)
-    check.one_of("plan_labels", STOP_RULES, stop=stop)
-    check.whole("plan_labels", count=count, per_worker=per_worker)
-    check.finite("plan_labels", probability=probability, margin=margin, slack=slack)
-    if not 0 < probability < 1:
-        raise check.wrong("plan_labels", "probability", probability, "above 0 and below 1")
-    check.positive("plan_labels", margin=margin)
-    check.not_negative("plan_labels", slack=slack)
     if len(labels.workers) < 2 and stop == "posterior":
         raise UsageError("plan_labels: there is one assessor, whom nobody checks; ask a second one first")
     if merged is None:

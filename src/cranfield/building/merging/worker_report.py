@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.building.merging.gold_labels import GoldLike, gold_of
 from cranfield.building.merging.label_problem import summed
-from cranfield.building.merging.merge_labels import merge
+from cranfield.building.merging.merge_labels import METHOD, merge
 from cranfield.building.merging.merged import Merged, entropy_bits
-from cranfield.record import Record, table_of
-from cranfield.table import Table
+from cranfield.declared.operation import ALPHA, about, operation
+from cranfield.record import Record, column
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
@@ -27,40 +26,45 @@ USEFUL = 0.3
 class WorkerReport(Record):
     """What the labels say about each assessor; a number is NaN where nothing can be said."""
 
+    caption = "Assessors"
     figure = "describe_worker_accuracy"
     facts = ("method", "alpha", "basis", "useful")
 
-    workers: tuple[str, ...]
-    labels: Index64
+    workers: Annotated[tuple[str, ...], column("worker")]
+    labels: Annotated[Index64, column()]
     """The number of labels."""
-    accuracy: Array
+    accuracy: Annotated[Array, column(optional=True)]
     """The expected share of right labels, by the probabilities of the merged labels."""
-    checks: Index64
+    checks: Annotated[Index64, column()]
     """The number of labels that could be checked against gold, or against the majority of the other assessors."""
     right: Index64
     """The number of these that are right."""
-    low: Array
+    share: Annotated[Array, column(optional=True)]
+    """The share of right checks."""
+    low: Annotated[Array, column(optional=True)]
     """The interval of the share of right checks at level 1 − α (Wilson)."""
-    high: Array
-    chance: Array
+    high: Annotated[Array, column(optional=True)]
+    chance: Annotated[Array, column(optional=True)]
     """The share of right checks that labels without any relation to the items would have."""
-    p: Array
+    p: Annotated[Array, column(optional=True)]
     """The probability of at least as many right checks by chance (exact binomial test); NaN without checks."""
-    recall: Array
+    recall: Annotated[Array, column(optional=True)]
     """The mean over true labels of the share that the assessor found. Labels that do not depend on the item have 1/K
     for K labels of the scale, however frequent these are; NaN unless checked items have every label."""
-    recall_high: Array
+    recall_high: Annotated[Array, column("recall at most", optional=True)]
     """An upper bound of it at level 1 − α; 1 is assumed for true labels that the assessor did not meet."""
-    bias: Array
+    bias: Annotated[Array, column(optional=True)]
     """The mean difference of labels from expected grades; above 0 is lenient. NaN if labels have no order."""
-    information: Array
+    information: Annotated[Array, column(optional=True)]
     """Bits that a label tells about the true label, on average."""
-    spammer_score: Array
+    spammer_score: Annotated[Array, column(optional=True)]
     """0 for labels that do not depend on the item, 1 for an assessor who is always right (Raykar & Yu 2012)."""
-    agreement: Array
+    agreement: Annotated[Array, column(optional=True)]
     """The share of the labels of others on the same items that are the same."""
-    seconds: Array
+    seconds: Annotated[Array, column(optional=True)]
     """The median time for a label; NaN without times."""
+    flag: Annotated[NDArray[Any], column()]
+    """`spam?` if an assessor is worse than a useful one, `not shown` if it could be either, else empty."""
     method: str
     """The method that merged the labels."""
     basis: str
@@ -72,48 +76,18 @@ class WorkerReport(Record):
     merged: Merged | None = field(default=None)
     """The merged labels behind the numbers."""
 
-    @property
-    def share(self) -> Array:
-        """The share of right checks."""
-        return np.asarray(
-            np.divide(self.right, self.checks, out=np.full(len(self.right), np.nan), where=self.checks > 0)
-        )
-
-    @property
-    def flag(self) -> NDArray[Any]:
-        """`spam?` if an assessor is worse than a useful one, `not shown` if it could be either, else empty."""
-        flags = np.full(len(self.workers), "", dtype=object)
-        failed = ~(self.p < self.alpha)
-        flags[failed] = "not shown"
-        flags[failed & (self.recall_high < self.useful)] = "spam?"
-        return flags
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """A row per assessor."""
-        named: dict[str, NDArray[Any]] = {"worker": np.array(self.workers, dtype=object)}
-        names = ("labels", "accuracy", "checks", "share", "low", "high", "chance", "p")
-        named |= {name: getattr(self, name) for name in names}
-        named |= {"recall": self.recall, "recall at most": self.recall_high}
-        named |= {"bias": self.bias, "information": self.information}
-        named |= {"spammer score": self.spammer_score, "agreement": self.agreement, "seconds": self.seconds}
-        return {**named, "flag": self.flag}
-
-    def table(self) -> Table:
-        """A row per assessor, the least accurate first; columns without any number are left out."""
-        columns = {
-            name: column for name, column in self.columns().items()
-            if column.dtype.kind != "f" or not np.isnan(column).all()
-        }  # fmt: skip
-        order = np.argsort(self.accuracy, kind="stable")
-        return table_of(columns, order, caption="Assessors", notes=self.notes)
+    def sorted_rows(self) -> Index64:
+        """A row per assessor, the least accurate first."""
+        return np.argsort(self.accuracy, kind="stable")
 
 
+@operation
 def rate_workers(
     labels: LabelsLike,
     *,
     gold: GoldLike | None = None,
-    method: str = "dawid-skene",
-    alpha: float = 0.05,
+    method: Annotated[str, METHOD] = "dawid-skene",
+    alpha: Annotated[float, about("The level of the test for spam, and 1 - the level of intervals.", **ALPHA)] = 0.05,
     merged: Merged | None = None,
     **settings: Any,
 ) -> WorkerReport:
@@ -142,8 +116,6 @@ def rate_workers(
     ([1.0, 1.0, 0.5], [1.0, 1.0, 0.0], ['', '', 'not shown'])
     """
     labels = Labels.of(labels)
-    if not 0 < alpha < 1:
-        raise check.wrong("rate_workers", "alpha", alpha, "above 0 and below 1")
     if merged is None:
         merged = merge(labels, method, gold=gold, **settings)
     known, _ = gold_of(gold, labels)
@@ -158,10 +130,14 @@ def rate_workers(
     seconds = np.full(size, np.nan)
     if labels.seconds is not None:
         seconds = _medians(labels.worker, labels.seconds, size)
+    p = _binomial_p(right, checks, chance)
+    share = np.divide(right, checks, out=np.full(size, np.nan), where=checks > 0)
+    failed = ~(p < alpha)
+    flag = np.where(failed & (recall_high < useful), "spam?", np.where(failed, "not shown", "")).astype(object)
     report = WorkerReport(
-        labels.workers, np.bincount(labels.worker, minlength=size), merged.accuracy, checks, right, low, high, chance,
-        _binomial_p(right, checks, chance), recall, recall_high, _bias(labels, merged), information(merged),
-        spammer_scores(merged), _agreement(labels), seconds, merged.method, basis, useful, alpha, merged=merged,
+        labels.workers, np.bincount(labels.worker, minlength=size), merged.accuracy, checks, right, share, low, high,
+        chance, p, recall, recall_high, _bias(labels, merged), information(merged), spammer_scores(merged),
+        _agreement(labels), seconds, flag, merged.method, basis, useful, alpha, merged=merged,
     )  # fmt: skip
     return _noted(report, merged)
 
@@ -171,13 +147,12 @@ def _noted(report: WorkerReport, merged: Merged) -> WorkerReport:
         *merged.notes,
         f"checks: labels against {report.basis}; interval at {100 * (1 - report.alpha):g}% (Wilson)",
     ]
-    flags = report.flag
     meanings = {
         "spam?": f"with a mean recall of true labels below {report.useful:.2f}, that of a useful assessor,",
         "not shown": "for whom more checks have to tell whether they are better than chance",
     }
     for flag, meaning in meanings.items():
-        names = [report.workers[w] for w in np.flatnonzero(flags == flag).tolist()]
+        names = [report.workers[w] for w in np.flatnonzero(report.flag == flag).tolist()]
         if names:
             notes.append(f"{flag}: {counted(len(names), 'assessor')} {meaning} at {report.alpha:g}: {listed(names)}")
     return replace(report, notes=tuple(notes))

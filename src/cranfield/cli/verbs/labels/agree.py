@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.declare import MORE, flag, option
+from cranfield.cli.declare import flag, option
 from cranfield.cli.options.label_options import LabelSource
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
@@ -13,10 +13,18 @@ if TYPE_CHECKING:
     from cranfield.building.assessor_labels import Labels
     from cranfield.table import Table
 
-BY = ("topic", "assessor", "time", "group")
+BY = {
+    "topic": "topic_agreement", "assessor": "each_assessor", "time": "agreement_over_time", "group": "group_agreement",
+}  # fmt: skip
+"""The functions of the breakdowns."""
+OPERATIONS = """
+building.agreement.assessor_agreement:agreement building.agreement.assessor_agreement:topic_agreement
+building.agreement.assessor_pairs:pair_agreement building.agreement.group_agreement:group_agreement
+building.agreement.against_the_others:each_assessor building.agreement.against_the_others:agreement_over_time
+"""
 
 
-class AgreeVerb(LabelSource, Plotting, of="building.agreement.assessor_agreement:agreement"):
+class AgreeVerb(LabelSource, Plotting, of=OPERATIONS):
     """Measure how well assessors agree: Cohen, Fleiss, Gwet, Krippendorff, overlap, each with an interval.
 
     Items may have labels of some assessors only. The notes below the table say how such items count. With --by topic,
@@ -44,19 +52,13 @@ cranfield labels agree labels.csv --confusion --pairs
         "A coefficient, or several separated by commas: {names}; default: all that fit the labels. May be repeated.",
         names="building.agreement.chance_corrected:COEFFICIENTS",
     )
-    by: str | None = option("--by WHAT", "Break agreement down by {names}.", choices=BY)
+    by: str | None = option("--by WHAT", "Break agreement down by {names}.", choices=tuple(BY))
     pairs: bool = flag("--pairs", "Print the agreement of each pair of assessors.")
     confusion: bool = flag(
         "--confusion", "Print which labels assessors confuse, of all pairs together; with --pairs, of each pair."
     )
-    weights: str = option(
-        "--weights KIND",
-        "How much labels agree that differ, in the κ of --by assessor: {names} (identity: not at all).",
-        default="identity",
-        choices=("identity", "linear", "quadratic"),
-        group=MORE,
-    )
-    windows: int = option("--windows N", "The number of windows of --by time.", default=5, group=MORE)
+    weights: str
+    windows: int
     relevant: float
     unit: str | None
     interval: str
@@ -94,23 +96,13 @@ cranfield labels agree labels.csv --confusion --pairs
 
         if self.confusion:
             return measured.confusion(labels, by_pair=self.pairs)
-        if self.pairs:
-            return measured.pair_agreement(labels, **self.values("relevant", "level"))
-        settings = self.settings()
+        function = "pair_agreement" if self.pairs else BY.get(self.by or "", "agreement")
+        settings = self.settings(function)
         if self.coefficients:
             settings["coefficients"] = [name for text in self.coefficients for name in text.split(",")]
         with self.progress("resampling") as progress:
-            resampled = {**self.values("resamples", "level", "seed"), "progress": progress}
-            if self.by == "topic":
-                chosen = settings["coefficients"]
-                return measured.topic_agreement(labels, chosen, relevant=self.relevant, **resampled)
-            if self.by == "assessor":
-                return measured.each_assessor(labels, weights=self.weights, **resampled)
-            if self.by == "time":
-                return measured.agreement_over_time(labels, windows=self.windows, level=self.level)
-            if self.by == "group":
-                return measured.group_agreement(labels, **resampled)
-            return measured.agreement(labels, **settings, progress=progress)
+            resampled = {"progress": progress} if "resamples" in settings else {}
+            return getattr(measured, function)(labels, **settings, **resampled)
 
     def _tables(self, result: Any) -> list[Table]:
         """The tables of a result; formats for programs get one table."""

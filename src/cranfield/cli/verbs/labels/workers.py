@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from cranfield.cli.declare import option
-from cranfield.cli.options import alpha
-from cranfield.cli.options.label_options import METHODS, LabelSource, MergeOptions, figure_option, merged_figure
+from cranfield.cli.declare import declared, option
+from cranfield.cli.options.label_options import LabelSource, MergeOptions, figure_option, merged_figure
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
-PLANNING = {"stop": "posterior", "probability": 0.95, "margin": 2.0, "slack": 0.1, "per_worker": None}
-"""The options that apply only to --next, with their defaults."""
+PLANNING = ("stop", "probability", "margin", "slack", "per_worker")
+"""The options that apply only to --next."""
+OPERATIONS = (
+    "building.merging.worker_report:rate_workers building.merging.next_labels:plan_labels "
+    "building.merging.merge_labels:merge"
+)
 
 
-class WorkersVerb(LabelSource, MergeOptions, Plotting):
+class WorkersVerb(LabelSource, MergeOptions, Plotting, of=OPERATIONS):
     """Rate assessors by their labels; with --next, list the items that need more labels, and whom to ask.
 
     accuracy is the expected share of right labels, by the probabilities of merged labels. checks are labels that were
@@ -29,7 +32,6 @@ class WorkersVerb(LabelSource, MergeOptions, Plotting):
     is expected to tell most about it.
     """
 
-    not_options = ("alpha",)
     repeats_warnings = True
     summary = "rate assessors, and plan more labels"
     examples = """
@@ -39,39 +41,26 @@ cranfield labels workers labels.csv --next 20 --probability 0.9 --per-worker 5
 cranfield labels workers labels.csv --next 100 --stop margin -f csv -o next.csv
 """
 
-    method: str = option("--method NAME", "How labels are merged: {names}.", default="dawid-skene", names=METHODS)
-    next: int | None = option("--next N", "List the N items that need another label most, and whom to ask.")
-    stop: str = option(
-        "--stop RULE",
-        "When an item is finished: {names}.",
-        default="posterior",
-        choices=("posterior", "margin"),
-        solves="stop=",
-    )
-    probability: float = option("--probability P", "For --stop posterior: the least probability.", default=0.95)
-    margin: float = option("--margin C", "For --stop margin: the factor of √t.", default=2.0)
-    slack: float = option("--slack E", "For --stop margin: the advantage that does not matter.", default=0.1)
-    per_worker: int | None = option("--per-worker N", "For --next: the largest number of items for one assessor.")
-    alpha: float = alpha(0.05, "The level of the test for spam, and 1 - the level of intervals.")
+    count: int | None = option("--next N", "List the N items that need another label most, and whom to ask.")
     figure: str = figure_option("accuracy")
 
     def check(self) -> None:
         super().check()
-        if self.next is None:
-            given = [name for name, default in PLANNING.items() if getattr(self, name) != default]
-            if given:
-                raise UsageError(f"--{given[0].replace('_', '-')} applies only to --next N")
+        if self.count is None:
+            for parameter in declared(type(self)):
+                if parameter.name in PLANNING and getattr(self, parameter.name) != parameter.default:
+                    raise UsageError(f"{parameter.label} applies only to --next N")
 
     def run(self) -> None:
         from cranfield.building.merging import merge, plan_labels, rate_workers
 
         labels = self.labels()
+        merging = {name: value for name, value in self.settings("merge").items() if name != "alpha"}
         with self.progress("merging") as progress:
-            merged = merge(labels, gold=self.gold, progress=progress, **self.settings())
-        if self.next is not None:
-            plan = self.values("stop", "probability", "margin", "slack", "per_worker")
-            self.show(plan_labels(labels, count=self.next, merged=merged, **plan).table())
+            merged = merge(labels, gold=self.gold, progress=progress, **merging)
+        if self.count is not None:
+            self.show(plan_labels(labels, merged=merged, **self.settings("plan_labels")).table())
         else:
-            self.show(rate_workers(labels, gold=self.gold, alpha=self.alpha, merged=merged).table())
+            self.show(rate_workers(labels, gold=self.gold, merged=merged, **self.settings()).table())
         if self.plot:
             merged_figure(merged, self.figure, self.gold).save(self.plot)
