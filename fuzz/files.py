@@ -38,7 +38,7 @@ from cranfield.answers.sessions import read_session_topics, read_sessions, sessi
 from cranfield.assessed.lengths import LengthTable
 from cranfield.collection import source
 from cranfield.collection.linting.lint import check_files
-from cranfield.collection.side_files import read_side_file
+from cranfield.collection.tables.table_schema import Schema, Words
 from cranfield.fairness.groups import Groups
 from cranfield.scores import Scores
 
@@ -148,15 +148,18 @@ def topics_back(path: Path, format: str | None) -> None:
     assert list(Topics.read(copy)) == list(topics), "written and read back, the topics are different"
 
 
+COLUMN = Words(default="", may_be_empty=True)
+
+
 def side_file(path: Path) -> None:
     options: dict[str, Path]
     for options in ({"intent_probabilities": path}, {"intent_types": path}):
         attempt(evaluate, INTENTS, LISTS, "D-nDCG@10", **options)
     attempt(LengthTable.of, path)
     attempt(Groups.of, path)
-    for columns in ([2], [3], [2, 3, 4]):
+    for layouts in (["a b"], ["a b c"], ["a b", "a b c", "a b c d"]):
         for mixed in (False, True):
-            attempt(read_side_file, path, "columns", columns, mixed=mixed)
+            attempt(Schema("columns", layouts=layouts, mixed=mixed, **dict.fromkeys("abcd", COLUMN)).read, path)
 
 
 def answers_file(path: Path) -> None:

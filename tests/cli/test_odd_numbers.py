@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield.collection import named_tables
+from cranfield.collection import doors
 from cranfield.collection.file_formats import blocks
 from tests.cli.conftest import Cranfield
 
@@ -101,7 +101,7 @@ def test_a_file_of_any_size_names_the_line(ending: str, size: str, monkeypatch: 
     """A large file is read in parts, whose rows are not those of the file."""
     if size == "large":
         monkeypatch.setattr(blocks, "SMALL", 0)
-        monkeypatch.setattr(named_tables, "BLOCK", 1)
+        monkeypatch.setattr(doors, "BLOCK", 1)
         monkeypatch.setattr(blocks, "ROWS", 1)
     scores = ["3", "Infinity", "2", "1e999"]
     file = Path(f"file.{ending}")

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cranfield.collection import named_tables
+from cranfield.collection import doors
 from cranfield.collection.convert import convert
 from cranfield.collection.file_formats import blocks
 from cranfield.collection.qrels import Qrels
@@ -70,7 +70,7 @@ def test_parts_of_any_size_give_the_judgments_or_the_message(
     format = "json" if name.startswith(("nested", "records")) else None
     whole = told(lambda: Qrels.of(data, format=format))
     monkeypatch.setattr(blocks, "SMALL", 0)
-    monkeypatch.setattr(named_tables, "BLOCK", size)
+    monkeypatch.setattr(doors, "BLOCK", size)
     monkeypatch.setattr(blocks, "ROWS", 2)
     assert told(lambda: Qrels.of(data, format=format)) == whole
 
@@ -86,7 +86,7 @@ def test_a_second_tag_may_come_late(split: bool, monkeypatch: pytest.MonkeyPatch
     with pytest.warns(CranfieldWarning, match="2 tags") if not split else _nothing():
         whole = read()
     monkeypatch.setattr(blocks, "SMALL", 0)
-    monkeypatch.setattr(named_tables, "BLOCK", 50)
+    monkeypatch.setattr(doors, "BLOCK", 50)
     with pytest.warns(CranfieldWarning, match="2 tags") if not split else _nothing():
         assert read() == whole
     assert len(whole) == 1 + split

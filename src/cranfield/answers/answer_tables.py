@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 
 from cranfield.collection.column_names import COLUMNS
-from cranfield.collection.doors import reads
+from cranfield.collection.doors import reads, text_blocks
 from cranfield.collection.file_formats.structured import parsed_json
-from cranfield.collection.named_tables import text_blocks
 from cranfield.collection.source import Buffer, PathLike, head_of, load, shown_path, unmarked
-from cranfield.collection.tables.table_schema import Anything, Column, Numbers, Rows, Schema, Words
+from cranfield.collection.tables.rows import Rows
+from cranfield.collection.tables.table_schema import Anything, Column, Numbers, Schema, Words
 from cranfield.errors import DataError
 from cranfield.text import shown
 

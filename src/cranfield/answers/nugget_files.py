@@ -21,8 +21,8 @@ from cranfield.answers.answer_tables import (
     optional_number,
 )  # fmt: skip
 from cranfield.answers.answer_texts import Answer
-from cranfield.collection.side_files import number_in
 from cranfield.collection.source import PathLike
+from cranfield.collection.tables.cells import number_in
 from cranfield.collection.tables.table_schema import NO_DEFAULT, Anything
 from cranfield.errors import UsageError, warn_caller
 from cranfield.text import counted, listed, shown, unguarded

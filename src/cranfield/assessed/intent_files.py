@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.assessed.segments import position_in_segment
-from cranfield.collection.side_files import number_in
+from cranfield.collection.tables.cells import number_in
 from cranfield.collection.tables.table_schema import Schema, Words
 from cranfield.errors import DataError, UsageError, warn_caller
 from cranfield.text import counted, listed

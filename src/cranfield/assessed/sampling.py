@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cranfield.assessed.attachment import Attachment
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.side_files import number_in
+from cranfield.collection.tables.cells import number_in
 from cranfield.collection.tables.table_schema import Schema, Words
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.assessed.attachment import Attachment
-from cranfield.collection.tables.table_schema import TOPIC, Numbers, Rows, Schema
+from cranfield.collection.tables.rows import Rows
+from cranfield.collection.tables.table_schema import TOPIC, Numbers, Schema
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index

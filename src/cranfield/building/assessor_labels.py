@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from cranfield.building.label_files import LabelColumns, from_judgments, read_labels
 from cranfield.collection.file_formats.structured import is_frame
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.side_files import number_in
 from cranfield.collection.source import PathLike
+from cranfield.collection.tables.cells import number_in
 from cranfield.collection.tables.table_schema import Numbers, Schema, Words
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import Tidy

@@ -13,11 +13,11 @@ import numpy as np
 
 from cranfield.collection.column_names import COLUMNS, checked_columns
 from cranfield.collection.file_formats.structured import is_frame
-from cranfield.collection.named_tables import Coded
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.side_files import number_in
 from cranfield.collection.source import PathLike, stem
-from cranfield.collection.tables.table_schema import DOC, TOPIC, Numbers, Rows, Schema, Words
+from cranfield.collection.tables.cells import Coded, number_in
+from cranfield.collection.tables.rows import Rows
+from cranfield.collection.tables.table_schema import DOC, TOPIC, Numbers, Schema, Words
 from cranfield.errors import DataError, UsageError
 from cranfield.text import listed, plain_number, shown
 from cranfield.types import Array

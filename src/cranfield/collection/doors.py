@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
-from cranfield.collection.source import DATA_LINE, HEAD, Buffer, load, shown_path, unmarked
+from cranfield.collection.source import DATA_LINE, HEAD, Buffer, check_complete, load, release, shown_path, unmarked
 from cranfield.errors import CranfieldError, DataError
 from cranfield.text import cut, one_line
 
@@ -136,6 +136,35 @@ string indices must be integers, not 'str')
         return each()
 
     return guarded
+
+
+BLOCK = 1 << 20
+"""Bytes of a file that are decoded together, up to the end of a line."""
+
+
+def text_blocks(buffer: Buffer, origin: str) -> Iterator[str]:
+    """The text of a file in blocks of whole lines, without byte order marks; bytes that are not UTF-8 are surrogates.
+
+    A NUL byte anywhere in the file is an error.
+    """
+    size = len(buffer)
+    for begin in range(0, size, BLOCK):
+        if b"\0" in (block := bytes(buffer[begin : begin + BLOCK])):
+            before = sum(bytes(buffer[at : at + BLOCK]).count(b"\n") for at in range(0, begin, BLOCK))
+            line = before + block.count(b"\n", 0, block.index(b"\0")) + 1
+            raise DataError(origin, line, "a NUL byte: binary data, expected text")
+        release(buffer, begin)
+    begin = 0
+    while begin < size:
+        end = begin + BLOCK
+        while end < size and (more := bytes(buffer[end : end + BLOCK]).find(b"\n")) < 0:
+            end += BLOCK
+        end = end + more + 1 if end < size else size
+        data = bytes(buffer[begin:end])
+        yield (data if begin else unmarked(data)).decode("utf-8", "surrogateescape")
+        begin = end
+        release(buffer, begin)
+    check_complete(buffer)
 
 
 def csv_rows(lines: Iterable[str], delimiter: str, origin: str, before: int = 0) -> Iterator[tuple[int, list[str]]]:

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from cranfield import _core
 from cranfield.assessed.segments import Judged
 from cranfield.collection.file_formats.formats import Layout
-from cranfield.collection.named_tables import Coded
 from cranfield.collection.source import Buffer
+from cranfield.collection.tables.cells import Coded
 from cranfield.collection.tables.table_schema import Column, Schema, Words
 from cranfield.compat.trec_lists import TrecLists, lists_of, sorted_labels
 from cranfield.errors import DataError

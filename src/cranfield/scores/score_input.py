@@ -18,8 +18,8 @@ from cranfield import _core, check
 from cranfield.collection.column_names import COLUMNS, column_key, find_columns, repeated_column
 from cranfield.collection.doors import check_json, reads, whole_lines
 from cranfield.collection.file_formats.structured import parquet_table, parsed_json
-from cranfield.collection.side_files import number_in
 from cranfield.collection.source import read_bytes, stem, without_compression
+from cranfield.collection.tables.cells import number_in
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.frames import need
 from cranfield.scores.basis import Basis

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 from cranfield import check
 from cranfield.collection.doors import reads
 from cranfield.collection.file_formats.structured import parsed_json
-from cranfield.collection.side_files import number_in
 from cranfield.collection.source import PathLike, check_content, head_of, load, shown_path, text_of, write_bytes
+from cranfield.collection.tables.cells import number_in
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, shown
 

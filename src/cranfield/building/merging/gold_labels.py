@@ -12,8 +12,8 @@ import numpy as np
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.label_files import LABEL_COLUMNS
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.side_files import number_in
 from cranfield.collection.source import PathLike
+from cranfield.collection.tables.cells import number_in
 from cranfield.collection.tables.table_schema import DOC, TOPIC, Schema, Words
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, plain_number

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.collection.source import PathLike, write_bytes
-from cranfield.collection.tables.table_schema import DOC, TOPIC, Numbers, Rows, Schema, Words
+from cranfield.collection.tables.rows import Rows
+from cranfield.collection.tables.table_schema import DOC, TOPIC, Numbers, Schema, Words
 from cranfield.errors import DataError
 from cranfield.record import Record, column, labels
 from cranfield.table import Column, Table

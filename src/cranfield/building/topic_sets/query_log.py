@@ -20,8 +20,8 @@ from cranfield.building.assessor_labels import factorised
 from cranfield.building.label_files import Times, seconds_of
 from cranfield.collection.column_names import find_columns
 from cranfield.collection.doors import header_cells, reads
-from cranfield.collection.named_tables import Coded, lines_of
 from cranfield.collection.source import HEAD, PathLike, check_content, load, shown_path, text_of, unmarked
+from cranfield.collection.tables.cells import Coded
 from cranfield.collection.tables.table_schema import Numbers, Schema, Words
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import Tidy
@@ -52,6 +52,8 @@ COUNTS = Schema(
     "query, tab and count", header=False, separators="\t", query=_QUERY, count=replace(_COUNT, optional=False)
 )
 _UNDECODED = re.compile("[\ud800-\udfff]")
+_FIRST_LINE = re.compile(r"(?:\A|(?<=[\r\n]))[^\S\r\n]*\S[^\r\n]*")
+"""The first line that is not blank."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +115,10 @@ def from_file(path: PathLike, encoding: str = "utf-8") -> LogColumns:
         except (LookupError, UnicodeError):
             raise UsageError(f"encoding == {encoding!r}, must be the name of an encoding, such as latin-1") from None
     text = text.lstrip("\ufeff")
-    first = next((line for line in lines_of([text]) if line.strip()), "")
-    if not first:
+    line = _FIRST_LINE.search(text)
+    if line is None:
         raise DataError(origin, None, f"is empty, expected {EXPECTED}")
+    first = line[0]
     separator = "," if first.lstrip().startswith("{") else _header_separator(first, origin)
     schema = TABLES[separator] if separator else COUNTS if "\t" in first.strip() else LINES
     rows = schema.read_content(text.encode("utf-8", "surrogateescape"), origin)

@@ -26,8 +26,8 @@ from cranfield import _core
 from cranfield.collection import source
 from cranfield.collection.column_names import DELIMITER, VALUE, header_delimiter, required_columns
 from cranfield.collection.columns import Columns
+from cranfield.collection.doors import text_blocks
 from cranfield.collection.file_formats import structured
-from cranfield.collection.named_tables import text_blocks
 from cranfield.collection.source import DATA_LINE, HEAD, MAGIC_LENGTH, STDIN, Buffer, Check, PathLike, check_complete
 from cranfield.errors import DataError
 

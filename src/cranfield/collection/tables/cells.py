@@ -3,24 +3,86 @@
 from __future__ import annotations
 
 import csv
+import json
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, compress, repeat
-from typing import Any
+from typing import Any, overload
 
 import numpy as np
 
-from cranfield.collection.named_tables import Coded, read_json_lines, text_blocks
+from cranfield.collection.doors import text_blocks
 from cranfield.collection.source import HEAD, Buffer, check_content, unmarked
 from cranfield.errors import DataError
-from cranfield.text import counted
+from cranfield.text import counted, listed, shown
+from cranfield.types import Index32
 
 MOST_COLUMNS = 10_000
 BATCH = 10_000
 """How many rows with quoted cells are taken together."""
 Lines = tuple[list[str], Sequence[int]]
 """Some lines, and their numbers."""
+
+
+@dataclass(frozen=True, eq=False)
+class Coded(Sequence[str]):
+    """A column of texts: each distinct text once, and for each row its number. Most columns repeat most of their texts.
+
+    >>> column = Coded.of(["b", "a", "b"])
+    >>> list(column), column.texts, column.number
+    (['b', 'a', 'b'], ['b', 'a'], array([0, 1, 0], dtype=int32))
+    """
+
+    texts: Sequence[str]
+    """In the order of appearance."""
+    number: Index32
+
+    @classmethod
+    def of(cls, texts: Iterable[str]) -> Coded:
+        known: dict[str, int] = {}
+        number = array("i", (known.setdefault(text, len(known)) for text in texts))
+        return cls(list(known), np.frombuffer(number, dtype=np.int32))
+
+    def __len__(self) -> int:
+        return len(self.number)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        if isinstance(at, slice):
+            return [self.texts[number] for number in self.number[at].tolist()]
+        return self.texts[int(self.number[at])]
+
+    def __iter__(self) -> Iterator[str]:
+        return map(self.texts.__getitem__, np.ascontiguousarray(self.number).data)
+
+    def mapped(self, change: Callable[[str], str]) -> Coded:
+        """The column with every text changed; texts that become the same have one number."""
+        changed = list(map(change, self.texts))
+        if changed == self.texts:
+            return self
+        texts = Coded.of(changed)
+        return Coded(texts.texts, self.number if len(texts.texts) == len(self.texts) else texts.number[self.number])
+
+    def at(self, number: Index32) -> Coded:
+        """The texts in rows of this column."""
+        return Coded(self.texts, self.number[number])
+
+    def first(self, number: int) -> int:
+        """The first row that has a text."""
+        return int(np.argmax(self.number == number))
+
+    def kept(self, keep: np.ndarray) -> Coded:
+        """The rows that are kept, with their texts in the order of appearance."""
+        number = self.number[keep]
+        distinct, first, place = np.unique(number, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        rank = np.empty(len(order), dtype=np.int32)
+        rank[order] = np.arange(len(order), dtype=np.int32)
+        return Coded([self.texts[at] for at in distinct[order].tolist()], rank[place])
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,14 +143,43 @@ def read_cells(data: Buffer, origin: str, form: LineForm) -> Cells:
     """The cells of the lines, or of the JSON lines, in a file; texts are `Coded`."""
     check_content(bytes(data[:HEAD]), origin, cr_ends=True)
     if form.objects and unmarked(bytes(data[:HEAD])).lstrip().startswith(b"{"):
-        table = read_json_lines(
-            text_blocks(data, origin), origin, f"an object with {form.expected}", complete=form.complete
-        )
-        return Cells(table.columns, table.lines, list(table.names), table.lines[0] if len(table.lines) else None)
+        expected = f"an object with {form.expected}"
+        return _objects(text_blocks(data, origin), origin, expected, complete=form.complete)
     try:
         return _cells(data, origin, form, form.quoted)
     except csv.Error:  # a quote that does not belong to the form
         return _cells(data, origin, form, "")
+
+
+def _objects(text: Iterable[str], origin: str, expected: str, *, complete: bool = False) -> Cells:
+    """An object per line. With `complete`, every object has the names of the first one; else None fills the gaps.
+
+    text: blocks of whole lines, such as `text_blocks` gives.
+
+    >>> read_json_lines(['{"query": "maps"}\\n{"query": "news", "count": 2}'], "log.jsonl", "an object").columns
+    [['maps', 'news'], [None, 2]]
+    """
+    columns: dict[str, list[Any]] = {}
+    lines = array("I")
+    known: dict[str, str] = {}  # a text that is repeated is in memory once
+    for number, line in enumerate((line for block in text for line in block.removesuffix("\n").split("\n")), 1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise DataError(origin, number, f"not valid JSON: {error}") from None
+        if not isinstance(record, dict):
+            raise DataError(origin, number, f"is {shown(record)}, expected {expected}")
+        if complete and lines and (absent := [name for name in columns if name not in record]):
+            raise DataError(origin, number, f"no {listed(absent)}, which line {lines[0]} has")
+        if not lines or not complete:
+            columns |= {name: [None] * len(lines) for name in record if name not in columns}
+        for name, column in columns.items():
+            value = record.get(name)
+            column.append(known.setdefault(value, value) if isinstance(value, str) else value)
+        lines.append(number)
+    return Cells(list(columns.values()), lines, list(columns), lines[0] if lines else None)
 
 
 def _cells(data: Buffer, origin: str, form: LineForm, quoted: str) -> Cells:
@@ -225,3 +316,17 @@ def _quoted_rows(blocks: Iterable[Lines], separator: str) -> Iterator[tuple[list
             rows, places = [], array("I")
     if rows:
         yield rows, places
+
+
+def number_in(value: str | float) -> float:
+    """The number that a cell holds: decimal, with a point. Python's own rule would read 1_000 and １２ too.
+
+    >>> number_in(" 1e3"), number_in("+.5"), number_in(2)
+    (1000.0, 0.5, 2.0)
+    >>> number_in("1_000")
+    Traceback (most recent call last):
+    ValueError: '1_000' is not a number
+    """
+    if isinstance(value, str) and (not value.isascii() or "_" in value):
+        raise ValueError(f"{value!r} is not a number")
+    return float(value)

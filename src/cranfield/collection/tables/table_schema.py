@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,10 +29,9 @@ from cranfield.collection.column_names import (
 )
 from cranfield.collection.doors import check_lines, reads
 from cranfield.collection.file_formats.structured import frame_columns, is_frame, parquet_table
-from cranfield.collection.named_tables import Coded
-from cranfield.collection.side_files import number_in
 from cranfield.collection.source import Buffer, load, shown_path
-from cranfield.collection.tables.cells import MOST_COLUMNS, Cells, LineForm, read_cells
+from cranfield.collection.tables.cells import MOST_COLUMNS, Cells, Coded, LineForm, number_in, read_cells
+from cranfield.collection.tables.rows import Rows
 from cranfield.declared.settings import Setting
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, shown
@@ -178,45 +177,6 @@ def is_missing(value: Any) -> bool:
 
 DOC = Words(COLUMNS["doc"], "document")
 TOPIC = Words(COLUMNS["topic"], "topic")
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """The columns of a table by name, and where its rows stand."""
-
-    origin: str
-    columns: Mapping[str, Any]
-    """Lists of texts (or `Coded`), and arrays of numbers."""
-    lines: Sequence[int] | None = None
-    """The line of each row of a file with lines."""
-    others: Mapping[str, Any] = field(default_factory=dict)
-    """The other columns, for a schema that asks for them."""
-    unused: tuple[str, ...] = ()
-    """The names of columns that the schema does not know."""
-    named: bool = True
-    """Whether the table names its columns."""
-
-    def __getitem__(self, name: str) -> Any:
-        return self.columns[name]
-
-    def __contains__(self, name: object) -> bool:
-        return name in self.columns
-
-    def __len__(self) -> int:
-        return len(next(iter((*self.columns.values(), *self.others.values()))))
-
-    def __iter__(self) -> Iterator[tuple[Any, ...]]:
-        return zip(*self.columns.values(), strict=True)
-
-    def line(self, row: int) -> int | None:
-        """The line of a row; None if the table is not a file with lines."""
-        return None if self.lines is None else int(self.lines[row])
-
-    def fault(self, row: int, message: str) -> DataError:
-        """The error about a row."""
-        if self.lines is not None:
-            return DataError(self.origin, self.line(row), message)
-        return DataError(self.origin, None, f"row {row + 1}: {message}")
 
 
 class Schema:

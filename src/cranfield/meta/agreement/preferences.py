@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.collection.source import PathLike
-from cranfield.collection.tables.table_schema import TOPIC, Rows, Schema, Words
+from cranfield.collection.tables.rows import Rows
+from cranfield.collection.tables.table_schema import TOPIC, Schema, Words
 from cranfield.comparison.differences import gap
 from cranfield.comparison.distributions import sign_p
 from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operation
