@@ -39,7 +39,7 @@ from cranfield.assessed.lengths import LengthTable
 from cranfield.collection import source
 from cranfield.collection.linting.lint import check_files
 from cranfield.collection.tables.table_schema import Schema, Words
-from cranfield.fairness.groups import Groups
+from cranfield.fairness.attention import Groups
 from cranfield.scores import Scores
 
 JSON = [

@@ -15,7 +15,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import HEAD, load, read_stream
 from cranfield.errors import CranfieldWarning, DataError
-from cranfield.fairness.groups import Groups
+from cranfield.fairness.attention import Groups
 
 RUN = b"1 Q0 a 1 2.0 t\n1 Q0 b 2 1.0 t\n"
 

@@ -15,8 +15,7 @@ from cranfield.comparison.power.designs import DESIGNS
 from cranfield.declared.registry import Registry, folded, parameters_of
 from cranfield.errors import UsageError
 from cranfield.fusion import fuse
-from cranfield.fusion.fusion_methods import FUSION_METHODS, Fusion
-from cranfield.fusion.normalisation import NORMALISATIONS
+from cranfield.fusion.fusion_methods import FUSION_METHODS, NORMALISATIONS, Fusion
 from cranfield.online.clicks import CLICK_MODELS
 from cranfield.online.interleaving.mixing_methods import MIXING_METHODS, MixingMethod
 from cranfield.online.log_measures import ONLINE_MEASURES, parse_online

@@ -15,7 +15,7 @@ import pytest
 from cranfield import meta
 from cranfield.assessed.join import join
 from cranfield.errors import UsageError
-from cranfield.meta.agreement.preferences import Preferences
+from cranfield.meta.agreement.concordance import Preferences
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.table import Table

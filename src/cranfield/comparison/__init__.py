@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from cranfield.comparison.pair_tests import TESTS as TESTS
     from cranfield.comparison.power.designs import estimated_variance as estimated_variance
     from cranfield.comparison.power.designs import pooled_variance as pooled_variance
-    from cranfield.comparison.power.simulated_power import simulated_power as simulated_power
+    from cranfield.comparison.power.designs import simulated_power as simulated_power
     from cranfield.comparison.power.topic_set_size import achieved_power as achieved_power
     from cranfield.comparison.power.topic_set_size import detectable_difference as detectable_difference
     from cranfield.comparison.power.topic_set_size import topic_set_size as topic_set_size
@@ -87,8 +87,7 @@ _HOME = {
     "methods.unpaired_resampling": ("permutation", "unpaired_bootstrap"),
     "methods.wilcoxon_and_sign": ("rank_sum", "sign_test", "wilcoxon"),
     "pair_tests": ("TESTS",),
-    "power.designs": ("estimated_variance", "pooled_variance"),
-    "power.simulated_power": ("simulated_power",),
+    "power.designs": ("estimated_variance", "pooled_variance", "simulated_power"),
     "power.topic_set_size": ("achieved_power", "detectable_difference", "topic_set_size"),
     "result": ("Comparison",),
     "test_result": ("Assumption", "Effect", "Interval", "TestResult"),

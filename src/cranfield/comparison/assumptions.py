@@ -14,8 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.comparison.data import Matrix, all_pairs
-from cranfield.comparison.differences import difference_blocks, row_moments
+from cranfield.comparison.data import Matrix, all_pairs, difference_blocks, row_moments
 from cranfield.comparison.test_result import Assumption
 from cranfield.measures.scale_type import ScaleType, scale_of
 from cranfield.scores.mean_intervals import FEW

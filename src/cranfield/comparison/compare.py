@@ -11,8 +11,7 @@ import numpy as np
 from cranfield.check import nearest
 from cranfield.comparison.assumptions import check_matrices
 from cranfield.comparison.corrections import CORRECTIONS, CorrectionName, adjust, interval_alpha
-from cranfield.comparison.data import Baseline, Matrix, NanRule, ScoresLike, all_pairs
-from cranfield.comparison.differences import difference_blocks, zeros_for_nan
+from cranfield.comparison.data import Baseline, Matrix, NanRule, ScoresLike, all_pairs, difference_blocks, zeros_for_nan
 from cranfield.comparison.effects import PAIRED_EFFECTS
 from cranfield.comparison.methods.wilcoxon_and_sign import METHODS, ZEROS, widened
 from cranfield.comparison.pair_tests import TESTS, PairTest, PairTestName, TestSettings

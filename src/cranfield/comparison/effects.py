@@ -26,8 +26,18 @@ from typing import Any
 import numpy as np
 
 from cranfield import check
-from cranfield.comparison.data import Matrix, check_topics, paired, unpaired
-from cranfield.comparison.differences import difference_blocks, gap, noise, noise_of_pairs, row_moments, without_noise
+from cranfield.comparison.data import (
+    Matrix,
+    check_topics,
+    difference_blocks,
+    gap,
+    noise,
+    noise_of_pairs,
+    paired,
+    row_moments,
+    unpaired,
+    without_noise,
+)
 from cranfield.comparison.distributions import mean_ranks, noncentrality
 from cranfield.comparison.resampling import one_pair
 from cranfield.comparison.test_result import Effect, check_alpha

@@ -14,8 +14,7 @@ from typing import Annotated, Any, TypedDict
 import numpy as np
 
 from cranfield import _core, check
-from cranfield.comparison.data import Matrix
-from cranfield.comparison.differences import difference_blocks, row_moments
+from cranfield.comparison.data import Matrix, difference_blocks, row_moments
 from cranfield.comparison.test_result import ALTERNATIVES
 from cranfield.declared.operation import RESAMPLES, Seed, about
 from cranfield.errors import UsageError

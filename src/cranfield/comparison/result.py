@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 
 from cranfield.check import nearest
 from cranfield.comparison.corrections import family_wise_error, out_of_reach
-from cranfield.comparison.data import Matrix
-from cranfield.comparison.differences import difference_blocks
+from cranfield.comparison.data import Matrix, difference_blocks
 from cranfield.comparison.effects import paired_effects
 from cranfield.comparison.pair_tests import PairTests
 from cranfield.comparison.result_tables import (

@@ -14,9 +14,8 @@ from cranfield.assessed.joined_runs import distinct_names
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
-from cranfield.fairness.attention import GEOMETRIC, TREC, Attention, Rankings, merged, rankings_of
+from cranfield.fairness.attention import GEOMETRIC, TREC, Attention, Groups, Rankings, merged, rankings_of
 from cranfield.fairness.expected import equity_of_attention, expected_exposure, exposure
-from cranfield.fairness.groups import Groups
 from cranfield.fairness.ranked_group import ranked_group_fairness
 from cranfield.fairness.representation import COLUMNS, awrf, dissatisfaction, pairwise_parity, prefix_fairness
 from cranfield.record import Shown

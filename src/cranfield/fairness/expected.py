@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.collection.qrels import Qrels
-from cranfield.fairness.attention import GEOMETRIC, Attention, rankings_of, relevant_grades
-from cranfield.fairness.groups import Groups
+from cranfield.fairness.attention import GEOMETRIC, Attention, Groups, rankings_of, relevant_grades
 from cranfield.record import Shown
 from cranfield.scores.scores import Scores
 from cranfield.types import Array

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.fairness.attention import rankings_of
-from cranfield.fairness.groups import Groups
+from cranfield.fairness.attention import Groups, rankings_of
 from cranfield.scores.scores import Scores
 from cranfield.types import Array
 

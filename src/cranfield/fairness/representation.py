@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import UsageError
-from cranfield.fairness.attention import GEOMETRIC, TREC, Attention, rankings_of, relevant_grades
-from cranfield.fairness.groups import Groups
+from cranfield.fairness.attention import GEOMETRIC, TREC, Attention, Groups, rankings_of, relevant_grades
 from cranfield.scores.scores import Scores
 from cranfield.types import Array
 

@@ -1,7 +1,6 @@
 """Fusion: one run from several."""
 
 from cranfield.fusion.fuse import fuse
-from cranfield.fusion.fusion_methods import FUSION_METHODS
-from cranfield.fusion.normalisation import NORMALISATIONS
+from cranfield.fusion.fusion_methods import FUSION_METHODS, NORMALISATIONS
 
 __all__ = ["FUSION_METHODS", "NORMALISATIONS", "fuse"]

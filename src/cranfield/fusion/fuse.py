@@ -14,8 +14,7 @@ from cranfield.collection.accepted_inputs import RunsLike
 from cranfield.collection.run import Run
 from cranfield.declared.operation import about, operation
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
-from cranfield.fusion.fusion_methods import Fusion, FusionMethod
-from cranfield.fusion.normalisation import INVERTED, NORMALISATIONS, RetrievedLists, normalised
+from cranfield.fusion.fusion_methods import INVERTED, NORMALISATIONS, Fusion, FusionMethod, RetrievedLists, normalised
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
@@ -42,7 +41,7 @@ def fuse(
         about(
             "How scores are normalised: {names}; default: min-max. min-max-inverted is for distances: the lowest is "
             "best. Methods that use ranks take none.",
-            names="fusion.normalisation:NORMALISATIONS",
+            names="fusion.fusion_methods:NORMALISATIONS",
         ),
     ] = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,

@@ -10,7 +10,6 @@ from cranfield.measures.gain import Discount, Gain
 from cranfield.measures.naming.parse import parse, parse_many
 from cranfield.measures.naming.spelling import names
 from cranfield.measures.ranked_lists.compatibility import Compat
-from cranfield.measures.ranked_lists.contingency import Accuracy, Confusion, Fallout, Specificity, confusion
 from cranfield.measures.ranked_lists.counts import Judged, NumRel, NumRelRet, NumRet, Unjudged
 from cranfield.measures.ranked_lists.curves import Curve, Curves, interpolated_precision, precision_recall, roc
 from cranfield.measures.ranked_lists.estimates import ADM
@@ -26,12 +25,26 @@ from cranfield.measures.ranked_lists.incomplete import (
     rpref_relative,
     rpref_relative2,
 )
-from cranfield.measures.ranked_lists.ncu import NCU
-from cranfield.measures.ranked_lists.ntcir import EBR, iRBU
+from cranfield.measures.ranked_lists.ncu import EBR, NCU, iRBU
 from cranfield.measures.ranked_lists.ranked import AP, AP11, CG, DCG, RBP, IPrec, Q, RBPres, Rmeasure, nCG, nDCG
 from cranfield.measures.ranked_lists.recall import ESL, PRES, WSS, LastRel
 from cranfield.measures.ranked_lists.sampled import infNDCG, statAP, xinfAP
-from cranfield.measures.ranked_lists.sets import E, F, P, R, Rprec, SetAP, Success, gP, gR
+from cranfield.measures.ranked_lists.sets import (
+    Accuracy,
+    Confusion,
+    E,
+    F,
+    Fallout,
+    P,
+    R,
+    Rprec,
+    SetAP,
+    Specificity,
+    Success,
+    confusion,
+    gP,
+    gR,
+)
 from cranfield.measures.ranked_lists.total_orders import RBTO, SBTO
 from cranfield.measures.ranked_lists.trec import (
     G,

@@ -133,8 +133,8 @@ def diverse() -> dict[str, Properties]:
 
 
 ORDER = (
-    "ranked_lists.sets", "ranked_lists.contingency", "ranked_lists.counts", "ranked_lists.ranked",
-    "ranked_lists.graded", "ranked_lists.first", "ranked_lists.ncu", "ranked_lists.ntcir", "readers.cwl",
+    "ranked_lists.sets", "ranked_lists.counts", "ranked_lists.ranked",
+    "ranked_lists.graded", "ranked_lists.first", "ranked_lists.ncu", "readers.cwl",
     "readers.cwl_members", "ranked_lists.recall", "ranked_lists.estimates", "ranked_lists.compatibility",
     "ranked_lists.total_orders", "readers.time", "ranked_lists.incomplete", "ranked_lists.sampled",
     "several_needs.diversity", "several_needs.novelty", "several_needs.difficulty", "several_needs.multidimensional",

@@ -3,12 +3,11 @@
 Each function returns a record with a table, JSON, LaTeX, HTML, frames, and notes that say how it was computed.
 """
 
-from cranfield.meta.agreement.concordance import concord
+from cranfield.meta.agreement.concordance import concord, predictive_power, read_preferences
 from cranfield.meta.agreement.correlation import correlate, rank_correlation, rank_distances
 from cranfield.meta.agreement.gain_change import change_gains
 from cranfield.meta.agreement.overlap import rbo
 from cranfield.meta.agreement.prediction import prediction_quality, read_predictors
-from cranfield.meta.agreement.preferences import predictive_power, read_preferences
 from cranfield.meta.agreement.preferred_rank import preferred_ranks
 from cranfield.meta.agreement.user_agreement import user_agreement
 from cranfield.meta.agreement.user_ratings import UserRatings, rating_model, read_user_ratings, users_needed
@@ -17,10 +16,9 @@ from cranfield.meta.judgments.leave_out import leave_one_out
 from cranfield.meta.judgments.robustness import robustness, topic_subsets
 from cranfield.meta.reproduction.metadata import read_metadata, write_metadata
 from cranfield.meta.reproduction.reproduction import reproduce, reproduce_scores
-from cranfield.meta.scale.conclusions import conclusions, scale_tests
+from cranfield.meta.scale.conclusions import conclusions, interval_scores, rank_scores, scale_tests
 from cranfield.meta.scale.meaningfulness import meaningfulness
 from cranfield.meta.scale.scale import scale, scales
-from cranfield.meta.scale.transformed_scores import interval_scores, rank_scores
 from cranfield.meta.stability.accuracy_of_tests import accuracy_of_tests
 from cranfield.meta.stability.discrimination import discriminative_power
 from cranfield.meta.stability.generalisability import g_studies, g_study

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.comparison.differences import noise
+from cranfield.comparison.data import noise
 from cranfield.declared.operation import RESAMPLES, about
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better

@@ -19,7 +19,7 @@ from cranfield.building.serve.project.judgment_log import Entry
 from cranfield.building.serve.project.project_parts import Document, Facet, PoolEntry
 from cranfield.building.serve.project.store import Store
 from cranfield.errors import CranfieldWarning, DataError, UsageError
-from cranfield.meta.agreement.preferences import read_preferences
+from cranfield.meta.agreement.concordance import read_preferences
 from tests.building.serve.working import export_text, new_request
 
 

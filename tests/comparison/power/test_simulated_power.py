@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cranfield.comparison.power.simulated_power import P_VALUES, simulated_power
+from cranfield.comparison.power.designs import P_VALUES, simulated_power
 from cranfield.comparison.power.topic_set_size import achieved_power
 from cranfield.errors import UsageError
 

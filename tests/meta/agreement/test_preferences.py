@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binomtest
 
 from cranfield.errors import DataError, UsageError
-from cranfield.meta.agreement.preferences import Preferences, predictive_power, read_preferences
+from cranfield.meta.agreement.concordance import Preferences, predictive_power, read_preferences
 from cranfield.scores.scores import Scores
 
 SCORES = Scores(

@@ -26,7 +26,7 @@ from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.building.effect.labelled_runs import LabelledRuns
 from cranfield.collection.source import PathLike
 from cranfield.collection.tables.table_schema import Numbers, Schema, Words
-from cranfield.comparison.differences import noise
+from cranfield.comparison.data import noise
 from cranfield.declared.operation import Seed, about, operation, with_defaults
 from cranfield.errors import DataError, NotedWarning, UsageError, warn_caller
 from cranfield.meta.agreement.coefficients import tau_ap_b, tau_b

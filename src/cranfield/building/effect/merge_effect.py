@@ -19,7 +19,7 @@ from cranfield.building.kept_pairs import KeptPairs, Significance
 from cranfield.building.merging import MERGING_METHODS, merge
 from cranfield.collection.qrels import Qrels
 from cranfield.comparison.compare import default_correction
-from cranfield.comparison.differences import noise
+from cranfield.comparison.data import noise
 from cranfield.comparison.pair_tests import TESTS, PairTestName, TestSettings
 from cranfield.declared.operation import RESAMPLES, Alpha, Seed, about, operation
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller

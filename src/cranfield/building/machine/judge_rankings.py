@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield.building.machine.judged_pairs import BOTH, DOCUMENTS, ScoredTwice
 from cranfield.comparison.compare import compare
-from cranfield.comparison.differences import noise
+from cranfield.comparison.data import noise
 from cranfield.comparison.result import Comparison, Family
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.coefficients import overlap, tau_ap, tau_b

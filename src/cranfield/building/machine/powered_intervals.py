@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from cranfield.building.machine.powered_means import INTERVALS, PoweredMeans, powered_means
 from cranfield.comparison.corrections import CORRECTIONS, adjust
-from cranfield.comparison.data import all_pairs
-from cranfield.comparison.differences import noise, without_noise
+from cranfield.comparison.data import all_pairs, noise, without_noise
 from cranfield.declared.operation import Level, about, operation
 from cranfield.errors import UsageError
 from cranfield.measures.naming.parse import parse

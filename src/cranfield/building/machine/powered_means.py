@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.comparison.differences import row_moments, zeros_for_nan
+from cranfield.comparison.data import row_moments, zeros_for_nan
 from cranfield.errors import UsageError
 from cranfield.frames import need
 from cranfield.scores.bounded_mean import bounded_intervals, bounded_p, few_carry

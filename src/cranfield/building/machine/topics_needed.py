@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.building.machine.powered_intervals import ScoresByRow
 from cranfield.building.machine.powered_means import powered_means, quantile
-from cranfield.comparison.differences import row_moments
+from cranfield.comparison.data import row_moments
 from cranfield.errors import UsageError
 from cranfield.record import Record, column, table_of, without_empty
 from cranfield.scores.scores import Scores

@@ -22,7 +22,7 @@ from cranfield.building.pools.pool_samples import Stratum, shared
 from cranfield.building.pools.pooled_lists import NEVER, DocumentNames, Mask, PooledLists, best_ranks
 from cranfield.collection.run import Belongs, belongs
 from cranfield.comparison.corrections import CORRECTIONS
-from cranfield.comparison.differences import noise
+from cranfield.comparison.data import noise
 from cranfield.comparison.pair_tests import TESTS, PairTestName, TestSettings
 from cranfield.declared.operation import Alpha, Seed, about, operation
 from cranfield.errors import UsageError

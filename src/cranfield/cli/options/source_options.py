@@ -82,7 +82,7 @@ class Collection(Lists, Quiet):
         """The scores of the runs on an interval scale."""
 
         def make() -> Scores:
-            from cranfield.meta.scale.transformed_scores import interval_scores
+            from cranfield.meta.scale.conclusions import interval_scores
 
             lists = self.assessed()
             with self.progress("enumerating lists") as progress:

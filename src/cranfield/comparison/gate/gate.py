@@ -11,6 +11,8 @@ from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.collection.qrels import Qrels
 from cranfield.comparison.gate.gate_checks import (
     Compared,
+    GateCheck,
+    GateResult,
     Limit,
     at_least_check,
     at_most_check,
@@ -20,7 +22,6 @@ from cranfield.comparison.gate.gate_checks import (
     margin_check,
     margins,
 )
-from cranfield.comparison.gate.gate_result import GateCheck, GateResult
 from cranfield.comparison.pair_tests import TESTS, PairTest, TestSettings
 from cranfield.comparison.test_result import check_alpha
 from cranfield.declared.operation import RESAMPLES, Alpha, Seed, about, operation

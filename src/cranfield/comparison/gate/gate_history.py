@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cranfield.collection.doors import reads
 from cranfield.collection.source import read_bytes
-from cranfield.comparison.gate.gate_result import GateResult
+from cranfield.comparison.gate.gate_checks import GateResult
 from cranfield.errors import DataError, UsageError
 from cranfield.record import Record
 from cranfield.scores.basis import CHANGES

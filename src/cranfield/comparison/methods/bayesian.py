@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.comparison.data import Pair, check_topics, paired
-from cranfield.comparison.differences import differences
+from cranfield.comparison.data import Pair, check_topics, differences, paired
 from cranfield.comparison.test_result import Interval, check_alpha
 from cranfield.record import OneRow, one_row
 from cranfield.scores.t_and_normal import t_quantile, t_tail

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.comparison.data import Matrix, check_common_topics
-from cranfield.comparison.differences import (
+from cranfield.comparison.data import (
+    Matrix,
+    check_common_topics,
     difference_blocks,
     noise_of_pairs,
     row_moments,

@@ -10,8 +10,7 @@ import numpy as np
 
 from cranfield import _core
 from cranfield.comparison.assumptions import check_paired
-from cranfield.comparison.data import Matrix, check_common_topics, check_topics, paired
-from cranfield.comparison.differences import differences
+from cranfield.comparison.data import Matrix, check_common_topics, check_topics, differences, paired
 from cranfield.comparison.effects import paired_effect
 from cranfield.comparison.methods.t import t_of
 from cranfield.comparison.pair_tests import PairTests, TestSettings, pair_test

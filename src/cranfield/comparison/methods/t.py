@@ -15,8 +15,18 @@ import numpy as np
 
 from cranfield import check
 from cranfield.comparison.assumptions import check_paired, check_sample, check_unpaired
-from cranfield.comparison.data import Matrix, check_common_topics, check_topics, paired, single, unpaired
-from cranfield.comparison.differences import difference_blocks, differences, gap, row_moments
+from cranfield.comparison.data import (
+    Matrix,
+    check_common_topics,
+    check_topics,
+    difference_blocks,
+    differences,
+    gap,
+    paired,
+    row_moments,
+    single,
+    unpaired,
+)
 from cranfield.comparison.distributions import extremeness
 from cranfield.comparison.effects import effect_of_samples, paired_effect, spread_of
 from cranfield.comparison.pair_tests import PairTests, TestSettings, pair_test

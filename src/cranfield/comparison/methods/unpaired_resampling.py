@@ -12,8 +12,7 @@ import numpy as np
 
 from cranfield import _core
 from cranfield.comparison.assumptions import MEANS, check_unpaired
-from cranfield.comparison.data import Pair, check_topics, unpaired
-from cranfield.comparison.differences import gap
+from cranfield.comparison.data import Pair, check_topics, gap, unpaired
 from cranfield.comparison.distributions import extremeness
 from cranfield.comparison.effects import effect_of_samples, spread_of
 from cranfield.comparison.methods.t import unpaired_t, welch_interval

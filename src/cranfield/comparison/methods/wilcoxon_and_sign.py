@@ -10,8 +10,16 @@ import numpy as np
 
 from cranfield import check
 from cranfield.comparison.assumptions import check_paired, check_unpaired
-from cranfield.comparison.data import Matrix, check_common_topics, paired, unpaired
-from cranfield.comparison.differences import difference_blocks, differences, noise, noise_of_pairs
+from cranfield.comparison.data import (
+    Matrix,
+    check_common_topics,
+    difference_blocks,
+    differences,
+    noise,
+    noise_of_pairs,
+    paired,
+    unpaired,
+)
 from cranfield.comparison.distributions import (
     mean_ranks,
     normal_p,

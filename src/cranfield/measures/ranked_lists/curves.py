@@ -12,8 +12,8 @@ from cranfield.assessed.lists import Assessed
 from cranfield.errors import UsageError
 from cranfield.measures.base import divide
 from cranfield.measures.gain import num_retrieved
-from cranfield.measures.ranked_lists.contingency import collection_too_small
 from cranfield.measures.ranked_lists.ranked import ELEVEN, interpolated
+from cranfield.measures.ranked_lists.sets import collection_too_small
 from cranfield.text import listed
 from cranfield.types import Array, Index
 

@@ -10,8 +10,8 @@ from cranfield.assessed.lists import Assessed
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.measures.base import DEEPEST_CUTOFF, Measure, Properties, Terms, measure, normalised_unless_cut
 from cranfield.measures.declarations import Whole
-from cranfield.measures.ranked_lists.contingency import collection_size, confusion
 from cranfield.measures.ranked_lists.ranked import needed
+from cranfield.measures.ranked_lists.sets import collection_size, confusion
 from cranfield.text import counted, listed
 from cranfield.types import Array
 

@@ -24,8 +24,8 @@ from cranfield.measures.gain import (
     total_gain,
 )
 from cranfield.measures.ranked_lists import ranked
-from cranfield.measures.ranked_lists.contingency import collection_size
 from cranfield.measures.ranked_lists.ranked import AP, discounted, persistence
+from cranfield.measures.ranked_lists.sets import collection_size
 from cranfield.types import Array, Index
 
 LOG2 = Discount("log2")

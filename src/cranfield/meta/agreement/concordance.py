@@ -1,24 +1,31 @@
-"""Concordance: when two measures disagree, which of them agrees with a simple measure of what we want?"""
+"""Which of two measures agrees with what we want: with a simple measure of it, or with people who saw both lists?"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield import check
+from cranfield.collection.source import PathLike
+from cranfield.collection.tables.rows import Rows
+from cranfield.collection.tables.table_schema import TOPIC, Schema, Words
+from cranfield.comparison.data import gap
 from cranfield.comparison.distributions import sign_p
+from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.coefficients import products
-from cranfield.meta.complete_scores import CompleteScores, divided, names_of
+from cranfield.meta.complete_scores import CompleteScores, central_interval, divided, names_of, resampled_topics
 from cranfield.meta.meta_record import MetaRecord, index_of, report, upper_triangle
-from cranfield.record import Columns, labels, table_of
+from cranfield.record import Columns, column, estimates, labels, table_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Table
-from cranfield.text import counted
-from cranfield.types import Array, Progress
+from cranfield.text import counted, listed
+from cranfield.types import Array, Index64, Progress
 
 Counts = NDArray[np.int64]
 
@@ -182,3 +189,189 @@ def _counts(
 def _opposite(up: NDArray[np.float32], down: NDArray[np.float32]) -> Array:
     one_way = products(up, down)
     return one_way + one_way.T
+
+
+TIES = ("half", "leave-out", "wrong")
+"""How to count a pair that a measure ties but a person does not: half right, not at all, or wrong."""
+
+
+@dataclass(frozen=True)
+class Preferences:
+    """Which of two runs people preferred on a topic, one entry per judgment."""
+
+    topic: tuple[str, ...]
+    first: tuple[str, ...]
+    second: tuple[str, ...]
+    preferred: tuple[int, ...]
+    """1: the first, −1: the second, 0: neither."""
+    assessor: tuple[str, ...]
+    """Empty texts if unknown."""
+    origin: str = "preferences"
+
+    def __len__(self) -> int:
+        return len(self.topic)
+
+
+PREFERENCES = Schema(
+    "topic runA runB preferred [assessor]", separators="\t, ;", mixed=True, comments=True, placed=True, topic=TOPIC,
+    first=Words(("first", "runa", "run_a", "system_a")), second=Words(("second", "runb", "run_b", "system_b")),
+    preferred=Words(("preferred", "preference", "winner", "choice")),
+    assessor=Words(("assessor", "user", "worker"), default="", may_be_empty=True),
+)  # fmt: skip
+
+
+def read_preferences(path: PathLike) -> Preferences:
+    """Read lines of topic, run A, run B, preferred (A, B, tie, or the run's name), and optionally assessor.
+
+    Columns are separated by tabs, commas, blanks or semicolons. A first line that begins with `topic` is a header.
+    Empty lines and lines that begin with # are skipped.
+    """
+    rows = PREFERENCES.read(path)
+    return preferences_of(rows, range(len(rows)), rows["assessor"])
+
+
+def preferences_of(rows: Rows, chosen: Sequence[int], assessor: Sequence[str]) -> Preferences:
+    """The preferences in some rows of a table with topic, first, second and preferred; and its assessors."""
+    signs = tuple(_sign(rows, row) for row in chosen)
+    topic, first, second, people = (
+        tuple(column[row] for row in chosen) for column in (rows["topic"], rows["first"], rows["second"], assessor)
+    )
+    return Preferences(topic, first, second, signs, people, rows.origin)
+
+
+def _sign(rows: Rows, row: int) -> int:
+    """1 if the first of two runs was preferred, −1 if the second, 0 if neither."""
+    first, second, preferred = (rows[name][row] for name in ("first", "second", "preferred"))
+    if not first or not second:
+        raise rows.fault(row, f"a preference between {first!r} and {second!r}, must be two systems")
+    if first == second:
+        raise rows.fault(row, f"run {first!r} is compared with itself")
+    signs = {"a": 1, "b": -1, "tie": 0, "both": 0, "=": 0, "neither": 0, first: 1, second: -1}
+    sign = signs.get(preferred, signs.get(preferred.casefold()))
+    if sign is None:
+        raise rows.fault(row, f"preferred {preferred!r}, must be A, B, tie, {first!r} or {second!r}")
+    return sign
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictivePower(MetaRecord):
+    """How often measures agree with preferences; arrays have an entry per measure."""
+
+    figure = "predictive_power_figure"
+    facts = ("ties", "level", "resamples", "seed")
+
+    measures: Annotated[tuple[str, ...], column("measure")]
+    agreement: Annotated[Array, column()]
+    """The share of judgments with which the measure agrees; `ties` says how its ties count."""
+    low: Annotated[Array, column()]
+    high: Annotated[Array, column()]
+    agree: Annotated[NDArray[np.int64], column()]
+    tied: Annotated[NDArray[np.int64], column()]
+    """Judgments where the measure scores both lists equally."""
+    disagree: Annotated[NDArray[np.int64], column()]
+    p: Annotated[Array, column()]
+    """Two-sided sign test of agreements against disagreements: is the measure better than a coin?"""
+    ties: str
+    level: float
+    resamples: int
+    seed: int
+    notes: tuple[str, ...]
+
+    def table(self) -> Table:
+        """A row per measure, the highest agreement first."""
+        order = np.argsort(-np.nan_to_num(self.agreement, nan=-1), kind="stable")
+        columns = self.columns() | {"agreement": estimates(self.agreement, self.low, self.high)}
+        del columns["low"], columns["high"]
+        return table_of(
+            columns, order, better={"agreement": "higher"}, caption="Agreement with preferences", notes=self.notes
+        )
+
+
+@operation
+def predictive_power(
+    scores: Scores,
+    preferences: Preferences | PathLike,
+    measures: Any = None,
+    *,
+    ties: str = "half",
+    level: Level = 0.95,
+    resamples: Annotated[
+        int, about("With --preferences: resamples of topics; 0: no intervals.", **{**RESAMPLES, "least": 0})
+    ] = 1_000,
+    seed: Seed = 0,
+) -> PredictivePower:
+    """How often each measure prefers the list that people preferred, side by side (Sakai 2014 §5.3).
+
+    preferences: the result of `read_preferences`, or a file. Judgments of a tie are left out and counted in a note,
+    because no measure can be right or wrong there. `ties` says how a tie by the measure counts. Each assessor's
+    judgment counts once. The interval is the middle of the shares over resampled topics, because judgments of one topic
+    are related; the sign test ignores ties and treats judgments as independent.
+    Reference: Sanderson, Paramita, Clough & Kanoulas, SIGIR 2010, doi:10.1145/1835449.1835542
+
+    >>> scores = Scores(["P@1"], ["a", "b"], ["1", "2"], [[[1, 0], [0, 1]]])
+    >>> preferences = Preferences(("1", "2"), ("a", "a"), ("b", "b"), (1, 1), ("", ""))
+    >>> predictive_power(scores, preferences, resamples=0).agreement.tolist()
+    [0.5]
+    """
+    check.one_of("predictive_power", TIES, ties=ties)
+    if not isinstance(preferences, Preferences):
+        preferences = read_preferences(preferences)
+    if measures is not None:
+        scores = scores.select(measures=measures)
+    signs, topic, _, notes = signs_of(scores, preferences)
+    topics = int(topic.max()) + 1
+    credit = (signs > 0) + (0.5 if ties == "half" else 0.0) * (signs == 0)
+    counts = (signs != 0) if ties == "leave-out" else np.ones(signs.shape, dtype=bool)
+    defined = ~np.isnan(signs)
+    right, judged = (
+        np.stack([np.bincount(topic, weights=row, minlength=topics) for row in np.where(defined, values, 0.0)])
+        for values in (credit, counts)
+    )
+    low = high = np.full(len(scores.measures), np.nan)
+    notes.append(f"a tie by a measure: {ties}")
+    if resamples and topics > 1:
+        times = next(resampled_topics(topics, resamples, seed, resamples)).astype(np.float64)
+        low, high = central_interval(divided(times @ right.T, times @ judged.T), level)
+        notes.append(f"{level:.0%} intervals: percentiles over {resamples:,} resamples of {topics} topics, seed {seed}")
+    elif resamples:
+        notes.append("1 topic: no intervals over topics")
+    agree, tied, disagree = ((signs == sign).sum(axis=1).astype(np.int64) for sign in (1, 0, -1))
+    p = np.asarray(sign_p(agree.astype(np.float64), disagree.astype(np.float64), "two-sided"))
+    share = divided(right.sum(axis=1), judged.sum(axis=1))
+    return PredictivePower(
+        scores.measures, share, low, high, agree, tied, disagree, p, ties, level, resamples, seed, tuple(notes)
+    )
+
+
+def signs_of(scores: Scores, preferences: Preferences) -> tuple[Array, Index64, Index64, list[str]]:
+    """measures × judgments that are not ties: 1 if the measure agrees, −1 if not, 0 if it ties; topics and assessors.
+
+    Topics and assessors are numbered from 0.
+    """
+    runs = {name: i for i, name in enumerate(scores.runs)}
+    topics = {name: i for i, name in enumerate(scores.topics)}
+    entries = (preferences.topic, preferences.first, preferences.second, preferences.preferred, preferences.assessor)
+    judgments = list(zip(*entries, strict=True))
+    scored = [entry for entry in judgments if entry[0] in topics and entry[1] in runs and entry[2] in runs]
+    if not scored:
+        topic, first, second, *_ = judgments[0]
+        example = f"the first is on topic {topic!r}, {first!r} and {second!r}"
+        known = f"there are scores of runs {listed(scores.runs)} and topics {listed(scores.topics)}"
+        raise UsageError(f"{preferences.origin}: no judgment is about runs and topics with scores; {example}; {known}")
+    notes = [counted(len(judgments), "judgment")]
+    if len(scored) < len(judgments):
+        unscored = counted(len(judgments) - len(scored), "judgment")
+        notes.append(f"{unscored} left out: no scores for the run or topic")
+    strict = [entry for entry in scored if entry[3] != 0]
+    if not strict:
+        raise UsageError(f"{preferences.origin}: all {len(scored)} judgments are ties; nothing to predict")
+    if len(strict) < len(scored):
+        notes.append(f"{counted(len(scored) - len(strict), 'judgment')} left out: neither list was preferred")
+    t, a, b, preferred = np.array([(topics[t], runs[a], runs[b], sign) for t, a, b, sign, _ in strict]).T
+    _, assessor = np.unique([entry[4] for entry in strict], return_inverse=True)
+    better = np.array([-1.0 if lower_is_better(name) else 1.0 for name in scores.measures])
+    signs = np.sign(gap(scores.values[:, a, t], scores.values[:, b, t])) * preferred * better[:, None]
+    undefined = int(np.isnan(signs).any(axis=0).sum())
+    if undefined:
+        notes.append(f"{counted(undefined, 'judgment')} used only for the measures that are defined there")
+    return signs, np.unique(t, return_inverse=True)[1].reshape(-1), assessor.reshape(-1), notes

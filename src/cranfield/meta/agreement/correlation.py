@@ -16,8 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.comparison.data import sample
-from cranfield.comparison.differences import noise
+from cranfield.comparison.data import noise, sample
 from cranfield.declared.operation import Level, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.coefficients import COEFFICIENTS, DIRECTED, KENDALL, TwoRankings, tau_a

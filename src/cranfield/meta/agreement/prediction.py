@@ -14,7 +14,7 @@ import numpy as np
 
 from cranfield.collection.source import PathLike, stem
 from cranfield.collection.tables.table_schema import MISSING, TOPIC, Numbers, Schema
-from cranfield.comparison.differences import noise
+from cranfield.comparison.data import noise
 from cranfield.declared.operation import Level, Seed, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.meta.complete_scores import (

@@ -10,11 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.collection.source import PathLike
-from cranfield.comparison.differences import noise
+from cranfield.comparison.data import noise
 from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
-from cranfield.meta.agreement.preferences import Preferences, signs_of
+from cranfield.meta.agreement.concordance import Preferences, signs_of
 from cranfield.meta.agreement.user_ratings import UserRatings, read_user_ratings
 from cranfield.meta.complete_scores import central_interval, divided, levels_of, resampled_topics
 from cranfield.meta.meta_record import MetaRecord, interval, report

@@ -16,7 +16,7 @@ from cranfield.comparison.anova.mixed import Component, MixedAnova, mixed
 from cranfield.comparison.power.designs import DESIGNS, Experiment
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import DataError, UsageError
-from cranfield.meta.agreement.preferences import Preferences, preferences_of
+from cranfield.meta.agreement.concordance import Preferences, preferences_of
 from cranfield.meta.meta_record import MetaRecord
 from cranfield.record import Columns
 from cranfield.table import Table, headings

@@ -13,7 +13,7 @@ from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
-from cranfield.comparison.differences import noise
+from cranfield.comparison.data import noise
 from cranfield.declared.operation import about
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores

@@ -19,8 +19,7 @@ import numpy as np
 from cranfield import check
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.comparison.data import paired, sample
-from cranfield.comparison.differences import noise
+from cranfield.comparison.data import noise, paired, sample
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, evaluate

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.comparison.differences import noise
+from cranfield.comparison.data import noise
 from cranfield.declared.operation import ALPHA, about, operation
 from cranfield.frames import need
 from cranfield.measures.scale_type import scale_of

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.comparison.data import Matrix
-from cranfield.comparison.differences import difference_blocks, noise, row_moments
+from cranfield.comparison.data import Matrix, difference_blocks, noise, row_moments
 from cranfield.comparison.pair_tests import TESTS, PairTest, TestSettings
 from cranfield.comparison.resampling import Threads
 from cranfield.declared.operation import RESAMPLES, Alpha, Seed, about, operation

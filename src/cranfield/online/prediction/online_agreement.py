@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.comparison.differences import noise
+from cranfield.comparison.data import noise
 from cranfield.declared.operation import RESAMPLES, Alpha, Level, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.meta.complete_scores import CompleteScores, central_interval

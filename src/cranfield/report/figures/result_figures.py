@@ -26,9 +26,9 @@ if TYPE_CHECKING:  # these import half of the package
     from cranfield.comparison.anova.anova import LevelMeans
     from cranfield.comparison.power.topic_set_size import PowerAnswer
     from cranfield.comparison.result import Comparison
+    from cranfield.meta.agreement.concordance import PredictivePower
     from cranfield.meta.agreement.correlation import Distances
     from cranfield.meta.agreement.gain_change import GainChange
-    from cranfield.meta.agreement.preferences import PredictivePower
     from cranfield.meta.agreement.preferred_rank import PreferredRanks
     from cranfield.meta.judgments.leave_out import LeftOut
     from cranfield.meta.judgments.robustness import Robustness

@@ -146,7 +146,7 @@ cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are th
             return self.read_interval_scores()
         scores = self.read_scores(threads=self.threads)
         if self.scale == "ranks":
-            from cranfield.meta.scale.transformed_scores import rank_scores
+            from cranfield.meta.scale.conclusions import rank_scores
 
             return rank_scores(scores)
         return scores

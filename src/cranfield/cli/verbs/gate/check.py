@@ -98,7 +98,7 @@ cranfield gate qrels.txt --baseline prod.run candidate.run --rule observed --mar
     def failed(cls, words: Sequence[str], error: Exception) -> None:
         from cranfield.cli.guard import USAGE, message_of
         from cranfield.collection.source import write_bytes
-        from cranfield.comparison.gate.gate_result import annotation_of_error, json_error, junit_error
+        from cranfield.comparison.gate.gate_checks import annotation_of_error, json_error, junit_error
 
         error.exit_code = USAGE  # type: ignore[attr-defined]
         message = message_of(error)

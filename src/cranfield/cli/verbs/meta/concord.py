@@ -14,7 +14,7 @@ from cranfield.errors import UsageError
 MEASURES = "AP,Q,nDCG@10,RR"
 
 
-class ConcordVerb(ByClass, options.Source, Plotting, of="meta.agreement.preferences:predictive_power"):
+class ConcordVerb(ByClass, options.Source, Plotting, of="meta.agreement.concordance:predictive_power"):
     """If two measures disagree on which of two lists is better, count which one agrees with the gold standard.
 
     With --preferences, count how often each measure prefers the list that people preferred. --plot draws either; with
@@ -45,7 +45,7 @@ cranfield meta concord --scores scores.csv --preferences judged.csv --measure-ti
         "With --preferences: a measure that scores both lists the same counts as {names}: half right, not at all, or "
         "wrong.",
         default="half",
-        names="meta.agreement.preferences:TIES",
+        names="meta.agreement.concordance:TIES",
         group=MORE,
     )
     pairs: bool = flag("--pairs", "Print a row per pair, with wins and p, as json, csv and tsv do.", group=RESULT)
@@ -59,7 +59,7 @@ cranfield meta concord --scores scores.csv --preferences judged.csv --measure-ti
         measures = self.measures if self.measures or self.scores else [MEASURES]
         scores = self.read_scores(wanted=[*measures, *(self.gold or [])] if measures else None)
         if self.preferences is not None:
-            from cranfield.meta.agreement.preferences import predictive_power
+            from cranfield.meta.agreement.concordance import predictive_power
 
             power = predictive_power(scores, self.preferences, ties=self.measure_ties, **self.settings())
             self.show(power.table())

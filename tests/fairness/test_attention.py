@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from cranfield import DataError, UsageError
-from cranfield.fairness.groups import Groups
+from cranfield.fairness.attention import Groups
 
 
 @pytest.mark.parametrize(
