@@ -78,7 +78,7 @@ def files(folder: Path) -> Timed:
 
 
 def audit(folder: Path) -> Timed:
-    from cranfield.assessed.joined_runs import distinct_names
+    from cranfield.assessed.given_runs import distinct_names
     from cranfield.building.machine.machine_audit import audit
     from cranfield.collection.run import read_runs
 

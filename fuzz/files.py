@@ -36,7 +36,7 @@ from cranfield.answers import (
 from cranfield.answers.answer_texts import Answer
 from cranfield.answers.sessions import read_session_topics, read_sessions, session_scores, write_sessions
 from cranfield.assessed.lengths import LengthTable
-from cranfield.collection import source
+from cranfield.collection import compression, source
 from cranfield.collection.linting.lint import check_files
 from cranfield.collection.tables.table_schema import Schema, Words
 from cranfield.fairness.attention import Groups
@@ -208,8 +208,8 @@ def compressed_file(path: Path) -> None:
 def packed(rng: random.Random) -> bytes:
     """Compressed data, damaged before or after it was compressed, or cut."""
     text = mutate(rng.choice([*JSON, *CSV, b"1 Q0 d1 1 1.5 a\n" * 50]), rng, PIECES)
-    suffix = rng.choice(source.SUFFIXES)
-    data = b"".join(source.packed([text], f"x{suffix}")) * rng.choice([1, 1, 2])
+    suffix = rng.choice(compression.SUFFIXES)
+    data = b"".join(compression.packed([text], f"x{suffix}")) * rng.choice([1, 1, 2])
     if rng.random() < 0.2:
         data = gzip.compress(data)
     return (

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from cranfield.collection import source
+from cranfield.collection import compression
 
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "gz": gzip.compress,
     "bz2": bz2.compress,
     "xz": lzma.compress,
-    "zst": lambda data: b"".join(source.packed([data], "a.zst")),
+    "zst": lambda data: b"".join(compression.packed([data], "a.zst")),
 }
 
 

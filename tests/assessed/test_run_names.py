@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cranfield.assessed.joined_runs import distinct_names
+from cranfield.assessed.given_runs import distinct_names
 
 CASES = [
     (["x", "y"], ["/data/a.run", "/data/b.run"], ["x", "y"]),

@@ -19,9 +19,8 @@ import cranfield as cf
 from cranfield import _core
 from cranfield.assessed import joined_runs
 from cranfield.assessed.join import join
-from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.memory import MemoryPlan, memory_plan, size_in_bytes
-from cranfield.collection import source
+from cranfield.assessed.join_options import JoinOptions, MemoryPlan, memory_plan, size_in_bytes
+from cranfield.collection import compression
 from cranfield.collection.file_formats.blocks import Blocks, load_or_open
 from cranfield.errors import DataError, UsageError
 from tests.content_in_blocks import PACKERS, Slowly, named_pipe
@@ -232,7 +231,7 @@ def test_a_fault_in_a_compressed_file_names_its_line(tmp_path: Path) -> None:
 def test_more_than_the_size_limit_is_an_error_in_blocks_too(tmp_path: Path) -> None:
     packed = tmp_path / "a.run.gz"
     packed.write_bytes(gzip.compress(RUN))
-    with source.size_limit(10_000), pytest.raises(DataError, match="more than 10,000 bytes"):
+    with compression.size_limit(10_000), pytest.raises(DataError, match="more than 10,000 bytes"):
         cf.evaluate(QRELS, str(packed), ["AP"])
 
 
@@ -268,7 +267,7 @@ def test_a_limit_below_what_is_in_use_is_an_error() -> None:
 
 
 def test_less_memory_means_smaller_windows_and_fewer_threads(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cranfield.assessed.memory.resident_bytes", lambda: 100 << 20)
+    monkeypatch.setattr("cranfield.assessed.join_options.resident_bytes", lambda: 100 << 20)
     large, small = memory_plan("10GB", 8), memory_plan("140MB", 8)
     assert (large.threads, large.window, large.chunk) == (8, 64 << 20, 4 << 20)  # what is read without a limit
     assert small.window * 14 <= (40 << 20) // 4
@@ -291,7 +290,7 @@ def test_a_list_that_does_not_fit_is_an_error(tmp_path: Path, monkeypatch: pytes
 MEASURE = """
 import re, sys
 from cranfield import evaluate
-from cranfield.assessed.memory import resident_bytes
+from cranfield.assessed.join_options import resident_bytes
 evaluate({"0": {"d1": 1}}, {"warm": {"0": {"d1": 1.0}}}, ["AP"])
 before = resident_bytes()
 values = evaluate(sys.argv[2], sys.argv[1], ["AP"], memory=before + (48 << 20)).values

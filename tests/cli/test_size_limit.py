@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
+from cranfield.collection.compression import MOST_BYTES, packed, size_limit
 from cranfield.collection.file_formats.formats import detect
-from cranfield.collection.source import MOST_BYTES, packed, size_limit
 from cranfield.errors import DataError
 from tests.cli.conftest import Cranfield
 

@@ -20,11 +20,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 
+from cranfield.collection.compression import compression
 from cranfield.collection.file_formats.formats import Layout, named
 from cranfield.collection.file_formats.writing import Outgoing, encode
 from cranfield.collection.qrels import Judgment, Qrels
 from cranfield.collection.run import Ranked, Run, read_runs, runs_of
-from cranfield.collection.source import compression
 from cranfield.errors import DataError
 
 GRADES = {"q1": {"d1": 2, "d2": 0}, "q2": {"d1": 1}}

@@ -17,7 +17,7 @@ import pytest
 
 import cranfield as cf
 from cranfield import _core
-from cranfield.collection import records, source
+from cranfield.collection import compression, records
 from cranfield.collection.file_formats.blocks import Blocks, load_or_open
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import DataError
@@ -297,7 +297,7 @@ def test_named_grades_and_tables_are_unpacked_as_a_whole(tmp_path: Path) -> None
 
 @pytest.mark.usefixtures("small_blocks")
 def test_more_than_the_size_limit_is_an_error_in_blocks_too(tmp_path: Path) -> None:
-    with source.size_limit(10_000), pytest.raises(DataError, match="more than 10,000 bytes"):
+    with compression.size_limit(10_000), pytest.raises(DataError, match="more than 10,000 bytes"):
         Qrels.read(packed("gz", tmp_path, TOGETHER))
 
 
@@ -306,7 +306,7 @@ def test_more_than_the_size_limit_is_an_error_in_blocks_too(tmp_path: Path) -> N
 MEASURE = """
 import re, sys
 from cranfield import evaluate
-from cranfield.assessed.memory import resident_bytes
+from cranfield.assessed.join_options import resident_bytes
 evaluate({"0": {"d1": 1}}, {"warm": {"0": {"d1": 1.0}}}, ["AP", "nDCG@10"])
 before = resident_bytes()
 values = evaluate(sys.argv[1], {"run": {"7": {"document-7-5": 1.0}}}, ["AP", "nDCG@10"]).values

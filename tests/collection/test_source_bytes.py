@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.collection.source import expand, load, packed, read_bytes, read_stream, write_bytes
+from cranfield.collection.compression import packed
+from cranfield.collection.source import expand, load, read_bytes, read_stream, write_bytes
 from cranfield.errors import DataError
 
 TEXT = b"301 Q0 doc-1 1 0.5 tag\n" * 2000

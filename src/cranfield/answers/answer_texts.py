@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cranfield.answers.answer_tables import RUN, TEXT, TOPIC, AnswerTable, Name, Row, optional
-from cranfield.assessed.joined_runs import distinct_names
+from cranfield.assessed.given_runs import distinct_names
 from cranfield.collection.column_names import column_key
 from cranfield.collection.doors import reads
 from cranfield.collection.source import PathLike, check_content, expand, head_of, load, shown_path, stem, text_of

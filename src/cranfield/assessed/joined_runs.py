@@ -5,25 +5,23 @@ from __future__ import annotations
 import mmap
 import os
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from itertools import islice, takewhile
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core
-from cranfield.assessed.attachment import ByRank
-from cranfield.assessed.join_options import JoinOptions
+from cranfield.assessed.attachment import ByRank, topic_numbers_of
+from cranfield.assessed.given_runs import distinct_names, each_run, is_run_dict
+from cranfield.assessed.join_options import JoinOptions, MemoryPlan, memory_plan
 from cranfield.assessed.lengths import LengthTable
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.memory import MemoryPlan, memory_plan
 from cranfield.assessed.parts import can_be_cut, join_contents, join_in_parts, join_rules
 from cranfield.assessed.segments import Judged
-from cranfield.assessed.topic_numbers import topic_numbers_of
 from cranfield.collection.columns import with_way_out
 from cranfield.collection.file_formats import formats as layouts
 from cranfield.collection.file_formats.blocks import Blocks, load_or_open
@@ -38,7 +36,6 @@ from cranfield.collection.source import (
     FromStdin,
     check_complete,
     check_content,
-    named_paths,
     shown_path,
     stem,
     unmarked,
@@ -98,54 +95,6 @@ def lists_of(documents: JudgedIndex, joined: _core.Joined, order: str, options: 
     lists = joiner.assessed(documents)
     joiner.warn_of_odd_runs(lists, qrels)
     return lists
-
-
-def each_run(runs: Any) -> list[tuple[str | None, Any]]:
-    """(name or None, run) for each run; globs are expanded."""
-    if isinstance(runs, Mapping) and runs and all(isinstance(value, Real) for value in runs.values()):
-        plain_lists(runs, "run", "run")  # complains of a level too few
-    if isinstance(runs, Mapping) and not _is_run_dict(runs):
-        return [(_checked_name(str(name)), run) for name, run in runs.items()]
-    if isinstance(runs, str | os.PathLike):
-        runs = [runs]
-    if isinstance(runs, Sequence) and not isinstance(runs, bytes | bytearray | memoryview) and not _is_records(runs):
-        if not runs:
-            raise UsageError("no runs given")
-        if all(isinstance(run, str | os.PathLike) for run in runs):
-            return named_paths(runs)
-        several: list[tuple[str | None, Any]] = []
-        for run in runs:
-            several.extend(each_run(run) if not isinstance(run, Mapping) else [(None, run)])
-        return several
-    return [(None, runs)]
-
-
-def _checked_name(name: str) -> str:
-    try:
-        name.encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:
-        raise UsageError(f"the run name {name!r} contains half a surrogate pair, expected text") from None
-    return name
-
-
-def _is_run_dict(thing: Mapping[Any, Any]) -> bool:
-    """Whether it is {topic: {doc: score}} or {topic: [doc, ...]} rather than {name: run}."""
-    for documents in thing.values():
-        if isinstance(documents, list | tuple) and documents and isinstance(documents[0], str | int):
-            return True
-        if not isinstance(documents, Mapping):
-            return False
-        for score in documents.values():
-            return not isinstance(score, Mapping | list | tuple)
-    return True
-
-
-def _is_records(thing: Sequence[Any]) -> bool:
-    """Whether it is a sequence of (topic, doc, score) rather than of runs."""
-    first = thing[0] if thing else None
-    if isinstance(first, Mapping):  # {"query_id": "q1", "doc_id": "d1", ...}
-        return bool(first) and not any(isinstance(value, Mapping | list | tuple) for value in first.values())
-    return isinstance(first, tuple)
 
 
 class _File(NamedTuple):
@@ -221,7 +170,7 @@ class RunJoiner:
             self.tables.extend(runs_of(run, name))
             return
         self._join_tables()
-        if isinstance(run, dict) and _is_run_dict(run):
+        if isinstance(run, dict) and is_run_dict(run):
             self._join_dict(name or "run", run)
             return
         if isinstance(run, str) and run == "-":
@@ -535,57 +484,3 @@ def _concatenate(parts: list[Any]) -> Any:
 
 def _warn(message: str, category: type[CranfieldWarning] = CranfieldWarning) -> None:
     warn_caller(message, category)
-
-
-def distinct_names(names: list[str], paths: list[str]) -> list[str]:
-    """Names of runs that are short and all different.
-
-    The name is the tag; if two runs have the same tag, the file name; if two files have the same name, with as much of
-    their folders as tells them apart. Runs of one file have its name and their tags, equal ones also a number.
-
-    >>> distinct_names(["x", "x", "y"], ["/home/a/bm25.run", "/home/a/rm3.run", "/home/a/z.run"])
-    ['bm25', 'rm3', 'y']
-    >>> distinct_names(["t", "t", "u"], ["/home/a/x.run", "/home/b/x.run", "/home/c/u.run"])
-    ['a/x', 'b/x', 'u']
-    >>> distinct_names(["x", "x"], ["", ""])
-    ['x#1', 'x#2']
-    """
-    counts = Counter(names)
-    out = [n if counts[n] == 1 and n else stem(p) or n for n, p in zip(names, paths, strict=True)]
-    counts = Counter(out)
-    places: dict[str, dict[str, None]] = {}
-    for name, path in zip(out, paths, strict=True):
-        if counts[name] > 1 and path:
-            places.setdefault(name, {})[path] = None
-    shorter = {path: short for same in places.values() for path, short in short_paths(list(same)).items()}
-    out = [shorter.get(p, o) if counts[o] > 1 else o for o, p in zip(out, paths, strict=True)]
-    counts = Counter(out)  # the tags of one file still have one name
-    out = [f"{o}:{n}" if counts[o] > 1 and p else o for n, p, o in zip(names, paths, out, strict=True)]
-    counts = Counter(out)
-    seen: Counter[str] = Counter()
-    for i, name in enumerate(out):
-        seen[name] += 1
-        if counts[name] > 1:
-            out[i] = f"{name}#{seen[name]}"
-    return out
-
-
-def short_paths(paths: list[str]) -> dict[str, str]:
-    """{path: short name} for different files: the end of each path that tells all of them apart.
-
-    >>> short_paths(["/data/red/x.run", "/data/blue/x.run"])
-    {'/data/red/x.run': 'red/x', '/data/blue/x.run': 'blue/x'}
-    >>> list(short_paths(["x.run", "x.txt"]).values())
-    ['x.run', 'x.txt']
-    """
-    parts = [os.path.normpath(path).split(os.sep) for path in paths]
-    ways = [
-        (0, True),
-        (0, False),
-        *((depth, full) for depth in range(1, max(map(len, parts))) for full in (True, False)),
-    ]
-    for depth, short in ways:
-        ends = ["/".join([*part[-depth - 1 : -1], stem(part[-1]) if short else part[-1]]) for part in parts]
-        if len(set(ends)) == len(ends):
-            return dict(zip(paths, (end.lstrip("/") for end in ends), strict=True))
-    return {path: stem(path) for path in paths}  # one file under two spellings: the caller numbers them

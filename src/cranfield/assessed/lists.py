@@ -31,12 +31,11 @@ from cranfield.errors import UsageError
 from cranfield.types import Array, Index
 
 if TYPE_CHECKING:
-    from cranfield.assessed.attachment import ByRank
+    from cranfield.assessed.attachment import ByRank, TopicNumbers
     from cranfield.assessed.dimensions import Dimensions
     from cranfield.assessed.intents import Intents
     from cranfield.assessed.lengths import Lengths
     from cranfield.assessed.sampling import Sample
-    from cranfield.assessed.topic_numbers import TopicNumbers
 
 T = TypeVar("T")
 

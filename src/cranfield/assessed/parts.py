@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cranfield import _core
-from cranfield.assessed.join_options import JoinOptions
+from cranfield.assessed.join_options import JoinOptions, MemoryPlan
 from cranfield.assessed.kept_parts import ARRAYS, KeptParts
-from cranfield.assessed.memory import MemoryPlan
+from cranfield.collection.compression import compression
 from cranfield.collection.file_formats.blocks import Blocks, load_or_open
 from cranfield.collection.file_formats.formats import Layout
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.source import Buffer, check_complete, compression, load
+from cranfield.collection.source import Buffer, check_complete, load
 from cranfield.types import Progress
 
 if TYPE_CHECKING:

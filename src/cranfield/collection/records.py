@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core, check
-from cranfield.collection import source
+from cranfield.collection import compression, source
 from cranfield.collection.column_names import VALUE
 from cranfield.collection.columns import Columns, with_way_out
 from cranfield.collection.doors import reads
@@ -71,7 +71,7 @@ def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table,
         return from_content(content, reading, shown), "" if path == "-" else path
     if isinstance(thing, bytes | bytearray | memoryview):
         origin = source.bytes_origin(thing)
-        return from_content(source.unpacked(bytes(thing), origin), reading, origin), ""
+        return from_content(compression.unpacked(bytes(thing), origin), reading, origin), ""
     if structured.is_frame(thing):
         return _from_columns(structured.from_frame(thing, reading.kind), reading), ""
     if isinstance(thing, Mapping):

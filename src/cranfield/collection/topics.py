@@ -21,16 +21,9 @@ from typing import Any, TypeAlias
 from cranfield import check
 from cranfield.collection import topic_markup, topic_tables
 from cranfield.collection.accepted_inputs import TopicsLike
+from cranfield.collection.compression import unpacked
 from cranfield.collection.doors import check_json, reads
-from cranfield.collection.source import (
-    HEAD,
-    bytes_origin,
-    read_bytes,
-    shown_path,
-    unpacked,
-    without_compression,
-    write_bytes,
-)
+from cranfield.collection.source import HEAD, bytes_origin, read_bytes, shown_path, without_compression, write_bytes
 from cranfield.collection.topic_tables import SPELLINGS, TEXTS, Found, Record, shortened
 from cranfield.errors import DataError, UsageError
 from cranfield.text import listed, one_line

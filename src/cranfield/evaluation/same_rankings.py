@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.assessed.joined_runs import each_run
+from cranfield.assessed.given_runs import each_run
 from cranfield.collection.run import Run, ranking_digest
 from cranfield.collection.source import is_pipe
 from cranfield.errors import CranfieldWarning

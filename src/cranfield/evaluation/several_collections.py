@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.assessed.joined_runs import each_run
+from cranfield.assessed.given_runs import each_run
 from cranfield.check import nearest
 from cranfield.collection.collection_files import CollectionFiles, read_collections, run_files
 from cranfield.collection.source import PathLike, stem

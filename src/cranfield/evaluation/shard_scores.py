@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any
 
 from cranfield import check
+from cranfield.assessed.given_runs import distinct_names, each_run
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.joined_runs import distinct_names, each_run
 from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of

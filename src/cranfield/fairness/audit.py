@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.assessed.joined_runs import distinct_names
+from cranfield.assessed.given_runs import distinct_names
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller

@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cranfield import _core
+from cranfield.assessed.given_runs import pooled_documents
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.retrieved_documents import pooled_documents
 from cranfield.collection.accepted_inputs import RunsLike
 from cranfield.declared.registry import Named, Registry, registers
 from cranfield.declared.settings import Setting

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform, o
 import numpy as np
 
 from cranfield import check
-from cranfield.assessed.attachment import ByRank
+from cranfield.assessed.attachment import ByRank, topic_numbers_of
 from cranfield.assessed.changed_lists.prefixes import Prefixes, score_cut_lists
 from cranfield.assessed.dimensions import Dimensions
 from cranfield.assessed.hits_by_intent import intents_of, with_intents
@@ -21,7 +21,6 @@ from cranfield.assessed.lengths import Lengths
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.sampling import Sample
 from cranfield.assessed.segments import Hits
-from cranfield.assessed.topic_numbers import topic_numbers_of
 from cranfield.errors import UsageError
 from cranfield.measures.declarations import Parameter, Properties, PropertiesOfMeasure, normalised_unless_cut
 from cranfield.measures.gain import LINEAR, Gain, number

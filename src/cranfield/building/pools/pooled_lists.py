@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core, check
+from cranfield.assessed.given_runs import pooled_documents
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.retrieved_documents import pooled_documents
 from cranfield.assessed.segments import segment_starts, starts_of
 from cranfield.collection.accepted_inputs import RunsLike
 from cranfield.collection.qrels import Qrels

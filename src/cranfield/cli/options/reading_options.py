@@ -31,7 +31,7 @@ class Sized(Verb):
 
     def check(self) -> None:
         super().check()
-        from cranfield.collection.source import MOST_BYTES, set_size_limit
+        from cranfield.collection.compression import MOST_BYTES, set_size_limit
 
         set_size_limit(MOST_BYTES if self.max_size is None else bytes_of(self.max_size))
 
@@ -123,7 +123,7 @@ class Files(Sized):
 
     def read_runs(self, paths: Sequence[str]) -> dict[str, Run]:
         """The runs in files, each under a name of its own."""
-        from cranfield.assessed.joined_runs import distinct_names
+        from cranfield.assessed.given_runs import distinct_names
         from cranfield.collection.run import read_runs
 
         runs = read_runs(paths, format=self.run_format, **self.values("on_duplicate", "split_tags"))

@@ -144,7 +144,7 @@ class Source(Collection):
 
     def read_scores_by_file(self, purpose: str) -> dict[str, Scores]:
         """The scores of each file of `--scores` under its name. `purpose` begins the message if there are too few."""
-        from cranfield.assessed.joined_runs import distinct_names
+        from cranfield.assessed.given_runs import distinct_names
         from cranfield.collection.source import stem
         from cranfield.scores.basis import warn_of_unlike
 

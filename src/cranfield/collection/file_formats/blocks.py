@@ -23,12 +23,13 @@ from operator import itemgetter
 from typing import IO
 
 from cranfield import _core
-from cranfield.collection import source
+from cranfield.collection import compression, source
 from cranfield.collection.column_names import DELIMITER, VALUE, header_delimiter, required_columns
 from cranfield.collection.columns import Columns
+from cranfield.collection.compression import MAGIC_LENGTH, Check
 from cranfield.collection.doors import text_blocks
 from cranfield.collection.file_formats import structured
-from cranfield.collection.source import DATA_LINE, HEAD, MAGIC_LENGTH, STDIN, Buffer, Check, PathLike, check_complete
+from cranfield.collection.source import DATA_LINE, HEAD, STDIN, Buffer, PathLike, check_complete
 from cranfield.errors import DataError
 
 WHOLE = 32 << 20
@@ -53,7 +54,7 @@ def load_or_open(path: PathLike, check: Check | None = None, whole: int = WHOLE)
             status = os.fstat(file.fileno())
             if not stat.S_ISREG(status.st_mode):
                 return Blocks(Copied(file, name), name, 0, check).short(whole)
-            if source.compression(file.read(MAGIC_LENGTH)) is not None:
+            if compression.compression(file.read(MAGIC_LENGTH)) is not None:
                 file.seek(0)
                 return Blocks(file, name, status.st_size, check).short(whole)
             content = source.plain(file, name)
@@ -186,11 +187,11 @@ class Blocks:
     def _all(self) -> Iterator[bytes]:
         """The blocks from the beginning; the first one is checked."""
         begin = self._read(HEAD)
-        kind = source.compression(begin)
+        kind = compression.compression(begin)
         size, head = 0, b""
         for block in self._plain(begin) if kind is None else self._unpacked(begin, kind):
             size += len(block)
-            source.check_size(size, self.name)
+            compression.check_size(size, self.name)
             if self.check:
                 head += block[:HEAD]
                 if len(head) >= HEAD:
@@ -218,8 +219,8 @@ class Blocks:
 
     def _unpacked(self, data: bytes, kind: str) -> Iterator[bytes]:
         """Unpack all streams of the file, one after the other."""
-        new_stream = source.decompressor(kind)
-        with source.unpack_errors(kind, self.name):
+        new_stream = compression.decompressor(kind)
+        with compression.unpack_errors(kind, self.name):
             while data:
                 stream = new_stream()
                 while not stream.eof:

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from cranfield import check
+from cranfield.assessed.attachment import numbers_of_topics
 from cranfield.assessed.lists import Assessed
-from cranfield.assessed.topic_numbers import numbers_of_topics
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure, normalised_unless_cut
 from cranfield.measures.declarations import NotNegative, Positive, Probability, Whole

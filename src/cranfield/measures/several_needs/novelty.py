@@ -9,11 +9,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from cranfield import check
+from cranfield.assessed.attachment import numbers_of_topics
 from cranfield.assessed.hits_by_intent import Relevant, intents_of, relevant_to_intents
 from cranfield.assessed.intents import Intents
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits, distinct
-from cranfield.assessed.topic_numbers import numbers_of_topics
 from cranfield.errors import UsageError
 from cranfield.measures.base import Properties, Terms, measure
 from cranfield.measures.declarations import ByTopic, Persistence, Positive

@@ -23,7 +23,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 
 import cranfield
-from cranfield.assessed.joined_runs import distinct_names
+from cranfield.assessed.given_runs import distinct_names
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import expand, write_bytes

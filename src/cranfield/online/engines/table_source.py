@@ -12,7 +12,8 @@ from glob import has_magic
 from pathlib import Path
 from typing import Any
 
-from cranfield.collection.source import MAGIC_LENGTH, beginning, compression, expand, shown_path, unmarked
+from cranfield.collection.compression import MAGIC_LENGTH, compression
+from cranfield.collection.source import beginning, expand, shown_path, unmarked
 from cranfield.collection.whole_folder import check_whole
 from cranfield.errors import DataError, UsageError
 from cranfield.text import listed

@@ -12,7 +12,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any
 
-from cranfield.collection.source import BLOCK, MAGIC_LENGTH, compression, decompressor, unpack_errors
+from cranfield.collection.compression import MAGIC_LENGTH, compression, decompressor, unpack_errors
+from cranfield.collection.source import BLOCK
 from cranfield.errors import DataError, UsageError
 from cranfield.online.engines.table_source import DATABASE_MARK, REMOTE_MARK, content_format, find_table, first_bytes
 from cranfield.text import cut, listed, printable

@@ -121,7 +121,7 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
         from cranfield.errors import UsageError
 
         if self.max_size is not None:
-            from cranfield.collection.source import set_size_limit
+            from cranfield.collection.compression import set_size_limit
 
             set_size_limit(options.bytes_of(self.max_size))
         if not self.runs:

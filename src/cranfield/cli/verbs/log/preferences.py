@@ -56,7 +56,7 @@ cranfield log preferences log/ bm25.run dense.run --topics topics.tsv
             else:
                 self.show(preferences.table(self.top))
             return
-        from cranfield.assessed.joined_runs import distinct_names
+        from cranfield.assessed.given_runs import distinct_names
         from cranfield.collection.run import Run
         from cranfield.online.log_measures.preferences import run_agreement
 
