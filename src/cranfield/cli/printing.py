@@ -18,7 +18,8 @@ from cranfield.cli.declare import MORE, RESULT, Verb, declared, flag, option
 from cranfield.errors import CranfieldWarning, UsageError
 
 if TYPE_CHECKING:
-    from cranfield.record import Record
+    from cranfield.record import Record, Shown
+    from cranfield.report.figures import Figure
     from cranfield.table import Table
 
 TABLE_FORMATS = ("table", "json", "csv", "tsv", "latex", "markdown", "html")
@@ -152,7 +153,43 @@ class Printing(Quiet, Output):
             self.show(record.table())
 
 
-class Plotting(Printing):
+class Sized(Verb):
+    """The size of a figure, for a paper."""
+
+    figure_width: str | None = option(
+        "--figure-width WIDTH",
+        "Width of the figure: 1 or 2 columns of a paper, or a length such as 8.5cm, 240pt or 3.3in.",
+        group=MORE,
+    )
+    figure_height: str | None = option("--figure-height HEIGHT", "Height of the figure, such as 5cm.", group=MORE)
+    font_size: float | None = option(
+        "--font-size POINTS", "Size of the letters in the figure; default: 8.25 points.", group=MORE
+    )
+    no_title: bool = flag("--no-title", "Draw the figure without its title: a paper has it in the caption.", group=MORE)
+
+    def check(self) -> None:
+        super().check()
+        if any(self.named_style().values()):
+            from cranfield.report.figures.style import Style
+
+            Style(**self.style())
+
+    def named_style(self) -> dict[str, Any]:
+        """The values of these options, by their names."""
+        return {"--figure-width": self.figure_width, "--figure-height": self.figure_height,
+                "--font-size": self.font_size, "--no-title": self.no_title}  # fmt: skip
+
+    def style(self) -> dict[str, Any]:
+        """The settings of `Style`."""
+        return {
+            "width": self.figure_width,
+            "height": self.figure_height,
+            "font_size": self.font_size,
+            "titled": not self.no_title,
+        }
+
+
+class Plotting(Sized, Printing):
     """As `Printing`, for results that can also be drawn."""
 
     plot: str | None = option(
@@ -162,6 +199,20 @@ class Plotting(Printing):
     def check(self) -> None:
         super().check()
         check_plot(self.plot)
+        if self.plot is None:
+            for name, value in self.named_style().items():
+                if value:
+                    raise UsageError(f"{name} is for a figure; add --plot FILE")
+
+    def save_plot(self, result: Shown, **options: Any) -> None:
+        """Draw the figure of a result if there is to be one; `options` are those of its `plot`."""
+        if self.plot is not None:
+            self.save_figure(result.plot(**options))
+
+    def save_figure(self, figure: Figure) -> None:
+        """Write a figure, in the size that was asked for."""
+        if self.plot is not None:
+            figure.styled(**self.style()).save(self.plot)
 
 
 def check_plot(path: str | None) -> None:

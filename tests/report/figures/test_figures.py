@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import itertools
 import json
 import math
@@ -11,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import stats
 
 import cranfield as cf
 from cranfield.assessed.lists import Assessed
@@ -82,9 +84,10 @@ from cranfield.report.figures import (
 from cranfield.report.figures import __all__ as exported
 from cranfield.report.figures.draw.lines import MOST_POINTS, _prepared
 from cranfield.report.figures.draw.scatter import placed, short_names
+from cranfield.report.figures.lettering import ROOM, text_width
 from cranfield.report.figures.result_figures import spacing_figure
 from cranfield.report.figures.saving import rendered, specification
-from cranfield.report.figures.theme import PALETTE, STYLES, row_step, style, style_numbers, text_width, with_room
+from cranfield.report.figures.theme import MARKED, PALETTE, SIZE, STYLES, row_step, style, style_numbers, with_room
 from cranfield.scores.scores import Scores
 from cranfield.scores.topic_sheet import topic_sheet
 from tests.online.experiments.data import users
@@ -366,10 +369,24 @@ def test_intervals_show_which_systems_differ_from_the_baseline() -> None:
     base = np.linspace(0.2, 0.6, 10)
     noise = np.array([0.01, -0.01] * 5)
     result = compare({"a": base, "b": base + 0.1 + noise, "c": base + noise}, "AP", baseline="a")
-    stands = dict(
-        zip(*(describe_intervals(result).columns()[name].tolist() for name in ("system", "stands")), strict=True)
-    )
-    assert stands == {"a": "baseline", "b": "differs from the baseline", "c": "does not differ from the baseline"}
+    columns = describe_intervals(result).columns()
+    stands = dict(zip(*(columns[name].tolist() for name in ("system", "stands")), strict=True))
+    assert stands == {"b": "differs from the baseline", "c": "does not differ from the baseline"}
+
+
+def test_intervals_against_a_baseline_are_those_of_the_differences_from_it() -> None:
+    rng = np.random.default_rng(4)
+    scores = {name: rng.random(20) for name in "abc"}
+    result = compare(scores, "AP", baseline="b", correction="none")
+    columns = describe_intervals(result).columns()
+    ends = zip(*(columns[name].tolist() for name in ("difference", "low", "high")), strict=True)
+    rows = dict(zip(columns["system"].tolist(), ends, strict=True))
+    assert rows.keys() == {"a", "c"}
+    for name, (difference, low, high) in rows.items():
+        of = stats.ttest_rel(scores[name], scores["b"])
+        assert difference == pytest.approx(np.mean(scores[name] - scores["b"]))
+        assert (low, high) == pytest.approx(tuple(of.confidence_interval(0.95)))
+    assert "intervals of differences" in describe_intervals(result).subtitle
 
 
 def test_asl_curves_are_sorted_and_the_best_measure_comes_first() -> None:
@@ -595,13 +612,22 @@ def test_long_lines_are_thinned() -> None:
     assert len(many.columns()["p"]) == 8256
 
 
-def test_lines_are_grey_if_there_are_more_than_styles() -> None:
+def test_all_but_the_eight_best_of_many_systems_are_grey() -> None:
     figure = figures(129)["curves"]
     drawn = rendered(figure, "svg").decode("utf-8")
     assert "121 others" in drawn
     assert drawn.count('stroke-width="0.4"') == 121
     assert drawn.count('stroke-width="1.6"') == 8
-    assert "others" not in json.dumps(specification(figures(STYLES)["curves"]))
+    assert "others" not in json.dumps(specification(figures(MARKED)["curves"]))
+    assert "1 other" in json.dumps(specification(figures(MARKED + 1)["curves"]))
+
+
+def test_lines_of_measures_are_grey_only_if_there_are_more_than_styles() -> None:
+    def others(measures: int) -> bool:
+        return "other" in json.dumps(specification(describe_asl({f"m{i}": [0.1, 0.2] for i in range(measures)})))
+
+    assert not others(STYLES)
+    assert others(STYLES + 1)
 
 
 def lightness(colour: str) -> float:
@@ -625,7 +651,7 @@ def test_lines_differ_in_greyscale_and_without_colour() -> None:
 
 def test_rows_are_high_for_few_systems_and_fit_a_page_for_many() -> None:
     assert row_step(2) == 22
-    assert 129 * row_step(129) < 1100
+    assert 129 * row_step(129) < 1500  # the labels of a tall figure can be read, also if it is made to fit a page
     assert 1000 * row_step(1000) <= 2500
 
 
@@ -718,14 +744,34 @@ def test_correlations_have_every_coefficient_systems_topics_and_intervals() -> N
     result = correlate(measured(3), coefficients=["tau-b", "tau-ap"], resamples=50)
     figure = describe_correlations(result)
     assert figure.subtitle.startswith("5 systems, 12 topics; 95% intervals over 50 resamples of topics")
-    assert figure.columns()["coefficient"].tolist() == ["tau-b"] * 9 + ["tau-ap"] * 9
+    # tau-ap has a gold standard, so that (a, b) is not (b, a); of tau-b each of the three pairs is there once.
+    assert figure.columns()["coefficient"].tolist() == ["Kendall's τ_b"] * 3 + ["τ_AP"] * 6
     texts = re.findall(r">([^<>]+)</t(?:ext|span)>", rendered(figure, "svg").decode())
-    assert {"tau-b", "tau-ap"} <= set(texts)
+    assert {"Kendall's τ_b", "τ_AP"} <= {html.unescape(text) for text in texts}
     low, high = result.low[0, 0, 1], result.high[0, 0, 1]
     assert f"[{low:.2f}, {high:.2f}]" in texts
     without = describe_correlations(correlate(measured(3), resamples=0))
     assert without.subtitle == "5 systems, 12 topics"
+    assert without.title == "Kendall's τ_b of the rankings of systems"
     assert "low" not in without.columns()
+
+
+def test_the_topic_sheet_of_a_run_has_the_median_and_says_the_order() -> None:
+    figure = describe_topics(topic_sheet(scores(5), run="run0"))
+    sheet = topic_sheet(scores(5), run="run0").columns()
+    assert figure.columns()["median"].tolist() == sheet["median"].tolist()
+    assert figure.subtitle.endswith("the topics on which run0 is furthest below the median first")
+    assert describe_topics(topic_sheet(scores(5))).subtitle.endswith("the topics with the lowest median first")
+
+
+def test_a_single_smooth_curve_has_no_marks_and_one_of_few_points_has_them() -> None:
+    def marked(points: int) -> int:
+        curve = {"topics": np.arange(points) + 10, "power": np.linspace(0.1, 0.9, points)}
+        (rows,) = [rows for rows in specification(describe_power(curve))["datasets"].values() if "marked" in rows[0]]
+        return sum(row["marked"] for row in rows)
+
+    assert marked(40) == 0
+    assert marked(10) == 10
 
 
 def test_rank_changes_of_many_systems_show_those_that_move() -> None:
@@ -805,7 +851,7 @@ def test_names_beside_points_do_not_overlap() -> None:
     boxes = []
     for (x, y), label, place in zip(points, labels, places, strict=True):
         if place is not None:
-            wide, begin = text_width(label), {"left": 0, "right": 1, "center": 0.5}[place.align]
+            wide, begin = ROOM * text_width(label, SIZE - 1), {"left": 0, "right": 1, "center": 0.5}[place.align]
             left = x + place.dx - begin * wide
             boxes.append((left, y + place.dy - 6, left + wide, y + place.dy + 6))
     assert len(boxes) > 20

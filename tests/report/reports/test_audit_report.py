@@ -67,7 +67,7 @@ def test_the_command_writes_the_page_with_files_and_chosen_sections(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Qrels.of(machine_grades(collection.qrels)["good"]).write("good.qrels")
-    words = ("audit", collection.qrels, "good.qrels", *collection.runs, "-m", "AP", "--quiet")
+    words = ("machine", "audit", collection.qrels, "good.qrels", *collection.runs, "-m", "AP", "--quiet")
     done = cranfield(*words, "--report", "audit.html", "--sections", "audited,agreement", "--title", "Our judge")
     assert done.code == 0, done.err
     page = Path("audit.html").read_text("utf-8")

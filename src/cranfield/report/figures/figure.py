@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from html import escape
 from importlib import import_module
 from typing import Any
@@ -20,6 +20,7 @@ from cranfield import check
 from cranfield.check import nearest
 from cranfield.errors import UsageError
 from cranfield.frames import Tidy
+from cranfield.report.figures.style import Style
 from cranfield.table import Cell, Column, Table, printable
 
 Columns = Mapping[str, NDArray[Any]]
@@ -93,6 +94,8 @@ class Figure(Tidy):
     also: Mapping[str, Columns] = field(default_factory=dict)
     """Further data to draw: points beyond whiskers, iso-lines."""
     notes: tuple[str, ...] = ()
+    style: Style = field(default_factory=Style)
+    """How large the figure is."""
 
     def columns(self) -> dict[str, NDArray[Any]]:
         return dict(self.data)
@@ -112,6 +115,21 @@ class Figure(Tidy):
         rows: tuple[tuple[Cell, ...], ...] = tuple(zip(*cells, strict=True))
         notes = tuple(text for text in (*self.subtitle.split("\n"), *self.notes) if text)
         return Table(heads, rows, caption=self.title, notes=notes, digits=digits)
+
+    def styled(
+        self,
+        width: float | str | None = None,
+        height: str | None = None,
+        font_size: float | None = None,
+        titled: bool = True,
+    ) -> Figure:
+        """The figure as a paper needs it: its width in columns or as a length, height, letters in points, no title.
+
+        >>> from cranfield.report.figures import describe_boxes
+        >>> describe_boxes({"a": [0.1, 0.2]}).styled(width=1, titled=False).style.inches_wide
+        3.33
+        """
+        return replace(self, style=Style(width, height, font_size, titled))
 
     def draw(self) -> Any:
         """Return an altair chart."""

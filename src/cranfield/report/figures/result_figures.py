@@ -16,6 +16,7 @@ from cranfield.errors import UsageError
 from cranfield.record import Shown
 from cranfield.report import figures
 from cranfield.report.figures.figure import Axis, Figure, names
+from cranfield.report.figures.style import STYLES
 from cranfield.text import counted
 from cranfield.types import Array
 
@@ -53,7 +54,7 @@ from cranfield.report.figures.figure import figure_from_plain, figure_to_plain
 
 
 def figure_of(result: Shown, **options: Any) -> Figure:
-    """The figure of a result; `options` are those of the function that describes it.
+    """The figure of a result; `options` are those of the function that describes it, and those of `Style`.
 
     >>> from cranfield.scores.scores import Scores
     >>> figure_of(Scores.from_matrix([[0.2, 0.4], [0.3, 0.6]], runs=["a", "b"], measure="AP")).title
@@ -64,7 +65,8 @@ def figure_of(result: Shown, **options: Any) -> Figure:
             f"{type(result).__name__} has no figure of its own; cranfield.report.figures has functions for columns of "
             "numbers"
         )
-    return function_of(result.figure)(result, **options)
+    style = {name: options.pop(name) for name in STYLES if name in options}
+    return function_of(result.figure)(result, **options).styled(**style)
 
 
 def function_of(name: str) -> Callable[..., Figure]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from functools import lru_cache
 from html import escape
@@ -14,14 +15,20 @@ from cranfield import _address_space
 from cranfield.collection.file_formats.writing import to_delimited
 from cranfield.collection.source import write_bytes
 from cranfield.errors import UsageError
+from cranfield.report.figures.lettering import with_widths
+from cranfield.report.figures.style import INCH, Style, enlarge, fitted, size_of
 from cranfield.report.figures.theme import altair, without_packages
 
 if TYPE_CHECKING:
     from cranfield.report.figures.figure import Figure
 
 SUFFIXES = ("html", "svg", "pdf", "png", "json", "csv")
-PIXELS, INCH = 3, 96
+PIXELS = 3
 """Pixels of a PNG per pixel of the figure, of which an inch has 96; so a PNG has 288 pixels per inch, and says so."""
+POINTS = 72
+"""Units of a PDF per inch."""
+LARGER_ON_A_PAGE = 1.4
+"""How much larger a figure is on a page of its own, beside the size that it has in a text."""
 MOST_MARKS = 200_000
 """The most marks of a figure that are drawn; the engine has 1.4 GB for them."""
 STARTS_ENGINE = "import vl_convert; vl_convert.get_local_tz()"
@@ -52,21 +59,42 @@ def rendered(figure: Figure, suffix: str) -> bytes:
         cells = {name: [None if x != x else x for x in column.tolist()] for name, column in figure.columns().items()}
         return to_delimited(cells, ",").encode("utf-8")
     spec = specification(figure, validate=False)
+    if figure.style != Style():
+        spec = fitted(spec, figure, svg_of)
     if suffix == "json":
         return json.dumps(spec, ensure_ascii=False, indent=1).encode("utf-8")
     if suffix == "html":
-        return page(spec, figure, bundle()).encode("utf-8")
-    convert = converter_for(spec)
-    # A figure that can be zoomed clips marks on its edge, and the formats below cannot be zoomed.
-    if "params" in spec:
-        spec["params"] = [param for param in spec["params"] if param.get("bind") != "scales"]
-    options: dict[str, Any] = {"allowed_base_urls": []}
+        return page(enlarge(spec, LARGER_ON_A_PAGE), figure, bundle()).encode("utf-8")
     if suffix == "svg":
-        return str(convert.vegalite_to_svg(spec, **options)).encode("utf-8")
+        return with_widths(svg_of(spec)).encode("utf-8")
     if suffix == "pdf":
-        return bytes(convert.vegalite_to_pdf(spec, **options))
+        return bytes(converter().svg_to_pdf(_in_points(svg_of(spec))))
     # vl-convert draws `scale` times `ppi` / 72 pixels, and writes `ppi` into the file.
-    return bytes(convert.vegalite_to_png(spec, scale=72 / INCH, ppi=PIXELS * INCH, **options))
+    size: dict[str, Any] = {"scale": POINTS / INCH, "ppi": PIXELS * INCH}
+    return bytes(converter_for(spec).vegalite_to_png(_without_zoom(spec), allowed_base_urls=[], **size))
+
+
+def svg_of(spec: dict[str, Any]) -> str:
+    """A chart as SVG."""
+    return str(converter_for(spec).vegalite_to_svg(_without_zoom(spec), allowed_base_urls=[]))
+
+
+def _without_zoom(spec: dict[str, Any]) -> dict[str, Any]:
+    """The chart for formats that cannot be zoomed: a figure that can be zoomed clips marks on its edge."""
+    return {**spec, "params": [param for param in spec.get("params", ()) if param.get("bind") != "scales"]}
+
+
+def _in_points(svg: str) -> str:
+    """A figure with its size in points, which a PDF takes for pixels.
+
+    >>> _in_points('<svg width="96" height="48" viewBox="0 0 96 48">')
+    '<svg width="72" height="36" viewBox="0 0 96 48">'
+    """
+    size = {side: f"{pixels * POINTS / INCH:g}" for side, pixels in size_of(svg).items()}
+    tag, rest = svg.split(">", 1)
+    for side, points in size.items():
+        tag = re.sub(rf' {side}="[^"]*"', f' {side}="{points}"', tag)
+    return f"{tag}>{rest}"
 
 
 def specification(figure: Figure, *, validate: bool = True) -> dict[str, Any]:
@@ -153,8 +181,8 @@ style-src 'unsafe-inline'; img-src data: blob:">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{title}</title>
 <style>
-body {{ font: 15px/1.4 Helvetica, Arial, sans-serif; margin: 1.5em; color: #000; background: #fff; }}
-figure {{ margin: 0; }}
+body {{ font: 14px/1.4 Helvetica, Arial, sans-serif; margin: 1.5em; color: #000; background: #fff; }}
+figure {{ margin: 0 auto; width: fit-content; max-width: 100%; }}
 #picture {{ overflow-x: auto; }}
 figcaption {{ color: #444; max-width: 50em; margin-top: 1em; }}
 figcaption p {{ margin: 0.2em 0; }}

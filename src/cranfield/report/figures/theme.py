@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import textwrap
 import zlib
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from cranfield.errors import UsageError
 from cranfield.frames import install_command
 from cranfield.report.figures.figure import Axis, Columns, Figure, in_order
-from cranfield.table import visible_width
+from cranfield.report.figures.lettering import wrapped
 
 INK, GREY, PALE = "#000000", "#8a8a8a", "#d9d9d9"
 PALETTE = ("#000000", "#D55E00", "#0072B2", "#E69F00", "#5B2A86", "#7CC8F2", "#00604A", "#CC79A7")
@@ -28,6 +27,8 @@ DASHES = ((1, 0), (6, 2), (2, 2), (8, 2, 2, 2), (4, 1), (1, 1), (10, 3), (6, 2, 
 STYLES = 3 * len(PALETTE)
 """The number of distinct line styles. With more lines, the first `MARKED` have a style and the others are grey."""
 MARKED = len(PALETTE)
+RANKED = ("system", "run")
+"""Lines of these are sorted, the best first; if there are more than `MARKED`, the others are grey."""
 
 USUAL = ("AP", "nDCG", "P", "RR", "Q", "bpref", "RBP", "ERR")
 """Measures that have the first styles, in this order."""
@@ -63,6 +64,11 @@ def rows(columns: Columns) -> Any:
     records = [dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)]
     alt = altair()
     return alt.InlineData(values=json.dumps(records, ensure_ascii=False), format=alt.JsonDataFormat(type="json"))
+
+
+def styles_of(column: str) -> int:
+    """The most lines that have a style each, if they are told apart by this column."""
+    return MARKED if column in RANKED else STYLES
 
 
 def style(number: int) -> dict[str, Any]:
@@ -121,7 +127,7 @@ def with_room(axis: Axis, *columns: NDArray[Any]) -> Axis:
     step = next(unit * factor for factor in (1, 2, 5, 10) if span / (unit * factor) <= 8)
     begin = math.floor((low - 0.03 * span) / step) * step
     end = math.ceil((high + 0.03 * span) / step) * step
-    begin, end = (max(begin, 0.0) if low >= 0 else begin), (min(end, 1.0) if axis.kind == "share" and high < 1 else end)
+    begin, end = (max(begin, 0.0) if low >= 0 else begin), (min(end, 1.0) if high <= 1 else end)
     return replace(
         axis,
         low=round(begin, 12) if axis.low is None else axis.low,
@@ -141,7 +147,7 @@ def quantitative(axis: Axis, *, channel: str, column: str | None = None, grid: b
         scale = alt.Scale(type="log", nice=False, reverse=axis.reverse, **ends)
     else:
         scale = alt.Scale(zero=zero, nice=not ends, reverse=axis.reverse, **ends)
-    more: dict[str, Any] = {"labelExpr": "datum.value % 1 ? '' : datum.label"} if axis.kind == "count" else {}
+    more: dict[str, Any] = {"tickMinStep": 1} if axis.kind == "count" else {}
     if axis.ticks:
         last = f"abs(datum.value - {axis.ticks[-1]}) < 1e-9"
         label = f"format(datum.value, '.{_decimals(axis.ticks)}f')"
@@ -168,18 +174,13 @@ def _decimals(ticks: Sequence[float]) -> int:
     return next((n for n in range(2, 12) if all(abs(round(tick, n) - tick) < 1e-12 for tick in ticks)), 12)
 
 
-def text_width(text: str) -> float:
-    """Return the approximate width of a label in pixels."""
-    return 0.56 * SIZE * visible_width(text)
-
-
 def finished(chart: Any, figure: Figure, *, width: float = WIDTH) -> Any:
     """Add titles, and set the fonts and lines that all figures share."""
     alt = altair()
-    letters = max(40, int(width / (0.43 * SIZE)))
+    wide = max(width, 220.0)
     title = alt.TitleParams(
-        text=textwrap.wrap(figure.title, int(letters * 0.8)) or [""],
-        subtitle=[line for part in figure.subtitle.split("\n") for line in textwrap.wrap(part, letters)],
+        text=wrapped(figure.title, wide, SIZE + 2, bold=True) or [""],
+        subtitle=[line for part in figure.subtitle.split("\n") for line in wrapped(part, wide, SIZE - 1)],
     )
     return (
         chart.properties(title=title, background="white", usermeta={"cranfield": {"notes": list(figure.notes)}})
@@ -211,9 +212,9 @@ def row_step(n: int) -> float:
     """Return the height of a row: large for few rows, small enough for many to fit a page.
 
     >>> row_step(2), row_step(129)
-    (22.0, 8.0)
+    (22.0, 11.0)
     """
-    return float(max(2.5, min(22.0, max(8.0, 440 / n), 1600 / n)))
+    return float(max(2.5, min(22.0, max(11.0, 440 / n), 2400 / n)))
 
 
 def row_chart(figure: Figure, data: Columns | None = None) -> tuple[Any, float]:

@@ -16,7 +16,8 @@ from contextlib import suppress
 from typing import Any
 
 from cranfield.report.figures.figure import Figure, figure_from_plain, figure_to_plain
-from cranfield.report.figures.saving import converter_for, specification
+from cranfield.report.figures.lettering import with_widths
+from cranfield.report.figures.saving import specification, svg_of
 from cranfield.report.pages.report_parts import FigureBlock, Section
 from cranfield.report.pages.sortable_table import shown_text
 
@@ -116,10 +117,8 @@ def inline_svg(figure: Figure, name: str) -> str:
     """
     spec = specification(figure, validate=False)
     spec.setdefault("config", {})["aria"] = False
-    spec["params"] = [param for param in spec.get("params", ()) if param.get("bind") != "scales"]
     _drop_tooltips(spec)
-    svg = str(converter_for(spec).vegalite_to_svg(spec, allowed_base_urls=[]))
-    return cleaned(svg, figure.title or name, name)
+    return cleaned(with_widths(svg_of(spec)), figure.title or name, name)
 
 
 def cleaned(svg: str, label: str, name: str) -> str:
@@ -129,7 +128,7 @@ def cleaned(svg: str, label: str, name: str) -> str:
     '<svg role="img" overflow="visible" aria-label="L"><g id="f-a" fill="url(#f-a)"/></svg>'
     """
     svg = re.sub(r"<[^<>]*>", lambda tag: _cleaned_tag(tag[0], name), svg)
-    # Text may be wider than was measured, if the reader has other fonts.
+    # Text with letters that are not known may be wider than was measured, if the reader has other fonts.
     return svg.replace("<svg", f'<svg role="img" overflow="visible" aria-label="{shown_text(label)}"', 1)
 
 

@@ -55,5 +55,4 @@ cranfield ab aa log/ -m CTR@5,abandonment
                     **settings,
                 )  # fmt: skip
         self.show_record(result)
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)

@@ -94,8 +94,7 @@ cranfield ab analyse users.csv --metric 'share(bought)' --sequential lan-demets-
         else:
             parts = [part for part in (result, result.by_segment, result.by_day) if part is not None]
             self.show(*(part.table() for part in parts))
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)
         if self.report is not None:
             from cranfield.report.reports.ab_report import ab_report
 

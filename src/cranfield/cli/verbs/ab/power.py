@@ -51,5 +51,4 @@ cranfield ab power log/ -m CTR@5 --day day --effect 0.02
                     unit=unit, day=self.day, **settings,
                 )  # fmt: skip
         self.show_record(result)
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)

@@ -183,9 +183,9 @@ cranfield answers sessions qrels.txt sessions.xml --write sessions.jsonl
                 from cranfield.report.figures import describe_trailtext
 
                 lists = SessionLists.of([session], grades, **options)
-                describe_trailtext(
-                    session_trailtext(measures[0], lists), measures[0].L, title=f"Text read in session {name} of {run}"
-                ).save(self.plot)
+                title = f"Text read in session {name} of {run}"
+                read = session_trailtext(measures[0], lists)
+                self.save_figure(describe_trailtext(read, measures[0].L, title=title))
         explained = [
             explain_session(sessions.named(name), grades, measure, run=run, **options)
             for run, sessions in holders.items()

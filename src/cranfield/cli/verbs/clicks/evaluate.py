@@ -72,5 +72,4 @@ cranfield clicks evaluate log.parquet --fit PBM,UBM --held-out 0.3 --split time
             self.show_record(result)
         else:
             self.show(result.table(), result.rank_table())
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)

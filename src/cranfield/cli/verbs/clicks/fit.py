@@ -52,5 +52,4 @@ cranfield clicks fit log.csv --columns session=qid,doc=url --plot examination.sv
         if self.pairs:
             write_table(table_of(fitted.pair_columns()), self.pairs)
         self.show_record(fitted)
-        if self.plot:
-            fitted.plot().save(self.plot)
+        self.save_plot(fitted)

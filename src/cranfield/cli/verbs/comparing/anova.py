@@ -195,7 +195,7 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
                 figure = describe_levels(comparisons[0])
             else:
                 raise UsageError("--plot draws the levels of a factor, but none is compared; name one with --tukey")
-            figure.save(self.plot)
+            self.save_figure(figure)
 
     def _score_shards(self, shards: int) -> dict[str, Scores]:
         from cranfield.evaluation.shard_scores import shard_scores

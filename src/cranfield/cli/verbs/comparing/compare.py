@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from cranfield.comparison.across_collections import AcrossCollections
     from cranfield.comparison.result import Comparison
     from cranfield.evaluation.several_collections import CollectionScores
-    from cranfield.report.figures import Figure
     from cranfield.scores.scores import Scores
     from cranfield.table import Table
 
@@ -178,8 +177,12 @@ cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are th
             raise UsageError(f"--plot draws one measure, but there are {len(result.families)}; choose one with -m")
         across = self._across(several) if several is not None else None
         self.emit(self._text(result) if across is None else self._with_collections(result, across))
-        if self.plot:
-            self._figure(result).save(self.plot)
+        if self.plot and self.per_topic:
+            from cranfield.report.figures import describe_differences
+
+            self.save_figure(describe_differences(result.families[0].matrix, likely_pair(result)))
+        else:
+            self.save_plot(result)
 
     def _text(self, result: Comparison) -> str:
         if self.per_topic:
@@ -229,14 +232,6 @@ cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are th
                 warn_of_notes([note], self.format)
             return self._delimited(within_and_over(result, across))
         return f"{self._text(result)}\n\n{self.rendered(replace(across.table(), digits=self.digits))}"
-
-    def _figure(self, result: Comparison) -> Figure:
-        """The differences by topic, or means with intervals."""
-        from cranfield.report.figures import describe_differences, describe_intervals
-
-        if self.per_topic:
-            return describe_differences(result.families[0].matrix, likely_pair(result))
-        return describe_intervals(result)
 
     def _delimited(self, data: Mapping[str, NDArray[Any]]) -> str:
         """A row per pair with all its columns; undefined is empty."""

@@ -97,7 +97,7 @@ cranfield power --scores old.csv --scores new.csv --pool --width 0.1
         if self.plot:
             from cranfield.report.figures.result_figures import power_answer_figure
 
-            power_answer_figure(answers).save(self.plot)
+            self.save_figure(power_answer_figure(answers))
 
     def _check_question(self) -> None:
         if self.difference is None and self.width is None and self.topics is None:

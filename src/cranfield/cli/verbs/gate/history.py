@@ -24,8 +24,7 @@ cranfield gate history builds.jsonl -m nDCG@10 --plot builds.html
         from cranfield.comparison.gate.gate_history import GateHistory
 
         history = GateHistory.read(self.file, score_names(self.measures) or None)
-        if self.plot:
-            history.plot().save(self.plot)
+        self.save_plot(history)
         if self.format == "json":
             self.emit(history.to_json())
         else:

@@ -84,5 +84,4 @@ cranfield interleave analyse lists.jsonl --traffic logs/
             self.show(result.matrix_table())
         else:
             self.show_record(result)
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)

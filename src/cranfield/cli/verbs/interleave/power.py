@@ -59,8 +59,7 @@ cranfield interleave power log.jsonl --delta 0.01,0.02
         settings = {**self.settings(), "ties": ties or 0.0, "design_effect": effect or 1.0}
         result = interleaving_power(self.deltas, **settings)
         self.show_record(result)
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)
 
 
 def _pair_of(log: str, clicks: str | None, ties: float | None) -> tuple[float, float]:

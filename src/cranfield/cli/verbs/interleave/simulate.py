@@ -78,5 +78,4 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
             from cranfield.online.interleaving.attribution_log import write_records
 
             write_records(self.log, simulate_log(qrels, runs, names[0], self.kinds[0], **setting).logged(self.users))
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)

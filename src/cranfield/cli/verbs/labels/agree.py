@@ -87,8 +87,7 @@ cranfield labels agree labels.csv --confusion --pairs
     def run(self) -> None:
         result = self._measured(self.labels())
         self.show(*self._tables(result))
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)
 
     def _measured(self, labels: Labels) -> Any:
         """The result that was asked for."""

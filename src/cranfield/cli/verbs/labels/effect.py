@@ -63,4 +63,4 @@ cranfield labels effect labels.csv runs/*.run -m nDCG@10 --methods majority --sc
             measure = effect.measures[0] if self.ranked_by is None else str(chosen([self.ranked_by])[0])
             if measure not in effect.measures:
                 raise UsageError(f"--plot-measure {measure}: the measures are {', '.join(effect.measures)}")
-            effect.plot(measure=measure).save(self.plot)
+            self.save_plot(effect, measure=measure)

@@ -75,4 +75,4 @@ cranfield labels merge labels.csv --method dawid-skene --plot confusion.svg --fi
         if self.workers:
             write_table(rate_workers(labels, gold=self.gold, merged=merged).table(), self.workers)
         if self.plot:
-            merged_figure(merged, self.figure, self.gold).save(self.plot)
+            self.save_figure(merged_figure(merged, self.figure, self.gold))

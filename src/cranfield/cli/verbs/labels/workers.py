@@ -63,4 +63,4 @@ cranfield labels workers labels.csv --next 100 --stop margin -f csv -o next.csv
         else:
             self.show(rate_workers(labels, gold=self.gold, merged=merged, **self.settings()).table())
         if self.plot:
-            merged_figure(merged, self.figure, self.gold).save(self.plot)
+            self.save_figure(merged_figure(merged, self.figure, self.gold))

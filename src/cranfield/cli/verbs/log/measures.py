@@ -66,7 +66,4 @@ cranfield log measures log/ --oec oec.toml --by arm
         if self.plot and len(result.measures) > 1 and not oec:
             raise UsageError(f"--plot draws one measure, but there are {len(result.measures)}; choose one with -m")
         self.show_record(replace(result, notes=(*result.notes, UNCHECKED)))
-        if self.plot:
-            from cranfield.report.figures import describe_log_measure
-
-            describe_log_measure(result, result.measures[-1]).save(self.plot)
+        self.save_plot(result)

@@ -62,7 +62,4 @@ cranfield log satisfaction log/ --labels labels.csv --by arm
             self.show_record(groups)
         else:
             self.show(result.table(), groups.table())
-        if self.plot:
-            from cranfield.report.figures import describe_reliability
-
-            describe_reliability(result.curve).save(self.plot)
+        self.save_plot(result)

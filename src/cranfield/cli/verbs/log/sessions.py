@@ -73,8 +73,7 @@ cranfield log sessions log/ --write sessions.jsonl
                 engine.write(rows.sort("user", "start", "session"), self.rows)
             if self.write:
                 self._write(log)
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)
 
     def _write(self, log: Log) -> None:
         import warnings

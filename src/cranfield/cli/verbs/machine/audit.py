@@ -115,7 +115,7 @@ cranfield machine audit human.qrels machine.qrels runs/*.run --report audit.html
             )
         self.print_parts(result)
         if self.plot:
-            self.drawn(result).save(self.plot)
+            self.save_figure(self.drawn(result))
         if self.report is not None:
             from cranfield.report.reports.audit_report import audit_report
 

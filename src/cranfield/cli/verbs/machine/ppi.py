@@ -101,12 +101,9 @@ cranfield machine ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.
             return
         result = powered_intervals(by_human, by_machine, **self.settings())
         self.show_record(result)
-        if self.plot:
-            if len(by_human.measures) > 1:
-                raise UsageError(
-                    f"--plot draws one measure, but there are {len(by_human.measures)}; choose one with -m"
-                )
-            result.plot().save(self.plot)
+        if self.plot and len(by_human.measures) > 1:
+            raise UsageError(f"--plot draws one measure, but there are {len(by_human.measures)}; choose one with -m")
+        self.save_plot(result)
 
     def read_machine(self) -> Qrels:
         """The machine judgments; of a log of labels, those of one judge."""

@@ -42,5 +42,4 @@ cranfield meta axioms -m alpha-nDCG,D#-nDCG,ERR-IA -f latex
             self.show(*([result.table()] if both else []), result.examples())
         else:
             self.show(result.table())
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)

@@ -63,8 +63,7 @@ cranfield meta concord --scores scores.csv --preferences judged.csv --measure-ti
 
             power = predictive_power(scores, self.preferences, ties=self.measure_ties, **self.settings())
             self.show(power.table())
-            if self.plot:
-                power.plot().save(self.plot)
+            self.save_plot(power)
             return
         from cranfield.meta.agreement.concordance import concord
 
@@ -76,5 +75,4 @@ cranfield meta concord --scores scores.csv --preferences judged.csv --measure-ti
         else:
             *first, last = (result.table(gold) for gold in result.golds)
             self.show(*(replace(table, notes=()) for table in first), last)
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)

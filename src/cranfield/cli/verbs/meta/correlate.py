@@ -86,11 +86,7 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
                 )
                 table = result.pairs() if self.pairs or self.for_programs else result.table()
         self.show(table)
-        if self.names == [D_RANK]:
-            if self.plot:
-                distances.plot().save(self.plot)
-        elif self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(distances if self.names == [D_RANK] else result)
 
     def _change_gains(self, gains: list[str]) -> None:
         from cranfield.meta.agreement.gain_change import change_gains
@@ -106,5 +102,4 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
                 progress=progress,
             )
         self.show(result.table())
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)

@@ -60,8 +60,7 @@ cranfield meta gtheory --scores shard1.csv --scores shard2.csv --facet shard
         else:
             result = g_studies(self.read_scores(), **self.settings())
         self.show(self._table(result))
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)
 
     def _table(self, result: GStudies) -> Table:
         from cranfield.record import table_of

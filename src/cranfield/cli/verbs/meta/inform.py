@@ -54,5 +54,4 @@ cranfield meta inform qrels.txt runs/*.run -m AP --lists -f csv -o errors.csv  #
             self.show(result.value_table())
         else:
             self.show(table_of(result.columns(), notes=result.notes) if self.lists else result.table())
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)

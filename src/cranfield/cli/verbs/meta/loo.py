@@ -77,8 +77,7 @@ cranfield meta loo qrels.txt runs/*.run --teams teams.txt --write without/
             if not self.quiet:
                 print(f"{len(paths)} files written to {self.write}", file=sys.stderr)
         self.emit(self._text(result))
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)
 
     def _text(self, result: LeftOut) -> str:
         """One table, or several below one another; in JSON several are one object."""

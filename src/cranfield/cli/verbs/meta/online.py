@@ -74,8 +74,7 @@ cranfield meta online --scores scores.csv --outcomes outcomes.tsv
         with self.progress("resampling") as progress:
             result = online_agreement(scores, outcomes, **self.settings(), progress=progress)
         self.show_record(result)
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)
 
     def _user(self) -> str | ClickModel:
         """A kind of user, or a fitted click model."""

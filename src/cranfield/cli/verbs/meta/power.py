@@ -69,8 +69,7 @@ cranfield meta power qrels.txt runs/*.run -m AP,Q --statistic gmean  # by the ge
         with self.progress("resampling") as progress:
             result = discriminative_power(scores, **self.settings(), progress=progress)
         self.show(self._table(result))
-        if self.plot:
-            result.plot(zoom=self.zoom).save(self.plot)
+        self.save_plot(result, zoom=self.zoom)
 
     def _table(self, result: DiscriminativePower) -> Table:
         if self.what == "power":

@@ -104,8 +104,8 @@ cranfield meta reproduce qrels.txt bm25.run again.run --by classes.txt  # for ea
             result = replace(result, notes=(*result.notes, *changes(first, second)))
         drawn = figure(result) if self.plot else None
         self.show(result.topics() if self.topics else result.table())
-        if drawn is not None and self.plot:
-            drawn.save(self.plot)
+        if drawn is not None:
+            self.save_figure(drawn)
 
 
 def experiment(qrels: str, runs: list[str]) -> Experiment:

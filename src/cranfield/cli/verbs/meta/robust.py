@@ -100,8 +100,7 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
             self.show(result.table())
         else:
             self.show(*result.tables(self.what))
-        if self.plot:
-            result.plot(value=self.what if self.what in VALUES else "tau").save(self.plot)
+        self.save_plot(result, value=self.what if self.what in VALUES else "tau")
 
 
 def read_confusion(path: str) -> dict[float, dict[float, float]]:

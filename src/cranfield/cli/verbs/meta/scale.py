@@ -94,8 +94,8 @@ cranfield meta scale --show theory
             result = scales(chosen(self.measures), sample=self.draw, **self.settings())
             drawn = self._drawn(result) if self.plot else None
             self.show(*self._tables(result))
-            if drawn is not None and self.plot:
-                drawn.save(self.plot)
+            if drawn is not None:
+                self.save_figure(drawn)
 
     def _drawn(self, result: Scales) -> Figure:
         from cranfield.report.figures.result_figures import spacing_figure

@@ -40,5 +40,4 @@ cranfield meta swap --scores scores.csv --show curves -f csv -o curves.csv
             self.show(result.curves())
         else:
             self.show(result.data() if self.for_programs else result.table(self.digits))
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)

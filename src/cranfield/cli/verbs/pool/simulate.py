@@ -67,5 +67,4 @@ cranfield pool simulate qrels.txt runs/*.run --total --budgets 5000,20000 --test
             self.show(table_of(result.columns(), notes=result.notes))
         else:
             self.show(result.table())
-        if self.plot:
-            result.plot().save(self.plot)
+        self.save_plot(result)

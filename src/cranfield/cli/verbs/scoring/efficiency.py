@@ -85,8 +85,7 @@ cranfield efficiency --scores scores.csv -m AP --times times.tsv --plot front.sv
         if self.plot and len(result.measures) > 1:
             raise UsageError(f"--plot draws one measure, but there are {len(result.measures)}; choose one with -m")
         self.show(result.table())
-        if self.plot:
-            result.plot(time=self.time).save(self.plot)
+        self.save_plot(result, time=self.time)
 
     def _intervals(self, scores: Scores, times: dict[str, dict[str, float]]) -> Table:
         from cranfield.scores.efficiency import front_stability

@@ -8,7 +8,7 @@ from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import RESULT, argument, flag, option
 from cranfield.cli.options.by_class import ByClass
-from cranfield.cli.printing import FIGURES, Printing, check_plot
+from cranfield.cli.printing import FIGURES, Printing, Sized, check_plot
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 KINDS = ("boxes", "curves", "diversity", "differences")
 
 
-class PlotVerb(ByClass, options.Source, Printing):
+class PlotVerb(ByClass, options.Source, Sized, Printing):
     """Draw box plots of scores, precision-recall and ROC curves, D-nDCG against I-rec, or differences by topic.
 
     The figures of comparisons, power and meta-evaluation are drawn by those verbs with --plot. Figures need the extra
@@ -33,7 +33,7 @@ cranfield plot curves qrels.txt runs/*.run -o curves.html  # interpolated precis
 cranfield plot curves qrels.txt bm25.run dense.run --topic 301 -o topic301.svg
 cranfield plot diversity qrels.diversity.txt runs/*.run -m I-rec@10,D-nDCG@10 -o diversity.svg
 cranfield plot differences --scores ap.csv -o topics.png  # one system against another, by topic
-cranfield plot boxes --sample -m AP
+cranfield plot boxes --sample -m AP --figure-width 1 --no-title -o boxes.pdf  # for a column of a paper
 """
 
     kind: str | None = argument("KIND", "What to draw: {names}.", choices=KINDS)
@@ -67,7 +67,7 @@ cranfield plot boxes --sample -m AP
     def run(self) -> None:
         figure = self._curves() if self.kind == "curves" else self._scores()
         if self.output is not None:
-            figure.save(self.output)
+            figure.styled(**self.style()).save(self.output)
         else:
             self.emit(self.rendered(figure.table(self.digits)))
 

@@ -58,14 +58,11 @@ cranfield topics --scores scores.csv -m AP --sort spread --format csv
             raise UsageError(f"--plot draws one measure, but there are {len(scores.measures)}; choose one with -m")
         if self.pair is not None:
             first, second = (self.run_named(name.strip(), scores) for name in self.pair.split(","))
-            self.show_record(deciding_topics(scores, first, second, topics=self.topics))
-            if self.plot:
-                from cranfield.report.figures import describe_differences
-
-                describe_differences(scores, (first, second)).save(self.plot)
+            decide = deciding_topics(scores, first, second, topics=self.topics)
+            self.show_record(decide)
+            self.save_plot(decide)
             return
         of_run = None if self.of_run is None else self.run_named(self.of_run, scores)
         sheet = topic_sheet(scores, run=of_run, sort=self.sort, topics=self.topics)
         self.show_record(sheet)
-        if self.plot:
-            sheet.plot().save(self.plot)
+        self.save_plot(sheet)

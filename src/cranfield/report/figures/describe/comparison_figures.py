@@ -6,6 +6,7 @@ import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield.check import nearest
 from cranfield.errors import UsageError
@@ -19,11 +20,11 @@ if TYPE_CHECKING:
 
 
 def describe_intervals(comparison: Comparison, measure: str | None = None) -> Figure:
-    """Show every system's mean with its interval, best first, and whether it differs from the best or the baseline.
+    """Show every system's mean with its interval, best first, and whether it differs from the best.
 
-    If the test has one critical difference for all pairs, an interval extends half of it to each side: two systems
-    differ exactly if their intervals do not overlap (Ferro & Maistro 2024 (11)). Otherwise each mean has its own
-    interval.
+    With a baseline, show the difference of every other system from it, with its interval. If the test has one critical
+    difference for all pairs, an interval extends half of it to each side: two systems differ exactly if their intervals
+    do not overlap (Ferro & Maistro 2024 (11)). Otherwise each mean has its own interval.
 
     >>> from cranfield.comparison.compare import compare
     >>> scores = {"a": [0.2, 0.5, 0.4, 0.6], "b": [0.3, 0.6, 0.5, 0.8], "c": [0.2, 0.4, 0.4, 0.5]}
@@ -32,34 +33,77 @@ def describe_intervals(comparison: Comparison, measure: str | None = None) -> Fi
     """
     family = _family(comparison, measure)
     matrix, ranking, baseline = family.matrix, family.ranking, comparison.baseline
-    low, high = family.intervals(1 - comparison.alpha)
-    against = int(ranking[0]) if baseline is None else matrix.column(baseline)
-    significant, contradicts = family.differ(comparison.alpha), family.against(comparison.alpha)
-    reference = "the best" if baseline is None else "the baseline"
-    stands = np.full(len(matrix.systems), f"does not differ from {reference}", dtype=object)
-    for system, other in ((family.first, family.second), (family.second, family.first)):
-        stands[system[significant & (other == against)]] = f"differs from {reference}"
-        stands[system[contradicts & (other == against)]] = f"differs from {reference}, against the means"
     if baseline is not None:
-        stands[against] = "baseline"
+        return _differences_from(baseline, comparison, family)
+    low, high = family.intervals(1 - comparison.alpha)
+    against = int(ranking[0])
+    stands = _stands(comparison, family, against, "the best")
     marks: tuple[Reference, ...] = ()
     if math.isnan(family.tests.critical):
         level = f"{100 * (1 - comparison.alpha):g}%"
-        rule = f"{level} interval of each mean alone; filled points differ from {reference}"
+        rule = f"{level} interval of each mean alone; filled points differ from the best"
     else:
-        rule = f"systems whose intervals do not overlap differ; filled points differ from {reference}"
+        rule = "systems whose intervals do not overlap differ; filled points differ from the best"
         marks = () if family.lower_is_better else (Reference("x", float(low[against]), ""),)
     data = {"system": names(matrix.systems), "mean": family.means, "low": low, "high": high, "stands": stands}
-    where = f"{family.collection}: " if family.collection else ""
     return Figure(
         "intervals",
         {name: column[ranking] for name, column in data.items()},
         x=Axis("mean", f"mean {matrix.measure} over topics"),
         y=Axis("system", "system", "category"),
         by=Axis("stands", "", "category"),
-        title=f"{where}{matrix.measure} of {counted(len(matrix.systems), 'system')} on {counted(matrix.n, 'topic')}",
+        title=f"{_where(family)}{matrix.measure} of {counted(len(matrix.systems), 'system')} on "
+        f"{counted(matrix.n, 'topic')}",
         subtitle=f"{comparison.method()}\n{rule}",
         references=marks,
+        notes=comparison.notes,
+    )
+
+
+def _stands(comparison: Comparison, family: Family, against: int, reference: str) -> NDArray[Any]:
+    """Whether each system differs from the one in the column `against`, in words."""
+    significant, contradicts = family.differ(comparison.alpha), family.against(comparison.alpha)
+    stands = np.full(len(family.matrix.systems), f"does not differ from {reference}", dtype=object)
+    for system, other in ((family.first, family.second), (family.second, family.first)):
+        stands[system[significant & (other == against)]] = f"differs from {reference}"
+        stands[system[contradicts & (other == against)]] = f"differs from {reference}, against the means"
+    return stands
+
+
+def _where(family: Family) -> str:
+    return f"{family.collection}: " if family.collection else ""
+
+
+def _differences_from(baseline: str, comparison: Comparison, family: Family) -> Figure:
+    """The difference of each system from the baseline, the best first."""
+    matrix = family.matrix
+    against = matrix.column(baseline)
+    pairs = {int(other): pair for pair, (first, second) in enumerate(zip(family.first, family.second, strict=True))
+             for other in {int(first), int(second)} - {against} if against in (first, second)}  # fmt: skip
+    systems = np.array([system for system in family.ranking.tolist() if system in pairs], dtype=np.int64)
+    rows = np.array([pairs[system] for system in systems.tolist()], dtype=np.int64)
+    sign = np.where(family.first[rows] == against, -1.0, 1.0)
+    ends = np.sort(sign * np.array([family.tests.low[rows], family.tests.high[rows]]), axis=0)
+    joint = comparison.interval_level > 1 - comparison.alpha + 1e-9
+    of = "for all differences together" if joint else "of differences"
+    level = f"{100 * (1 - comparison.alpha):g}% intervals {of}; "
+    rule = f"{'' if np.isnan(ends).all() else level}filled points differ from the baseline"
+    return Figure(
+        "intervals",
+        {
+            "system": names(matrix.systems)[systems],
+            "difference": sign * family.difference[rows],
+            "low": ends[0],
+            "high": ends[1],
+            "stands": _stands(comparison, family, against, "the baseline")[systems],
+        },
+        x=Axis("difference", f"difference of mean {matrix.measure} from {baseline}"),
+        y=Axis("system", "system", "category"),
+        by=Axis("stands", "", "category"),
+        title=f"{_where(family)}{matrix.measure}: {counted(len(systems), 'system')} against {baseline} on "
+        f"{counted(matrix.n, 'topic')}",
+        subtitle=f"{comparison.method()}\n{rule}",
+        references=(Reference("x", 0.0, ""),),
         notes=comparison.notes,
     )
 

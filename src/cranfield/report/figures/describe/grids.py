@@ -55,10 +55,23 @@ def describe_heat(
     )
 
 
+COEFFICIENT_NAMES = {
+    "tau-a": "Kendall's τ_a",
+    "tau-b": "Kendall's τ_b",
+    "tau-ap": "τ_AP",
+    "tau-ap-symmetric": "symmetric τ_AP",
+    "tau-ap-b": "τ_AP,b",
+    "weighted-tau": "weighted τ",
+    "rbo": "RBO",
+}
+"""What figures call the coefficients."""
+
+
 def describe_correlations(correlations: Any) -> Figure:
     """Show the rank correlation of every pair of measures, a grid for each coefficient, with intervals over topics.
 
-    `correlations` is the result of `correlate`. For a coefficient with a gold standard, that is the measure of the row.
+    `correlations` is the result of `correlate`. A pair is shown once; for a coefficient with a gold standard, which is
+    the measure of the row, in both directions.
 
     >>> from cranfield.meta import correlate
     >>> from cranfield.scores import Scores
@@ -66,8 +79,10 @@ def describe_correlations(correlations: Any) -> Figure:
     >>> describe_correlations(correlate(scores, coefficients=["tau-a", "tau-b"], resamples=0)).subtitle
     '3 systems, 2 topics'
     """
-    measures, coefficients = names(correlations.measures), names(correlations.coefficients)
-    n, k = len(measures), len(coefficients)
+    from cranfield.meta.agreement.coefficients import DIRECTED
+
+    measures = names(correlations.measures)
+    coefficients = [COEFFICIENT_NAMES.get(name, name) for name in correlations.coefficients]
     arrays = {
         name: np.asarray(getattr(correlations, of))
         for name, of in (("value", "values"), ("low", "low"), ("high", "high"))
@@ -77,18 +92,28 @@ def describe_correlations(correlations: Any) -> Figure:
     basis = f"{counted(correlations.systems, 'system')}, {counted(correlations.topics, 'topic')}"
     if correlations.resamples:
         basis += f"; {100 * correlations.level:g}% intervals over {correlations.resamples:,} resamples of topics"
+    different = ~np.eye(len(measures), dtype=bool)
+    below = np.tri(len(measures), k=-1, dtype=bool)
+    shown = [different if name in DIRECTED else below for name in correlations.coefficients]
+    k, row, column = np.nonzero(np.array(shown))
     return Figure(
         "heat_map",
         {
-            "coefficient": np.repeat(coefficients, n * n),
-            "row": np.tile(np.repeat(measures, n), k),
-            "column": np.tile(measures, n * k),
-            **{name: array.ravel() for name, array in arrays.items() if name == "value" or correlations.resamples},
+            "coefficient": names(coefficients)[k],
+            "row": measures[row],
+            "column": measures[column],
+            **{
+                name: array[k, row, column]
+                for name, array in arrays.items()
+                if name == "value" or correlations.resamples
+            },
         },
         x=Axis("column", "", "category"),
         y=Axis("row", "", "category"),
-        by=Axis("value", " / ".join(coefficients.tolist())),
-        title="Rank correlation of measures",
+        by=Axis("value", " / ".join(coefficients)),
+        title="Rank correlation of measures"
+        if len(coefficients) > 1
+        else f"{coefficients[0]} of the rankings of systems",
         subtitle=basis,
     )
 

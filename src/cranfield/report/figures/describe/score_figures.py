@@ -105,8 +105,17 @@ def describe_differences(data: Any, systems: Sequence[str] | None = None, *, mea
     )
 
 
+TOPIC_ORDERS = {
+    "hardest": "the topics with the lowest median first",
+    "difference": "the topics on which {run} is furthest below the median first",
+    "spread": "the topics on which runs differ most first",
+    "topic": "in the order of the judgments",
+}
+"""How topics are sorted, by the name of the order."""
+
+
 def describe_topics(sheet: TopicSheet) -> Figure:
-    """Show the range of scores on every topic, with the median, or with a run's score above or below the median.
+    """Show the range of scores on every topic, with the median, and where a run stands, above or below the median.
 
     >>> from cranfield.scores import Scores
     >>> from cranfield.scores.topic_sheet import topic_sheet
@@ -127,11 +136,14 @@ def describe_topics(sheet: TopicSheet) -> Figure:
     }
     by = None
     if sheet.run is not None:
+        columns["median"] = data["median"]
         columns["stands"] = np.where(point < data["median"], "below the median", "at or above the median").astype(
             object
         )
         by = Axis("stands", "", "category")
     measure, shown = sheet.measures[0], "median" if sheet.run is None else sheet.run
+    parts = f"point: {shown}; {'' if sheet.run is None else 'stroke: median; '}line: from the worst to the best run"
+    order = TOPIC_ORDERS[sheet.sort].format(run=sheet.run)
     return Figure(
         "intervals",
         {name: column[keep] for name, column in columns.items()},
@@ -139,7 +151,7 @@ def describe_topics(sheet: TopicSheet) -> Figure:
         y=Axis("topic", "topic", "category"),
         by=by,
         title=f"{measure} by topic: {shown} among {counted(sheet.runs, 'run')}",
-        subtitle=f"point: {shown}; line: from the worst to the best run",
+        subtitle=f"{parts}\n{order}",
         notes=sheet.notes,
     )
 

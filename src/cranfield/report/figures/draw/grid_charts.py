@@ -14,6 +14,10 @@ from cranfield.report.figures.theme import INK, SIZE, altair, finished, name_axi
 
 NUMBERED = 24
 """Cells show their numbers if there are at most this many rows and columns."""
+LIGHT = ("#f7fbff", "#6baed6")
+"""The colours of the lowest and the highest cell that have numbers."""
+LEAST_LABEL = 7.0
+"""The smallest size of labels."""
 MOST = 300
 """The most rows and columns; of more, neighbours are drawn together."""
 
@@ -68,10 +72,12 @@ def _joined(figure: Figure) -> Figure:
 
 
 def _cell(figure: Figure) -> tuple[float, float]:
-    """Return the width and height of a cell: there is room for the interval if there is one."""
-    many = max(len(in_order(figure.data[side])) for side in ("row", "column"))
-    side = float(np.clip(640 / many, 7, 34))
-    return (max(side, 62.0), max(side, 34.0)) if "low" in figure.data and many <= NUMBERED else (side, side)
+    """Return the width and height of a cell: there is room for the interval if there is one, and for labels."""
+    down, across = (len(in_order(figure.data[side])) for side in ("row", "column"))
+    if max(down, across) > NUMBERED:
+        return float(np.clip(640 / across, 7, 34)), float(np.clip(1300 / down, 4, 20))
+    side = float(np.clip(640 / max(down, across), 7, 34))
+    return (max(side, 62.0), max(side, 34.0)) if "low" in figure.data else (side, side)
 
 
 def _grid(figure: Figure, data: Columns, ends: list[float]) -> Any:
@@ -80,36 +86,39 @@ def _grid(figure: Figure, data: Columns, ends: list[float]) -> Any:
     down, across = in_order(data["row"]), in_order(data["column"])
     numbered = max(len(down), len(across)) <= NUMBERED
     wide, high = _cell(figure)
-    middle = ends[0] + 0.55 * (ends[1] - ends[0])
-    size = min(SIZE, max(6.5, 0.85 * high))
-    axis: dict[str, Any] = {
-        "labelFontSize": size, "labelLimit": 220, "labelOverlap": False, "ticks": False, "domain": False, "grid": False,
-    }  # fmt: skip
+    axis: dict[str, Any] = {"labelLimit": 220, "labelOverlap": False, "ticks": False, "domain": False, "grid": False}
+    top, left = ({**axis, **_labels(order, room)} for order, room in ((across, wide), (down, high)))
     spans = "low" in data
     columns = {**data, "cell": _texts(data)} if numbered else data
     base = alt.Chart(rows(columns)).encode(
-        x=name_axis("column", across, channel="x", title=None, axis=alt.Axis(orient="top", labelAngle=-90, **axis)),
-        y=name_axis("row", down, channel="y", title=None, axis=alt.Axis(**axis)),
+        x=name_axis("column", across, channel="x", title=None, axis=alt.Axis(orient="top", labelAngle=-90, **top)),
+        y=name_axis("row", down, channel="y", title=None, axis=alt.Axis(**left)),
         tooltip=[
             "row:N", "column:N",
             *(alt.Tooltip(f"{name}:Q", format=".4f") for name in ("value", "low", "high") if name in data),
         ],
     )  # fmt: skip
-    scale = alt.Scale(domain=ends, scheme="blues")
+    # Black numbers can be read on all of the lighter colours.
+    scale = alt.Scale(domain=ends, range=LIGHT) if numbered else alt.Scale(domain=ends, scheme="blues")
     key = None if numbered else alt.Legend(title=figure.by.label, gradientLength=160)
     border = {"stroke": "white", "strokeWidth": 1} if high > 9 else {"strokeWidth": 0}
     layers = [base.mark_rect(**border).encode(color=alt.Color("value:Q", scale=scale, legend=key))]
     if numbered:
-        ink = alt.condition(f"datum.value > {middle}", alt.value("white"), alt.value("black"))
         # An undefined cell stays empty; its text would be "null".
         text = (
             base.transform_filter("isValid(datum.value)")
             .mark_text(fontSize=SIZE - 2 if spans else min(SIZE - 1, 0.36 * high), lineBreak="|", baseline="middle",
                        dy=-(SIZE - 2) / 2 if spans else 0, lineHeight=SIZE)
-            .encode(text="cell:N", color=ink)
+            .encode(text="cell:N")
         )  # fmt: skip
         layers.append(text)
     return alt.layer(*layers).properties(width=alt.Step(wide), height=alt.Step(high))
+
+
+def _labels(order: list[str], room: float) -> dict[str, Any]:
+    """Return the size of labels with this room each; where it is too little, only some are shown."""
+    every = int(np.ceil(LEAST_LABEL / room))
+    return {"labelFontSize": min(SIZE, max(LEAST_LABEL, 0.85 * room)), "values": order[::every]}
 
 
 def _texts(data: Columns) -> NDArray[Any]:

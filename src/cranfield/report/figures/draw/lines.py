@@ -17,7 +17,6 @@ from cranfield.report.figures.theme import (
     PALE,
     SHAPES,
     SIZE,
-    STYLES,
     WIDTH,
     altair,
     finished,
@@ -28,6 +27,7 @@ from cranfield.report.figures.theme import (
     rows,
     style,
     style_numbers,
+    styles_of,
     with_room,
 )
 from cranfield.text import counted
@@ -148,7 +148,8 @@ def _prepared(figure: Figure) -> tuple[dict[str, NDArray[Any]], dict[str, dict[s
         if len(points) > most:
             points = points[np.unique(np.linspace(0, len(points) - 1, most).round().astype(int))]
         kept.append(points)
-        marked[_marks(points, _within(data["y"][points], figure.y), number, len(order))] = True
+        if figure.by is not None or len(points) <= MARK_ALL:  # marks tell lines apart, and show where values are
+            marked[_marks(points, _within(data["y"][points], figure.y), number, len(order))] = True
     legend, line = _legend(order, figure.by)
     data["marked"] = marked
     if figure.by is not None:
@@ -156,7 +157,7 @@ def _prepared(figure: Figure) -> tuple[dict[str, NDArray[Any]], dict[str, dict[s
         entries = {entry: number for number, entry in enumerate(legend)}
         data["line"] = np.array([line[name] for name in by.tolist()], dtype=object)
         data["number"] = np.array([entries[entry] for entry in data["line"].tolist()])
-        if len(order) > STYLES:
+        if len(order) > styles_of(figure.by.column):
             data["marked"] = marked & (data["line"] == by)
             kept = kept[MARKED:] + kept[:MARKED]  # draw the marked lines above the others
     together = np.concatenate(kept)
@@ -189,7 +190,7 @@ def _legend(order: list[str], by: Axis | None) -> tuple[dict[str, dict[str, Any]
     """Return the style of each legend entry, and the entry of each line."""
     if by is None:
         return {}, {}
-    if len(order) <= STYLES:
+    if len(order) <= styles_of(by.column):
         numbers = style_numbers(order, by.column)
         return {name: style(numbers[name]) for name in order}, {name: name for name in order}
     rest = counted(len(order) - MARKED, "other")

@@ -86,7 +86,10 @@ def draw_intervals(figure: Figure) -> Any:
             fill=alt.Fill(f"{figure.by.column}:N", scale=alt.Scale(domain=groups, range=fills), legend=key),
             shape=alt.Shape(f"{figure.by.column}:N", scale=alt.Scale(domain=groups, range=shapes), legend=key),
         )
-    chart = alt.layer(*references(figure), bars, points).properties(width=WIDTH + 60, height=alt.Step(step))
+    layers = [*references(figure), bars]
+    if "median" in figure.data:
+        layers.append(base.mark_tick(color=INK, thickness=1.6, size=0.7 * step).encode(x="median:Q"))
+    chart = alt.layer(*layers, points).properties(width=WIDTH + 60, height=alt.Step(step))
     return finished(chart, figure, width=WIDTH + 60)
 
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.report.figures.figure import Axis, Figure
-from cranfield.report.figures.theme import INK, SIZE, altair, finished, quantitative, references, rows, text_width
+from cranfield.report.figures.lettering import ROOM, text_width
+from cranfield.report.figures.theme import INK, SIZE, altair, finished, quantitative, references, rows
 from cranfield.types import Array
 
 SIDE = 400
@@ -160,7 +161,7 @@ def placed(
     places: list[Place | None] = []
     for number, ((x, y), label) in enumerate(zip(points, labels, strict=True)):
         for place in PLACES:
-            box = _covered(x + place.dx, y + place.dy, text_width(label), place.align)
+            box = _covered(x + place.dx, y + place.dy, ROOM * text_width(label, SIZE - 1), place.align)
             inside = box[0] >= 0 and box[2] <= width and box[1] >= 0 and box[3] <= height
             if inside and not _overlaps(box, boxes[:taken], number):
                 boxes[taken] = box

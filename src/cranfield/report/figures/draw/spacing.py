@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.report.figures.figure import Axis, Figure, in_order
+from cranfield.report.figures.lettering import MONOSPACE, ROOM, text_width
 from cranfield.report.figures.theme import (
     SIZE,
     WIDTH,
@@ -17,7 +18,6 @@ from cranfield.report.figures.theme import (
     rows,
     style,
     style_numbers,
-    text_width,
 )
 
 NAMED = 32
@@ -48,7 +48,7 @@ def _columns(figure: Figure, measures: list[str]) -> Any:
         data = {name: column[selected] for name, column in figure.data.items()}
         data["shown"] = np.array([_folded(text) for text in data["lists"].tolist()], dtype=object)
         longest = max(max(map(len, text)) for text in data["shown"].tolist())
-        wide = max(text_width("0" * longest) * 0.85 + 16, text_width(heads[measure]) * 1.02)
+        wide = max(MONOSPACE / 1000 * (SIZE - 3) * longest + 16, text_width(heads[measure], SIZE) * ROOM)
         y = quantitative(_whole_range(data["score"], figure.x.label if number == 0 else ""), channel="y", grid=False)
         base = alt.Chart(rows(data)).encode(y=y, x=alt.value(5), tooltip=["score:Q", "gap:Q", "ties:Q", "lists:N"])
         spots = base.mark_square(color=style(styles[measure])["color"], size=34, opacity=1)

@@ -1,0 +1,210 @@
+"""The size of a figure: its width in columns of a paper, its height, the size of its letters, with or without title.
+
+A figure is drawn with letters of `USUAL_POINTS`. For others, all lengths are multiplied; for a width or a height, the
+figure is drawn, measured, and drawn again with more or less room for the plot.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cranfield import check
+from cranfield.errors import UsageError
+from cranfield.report.figures.lettering import text_width, wrapped
+
+if TYPE_CHECKING:
+    from cranfield.report.figures.figure import Figure
+
+INCH = 96
+"""Pixels of a figure per inch."""
+USUAL_POINTS = 8.25
+"""The size of letters without a wish: 11 pixels."""
+COLUMN, GUTTER = 3.33, 0.33
+"""The width of a column of a paper with two columns, and the gap between them, in inches, as ACM has them."""
+UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27, "px": 1 / INCH}
+"""Units of lengths, in inches; a pt is TeX's."""
+LEAST, MOST = 0.8, 40.0
+"""The smallest and the largest width and height, in inches."""
+LEAST_PLOT = 0.25
+"""Plots are not made smaller than this part of their usual size; then labels become smaller too."""
+NARROW = 5.0
+"""In a figure that is narrower, in inches, the legend is below the plot."""
+SYMBOL = 3.0
+"""The room of a symbol in a legend, with the gaps around it, in sizes of its letters."""
+GRIDS = ("heat_map", "dot_grid")
+
+
+@dataclass(frozen=True)
+class Style:
+    """How large a figure is. None: as large as its content needs."""
+
+    width: float | str | None = None
+    """Columns of a paper with two columns, as `1`, `2` or `1.5`, or a length, as `8.5cm`, `240pt` or `3.3in`."""
+    height: str | None = None
+    """A length, as `5cm`."""
+    font_size: float | None = None
+    """The size of letters in points."""
+    titled: bool = True
+    """Are title and subtitle in the figure? A paper has them in the caption."""
+
+    def __post_init__(self) -> None:
+        if self.font_size is not None:
+            check.between("figure", low=4, high=40, font_size=self.font_size)
+        for side in (self.inches_wide, self.inches_high):
+            if side is not None and not LEAST <= side <= MOST:
+                raise UsageError(
+                    f"a figure of {side:.3g} inches: its sides must be between {LEAST:g} and {MOST:g} inches"
+                )
+
+    @property
+    def inches_wide(self) -> float | None:
+        """The width in inches."""
+        if self.width is None:
+            return None
+        try:
+            columns = float(self.width)
+        except ValueError:
+            return _inches("width", str(self.width))
+        return columns * COLUMN + (columns - 1) * GUTTER
+
+    @property
+    def inches_high(self) -> float | None:
+        """The height in inches."""
+        return None if self.height is None else _inches("height", str(self.height))
+
+    @property
+    def enlarged(self) -> float:
+        """How much larger than usual the letters are."""
+        return 1.0 if self.font_size is None else self.font_size / USUAL_POINTS
+
+
+def _inches(side: str, length: str) -> float:
+    """A length in inches.
+
+    >>> _inches("width", "2.54 cm")
+    1.0
+    """
+    written = re.fullmatch(rf"\s*(\d+\.?\d*|\.\d+)\s*({'|'.join(UNITS)})\s*", length)
+    if written is not None:
+        return float(written[1]) * UNITS[written[2]]
+    ways = "columns of a paper, such as 1 or 2, or a length" if side == "width" else "a length"
+    raise UsageError(f"{side} == {length!r}, must be {ways} such as 8.5cm, 240pt or 3.3in")
+
+
+STYLES = ("width", "height", "font_size", "titled")
+"""The fields of `Style`, which `plot` takes beside the options of the figure itself."""
+
+LENGTHS = {
+    "width", "height", "step", "fontSize", "labelFontSize", "titleFontSize", "subtitleFontSize", "strokeWidth",
+    "symbolStrokeWidth", "thickness", "dx", "dy", "offset", "subtitlePadding", "labelPadding", "titlePadding",
+    "labelLimit", "limit", "maxExtent", "lineHeight", "gradientLength", "spacing",
+}  # fmt: skip
+"""Properties of a chart that are lengths."""
+DATA = {"datasets", "data", "scale", "params", "transform", "usermeta"}
+"""Parts of a chart that have no lengths of the drawing."""
+
+
+SPOTS = {"point", "square", "circle"}
+
+
+def enlarge(part: Any, times: float) -> Any:
+    """A part of a chart in Vega-Lite with all lengths multiplied.
+
+    >>> enlarge({"mark": {"type": "point", "size": 10, "dx": 2}, "height": {"step": 20}}, 2)
+    {'mark': {'type': 'point', 'size': 40, 'dx': 4}, 'height': {'step': 40}}
+    """
+    if isinstance(part, list):
+        return [enlarge(inner, times) for inner in part]
+    if not isinstance(part, dict):
+        return part
+    larger = {}
+    for name, value in part.items():
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if name in DATA:
+            larger[name] = value
+        elif number and name in (("symbolSize", "size") if part.get("type") in SPOTS else ("symbolSize",)):
+            larger[name] = value * times**2  # an area
+        elif number and (name in LENGTHS or name == "size"):
+            larger[name] = value * times
+        else:
+            larger[name] = enlarge(value, times)
+    return larger
+
+
+def fitted(spec: dict[str, Any], figure: Figure, svg_of: Callable[[dict[str, Any]], str]) -> dict[str, Any]:
+    """The chart of a figure in its style; `svg_of` draws a chart to measure it."""
+    style = figure.style
+    if not style.titled:
+        spec = {name: value for name, value in spec.items() if name != "title"}
+    if style.enlarged != 1:
+        spec = enlarge(spec, style.enlarged)
+    wishes = {"width": style.inches_wide, "height": style.inches_high}
+    if wishes["width"] is not None:
+        spec = _with_narrow_texts(spec, figure, wishes["width"] * INCH)
+    for side, inches in wishes.items():
+        if inches is not None:
+            spec = _resized(spec, side, inches * INCH, figure.kind in GRIDS, svg_of)
+    return spec
+
+
+def size_of(svg: str) -> dict[str, float]:
+    """The width and the height of a drawing, in pixels.
+
+    >>> size_of('<svg class="marks" width="320" height="96.5" viewBox="0 0 320 96.5">')
+    {'width': 320.0, 'height': 96.5}
+    """
+    return {side: float(size) for side, size in re.findall(r' (width|height)="([\d.]+)"', svg[: svg.index(">")])}
+
+
+def _resized(
+    spec: dict[str, Any], side: str, wanted: float, grid: bool, svg_of: Callable[[dict[str, Any]], str]
+) -> dict[str, Any]:
+    """The chart with this size: its plots get what the labels leave, or if that is too little, all becomes smaller."""
+    usual = size_of(svg_of(spec))[side]
+    if not (grid and usual > wanted):  # the numbers in the cells of a grid would not fit smaller cells
+        tried, size = 0.8, usual
+        other = size_of(svg_of(_with_plots(spec, side, tried)))[side]
+        if other < size:
+            factor = 1 + (wanted - size) * (1 - tried) / (size - other)
+            if factor >= LEAST_PLOT:
+                spec = _with_plots(spec, side, factor)
+                usual = size_of(svg_of(spec))[side]
+    while usual > wanted + 1:  # texts are drawn in whole pixels, so that the first try may miss
+        spec = enlarge(spec, min(0.99, wanted / usual))
+        usual = size_of(svg_of(spec))[side]
+    return spec
+
+
+def _with_plots(spec: dict[str, Any], side: str, factor: float) -> dict[str, Any]:
+    """The chart with wider or higher plots; steps, from name to name, grow likewise."""
+    spec = dict(spec)
+    if side in spec:
+        size = spec[side]
+        spec[side] = {"step": size["step"] * factor} if isinstance(size, dict) else size * factor
+    for name in ("hconcat", "vconcat"):
+        if name in spec:
+            spec[name] = [_with_plots(plot, side, factor) for plot in spec[name]]
+    return spec
+
+
+def _with_narrow_texts(spec: dict[str, Any], figure: Figure, width: float) -> dict[str, Any]:
+    """The chart with title and legend that fit a width; in a narrow figure the legend is below the plot."""
+    spec = dict(spec)
+    config = {**spec.get("config", {})}
+    if "title" in spec:
+        heading, below = config["title"]["fontSize"], config["title"]["subtitleFontSize"]
+        spec["title"] = {
+            "text": wrapped(figure.title, width, heading, bold=True) or [""],
+            "subtitle": [line for part in figure.subtitle.split("\n") for line in wrapped(part, width, below)],
+        }
+        config["title"] = {**config["title"], "frame": "bounds"}
+    if width < NARROW * INCH and figure.by is not None and figure.by.column in figure.data:
+        legend = config["legend"]
+        longest = max(text_width(str(name), legend["labelFontSize"]) for name in figure.data[figure.by.column])
+        columns = max(1, int(width // (longest + SYMBOL * legend["labelFontSize"])))
+        config["legend"] = {**legend, "orient": "bottom", "columns": columns}
+    spec["config"] = config
+    return spec
