@@ -120,10 +120,18 @@ def test_the_gallery_has_every_figure(site: Path) -> None:
 
 def test_every_page_of_the_documentation_is_in_the_navigation(site: Path) -> None:
     """mkdocs warns of pages that are not, and warnings stop the build; this looks for pages that were not copied."""
+    replaced = {"measures.html", "merging.html", "online_measures.html"}  # each of their entries has a page of its own
     for path in (ROOT / "docs").rglob("*.md"):
         name = path.relative_to(ROOT / "docs").with_suffix(".html").as_posix()
         name = "guides.html" if name == "README.html" else name.replace("README.html", "index.html")
-        assert (site / name).is_file()
+        assert (site / name).is_file() != (name in replaced), name
+
+
+def test_the_navigation_has_seven_entries(site: Path) -> None:
+    start = (site / "index.html").read_text("utf-8")
+    tabs = re.findall(r'<li class="md-tabs__item[^"]*">.*?<a [^>]*>(.*?)</a>', start, re.DOTALL)
+    expected = ["Start", "Tutorial", "How-to", "Concepts", "Guides", "Reference", "Switching"]
+    assert [html.unescape(re.sub(r"<[^>]*>", "", tab)).strip() for tab in tabs] == expected
 
 
 class Loaded(HTMLParser):
@@ -170,10 +178,19 @@ def test_a_broken_link_stops_the_build(tmp_path: Path) -> None:
 # -- in a browser
 
 WALK = (
-    "index.html", "guides.html", "compare.html", "measures.html", "gallery.html", "reference/measures/index.html",
+    "index.html", "guides.html", "compare.html", "notation.html", "gallery.html", "reference/measures/index.html",
     "reference/measures/ndcg.html", "reference/measures/alpha-ndcg.html", "reference/tests/index.html",
     "reference/commands/eval.html", "reference/python/cranfield.html", "coming_from/trec_eval.html",
 )  # fmt: skip
+
+
+FIRST = {
+    "nDCG": "reference/measures/ndcg.html", "map": "notation.html", "AP'": "notation.html",
+    "compare two runs": "how_to/compare_two_runs.html", "RAG": "rag.html", "faithfulness": "rag.html",
+    "LLM judge": "machine_judges.html", "recommender": "recommenders.html", "A/B test": "experiments.html",
+    "elasticsearch": "how_to/score_results.html", "trec_eval": "coming_from/trec_eval.html",
+}  # fmt: skip
+"""The first result of a search: a guide before the signature of a function."""
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -241,8 +258,9 @@ def test_pages_load_and_the_search_finds_a_measure_without_a_network(
         assert page.locator("h1").first.is_visible()
         broken = page.evaluate("[...document.images].filter(i => i.complete && !i.naturalWidth).map(i => i.src)")
         assert broken == [], name
-    page.goto(start + "index.html")
-    assert "reference/measures/ndcg.html" in search_for(page, "nDCG")
+    for words, first in FIRST.items():
+        page.goto(start + "index.html")
+        assert first in search_for(page, words), words
     assert problems == []
     page.context.close()
 
@@ -260,5 +278,16 @@ def test_formulas_are_drawn_and_nothing_is_wider_than_a_phone(address: str, brow
     assert formula["height"] > 30  # a fraction is higher than a line
     dark = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert (dark == "rgb(255, 255, 255)") == (scheme == "light"), dark
+    assert problems == []
+    page.context.close()
+
+
+@needs_chromium
+def test_blocks_of_code_fit_a_screen_of_1400_pixels(address: str, browser: Any) -> None:
+    page, problems = watched_page(browser, address, viewport={"width": 1400, "height": 900})
+    for name in ("index.html", "tutorial.html", "compare.html", "experiments.html", "reference/measures/ndcg.html"):
+        page.goto(address + name)
+        wide = "[...document.querySelectorAll('pre > code, .formula')].filter(c => c.scrollWidth > c.clientWidth + 1)"
+        assert page.evaluate(f"{wide}.map(c => c.innerText)") == [], name
     assert problems == []
     page.context.close()

@@ -137,7 +137,7 @@ def index(pages: list[Page], entries: list[Entry]) -> str:
         f"There are {len(pages)} measures. Each has a page with its formula, its properties and an example; those of "
         "ranked lists also have a picture, or say why not. "
         "`cranfield measures NAME` prints the same text in a terminal, and `cranfield measures --search WORDS` finds "
-        "measures by words. [How measures are written](../../measures.md) explains names, cutoffs and views such as "
+        "measures by words. [How measures are written](../../notation.md) explains names, cutoffs and views such as "
         "`nDCG'@10` or `D#-nDCG`.",
     ]
     family = ""

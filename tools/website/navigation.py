@@ -7,23 +7,29 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from cranfield.cli import SECTIONS
 from website.measure_pages import Entry
 
 GUIDES = {
-    "Files and rules": ("collections", "rules", "notation", "sample", "sources"),
-    "Evaluate": ("python", "frames", "fusion", "fairness", "several_collections", "plots", "report"),
-    "Compare": ("compare", "organisers", "gate", "power"),
-    "Measures under test": ("meta", "study"),
-    "Build a collection": ("topic_sets", "pools", "labels", "machine_judges", "judging", "campaign", "security"),
-    "Live traffic": ("online", "experiments", "interleaving", "clicks", "calibration"),
-    "Answers, sessions, recommenders": ("rag", "answers", "sessions", "recommenders"),
+    "Offline": {
+        "Files and rules": ("collections", "rules", "notation", "sample", "large_files", "cluster"),
+        "Score": ("fusion", "fairness", "several_collections", "plots", "report"),
+        "Compare": ("compare", "organisers", "gate", "power"),
+        "Measures under test": ("meta", "study"),
+        "Answers, sessions, recommenders": ("rag", "answers", "sessions", "recommenders"),
+    },
+    "Live traffic": {"": ("online", "experiments", "interleaving", "clicks", "calibration")},
+    "Build a collection": {
+        "": ("topic_sets", "pools", "labels", "machine_judges", "judging", "campaign", "security"),
+    },
 }
-"""The guides in docs/, by title. A guide that is not named here comes last."""
-REFERENCE = ("measures", "tests", "merging", "online_measures")
-"""Pages in docs/ that belong to the reference."""
-PARTS = {"how_to": "How-to", "coming_from": "Coming from", "concepts": "Concepts"}
+"""The guides in docs/, by part and by title; without a title they stand directly in their part."""
+PYTHON = ("python", "frames")
+PROJECT = ("everything", "speed", "intervals", "benchmarks", "contributing", "changelog", "fuzzing")
+"""Pages of the reference about Python, and about the project."""
+FOLDERS = {"how_to": "How-to", "concepts": "Concepts", "coming_from": "Switching"}
 """Folders of docs/, with the title of their part."""
-OTHERS = ("index", "tutorial", "guides", "gallery", "contributing", "changelog", "benchmarks", "fuzzing")
+OTHERS = ("index", "tutorial", "guides", "gallery", "tests")
 
 Nav = list[Any]
 
@@ -33,25 +39,23 @@ def navigation(
     packages: Mapping[str, str],
 ) -> Nav:  # fmt: skip
     """All pages in the folder, in the order in which people need them."""
-    nav: Nav = [{"Start": "index.md"}]
-    if (folder / "tutorial.md").exists():
-        nav.append({"Tutorial": "tutorial.md"})
-    nav += [{title: pages} for part, title in PARTS.items() if (pages := part_pages(folder, part))]
-    nav.append({"Guides": guides(folder)})
-    nav.append({"Reference": [
+    parts = {part: part_pages(folder, part) for part in FOLDERS}
+    reference: Nav = [
         {"Measures": measure_part(measures)},
-        {"Significance tests": registry_part("reference/tests", registries, "tests.md")},
-        {"Merging of labels": registry_part("reference/merging", registries, "merging.md")},
-        {"Online measures": registry_part("reference/online", registries, "online_measures.md")},
+        {"Significance tests": [*registry_part("reference/tests", registries), *titled(folder, ("tests",))]},
+        {"Merging of labels": registry_part("reference/merging", registries)},
+        {"Online measures": registry_part("reference/online", registries)},
         {"Click models": registry_part("reference/clicks", registries)},
-        {"Command line": ["reference/commands/index.md", *({name: path} for name, path in commands.items())]},
-        {"Python": ["reference/python/index.md", *({name: path} for name, path in packages.items())]},
-    ]})  # fmt: skip
-    nav.append({"Gallery": "gallery.md"})
-    others = ("contributing", "changelog", "benchmarks", "fuzzing")
-    more = [{name.capitalize(): f"{name}.md"} for name in others if (folder / f"{name}.md").exists()]
-    nav.append({"Contributing": more})
-    return nav
+        {"Command line": command_part(commands)},
+        {"Python": [*titled(folder, PYTHON), "reference/python/index.md", *by_name(packages)]},
+        {"Gallery": "gallery.md"},
+        {"The project": titled(folder, PROJECT)},
+    ]
+    return [
+        {"Start": "index.md"}, {"Tutorial": "tutorial.md"}, {FOLDERS["how_to"]: parts["how_to"]},
+        {FOLDERS["concepts"]: parts["concepts"]}, {"Guides": guides(folder)}, {"Reference": reference},
+        {FOLDERS["coming_from"]: parts["coming_from"]},
+    ]  # fmt: skip
 
 
 def title_of(path: Path) -> str:
@@ -74,15 +78,28 @@ def part_pages(folder: Path, part: str) -> Nav:
     return named
 
 
+def titled(folder: Path, names: Iterable[str]) -> Nav:
+    """Pages under their first headings."""
+    return [{title_of(folder / f"{name}.md"): f"{name}.md"} for name in names]
+
+
+def by_name(pages: Mapping[str, str]) -> Nav:
+    """Pages under their names."""
+    return [{name: path} for name, path in pages.items()]
+
+
 def guides(folder: Path) -> Nav:
-    """The guides, by subject."""
-    placed = {name for names in GUIDES.values() for name in names} | {*REFERENCE, *OTHERS}
+    """The guides, by subject; one that is not named in `GUIDES` comes last."""
     parts: Nav = ["guides.md"]
-    for title, names in GUIDES.items():
-        pages = [page for name in names if (page := folder / f"{name}.md").exists()]
-        parts.append({title: [{title_of(page): page.name} for page in pages]})
-    others = [page for page in sorted(folder.glob("*.md")) if page.stem not in placed]
-    return [*parts, *({title_of(page): page.name} for page in others)]
+    placed = {*OTHERS, *PYTHON, *PROJECT}
+    for part, titles in GUIDES.items():
+        pages: Nav = []
+        for title, names in titles.items():
+            placed.update(names)
+            pages += [{title: titled(folder, names)}] if title else titled(folder, names)
+        parts.append({part: pages})
+    others = sorted(page.stem for page in folder.glob("*.md") if page.stem not in placed)
+    return [*parts, *titled(folder, others)]
 
 
 def measure_part(measures: list[Entry]) -> Nav:
@@ -90,10 +107,22 @@ def measure_part(measures: list[Entry]) -> Nav:
     families: dict[str, Nav] = {}
     for entry in measures:
         families.setdefault(entry.family, []).append({entry.name: entry.path})
-    parts = [{family: pages} for family, pages in families.items()]
-    return ["reference/measures/index.md", {"All on one page": "measures.md"}, *parts]
+    return ["reference/measures/index.md", *({family: pages} for family, pages in families.items())]
 
 
-def registry_part(place: str, registries: Mapping[str, Mapping[str, str]], whole: str = "") -> Nav:
-    pages: Iterable[Any] = ({name: path} for name, path in registries[place].items())
-    return [f"{place}/index.md", *([{"All on one page": whole}] if whole else []), *pages]
+def command_part(commands: Mapping[str, str]) -> Nav:
+    """The verbs by group, and the others below the headings of `cranfield help all`."""
+    parts: Nav = ["reference/commands/index.md"]
+    for title, words in SECTIONS.items():
+        pages: Nav = []
+        for word in words:
+            verbs = {name: path for name, path in commands.items() if name.startswith(f"{word} ")}
+            pages.append({word: [commands[word], *by_name(verbs)]} if verbs else {word: commands[word]})
+        parts.append({title: pages})
+    placed = {word for words in SECTIONS.values() for word in words}
+    others = {word: path for word, path in commands.items() if word.partition(" ")[0] not in placed}
+    return [*parts, *([{"Instead of other programs": by_name(others)}] if others else [])]
+
+
+def registry_part(place: str, registries: Mapping[str, Mapping[str, str]]) -> Nav:
+    return [f"{place}/index.md", *by_name(registries[place])]

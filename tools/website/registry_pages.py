@@ -91,9 +91,9 @@ def tests_index(entries: dict[str, PairTest], links: dict[str, str]) -> str:
     return text.page(
         "# Significance tests",
         "`cranfield compare --test NAME` and `cf.compare(scores, measure, test=NAME)` take these names. "
-        "[Comparing systems](../../compare.md) explains which test to use, and [all tests](../../tests.md) has "
-        "everything on one page, also tests of one sample and of samples that are not matched, equivalence tests, "
-        "Bayesian tests, effect sizes and corrections.",
+        "[Comparing systems](../../compare.md) explains which test to use. [All tests](../../tests.md) has the "
+        "functions too: tests of one sample and of samples that are not matched, equivalence tests, Bayesian tests, "
+        "effect sizes and corrections.",
         text.table(["test", "what it does", "holds for"], rows),
     )
 
@@ -126,8 +126,7 @@ def merging_index(entries: dict[str, MergingMethod], links: dict[str, str]) -> s
     return text.page(
         "# Methods that merge labels",
         "`cranfield labels merge --method NAME` and `merge(labels, method=NAME)` take these names. "
-        "[Labels of several assessors](../../labels.md#merging) explains how to choose, and "
-        "[all methods](../../merging.md) has them on one page.",
+        "[Labels of several assessors](../../labels.md#merging) explains how to choose.",
         text.table(["method", "what it does", "needs an order"], rows),
     )
 
@@ -184,8 +183,7 @@ def online_index(entries: dict[str, type[OnlineMeasure]], links: dict[str, str])
     return text.page(
         "# Online measures",
         "Measures of logs of live traffic: `cranfield log measures LOG -m NAME` and `measure_log(log, [NAME])` take "
-        "these names. [Live traffic](../../online.md) explains how to use them, and "
-        "[all online measures](../../online_measures.md) has them on one page.",
+        "these names. [Live traffic](../../online.md) explains how to use them.",
         *parts,
     )
 

@@ -19,9 +19,18 @@ ELSEWHERE = {
     "fuzz/README.md": "fuzzing.md",
 }
 """Pages that are not in docs/, or have another name there: {path in the repository: path on the site}."""
-REPEATED = ("measures.md", "merging.md", "online_measures.md")
-"""Pages whose entries all have pages of their own, which a search finds."""
-LINK = re.compile(r"(?<!!)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
+REPLACED = {
+    "docs/measures.md": "reference/measures/index.md",
+    "docs/merging.md": "reference/merging/index.md",
+    "docs/online_measures.md": "reference/online/index.md",
+}
+"""Pages whose entries all have pages of their own on the site: {path in the repository: the page that lists them}."""
+BOOSTS = {"how_to/": 6, "notation.md": 8, "coming_from/": 1, "concepts/": 2, "": 4}
+"""How much the words of a page count in a search, by the start of its path: who searches looks for a guide first."""
+LONG = ("changelog.md", "intervals.md", "benchmarks.md", "tests.md", "contributing.md", "everything.md", "guides.md")
+"""Pages that hold nearly every word; a search shows them last."""
+LINK = re.compile(r"!?\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
+"""A link, or a picture."""
 FENCE = re.compile(r"^( *)```", re.MULTILINE)
 
 
@@ -30,7 +39,8 @@ def sources() -> dict[str, str]:
     pages = {path: target for path, target in ELSEWHERE.items() if (ROOT / path).exists()}
     for path in sorted(DOCS.rglob("*.md")):
         name = path.relative_to(ROOT).as_posix()
-        pages.setdefault(name, name.removeprefix("docs/"))
+        if name not in REPLACED:
+            pages.setdefault(name, name.removeprefix("docs/"))
     return pages
 
 
@@ -38,13 +48,22 @@ def stage(folder: Path) -> None:
     """Write all these pages, and the pictures in docs/, below a folder."""
     pages = sources()
     for path, target in pages.items():
-        head = "---\nsearch:\n  exclude: true\n---\n\n" if target in REPEATED else ""
+        head = f"---\nsearch:\n  boost: {boost(target)}\n---\n\n"
         write(folder / target, head + for_site((ROOT / path).read_text("utf-8"), path, pages))
     for path in DOCS.rglob("*"):
         if path.suffix in (".svg", ".png", ".css"):
             target = folder / path.relative_to(DOCS)
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(path.read_bytes())
+
+
+def boost(target: str) -> float:
+    """How much the words of a page count in a search.
+
+    >>> boost("how_to/compare_two_runs.md"), boost("rag.md"), boost("changelog.md")
+    (6, 4, 0.2)
+    """
+    return 0.2 if target in LONG else next(weight for start, weight in BOOSTS.items() if target.startswith(start))
 
 
 def write(path: Path, text: str) -> None:
@@ -87,6 +106,11 @@ def _link(link: re.Match[str], path: str, pages: dict[str, str]) -> str:
         return link[0]
     file, sign, anchor = address.partition("#")
     source = posixpath.normpath(posixpath.join(posixpath.dirname(path), file))
+    if link[0].startswith("!"):
+        return f"![{text}]({posixpath.relpath(source.removeprefix('docs/'), posixpath.dirname(pages[path]) or '.')})"
+    if source in REPLACED:
+        entry = f"{posixpath.dirname(REPLACED[source])}/{anchor}.md" if anchor else REPLACED[source]
+        return f"[{text}]({posixpath.relpath(entry, posixpath.dirname(pages[path]) or '.')})"
     if source in pages:
         target = posixpath.relpath(pages[source], posixpath.dirname(pages[path]) or ".")
         return f"[{text}]({target}{sign}{anchor})"
@@ -98,7 +122,7 @@ def _link(link: re.Match[str], path: str, pages: dict[str, str]) -> str:
 def relative(target: str, page: str) -> str:
     """The link from a page of the site to another.
 
-    >>> relative("measures.md", "reference/measures/index.md")
-    '../../measures.md'
+    >>> relative("notation.md", "reference/measures/index.md")
+    '../../notation.md'
     """
     return os.path.relpath(target, posixpath.dirname(page) or ".").replace(os.sep, "/")
