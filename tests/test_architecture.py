@@ -33,7 +33,6 @@ BELOW = {
     ("comparison", "comparison/methods"): "the functions for users call the tests, which are registered here",
     ("building/merging", "building/merging/models"): "the registry loads its methods",
     ("online", "online/engines"): "a rule for the users of a log, counted on its engine",
-    ("online", "online/logs"): "impressions are rows of a log",
     ("online/clicks", "online/clicks/models"): "the registry loads its models",
     ("cli", "cli/options"): "printed scores name the options of a verb",
 }

@@ -19,8 +19,8 @@ from scipy.stats import norm
 
 from cranfield.online.engines import Engine, open_engine
 from cranfield.online.experiments.ab_analysis import analyse
+from cranfield.online.experiments.effects_in_parts import MOST_VALUES
 from cranfield.online.experiments.repeated_looks import DESIGNS, boundaries
-from cranfield.online.experiments.segment_effects import MOST_VALUES
 from cranfield.types import Array
 
 METRICS = ["revenue", "clicks/impressions", "share(bought)"]

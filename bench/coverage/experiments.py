@@ -13,7 +13,7 @@ from bench.coverage.generators import USERS, Array, Users
 
 from cranfield.online.engines import open_engine
 from cranfield.online.experiments.ab_analysis import analyse
-from cranfield.online.experiments.quantile_estimates import QuantileArm, quantile_effect
+from cranfield.online.experiments.arm_estimates import QuantileArm, quantile_effect
 
 Values = Callable[[np.random.Generator, int], Array]
 """A number for each of some users."""

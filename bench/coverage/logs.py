@@ -11,8 +11,7 @@ from bench.coverage.generators import USERS, Users
 
 from cranfield.online.engines import open_engine
 from cranfield.online.engines.engine import Engine
-from cranfield.online.few_users import Part
-from cranfield.online.log_measures.user_intervals import user_intervals
+from cranfield.online.few_users import Part, user_intervals
 from cranfield.online.moments import moments_of_sets
 
 SMALL = {("CTR 0.05", 10), ("heavy users, clicks", 30), ("95 % zeros", 100)}

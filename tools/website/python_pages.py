@@ -18,7 +18,12 @@ FOLDER = "reference/python"
 PACKAGES = (
     *("evaluation", "views", "assessed", "scores", "fairness", "comparison", "comparison.gate", "meta"),
     *("building.topic_sets", "building.agreement", "building.merging", "building.effect", "fusion"),
-    *("online.logs", "online.log_measures", "online.log_measures.preferences", "online.log_measures.satisfaction"),
+    *(
+        "online.logs",
+        "online.log_measures",
+        "online.log_measures.click_preferences",
+        "online.log_measures.satisfaction",
+    ),
     *("online.experiments", "online.interleaving", "online.clicks", "online.calibration", "online.policies"),
     *("online.prediction", "online.engines", "answers", "answers.sessions", "report.figures"),
 )

@@ -9,12 +9,10 @@ import pytest
 
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.online.clicks import CLICK_MODELS, Pages, fit_clicks
-from cranfield.online.clicks.bernoulli_em import Problem
 from cranfield.online.clicks.chain_em import chain_counts
-from cranfield.online.clicks.click_estimates import ClickSettings
+from cranfield.online.clicks.click_estimates import ClickSettings, Problem
 from cranfield.online.clicks.models.cascade_models import BayesianProblem, ChainModelProblem, DependentProblem
-from cranfield.online.clicks.models.position_based import ExaminationProblem
-from cranfield.online.clicks.models.user_browsing import browsing_cells
+from cranfield.online.clicks.models.examination_models import ExaminationProblem, browsing_cells
 from tests.online.clicks.literal import (
     BY_STEPS,
     Key,

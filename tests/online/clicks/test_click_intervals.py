@@ -10,9 +10,14 @@ from scipy.optimize import brentq
 from scipy.special import expit, logit
 from scipy.stats import beta
 
-from cranfield.online.clicks import CLICK_MODELS, Pages, bernoulli_em, fit_clicks
-from cranfield.online.clicks.bernoulli_em import logit_covariances, maximise
-from cranfield.online.clicks.click_estimates import ClickSettings, beta_estimates, common_means
+from cranfield.online.clicks import CLICK_MODELS, Pages, click_estimates, fit_clicks
+from cranfield.online.clicks.click_estimates import (
+    ClickSettings,
+    beta_estimates,
+    common_means,
+    logit_covariances,
+    maximise,
+)
 from tests.online.clicks.literal import (
     BY_STEPS,
     Key,
@@ -75,7 +80,7 @@ def test_covariances_with_the_partner_are_those_of_the_whole_inverse() -> None:
     size = len(pages.names)
     partner = np.concatenate([np.arange(size) + size, np.arange(size), [-1]])
     variance, covariance, _ = logit_covariances(problem, maximum, partner)
-    columns = bernoulli_em._Columns(problem, maximum.theta)
+    columns = click_estimates._Columns(problem, maximum.theta)
     whole = np.linalg.inv(np.stack([columns.of(np.array([k])) for k in range(len(keys))], axis=1))
     np.testing.assert_allclose(variance, np.diag(whole), rtol=1e-5)
     np.testing.assert_allclose(covariance[:size], whole[np.arange(size), np.arange(size) + size], rtol=1e-4, atol=1e-9)
@@ -176,7 +181,7 @@ def test_no_intervals_if_none_are_wanted() -> None:
 def test_large_blocks_are_cut_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     pages, _ = simulated("DBN", 47, 300, queries=1)
     whole = fit_clicks(pages, "DBN")
-    monkeypatch.setattr(bernoulli_em, "MOST_IN_BLOCK", 6)
+    monkeypatch.setattr(click_estimates, "MOST_IN_BLOCK", 6)
     cut = fit_clicks(pages, "DBN")
     assert any("2 parameters of queries with many documents" in note for note in cut.notes)
     width = {name: each.high - each.low for name, each in whole.values.items()}

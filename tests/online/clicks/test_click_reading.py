@@ -15,8 +15,8 @@ from cranfield.errors import DataError, UsageError
 from cranfield.online.clicks import Pages, fit_clicks
 from cranfield.online.clicks import click_rows as click_rows_module
 from cranfield.online.clicks.click_rows import click_rows, read_cells, read_pages
-from cranfield.online.digest import BUCKETS, bucket
 from cranfield.online.engines import Engine
+from cranfield.online.engines.dialect import BUCKETS, bucket
 from cranfield.online.logs import Log, read_log
 from tests.online.clicks.literal import random_lists
 

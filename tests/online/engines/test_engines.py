@@ -22,8 +22,8 @@ import pyarrow.parquet
 import pytest
 
 from cranfield.errors import CranfieldWarning, DataError, UsageError
-from cranfield.online.digest import bucket, digest, digest_sql
 from cranfield.online.engines import Engine, open_engine
+from cranfield.online.engines.dialect import bucket, digest, digest_sql
 from cranfield.online.engines.spark_engine import check_reachable, find_java, wait_for_worker
 
 TABLE = pyarrow.table({"user": ["a", "a", "b", "0012"], "time": [5, 1, 3, 9], "value": [1.5, None, 4.0, 2.0]})

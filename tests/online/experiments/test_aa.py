@@ -102,7 +102,7 @@ def test_splits_of_real_data_are_uniform() -> None:
 
 def test_a_split_is_welchs_test_of_its_users() -> None:
     """The p-value from sums per bucket is that of scipy on the rows of the two halves."""
-    from cranfield.online.digest import bucket
+    from cranfield.online.engines.dialect import bucket
 
     frame = users(500)
     result = aa_splits(frame, "revenue", unit="user", splits=3, buckets=100, seed=4)

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from cranfield.errors import UsageError
-from cranfield.online.digest import BUCKETS, bucket
+from cranfield.online.engines.dialect import BUCKETS, bucket
 from cranfield.online.experiments.assignment import Experiment, check_layer, encoded_id
 
 MILLION = 1_000_000

@@ -10,7 +10,7 @@ from scipy import stats
 from cranfield.errors import UsageError
 from cranfield.online.engines import Engine
 from cranfield.online.experiments.ab_analysis import analyse
-from cranfield.online.experiments.novelty_effects import NoveltyEffects
+from cranfield.online.experiments.effects_in_parts import NoveltyEffects
 
 
 def visits(n: int = 400, *, seed: int = 0, fade: float = 0.0, days: int = 6) -> pd.DataFrame:

@@ -8,9 +8,9 @@ import pyarrow
 import pytest
 from scipy.stats import binom, norm
 
-from cranfield.online.experiments import quantile_estimates
+from cranfield.online.experiments import arm_estimates
 from cranfield.online.experiments.ab_analysis import analyse
-from cranfield.online.experiments.quantile_estimates import QuantileArm, difference_ends, quantile_effect
+from cranfield.online.experiments.arm_estimates import QuantileArm, difference_ends, quantile_effect
 from cranfield.types import Array
 
 
@@ -43,7 +43,7 @@ def test_values_around_the_quantile_are_enough(monkeypatch: pytest.MonkeyPatch) 
     rng = np.random.default_rng(1)
     table = pyarrow.table({"arm": np.repeat(["A", "B"], [4_000, 3_000]), "x": np.round(rng.lognormal(3, 1, 7_000), 1)})
     every = analyse(table, ["median(x)", "p99(x)"]).rows
-    monkeypatch.setattr(quantile_estimates, "FEW", 0)
+    monkeypatch.setattr(arm_estimates, "FEW", 0)
     for row, whole in zip(analyse(table, ["median(x)", "p99(x)"]).rows, every, strict=True):
         assert str(row.effect) == str(whole.effect)
 

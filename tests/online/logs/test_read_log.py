@@ -13,8 +13,8 @@ import pyarrow.parquet
 import pytest
 
 from cranfield.errors import DataError, UsageError
-from cranfield.online.digest import digest
 from cranfield.online.engines import Engine, open_engine
+from cranfield.online.engines.dialect import digest
 from cranfield.online.logs import Log, read_log, simulate_log, write_demo
 from cranfield.online.logs.column_map import read_column_map
 from cranfield.online.logs.log import EVENTS, PAGE_SIZE, QUERIES, SHOWN, USER_NUMBER, number_users

@@ -12,7 +12,7 @@ from cranfield.online.engines import Engine
 from cranfield.online.log_measures import measure_log
 from cranfield.online.logs import read_log
 from cranfield.online.logs.check_log import check_log
-from cranfield.online.logs.joined_events import TWO_STARTS
+from cranfield.online.logs.read_log import TWO_STARTS
 from tests.online.logs.test_check_log import event, found, problems, query, write_ubi
 
 NOON = 1_772_452_800_000

@@ -16,8 +16,7 @@ from cranfield.measures.ranked_lists.first import ERR
 from cranfield.measures.ranked_lists.ranked import RBP
 from cranfield.measures.readers.markov import MP, invariant_distribution
 from cranfield.online.calibration.calibrated import Calibrated, Estimated, ratio_of_sums, rounded
-from cranfield.online.impressions import CLICK, grades_table, number_of_queries, queries_by_topic, shown_with_clicks
-from cranfield.online.logs.log import Log
+from cranfield.online.logs.log import CLICK, Log, grades_table, number_of_queries, queries_by_topic, shown_with_clicks
 from cranfield.online.moments import moments
 from cranfield.text import counted
 from cranfield.types import Array

@@ -13,7 +13,7 @@ from cranfield.frames import need
 from cranfield.measures.readers.time import TBG, U
 from cranfield.online.calibration.calibrated import Calibrated, Estimated, ratio_of_sums, rounded
 from cranfield.online.calibration.reader_moves import ViewedLists
-from cranfield.online.impressions import CLICK
+from cranfield.online.logs.log import CLICK
 from cranfield.online.moments import Moments, moments
 from cranfield.text import counted
 

@@ -9,8 +9,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.online.clicks.bernoulli_em import Layout, weighted_log
-from cranfield.online.clicks.click_estimates import ClickSettings
+from cranfield.online.clicks.click_estimates import ClickSettings, Layout, weighted_log
 from cranfield.online.clicks.click_pages import Pages, PairNames, numbered, sums
 from cranfield.types import Array, Index64
 

@@ -112,7 +112,7 @@ def _observations(kind: ClickKind, data: Cells | Pages) -> dict[str, Array]:
     counts: dict[str, Array] = {}
     for parameter, scope in kind.parameters.items():
         if scope == BROWSING:
-            from cranfield.online.clicks.models.user_browsing import browsing_cells
+            from cranfield.online.clicks.models.examination_models import browsing_cells
 
             assert isinstance(data, Pages)
             _, place, shown, _ = browsing_cells(data)

@@ -12,13 +12,16 @@ from numpy.typing import NDArray
 
 from cranfield.declared.registry import Registry
 from cranfield.errors import UsageError
-from cranfield.online.clicks.bernoulli_em import Maximum, Problem, logit_covariances, maximise
 from cranfield.online.clicks.click_estimates import (
     ClickSettings,
     Estimates,
+    Maximum,
+    Problem,
     at_the_ends,
     fixed,
+    logit_covariances,
     logit_estimates,
+    maximise,
     without_intervals,
 )
 from cranfield.online.clicks.click_pages import Cells, Pages

@@ -60,7 +60,7 @@ class ClickRows:
             raise check.wrong("", "share", share, "between 0 and 1, without the ends")
         check.one_of("", SPLITS, by=by)
         if by == "session":
-            from cranfield.online.digest import BUCKETS
+            from cranfield.online.engines.dialect import BUCKETS
 
             frame = self.engine.add_bucket(self.frame, "split", "session", f"clicks-{seed}")
             held = nw.col("split") < int(share * BUCKETS)

@@ -159,8 +159,8 @@ class Engine(ABC):
             made.cleanup()
 
     def add_bucket(self, frame: Any, name: str, column: str, salt: str) -> Any:
-        """The frame with a further column: the bucket of a text column, as `cranfield.online.digest` computes it."""
-        from cranfield.online.digest import bucket_sql
+        """The frame with a further column: the bucket of a text column (`dialect.bucket`)."""
+        from cranfield.online.engines.dialect import bucket_sql
 
         return self.select(frame, {name: bucket_sql(self.name, self.quote(column), salt)}, add=True)
 

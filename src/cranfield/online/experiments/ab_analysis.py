@@ -22,6 +22,12 @@ from cranfield.online.experiments.arm_effects import (
     checked_settings,
 )
 from cranfield.online.experiments.arm_estimates import arm_estimates, skewed_side, suspects
+from cranfield.online.experiments.effects_in_parts import (
+    NoveltyEffects,
+    SegmentEffects,
+    novelty_effects,
+    segment_effects,
+)
 from cranfield.online.experiments.experiment_metrics import (
     Arms,
     Metric,
@@ -32,11 +38,9 @@ from cranfield.online.experiments.experiment_metrics import (
     parsed_metrics,
     places,
 )
-from cranfield.online.experiments.novelty_effects import NoveltyEffects, novelty_effects
 from cranfield.online.experiments.parquet_moments import ParquetTable, parquet_table
 from cranfield.online.experiments.ratio_mismatch import sample_ratio
 from cranfield.online.experiments.repeated_looks import TUNED_FOR
-from cranfield.online.experiments.segment_effects import SegmentEffects, segment_effects
 from cranfield.online.experiments.unit_table import (
     ARM,
     UnitColumn,

@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 
 from cranfield.comparison.corrections import CORRECTIONS
 from cranfield.online.experiments.arm_effects import BY_ORDER, ArmEffect, EffectRow, Settings
-from cranfield.online.experiments.novelty_effects import NoveltyEffects
+from cranfield.online.experiments.effects_in_parts import NoveltyEffects, SegmentEffects
 from cranfield.online.experiments.ratio_mismatch import SampleRatio
-from cranfield.online.experiments.segment_effects import SegmentEffects
 from cranfield.record import Record, columns_of
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted, listed

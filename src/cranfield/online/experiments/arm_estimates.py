@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -9,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.online.experiments.arm_effects import Unadjusted
+from cranfield.online.experiments.arm_effects import BY_ORDER, ArmEffect, Looks, Unadjusted, decision, nothing
+from cranfield.online.experiments.unit_table import ARM
 from cranfield.online.few_users import Influence, Part, carried, largest_shares
 from cranfield.online.moments import Moments
 from cranfield.text import listed
 from cranfield.types import Array
 
 if TYPE_CHECKING:
+    from cranfield.online.engines.engine import Engine
     from cranfield.online.experiments.experiment_metrics import MomentMetric
 
 
@@ -203,3 +206,192 @@ def heavy_notes(metric: MomentMetric, own: Moments, estimates: ArmEstimates, ord
             f"{metric}: the largest user's share of a sum: {listed(large, most=6)}; if it is a robot, leave it out"
         )
     return notes
+
+
+REACH = 7.0
+"""How many standard errors of its rank around the quantile the values are fetched; beyond, p is below 1e-11."""
+FEW = 10_000
+"""Up to this number of users, all values are fetched."""
+
+
+@dataclass(frozen=True, eq=False)
+class QuantileArm:
+    """A quantile of an arm, with all values near it and what speaks against each of them being the true quantile."""
+
+    n: int
+    value: float
+    values: Array
+    """Distinct values in ascending order, between −∞ and ∞."""
+    above: Array
+    """z against each of `values` because too many users are below it; it grows along `values`."""
+    below: Array
+    """z against each of `values` because too few users are at or below it; it falls along `values`."""
+
+    @classmethod
+    def of(cls, values: Array, q: float) -> QuantileArm:
+        """The arm of users with these values."""
+        return _arm(np.stack(np.unique(values, return_counts=True), axis=1).astype(np.float64), len(values), q)
+
+    def highest(self, z: Array) -> Array:
+        """The largest value that z standard errors still allow."""
+        return np.asarray(self.values[np.searchsorted(self.above, z, side="right") - 1])
+
+    def lowest(self, z: Array) -> Array:
+        """The smallest value that z standard errors still allow."""
+        return np.asarray(self.values[np.searchsorted(-self.below, -z, side="left")])
+
+    def against(self, values: Array) -> Array:
+        """z against each of these values."""
+        after = np.searchsorted(self.values, values, side="left")
+        too_high = self.above[after]  # as many users are below a value as below the next one that occurs
+        too_low = self.below[np.searchsorted(self.values, values, side="right") - 1]
+        return np.asarray(np.maximum(np.maximum(too_high, too_low), 0.0))
+
+
+def quantile_arms(engine: Engine, frame: Any, column: str, q: float, arms: Sequence[str]) -> list[QuantileArm]:
+    """The quantile of a column in each arm, with the values around it; users are independent of each other."""
+    import narwhals as nw
+
+    from cranfield.online.moments import fetched
+
+    value, arm = nw.col(column), nw.col(ARM)
+    valid = frame.filter(~value.is_null() & ~arm.is_null()).select(ARM, value.cast(nw.Float64).alias("v"))
+    counts = {row[ARM]: row["n"] for row in fetched(valid.group_by(ARM).agg(nw.len().alias("n"))).to_pylist()}
+    low, high = dict.fromkeys(arms, -math.inf), dict.fromkeys(arms, math.inf)
+    if any(n > FEW for n in counts.values()):
+        half = {name: REACH * math.sqrt(q * (1 - q) / n) + 2 / n for name, n in counts.items()}
+        ends = [end for name in counts for end in (q - half[name], q + half[name])]
+        found = {row[ARM]: row for row in engine.quantiles(valid, "v", np.clip(ends, 0, 1).tolist(), [ARM]).to_pylist()}
+        for i, name in enumerate(counts):
+            if ends[2 * i] > 0:
+                low[name] = found[name][f"q{2 * i}"]
+            if ends[2 * i + 1] < 1:
+                high[name] = found[name][f"q{2 * i + 1}"]
+        least, most = nw.lit(None).cast(nw.Float64), nw.lit(None).cast(nw.Float64)
+        for name in counts:
+            least = nw.when(arm == name).then(nw.lit(low[name])).otherwise(least)
+            most = nw.when(arm == name).then(nw.lit(high[name])).otherwise(most)
+        # The values outside are counted as one, which is never among the candidates
+        inside = nw.when(nw.col("v") < least).then(nw.lit(-math.inf)).otherwise(nw.col("v"))
+        valid = valid.with_columns(inside.alias("v"), most.alias("most")).filter(nw.col("v") <= nw.col("most"))
+    near: dict[str, list[tuple[float, int]]] = {name: [] for name in arms}
+    for row in fetched(valid.group_by(ARM, "v").agg(nw.len().alias("n"))).to_pylist():
+        if row[ARM] in near:
+            near[row[ARM]].append((row["v"], row["n"]))
+    return [
+        _arm(np.array(sorted(near[name]), dtype=np.float64).reshape(-1, 2), counts.get(name, 0), q) for name in arms
+    ]
+
+
+def _arm(near: Array, n: int, q: float) -> QuantileArm:
+    """An arm from its values and how many users have each; a first value of −∞ stands for all lower ones."""
+    if not n:
+        empty = np.array([-math.inf, math.inf])
+        return QuantileArm(0, math.nan, empty, np.zeros(2), np.zeros(2))
+    values, counts = near[:, 0], near[:, 1]
+    lower = counts[0] if values[0] == -math.inf else 0.0
+    values, counts = (values[1:], counts[1:]) if lower else (values, counts)
+    at_or_below = lower + np.cumsum(counts)
+    # numpy's interpolation: the value at rank (n − 1) q, counted from 0
+    rank = (n - 1) * q
+    first, second = (values[np.searchsorted(at_or_below, k, side="right")] for k in (math.floor(rank), math.ceil(rank)))
+    whole = lower == 0, at_or_below[-1] == n
+    fewer = np.concatenate([[0.0], at_or_below - counts, [at_or_below[-1]]])
+    above, below = rank_z(fewer, n, q), -rank_z(np.concatenate([[lower], at_or_below, [n]]), n, q)
+    above[0] = below[-1] = -math.inf
+    below[0] = below[0] if whole[0] else math.inf
+    above[-1] = above[-1] if whole[1] else math.inf
+    value = float(first + (rank - math.floor(rank)) * (second - first))
+    return QuantileArm(n, value, np.concatenate([[-math.inf], values, [math.inf]]), above, below)
+
+
+def rank_z(count: Array, n: int, q: float) -> Array:
+    """The normal quantile that belongs to the mid-p of `count` or more of n users below their true quantile.
+
+    >>> [round(float(z), 4) for z in rank_z(np.array([5.0, 8.0, 10.0]), 10, 0.5)]
+    [0.0, 1.8423, 3.2972]
+    """
+    from scipy.special import bdtr, bdtrc, ndtri
+
+    at_most, fewer = bdtr(count, n, q), np.where(count > 0, bdtr(np.maximum(count - 1, 0), n, q), 0.0)
+    more, at_least = bdtrc(count, n, q), np.where(count > 0, bdtrc(np.maximum(count - 1, 0), n, q), 1.0)
+    tail, other = (more + at_least) / 2, (at_most + fewer) / 2
+    return np.asarray(np.where(tail < other, -ndtri(tail), ndtri(other)))
+
+
+def quantile_effect(
+    control: QuantileArm, treatment: QuantileArm, *, alpha: float, looks: Looks | None = None
+) -> ArmEffect:
+    r"""Compare a quantile of two arms by order statistics, which hold for every distribution, with ties or without.
+
+    .. math:: z_a(m) = \Phi^{-1}\text{ of the mid-p of the number of users below (and at) } m \text{ in arm } a,
+        \qquad z^2(\delta) = \min_m z_c^2(m) + z_t^2(m + \delta)
+
+    A value m is a possible quantile of an arm if not too many of its users are below it, and not too few at or below
+    it, by the binomial distribution. The interval has all differences δ with :math:`|z(\delta)|` up to the critical
+    value; without ties and with many users it is the usual one, :math:`\pm 1.96 \sqrt{V_c + V_t}`. p belongs to
+    :math:`z(0)`. The interval of the relative difference has the ratios of the same pairs of quantiles. There is no
+    interval if it would go beyond the largest or the smallest value: :math:`n q` or :math:`n (1 - q)` is too small.
+
+    References: Thompson, On Confidence Ranges for the Median and Other Expectation Distributions, Annals of
+    Mathematical Statistics 7(3), 1936 (one sample); Deng, Knoblich & Lu, KDD 2018, doi:10.1145/3219819.3219919, §4
+    """
+    n, m = control.n, treatment.n
+    result = nothing(control.value, treatment.value, n, m, BY_ORDER)
+    if min(n, m) < 2:
+        return result
+    critical_at, p_of, tau = decision(looks or Looks(), alpha, 1.0, n + m)
+    critical = critical_at(math.inf)
+    low, high = difference_ends(control, treatment, critical)
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return result
+    candidates = np.concatenate([control.values, treatment.values])
+    squares = control.against(candidates) ** 2 + treatment.against(candidates) ** 2
+    statistic = math.copysign(math.sqrt(float(squares.min())), result.difference)
+    p, error = p_of(statistic, math.inf), (high - low) / (2 * critical)
+    share = ratio_ends(control, treatment, critical)
+    return replace(
+        result, low=low, high=high, relative_low=share[0], relative_high=share[1], p=p, statistic=statistic,
+        error=error, tau=tau * error, relative_p=p if control.value else math.nan,
+    )  # fmt: skip
+
+
+def difference_ends(control: QuantileArm, treatment: QuantileArm, critical: float) -> tuple[float, float]:
+    """The smallest and the largest difference of two quantiles that are possible together."""
+    (control_high, left_high), (control_low, left_low) = _ends(control, critical)
+    low = float((treatment.lowest(left_high) - control_high).min())
+    return low, float((treatment.highest(left_low) - control_low).max())
+
+
+def ratio_ends(control: QuantileArm, treatment: QuantileArm, critical: float) -> tuple[float, float]:
+    """The interval of the relative difference; NaN if the control's quantile may be 0."""
+    ends = _ends(control, critical)
+    least, most = float(ends[1][0].min()), float(ends[0][0].max())
+    if least <= 0 <= most:
+        return math.nan, math.nan
+    ratios = np.concatenate(
+        [side(left) / value for value, left in ends for side in (treatment.lowest, treatment.highest)]
+    )
+    low, high = float(ratios.min()), float(ratios.max())
+    return (low - 1, high - 1) if least > 0 else (1 - high, 1 - low)
+
+
+def _ends(arm: QuantileArm, critical: float) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
+    """The possible highest and lowest quantiles of an arm, and the z that each leaves for the other arm."""
+    result = []
+    zero = np.zeros(1)
+    sides = (arm.above, arm.values >= arm.highest(zero)), (arm.below, arm.values <= arm.lowest(zero))
+    for z, outside in sides:
+        there: NDArray[np.bool_] = (z <= critical) & outside
+        used = np.maximum(z[there], 0.0)
+        result.append((arm.values[there], np.sqrt(np.maximum(critical**2 - used**2, 0.0))))
+    return result[0], result[1]
+
+
+def users_for(q: float, alpha: float) -> int:
+    """How many users of an arm the interval of a quantile needs; with fewer it would go beyond the largest value.
+
+    >>> users_for(0.5, 0.05), users_for(0.99, 0.05)
+    (5, 299)
+    """
+    return math.ceil(math.log(alpha) / math.log(max(q, 1 - q)))

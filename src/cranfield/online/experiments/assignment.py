@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.online.digest import BUCKETS, SEPARATOR
+from cranfield.online.engines.dialect import BUCKETS, SEPARATOR
 
 BLOCK = 1 << 16
 """So many ids are in memory as bytes at a time."""
@@ -35,8 +35,8 @@ class Experiment:
     `layer` and `slot`: experiments in one layer, with slots that do not overlap, such as (0, 0.3) and (0.3, 1), share
     no users. Layers with different names are independent of each other.
 
-    The arm is chosen by `cranfield.online.digest.bucket` of the id, with the salt `salt/arm/name`: SHA-256, so engines
-    and other programs can compute it as well. The exposure has the salt `salt/exposure/name`, the slot
+    The arm is chosen by `cranfield.online.engines.dialect.bucket` of the id, with the salt `salt/arm/name`: SHA-256, so
+    engines and other programs can compute it as well. The exposure has the salt `salt/exposure/name`, the slot
     `salt/layer/name of the layer`.
 
     References: Kohavi, Longbotham, Sommerfield & Henne, Controlled Experiments on the Web, DMKD 18(1), 2009,

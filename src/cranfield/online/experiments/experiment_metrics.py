@@ -24,14 +24,17 @@ from cranfield.online.experiments.arm_effects import (
 from cranfield.online.experiments.arm_estimates import (
     UNEVEN,
     ArmEstimates,
+    QuantileArm,
     adjustment,
     arm_estimates,
     heavy_notes,
     jackknifed,
+    quantile_arms,
+    quantile_effect,
     skew_cautions,
     skewed_side,
+    users_for,
 )
-from cranfield.online.experiments.quantile_estimates import QuantileArm, quantile_arms, quantile_effect, users_for
 from cranfield.online.experiments.ratio_mismatch import sample_ratio
 from cranfield.online.few_users import Influence, Part
 from cranfield.online.moments import Moments

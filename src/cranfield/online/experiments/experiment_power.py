@@ -307,7 +307,7 @@ def _windows(
     """Moments over users, for the first 1, 2, … days; or once for all rows, with 0 days."""
     import narwhals as nw
 
-    from cranfield.online.experiments.novelty_effects import DAY, with_days
+    from cranfield.online.experiments.effects_in_parts import DAY, with_days
     from cranfield.online.experiments.unit_table import UNIT, added_up, with_units
     from cranfield.online.moments import fetched
 

@@ -12,9 +12,9 @@ from cranfield.check import nearest
 from cranfield.errors import UsageError
 from cranfield.online.experiments.ab_analysis import analyse
 from cranfield.online.experiments.ab_record import Analysis
+from cranfield.online.experiments.effects_in_parts import novelty_effects
 from cranfield.online.experiments.experiment_metrics import MomentMetric, Ratio, Term, WeightedSum
 from cranfield.online.experiments.experiment_power import ABPower, ab_power
-from cranfield.online.experiments.novelty_effects import novelty_effects
 from cranfield.online.experiments.random_splits import AASplits, aa_splits
 from cranfield.online.log_measures.log_rows import NONE, LogRows, doubtful_rows, sum_names
 from cranfield.online.log_measures.measured_log import without_evidence

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from cranfield.online.log_measures import (
-    business,
-    document_level,
-    loyalty,
-    query_level,
-    ranking_level,
-    session_level,
-)
+from cranfield.online.log_measures import document_level, query_level, ranking_level, user_level
 from cranfield.online.log_measures.document_clicks import DocumentClicks, document_clicks
 from cranfield.online.log_measures.log_rows import LogRows, UserSums, per_user
 from cranfield.online.log_measures.measured_log import SETS, LogMeasures, MetricSet, measure_log, metric_set
@@ -43,5 +36,5 @@ __all__ = [
     "read_oec",
 ]  # fmt: skip
 
-LEVEL_MODULES = (document_level, ranking_level, session_level, loyalty, business, query_level)
+LEVEL_MODULES = (document_level, ranking_level, user_level, query_level)
 """The modules that define measures, in the order of levels."""

@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.online.expressions import col, indicator
-from cranfield.online.few_users import LEVELS, Part, influences
+from cranfield.online.few_users import FEW_USERS, LEVELS, Part, influences, interval_ends
 from cranfield.online.log_measures.document_level import clicks_on_shown, not_on_shown, rank_rates
 from cranfield.online.log_measures.measured_log import LEAST
 from cranfield.online.log_measures.query_level import normal_text
-from cranfield.online.log_measures.user_intervals import FEW_USERS, interval_ends
 from cranfield.online.logs.log import Log
 from cranfield.online.moments import moments_of_sets
 from cranfield.record import Record, column, estimates, table_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cranfield import check
 from cranfield.online.expressions import col, where
 from cranfield.online.log_measures.log_signals import CLICKS, DWELL, DWELLS, Signal, satisfied
-from cranfield.online.log_measures.online_measure import NO_DWELL, Evidence, OnlineMeasure, online_measure
+from cranfield.online.log_measures.online_measure import NO_DWELL, OnlineMeasure, online_measure
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -105,9 +105,7 @@ class CTR(OnlineMeasure):
     unit = "clicks per impression"
     better = "higher"
     needs = frozenset({"shown"})
-
-    def signals(self) -> tuple[Signal, ...]:
-        return (CLICKS,)
+    counts = (CLICKS,)
 
     def numerator(self) -> nw.Expr:
         return where(col("shown") > 0, col(CLICKS.name))
@@ -128,15 +126,8 @@ class Dwell(OnlineMeasure):
     name = "dwell"
     level = "document"
     unit = "seconds per click"
-
-    def signals(self) -> tuple[Signal, ...]:
-        return DWELL, DWELLS
-
-    def evidence(self) -> tuple[Evidence, ...]:
-        return (NO_DWELL,)
-
-    def numerator(self) -> nw.Expr:
-        return col(DWELL.name)
+    counts = (DWELL, DWELLS)
+    requires = (NO_DWELL,)
 
     def denominator(self) -> nw.Expr:
         return col(DWELLS.name)
@@ -156,6 +147,7 @@ class SatisfiedClicks(OnlineMeasure):
     level = "document"
     unit = "share of clicks"
     better = "higher"
+    requires = (NO_DWELL,)
 
     seconds: float = 30
 
@@ -164,9 +156,6 @@ class SatisfiedClicks(OnlineMeasure):
 
     def signals(self) -> tuple[Signal, ...]:
         return satisfied(self.seconds), DWELLS
-
-    def evidence(self) -> tuple[Evidence, ...]:
-        return (NO_DWELL,)
 
     def numerator(self) -> nw.Expr:
         return col(satisfied(self.seconds).name)

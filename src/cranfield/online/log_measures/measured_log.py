@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
-from cranfield.online.few_users import LEVELS, Part
+from cranfield.online.few_users import LEVELS, Measured, Part, user_intervals
 from cranfield.online.log_measures.document_level import not_on_shown
 from cranfield.online.log_measures.log_rows import OF_TIME, LogRows, check_by, doubtful_rows, sum_names
 from cranfield.online.log_measures.oec import OEC
 from cranfield.online.log_measures.online_measure import Evidence, OnlineMeasure, parse_online_many
-from cranfield.online.log_measures.user_intervals import Measured, user_intervals
 from cranfield.online.logs.local_time import UTC_ZONE
 from cranfield.online.logs.log import Log
 from cranfield.online.logs.sessions import AUTO, SILENCE, SessionRule, Silence, session_note

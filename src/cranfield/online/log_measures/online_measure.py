@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
 
 from cranfield.declared.registry import Registry, given_once, read_name
 from cranfield.declared.settings import Setting, changed, checked_values, full_name
+from cranfield.online.expressions import col, indicator, lit
 from cranfield.online.log_measures.log_signals import CONVERSIONS, DWELLS, HOVERS, PRICED, Signal
 
 if TYPE_CHECKING:
@@ -35,14 +35,14 @@ class Evidence(NamedTuple):
 
 
 @dataclass(frozen=True)
-class OnlineMeasure(ABC):
+class OnlineMeasure:
     """A measure of a log: the sum of `numerator` over rows, divided by the sum of `denominator`.
 
     Both sums are first taken per user. The interval comes from the users' pairs of sums, because the queries of one
     user are not independent. A measure is a value: `parse_online(str(m)) == m`.
 
-    A subclass defines `signals` (what is counted per query), `numerator` and `denominator`, which are expressions on
-    the columns of its rows.
+    A subclass says what it `counts` per query, and defines `numerator` and `denominator`, expressions on the columns of
+    its rows, if they are not the first of these signals and 1.
     """
 
     name: ClassVar[str] = ""
@@ -55,21 +55,26 @@ class OnlineMeasure(ABC):
     """What has to be worked out for its rows: `shown`, `expected`, `sessions`, `similarity`, `repeats`, `words`,
     `absence`, `days`, `history`. See `log_rows`."""
 
+    counts: ClassVar[tuple[Signal, ...]] = ()
+    """What is counted in the events of a query."""
+    requires: ClassVar[tuple[Evidence, ...]] = ()
+    """Without these signals anywhere in the log, the measure is undefined: the log does not record them."""
+
     def signals(self) -> tuple[Signal, ...]:
-        """What is counted in the events of a query."""
-        return ()
+        """What is counted in the events of a query, with the parameters of the measure."""
+        return self.counts
 
     def evidence(self) -> tuple[Evidence, ...]:
-        """Without these signals anywhere in the log, the measure is undefined: the log does not record them."""
-        return ()
+        """What the log has to record, with the parameters of the measure."""
+        return self.requires
 
-    @abstractmethod
     def numerator(self) -> nw.Expr:
-        """What a row adds to the sum above the line."""
+        """What a row adds to the sum above the line: its first signal, unless a measure says otherwise."""
+        return col(self.counts[0].name)
 
-    @abstractmethod
     def denominator(self) -> nw.Expr:
         """What a row adds to the sum below the line."""
+        return lit(1)
 
     def terms(self) -> tuple[nw.Expr, nw.Expr]:
         """What a row adds above and below the line."""
@@ -113,6 +118,13 @@ class OnlineMeasure(ABC):
         """The paper or the page of a book that the docstring names."""
         found = re.search(r"Reference: (.+?)(?:\n\s*\n|\Z)", cls.__doc__ or "", re.DOTALL)
         return " ".join(found[1].split()) if found else ""
+
+
+class MeanOfRows(OnlineMeasure):
+    """The mean of a number over the rows that have it."""
+
+    def denominator(self) -> nw.Expr:
+        return indicator(~self.numerator().is_null())
 
 
 M = TypeVar("M", bound=type[OnlineMeasure])

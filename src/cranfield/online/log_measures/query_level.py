@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.online.expressions import col, indicator
-from cranfield.online.log_measures.online_measure import NO_TEXTS, Evidence, OnlineMeasure, online_measure
+from cranfield.online.log_measures.online_measure import NO_TEXTS, MeanOfRows, OnlineMeasure, online_measure
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -103,9 +103,7 @@ class _Query(OnlineMeasure):
     level = "query"
     unit = "share of queries"
     column = ""
-
-    def evidence(self) -> tuple[Evidence, ...]:
-        return (NO_TEXTS,)
+    requires = (NO_TEXTS,)
 
     def numerator(self) -> nw.Expr:
         return indicator(col(self.column))
@@ -145,7 +143,7 @@ class SelfRepetition(_Query):
 
 
 @online_measure
-class QuerySimilarity(OnlineMeasure):
+class QuerySimilarity(MeanOfRows):
     r"""Mean similarity of a query and the next one in the session: the Jaccard coefficient of their sets of words.
 
     .. math:: \frac{1}{n} \sum \frac{|W(q_i) \cap W(q_{i+1})|}{|W(q_i) \cup W(q_{i+1})|}
@@ -158,19 +156,14 @@ class QuerySimilarity(OnlineMeasure):
     level = "query"
     unit = "Jaccard coefficient"
     needs = frozenset({"sessions", "similarity"})
-
-    def evidence(self) -> tuple[Evidence, ...]:
-        return (NO_TEXTS,)
+    requires = (NO_TEXTS,)
 
     def numerator(self) -> nw.Expr:
         return col("next similarity")
 
-    def denominator(self) -> nw.Expr:
-        return indicator(~col("next similarity").is_null())
-
 
 @online_measure
-class WordsPerQuery(OnlineMeasure):
+class WordsPerQuery(MeanOfRows):
     r"""Mean number of different words in a query.
 
     .. math:: \frac{1}{|Q|} \sum_q |W(q)|
@@ -182,12 +175,7 @@ class WordsPerQuery(OnlineMeasure):
     level = "query"
     unit = "words"
     needs = frozenset({"words"})
-
-    def evidence(self) -> tuple[Evidence, ...]:
-        return (NO_TEXTS,)
+    requires = (NO_TEXTS,)
 
     def numerator(self) -> nw.Expr:
         return col("words")
-
-    def denominator(self) -> nw.Expr:
-        return indicator(~col("words").is_null())

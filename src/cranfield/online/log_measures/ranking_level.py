@@ -1,4 +1,4 @@
-"""Online measures of result pages: where users click, how soon, and whether they click at all."""
+"""Online measures of result pages and sessions: where users click, how soon, and whether they rephrase or succeed."""
 
 from __future__ import annotations
 
@@ -7,21 +7,34 @@ from typing import TYPE_CHECKING, NamedTuple
 from cranfield import check
 from cranfield.online.expressions import col, indicator, lit, where
 from cranfield.online.log_measures.log_signals import (
+    ACTIONS,
     ASKED,
     CLICK_RANKS,
     CLICKS,
+    END,
     FIRST_CLICK,
     FIRST_RANKED,
     HOVERS,
     LAST_CLICK,
     LAST_RANKED,
+    QUERIES,
     RANKED_CLICKS,
     SECOND,
+    START,
     Signal,
     clicks_within,
     rank_in,
+    satisfied,
 )
-from cranfield.online.log_measures.online_measure import NO_HOVERS, NO_TEXTS, Evidence, OnlineMeasure, online_measure
+from cranfield.online.log_measures.online_measure import (
+    NO_DWELL,
+    NO_HOVERS,
+    NO_TEXTS,
+    Evidence,
+    MeanOfRows,
+    OnlineMeasure,
+    online_measure,
+)
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -47,13 +60,10 @@ ABANDONMENT_RULES = {
 """The rules by name, the most exact one first; `tests/online/log_measures/test_good_abandonment.py` measures them."""
 
 
-class _Ranking(OnlineMeasure):
-    """A measure with a row per query; the denominator is 1 where the numerator is defined."""
+class _Ranking(MeanOfRows):
+    """The mean of a number per query."""
 
     level = "ranking"
-
-    def denominator(self) -> nw.Expr:
-        return indicator(~self.numerator().is_null())
 
 
 @online_measure
@@ -69,9 +79,7 @@ class ClickRank(_Ranking):
     name = "click-rank"
     unit = "rank"
     better = "lower"
-
-    def signals(self) -> tuple[Signal, ...]:
-        return (FIRST_RANKED,)
+    counts = (FIRST_RANKED,)
 
     def numerator(self) -> nw.Expr:
         return rank_in(FIRST_RANKED.name)
@@ -89,9 +97,7 @@ class LastClickRank(_Ranking):
 
     name = "last-click-rank"
     unit = "rank"
-
-    def signals(self) -> tuple[Signal, ...]:
-        return (LAST_RANKED,)
+    counts = (LAST_RANKED,)
 
     def numerator(self) -> nw.Expr:
         return rank_in(LAST_RANKED.name)
@@ -110,12 +116,7 @@ class MeanClickRank(OnlineMeasure):
     level = "ranking"
     unit = "rank"
     better = "lower"
-
-    def signals(self) -> tuple[Signal, ...]:
-        return CLICK_RANKS, RANKED_CLICKS
-
-    def numerator(self) -> nw.Expr:
-        return col(CLICK_RANKS.name)
+    counts = (CLICK_RANKS, RANKED_CLICKS)
 
     def denominator(self) -> nw.Expr:
         return col(RANKED_CLICKS.name)
@@ -134,9 +135,7 @@ class ClickRR(_Ranking):
     name = "click-RR"
     unit = "reciprocal rank"
     better = "higher"
-
-    def signals(self) -> tuple[Signal, ...]:
-        return FIRST_RANKED, CLICKS
+    counts = (FIRST_RANKED, CLICKS)
 
     def numerator(self) -> nw.Expr:
         return where(col(CLICKS.name) == 0, lit(0.0), 1.0 / rank_in(FIRST_RANKED.name))
@@ -224,15 +223,7 @@ class ClicksPerQuery(OnlineMeasure):
     name = "clicks-per-query"
     level = "ranking"
     unit = "clicks"
-
-    def signals(self) -> tuple[Signal, ...]:
-        return (CLICKS,)
-
-    def numerator(self) -> nw.Expr:
-        return col(CLICKS.name)
-
-    def denominator(self) -> nw.Expr:
-        return lit(1)
+    counts = (CLICKS,)
 
 
 @online_measure
@@ -247,9 +238,7 @@ class Abandonment(_Ranking):
     name = "abandonment"
     unit = "share of queries"
     better = "lower"
-
-    def signals(self) -> tuple[Signal, ...]:
-        return (CLICKS,)
+    counts = (CLICKS,)
 
     def numerator(self) -> nw.Expr:
         return indicator(col(CLICKS.name) == 0)
@@ -313,3 +302,145 @@ def reformulated(similarity: float) -> nw.Expr:
     """Whether the next query of the session reformulates this one: other words, but similar ones."""
     near = col("next similarity")
     return where(near.is_null(), lit(False), (near >= similarity) & (near < 1))
+
+
+class _PerSession(MeanOfRows):
+    """The mean of a number per session."""
+
+    level = "session"
+    rows = "sessions"
+    needs = frozenset({"sessions"})
+
+
+@online_measure
+class QueriesPerSession(_PerSession):
+    r"""Mean number of queries in a session.
+
+    .. math:: \frac{\text{queries}}{\text{sessions}}
+
+    Many queries can mean interest or trouble; read it beside `session-success`.
+    Reference: Ferro & Maistro 2024, §6.5
+    """
+
+    name = "queries-per-session"
+    unit = "queries"
+    counts = (QUERIES,)
+
+
+@online_measure
+class ClicksPerSession(_PerSession):
+    r"""Mean number of clicks in a session.
+
+    .. math:: \frac{\text{clicks}}{\text{sessions}}
+
+    Reference: Ferro & Maistro 2024, §6.5
+    """
+
+    name = "clicks-per-session"
+    unit = "clicks"
+    counts = (CLICKS,)
+
+
+@online_measure
+class SessionActions(_PerSession):
+    r"""Mean length of a session in actions: queries, clicks and all other events.
+
+    .. math:: \frac{\text{queries and events}}{\text{sessions}}
+
+    Reference: Ferro & Maistro 2024, §6.5
+    """
+
+    name = "session-actions"
+    unit = "actions"
+    counts = (ACTIONS,)
+
+
+@online_measure
+class SessionLength(_PerSession):
+    r"""Mean time from the first to the last action of a session.
+
+    .. math:: \frac{\sum_s (t_{\text{end}}(s) - t_{\text{start}}(s))}{\text{sessions}}
+
+    The time spent on the last document is not part of it.
+    Reference: Ferro & Maistro 2024, §6.5
+    """
+
+    name = "session-length"
+    unit = "seconds"
+    counts = (START, END)
+
+    def numerator(self) -> nw.Expr:
+        return (col(END.name) - col(START.name)) / SECOND
+
+
+@online_measure
+class SessionTimeToClick(_PerSession):
+    r"""Mean time from the start of a session to its first click, over sessions with a click.
+
+    .. math:: \frac{\sum_s (t_1(s) - t_{\text{start}}(s))}{\text{sessions with a click}}
+
+    Reference: Ferro & Maistro 2024, §6.5
+    """
+
+    name = "session-time-to-click"
+    unit = "seconds"
+    better = "lower"
+    counts = (START, FIRST_CLICK)
+
+    def numerator(self) -> nw.Expr:
+        return (col(FIRST_CLICK.name) - col(START.name)) / SECOND
+
+
+@online_measure
+class SessionSuccess(_PerSession):
+    r"""Share of sessions with a satisfied click.
+
+    .. math:: \frac{\text{sessions with a satisfied click}}{\text{sessions}}
+
+    A click is satisfied if its dwell time is at least `seconds`. With `seconds=0`, any click with a known dwell time
+    is. See `cranfield log satisfaction` for a measure that is learned from labels.
+    Reference: Ferro & Maistro 2024, §6.5
+    """
+
+    name = "session-success"
+    unit = "share of sessions"
+    better = "higher"
+    requires = (NO_DWELL,)
+
+    seconds: float = 30
+
+    def __post_init__(self) -> None:
+        check.not_negative(self.name, seconds=self.seconds)
+
+    def signals(self) -> tuple[Signal, ...]:
+        return (satisfied(self.seconds),)
+
+    def numerator(self) -> nw.Expr:
+        return indicator(col(satisfied(self.seconds).name) > 0)
+
+
+@online_measure
+class Reformulation(OnlineMeasure):
+    r"""Share of queries that the user rephrases with the next query of the session.
+
+    .. math:: \frac{\text{queries whose next query in the session is similar, but not the same}}{|Q|}
+
+    Two queries are similar if the Jaccard coefficient of their sets of words (lower case) is at least `similarity`.
+    With 0.3, one word of two may change. The same set of words is a repetition.
+    Reference: Ferro & Maistro 2024, §6.1
+    """
+
+    name = "reformulation"
+    level = "session"
+    unit = "share of queries"
+    better = "lower"
+    needs = frozenset({"sessions", "similarity"})
+    requires = (NO_TEXTS,)
+
+    similarity: float = 0.3
+
+    def __post_init__(self) -> None:
+        check.between(self.name, low=0, high=1, similarity=self.similarity)
+
+    def numerator(self) -> nw.Expr:
+        return indicator(reformulated(self.similarity))

@@ -17,12 +17,11 @@ from cranfield import check
 from cranfield.online.engines.table_source import lines_of_rows
 from cranfield.online.logs import log_traps
 from cranfield.online.logs.column_map import action_counts
-from cranfield.online.logs.joined_events import joined_events, two_starts
 from cranfield.online.logs.local_time import clock_changes
 from cranfield.online.logs.log import Log
 from cranfield.online.logs.log_traps import AHEAD, EXAMPLES, LEVELS, CheckReport, Finding, Trap, example_of
 from cranfield.online.logs.raw_log import RawLog, RawOptions
-from cranfield.online.logs.read_log import FIRST_TIME, LAST_TIME, build_log, open_raw
+from cranfield.online.logs.read_log import FIRST_TIME, LAST_TIME, build_log, joined_events, open_raw, two_starts
 from cranfield.online.logs.sessions import SILENCE, session_rows
 
 BOT_EVENTS = 100_000

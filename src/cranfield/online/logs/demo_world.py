@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.online.digest import BUCKETS, bucket
+from cranfield.online.engines.dialect import BUCKETS, bucket
 from cranfield.online.logs import demo_world as world_of
 from cranfield.types import Array, Index64
 

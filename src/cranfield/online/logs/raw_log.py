@@ -11,8 +11,7 @@ from typing import Any
 
 from cranfield.collection.column_names import column_key
 from cranfield.errors import DataError
-from cranfield.online.digest import digest_sql
-from cranfield.online.engines.dialect import TIME_KINDS, Field
+from cranfield.online.engines.dialect import TIME_KINDS, Field, digest_sql
 from cranfield.online.engines.engine import Engine
 from cranfield.online.engines.table_source import find_table
 from cranfield.online.logs.column_map import EVENT_NAMES, QUERY_NAMES, UBI, ColumnMap

@@ -12,8 +12,7 @@ from cranfield.collection.run import Run
 from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import need
-from cranfield.online.impressions import number_of_queries, queries_by_topic, run_table, shown_with_clicks
-from cranfield.online.logs.log import Log
+from cranfield.online.logs.log import Log, number_of_queries, queries_by_topic, run_table, shown_with_clicks
 from cranfield.online.moments import moments
 from cranfield.online.policies.off_policy import CLIP, LEAST_ESS, Clip, LeastESS, PolicyLevel, Shrink
 from cranfield.online.policies.policy_estimates import (

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from cranfield.errors import CranfieldError, UsageError
-from cranfield.online.digest import digest
 from cranfield.online.engines import open_engine
+from cranfield.online.engines.dialect import digest
 from cranfield.online.log_measures import measure_log
 from cranfield.online.log_measures.satisfaction import (
     area_under_curve,

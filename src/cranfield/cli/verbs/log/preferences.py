@@ -26,7 +26,7 @@ cranfield log preferences log/ bm25.run dense.run --topics topics.tsv
     log: str = argument("LOG", LOG, required=True, reads=True)
     runs: list[str] = argument("RUN", "Run files, to see which ones the preferences favour.", reads=True)
     rule: list[str] | None = option(
-        "--rule NAME", "When a click is a preference: {names}.", names="online.log_measures.preferences:RULES"
+        "--rule NAME", "When a click is a preference: {names}.", names="online.log_measures.click_preferences:RULES"
     )
     test: str = option("--test, -t TEST", "The test of pairs of runs.", default="t")
     alpha: float = option("--alpha P", "The significance level.", default=0.05)
@@ -44,7 +44,7 @@ cranfield log preferences log/ bm25.run dense.run --topics topics.tsv
             raise UsageError("--topics names the topics of runs, but there are no runs")
 
     def run(self) -> None:
-        from cranfield.online.log_measures.preferences import click_preferences
+        from cranfield.online.log_measures.click_preferences import click_preferences
 
         rules = [name for text in self.rule or ["skip-above"] for name in text.split(",")]
         log = self.read_log()
@@ -58,7 +58,7 @@ cranfield log preferences log/ bm25.run dense.run --topics topics.tsv
             return
         from cranfield.assessed.given_runs import distinct_names
         from cranfield.collection.run import Run
-        from cranfield.online.log_measures.preferences import run_agreement
+        from cranfield.online.log_measures.click_preferences import run_agreement
 
         read = [Run.read(path) for path in self.runs]
         runs = dict(zip(distinct_names([run.name for run in read], self.runs), read, strict=True))

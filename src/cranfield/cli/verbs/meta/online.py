@@ -47,7 +47,7 @@ cranfield meta online --scores scores.csv --outcomes outcomes.tsv
         "--metric NAME",
         "With --simulate, what A/B tests compare: {names}.",
         default="reciprocal-rank",
-        names="online.prediction.online_outcomes:METRICS",
+        names="online.prediction.online_agreement:METRICS",
         group=MORE,
     )
     write: str | None = option("--write FILE", "With --simulate: write the outcomes.", group=RESULT)

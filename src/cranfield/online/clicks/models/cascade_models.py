@@ -7,9 +7,15 @@ from typing import ClassVar
 
 import numpy as np
 
-from cranfield.online.clicks.bernoulli_em import Expected, weighted_log
 from cranfield.online.clicks.chain_em import ChainCounts, ChainProblem, chain_counts, chain_layout
-from cranfield.online.clicks.click_estimates import ClickSettings, Estimates, beta_estimates, without_intervals
+from cranfield.online.clicks.click_estimates import (
+    ClickSettings,
+    Estimates,
+    Expected,
+    beta_estimates,
+    weighted_log,
+    without_intervals,
+)
 from cranfield.online.clicks.click_kinds import (
     ATTRACTIVENESS,
     CONTINUATION,

@@ -8,8 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from cranfield.online.clicks.bernoulli_em import weighted_log
-from cranfield.online.clicks.click_estimates import ClickSettings, beta_estimates
+from cranfield.online.clicks.click_estimates import ClickSettings, beta_estimates, weighted_log
 from cranfield.online.clicks.click_kinds import (
     ATTRACTIVENESS,
     PAIR,

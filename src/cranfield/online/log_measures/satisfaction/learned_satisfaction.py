@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError, UsageError
-from cranfield.online.digest import BUCKETS
+from cranfield.online.engines.dialect import BUCKETS
 from cranfield.online.expressions import col, lit
 from cranfield.online.log_measures.log_rows import LogRows
 from cranfield.online.log_measures.log_signals import Signal

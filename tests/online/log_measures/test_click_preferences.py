@@ -9,7 +9,7 @@ import pytest
 
 from cranfield.errors import UsageError
 from cranfield.online.engines import open_engine
-from cranfield.online.log_measures.preferences import RULES, click_preferences
+from cranfield.online.log_measures.click_preferences import RULES, click_preferences
 from tests.online.log_measures.small_logs import Rows, log_of, random_rows
 
 
@@ -159,7 +159,7 @@ def test_an_unknown_rule_is_refused() -> None:
 def test_too_many_pairs_are_refused_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     import sys
 
-    module = sys.modules["cranfield.online.log_measures.preferences.click_preferences"]
+    module = sys.modules["cranfield.online.log_measures.click_preferences"]
     monkeypatch.setattr(module, "MOST_PAIRS", 1)
     with pytest.raises(UsageError, match=r"2 pairs of documents, more than 1 pair of documents; .* raise least="):
         click_preferences(log_of(one_list("abc", "c"), open_engine("duckdb")), least=1)

@@ -7,7 +7,7 @@ from itertools import permutations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.online.log_measures.preferences.click_preferences import in_cycles, majority, shortest_cycle
+from cranfield.online.log_measures.click_preferences import in_cycles, majority, shortest_cycle
 
 NAMES = "abcde"
 PAIRS = [(first, second) for first in NAMES for second in NAMES if first != second]

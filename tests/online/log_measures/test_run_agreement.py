@@ -7,7 +7,7 @@ import pytest
 
 from cranfield.collection.run import Run
 from cranfield.errors import UsageError
-from cranfield.online.log_measures.preferences import Preferences, run_agreement
+from cranfield.online.log_measures.click_preferences import Preferences, run_agreement
 
 
 def preferences(entries: list[tuple[str, str, str, int, int]]) -> Preferences:

@@ -1,16 +1,39 @@
-"""Online measures of loyalty: how much users search, how soon they come back, and whether they stay."""
+"""Online measures of users: whether they come back (loyalty), and what they are worth to a business."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cranfield import check
-from cranfield.online.expressions import col, indicator, lit
-from cranfield.online.log_measures.log_signals import CLICKS, QUERIES, SECOND, SESSIONS, Signal
-from cranfield.online.log_measures.online_measure import OnlineMeasure, online_measure
+from cranfield.online.expressions import col, indicator, lit, where
+from cranfield.online.log_measures.log_signals import (
+    CLICKS,
+    CONVERSIONS,
+    END,
+    HOVERS,
+    QUERIES,
+    REVENUE,
+    SECOND,
+    SESSION_TIME,
+    SESSIONS,
+    START,
+    Signal,
+    count_of,
+)
+from cranfield.online.log_measures.online_measure import (
+    NO_CONVERSIONS,
+    NO_HOVERS,
+    NO_VALUES,
+    Evidence,
+    MeanOfRows,
+    OnlineMeasure,
+    online_measure,
+)
 
 if TYPE_CHECKING:
     import narwhals as nw
+
 
 DAY = 86_400 * SECOND
 
@@ -21,19 +44,6 @@ class _PerUser(OnlineMeasure):
     level = "loyalty"
     rows = "users"
     better = "higher"
-    counts: tuple[Signal, ...] = (QUERIES,)
-
-    def signals(self) -> tuple[Signal, ...]:
-        return self.counts
-
-    def numerator(self) -> nw.Expr:
-        total = col(self.counts[0].name)
-        for more in self.counts[1:]:
-            total = total + col(more.name)
-        return total
-
-    def denominator(self) -> nw.Expr:
-        return lit(1)
 
 
 @online_measure
@@ -47,6 +57,7 @@ class QueriesPerUser(_PerUser):
 
     name = "queries-per-user"
     unit = "queries"
+    counts = (QUERIES,)
 
 
 @online_measure
@@ -85,6 +96,7 @@ class QueriesPerDay(_PerDay):
 
     name = "queries-per-day"
     unit = "queries"
+    counts = (QUERIES,)
 
 
 @online_measure
@@ -117,9 +129,12 @@ class PageViews(_PerDay):
     unit = "pages"
     counts = (QUERIES, CLICKS)
 
+    def numerator(self) -> nw.Expr:
+        return col(QUERIES.name) + col(CLICKS.name)
+
 
 @online_measure
-class AbsenceTime(OnlineMeasure):
+class AbsenceTime(MeanOfRows):
     r"""Mean time between the end of a session and the user's next session.
 
     .. math:: \frac{\sum (t_{\text{start}}(s_{i+1}) - t_{\text{end}}(s_i))}{\text{sessions after a user's first one}}
@@ -139,12 +154,22 @@ class AbsenceTime(OnlineMeasure):
     def numerator(self) -> nw.Expr:
         return col("absence") / (3600 * SECOND)
 
-    def denominator(self) -> nw.Expr:
-        return indicator(~col("absence").is_null())
+
+@dataclass(frozen=True, repr=False)
+class _OfDays(_PerUser):
+    """A share of users, by the time between their actions and the end of the log."""
+
+    unit = "share of users"
+    needs = frozenset({"history"})
+
+    days: int = 7
+
+    def __post_init__(self) -> None:
+        check.whole(self.name, days=self.days)
 
 
 @online_measure
-class Retention(OnlineMeasure):
+class Retention(_OfDays):
     r"""Share of users who come back `days` days after their first visit, or later.
 
     .. math:: \frac{\text{users whose last action is at least } d \text{ days after their first}}
@@ -156,16 +181,6 @@ class Retention(OnlineMeasure):
     """
 
     name = "retention"
-    level = "loyalty"
-    unit = "share of users"
-    better = "higher"
-    rows = "users"
-    needs = frozenset({"history"})
-
-    days: int = 7
-
-    def __post_init__(self) -> None:
-        check.whole(self.name, days=self.days)
 
     def numerator(self) -> nw.Expr:
         span = self.days * DAY
@@ -176,7 +191,7 @@ class Retention(OnlineMeasure):
 
 
 @online_measure
-class Adoption(OnlineMeasure):
+class Adoption(_OfDays):
     r"""Share of users who are new: their first action in the log is in its last `days` days.
 
     .. math:: \frac{\text{users whose first action is in the last } d \text{ days}}
@@ -187,16 +202,6 @@ class Adoption(OnlineMeasure):
     """
 
     name = "adoption"
-    level = "loyalty"
-    unit = "share of users"
-    better = "higher"
-    rows = "users"
-    needs = frozenset({"history"})
-
-    days: int = 7
-
-    def __post_init__(self) -> None:
-        check.whole(self.name, days=self.days)
 
     def numerator(self) -> nw.Expr:
         return indicator(col("user first") + self.days * DAY > col("log end"))
@@ -206,7 +211,7 @@ class Adoption(OnlineMeasure):
 
 
 @online_measure
-class ActiveUsers(OnlineMeasure):
+class ActiveUsers(_OfDays):
     r"""Share of the users of the log who are active in its last `days` days.
 
     .. math:: \frac{\text{users with an action in the last } d \text{ days}}{\text{users}}
@@ -216,22 +221,9 @@ class ActiveUsers(OnlineMeasure):
     """
 
     name = "active-users"
-    level = "loyalty"
-    unit = "share of users"
-    better = "higher"
-    rows = "users"
-    needs = frozenset({"history"})
-
-    days: int = 7
-
-    def __post_init__(self) -> None:
-        check.whole(self.name, days=self.days)
 
     def numerator(self) -> nw.Expr:
         return indicator(col("user last") + self.days * DAY > col("log end"))
-
-    def denominator(self) -> nw.Expr:
-        return lit(1)
 
 
 @online_measure
@@ -249,12 +241,133 @@ class Activation(OnlineMeasure):
     better = "higher"
     rows = "sessions"
     needs = frozenset({"sessions", "absence"})
-
-    def signals(self) -> tuple[Signal, ...]:
-        return (CLICKS,)
+    counts = (CLICKS,)
 
     def numerator(self) -> nw.Expr:
         return indicator(col("absence").is_null() & (col(CLICKS.name) > 0))
 
     def denominator(self) -> nw.Expr:
         return indicator(col("absence").is_null())
+
+
+class _Business(_PerUser):
+    """A number per user."""
+
+    level = "business"
+
+
+@online_measure
+class Conversion(_Business):
+    r"""Share of users who take a desired action, such as a purchase, at least once.
+
+    .. math:: \frac{\text{users with a conversion}}{\text{users}}
+
+    Reference: Ferro & Maistro 2024, §6.2, footnote 29
+    """
+
+    name = "conversion"
+    unit = "share of users"
+    counts = (CONVERSIONS,)
+    requires = (NO_CONVERSIONS,)
+
+    def numerator(self) -> nw.Expr:
+        return indicator(col(CONVERSIONS.name) > 0)
+
+
+@online_measure
+class ConversionsPerQuery(OnlineMeasure):
+    r"""Mean number of conversions after a query.
+
+    .. math:: \frac{\text{conversions}}{|Q|}
+
+    Conversions whose query is unknown do not count.
+    Reference: Ferro & Maistro 2024, §6.2
+    """
+
+    name = "conversions-per-query"
+    level = "business"
+    unit = "conversions"
+    better = "higher"
+    counts = (CONVERSIONS,)
+    requires = (NO_CONVERSIONS,)
+
+
+@online_measure
+class Revenue(_Business):
+    r"""Mean revenue of a user: the sum of the values of conversions.
+
+    .. math:: \frac{\text{revenue}}{\text{users}}
+
+    A conversion without a value adds nothing.
+    Reference: Ferro & Maistro 2024, §6.5
+    """
+
+    name = "revenue"
+    unit = "revenue per user"
+    counts = (REVENUE,)
+    requires = (NO_CONVERSIONS, NO_VALUES)
+
+    def numerator(self) -> nw.Expr:
+        return where(col(REVENUE.name).is_null(), lit(0.0), col(REVENUE.name))
+
+
+@online_measure
+class TotalTime(_Business):
+    r"""Mean time that a user spends with the system: the length of all sessions.
+
+    .. math:: \frac{\sum_s (t_{\text{end}}(s) - t_{\text{start}}(s))}{\text{users}}
+
+    Reference: Ferro & Maistro 2024, §6.2
+    """
+
+    name = "total-time"
+    unit = "seconds per user"
+    needs = frozenset({"sessions"})
+    counts = (START, END, SESSION_TIME)
+
+    def numerator(self) -> nw.Expr:
+        return col(SESSION_TIME.name) / SECOND
+
+
+@online_measure
+class Hover(OnlineMeasure):
+    r"""Share of queries with a mouse hover over a result.
+
+    .. math:: \frac{\text{queries with a hover}}{|Q|}
+
+    Reference: Ferro & Maistro 2024, §6.1
+    """
+
+    name = "hover"
+    level = "business"
+    unit = "share of queries"
+    counts = (HOVERS,)
+    requires = (NO_HOVERS,)
+
+    def numerator(self) -> nw.Expr:
+        return indicator(col(HOVERS.name) > 0)
+
+
+@online_measure
+class Referral(_Business):
+    r"""Share of users with an action that brings others, such as sharing a result.
+
+    .. math:: \frac{\text{users with the action}}{\text{users}}
+
+    `action` names this action as the log has it.
+    Reference: McClure, Startup Metrics for Pirates, 2007 (the second R of AARRR)
+    """
+
+    name = "referral"
+    unit = "share of users"
+
+    action: str = "share"
+
+    def signals(self) -> tuple[Signal, ...]:
+        return (count_of(self.action),)
+
+    def evidence(self) -> tuple[Evidence, ...]:
+        return (Evidence(count_of(self.action), f"no event has the action {self.action!r}"),)
+
+    def numerator(self) -> nw.Expr:
+        return indicator(col(count_of(self.action).name) > 0)
