@@ -8,7 +8,7 @@ import pytest
 
 from cranfield.errors import DataError, UsageError
 from cranfield.online.logs import Log, demo_world, simulate_log, write_demo
-from cranfield.online.logs.demo_world import ATTRACTION, DemoSettings, make_world
+from cranfield.online.logs.demo_world import ATTRACTION, make_world
 
 
 def counted(log: Log, frame: Any, *conditions: Any) -> dict[str, int]:
@@ -46,7 +46,7 @@ def test_arms_have_equal_shares_and_users_stay_in_theirs(log: Log) -> None:
 
 def test_clicks_have_the_probabilities_of_the_truth(log: Log) -> None:
     """A document of grade g at position r, not on a phone: attraction(g) / r, unless the page itself has an answer."""
-    world = make_world(DemoSettings(users=3000, days=7, seed=11))
+    world = make_world(users=3000, days=7, seed=11)
     grade = {}  # of (arm, text, document)
     for arm, variant, topic in np.ndindex(world.grades.shape[:3]):
         text = world.texts[topic * world.grades.shape[1] + variant]

@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import _core, check
+from cranfield import _core
 from cranfield.errors import UsageError
 from cranfield.types import Array, Index64, Progress
 
@@ -43,15 +43,6 @@ class ClickSettings:
     clicks: str = "all"
     progress: Progress | None = None
 
-    def __post_init__(self) -> None:
-        for name in ("prior", "rank_prior"):
-            object.__setattr__(self, name, two_counts(name, getattr(self, name)))
-        check.whole("click model", steps=self.steps)
-        check.not_negative("click model", tolerance=self.tolerance)
-        if self.level is not None and not 0 < self.level < 1:
-            raise check.wrong("click model", "level", self.level, "between 0 and 1, without the ends")
-        check.one_of("click model", CLICKS, clicks=self.clicks)
-
 
 def two_counts(name: str, value: Sequence[float] | None) -> Prior:
     """Check a prior: imaginary successes and failures, or None."""
@@ -61,9 +52,6 @@ def two_counts(name: str, value: Sequence[float] | None) -> Prior:
         successes, failures = (float(count) for count in value)
     except (TypeError, ValueError):
         raise UsageError(f"{name} == {value!r}, must be two numbers: imaginary successes and failures") from None
-    check.finite("click model", **{name: successes})
-    check.finite("click model", **{name: failures})
-    check.not_negative("click model", **{name: min(successes, failures)})
     return successes, failures
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.declared.operation import operation
 from cranfield.errors import UsageError
 from cranfield.online.clicks.click_kinds import BROWSING, PAIR, RANK
 from cranfield.online.clicks.click_model import ClickModel
@@ -82,6 +83,7 @@ class ClickEvaluation(Record):
         return Table(columns, rows, "Perplexity by rank")
 
 
+@operation
 def evaluate_clicks(models: Mapping[str, ClickModel] | ClickModel, pages: Pages) -> ClickEvaluation:
     r"""Evaluate click models on sessions, best on sessions that they were not fitted on.
 

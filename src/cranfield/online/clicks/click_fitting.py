@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
+from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import NotedWarning, UsageError, warn_caller
-from cranfield.online.clicks.click_estimates import ClickSettings, two_counts
+from cranfield.online.clicks.click_estimates import CLICKS, ClickSettings, two_counts
 from cranfield.online.clicks.click_kinds import (
     BROWSING,
     CLICK_MODELS,
@@ -20,7 +21,7 @@ from cranfield.online.clicks.click_kinds import (
     check_exact,
 )
 from cranfield.online.clicks.click_model import ClickModel
-from cranfield.online.clicks.click_pages import Cells, Pages, sums
+from cranfield.online.clicks.click_pages import SPLITS, Cells, Pages, sums
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
@@ -30,20 +31,74 @@ AT_BOUND = 0.999
 """An examination from here on is at the bound of 1, which is that of rank 1."""
 
 
+@operation
 def fit_clicks(
     source: Any,
-    model: str = "PBM",
+    model: Annotated[str, about("The click model: {names}.", names="online.clicks.click_kinds:CLICK_MODELS")] = "PBM",
     *,
-    prior: Sequence[float] | None = None,
-    rank_prior: Sequence[float] | None = None,
-    steps: int = 2000,
-    tolerance: float = 1e-8,
-    level: float | None = 0.95,
-    exact: bool = True,
-    clicks: str = "all",
-    held_out: float | None = None,
-    seed: int = 0,
-    split: str = "session",
+    prior: Annotated[
+        Sequence[float] | None,
+        about(
+            "Imaginary clicks and skips of each document; 0,0 is maximum likelihood; default: 0.5 in all, as in the "
+            "log.",
+            least=0,
+            spelled="--prior A,B",
+            rare=True,
+        ),
+    ] = None,
+    rank_prior: Annotated[
+        Sequence[float] | None,
+        about(
+            "The same for parameters of ranks and of the whole model.", least=0, spelled="--rank-prior A,B", rare=True
+        ),
+    ] = None,
+    steps: Annotated[
+        int, about("The largest number of EM steps.", least=1, rare=True, solves="allow more steps")
+    ] = 2000,
+    tolerance: Annotated[
+        float,
+        about(
+            "Stop if a step adds less to the log-likelihood per impression.",
+            least=0,
+            spelled="--tolerance T",
+            rare=True,
+        ),
+    ] = 1e-8,
+    level: Annotated[
+        float | None, about("Confidence level of the intervals.", above=0, below=1, spelled="--level L")
+    ] = 0.95,
+    exact: Annotated[
+        bool,
+        about("DCM and SDBN: as if users stopped after their last click; without intervals.", spelled="--by-counting"),
+    ] = True,
+    clicks: Annotated[
+        str,
+        about(
+            "The clicks of a session that count: {names} (all, or only the highest in the list).",
+            choices=CLICKS,
+            spelled="--clicks WHICH",
+            rare=True,
+        ),
+    ] = "all",
+    held_out: Annotated[
+        float | None,
+        about(
+            "Do not fit on this share of the sessions, such as 0.2, so that evaluate can use them.",
+            above=0,
+            below=1,
+            spelled="--held-out SHARE",
+        ),
+    ] = None,
+    seed: Seed = 0,
+    split: Annotated[
+        str,
+        about(
+            "How sessions are held out: {names} (at random by a hash of the session, or the latest ones).",
+            choices=SPLITS,
+            spelled="--split HOW",
+            rare=True,
+        ),
+    ] = "session",
     progress: Progress | None = None,
     **reading: Any,
 ) -> ClickModel:
@@ -51,9 +106,7 @@ def fit_clicks(
 
     source: `Pages`, a `Log`, or anything that `click_rows` reads, such as a Parquet file with a row per impression.
         `reading` are parameters of `click_rows`: `engine`, `columns`, `depth`.
-    model: a name of `CLICK_MODELS`.
-    held_out: the share of sessions that the model is not fitted on, to evaluate it there; by `split` (`session` or
-        `time`) and `seed`, see `ClickRows.split`.
+    held_out: the model can be evaluated there; by `split` and `seed`, see `ClickRows.split`.
     The other parameters are explained at `ClickSettings`.
 
     >>> pages = Pages.of(["cats"] * 4, [["d1", "d2"]] * 4, [[1, 0], [1, 0], [0, 1], [0, 0]])

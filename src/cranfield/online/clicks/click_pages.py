@@ -14,6 +14,8 @@ from cranfield.errors import UsageError
 from cranfield.text import counted
 from cranfield.types import Array, Index64
 
+SPLITS = ("session", "time")
+"""How sessions are held out: at random by a hash of the session, or the latest ones."""
 DENSE = 8
 """Counting uses a table of all places if that table has at most this many entries per impression."""
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import DataError, UsageError
-from cranfield.online.clicks.click_pages import Cells, Pages, PairNames, paired, repeated_clicks
+from cranfield.online.clicks.click_pages import SPLITS, Cells, Pages, PairNames, paired, repeated_clicks
 from cranfield.online.engines import Engine, open_engine
 from cranfield.online.engines.engine import without_skip
 from cranfield.online.logs.log import Log
@@ -34,7 +34,6 @@ OPTIONAL = ("time",)
 TEXTS = ("session", "query", "doc")
 NUMBERS = {"position": "position", "clicked": "clicks"}
 """Columns of whole numbers, and what they are called afterwards."""
-SPLITS = ("session", "time")
 
 
 @dataclass(frozen=True, eq=False)

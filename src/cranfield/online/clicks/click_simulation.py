@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.collection.run import Run
 from cranfield.collection.whole_folder import ends_cleanly, whole_folder
+from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import need
 from cranfield.online.clicks.click_kinds import BROWSING, RANK, drawn_clicks
@@ -167,14 +168,15 @@ class SimulatedClicks(OneRow):
         return f"{counted(self.sessions, 'session')} of {self.model} on {lists}: {impressions}, {clicks}"
 
 
+@operation
 def simulate_clicks(
     model: ClickModel,
     runs: Sequence[Run],
     path: str,
     *,
-    sessions: int = 1000,
-    seed: int = 0,
-    depth: int = 10,
+    sessions: Annotated[int, about("The number of sessions.", least=1)] = 1000,
+    seed: Seed = 0,
+    depth: Annotated[int, about("Show the first N documents of each list.", least=1, rare=True)] = 10,
     order: str = "score",
     ties: str = "z-a",
     queries: Mapping[str, str] | None = None,

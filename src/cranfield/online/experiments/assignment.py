@@ -5,20 +5,24 @@ from __future__ import annotations
 import hashlib
 import math
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.online.engines.dialect import BUCKETS, SEPARATOR
+from cranfield.record import Record, column
+from cranfield.types import Array, Index64
 
 BLOCK = 1 << 16
-"""So many ids are in memory as bytes at a time."""
+"""The number of ids that are in memory as bytes at a time."""
 
 
 @dataclass(frozen=True)
@@ -132,6 +136,74 @@ def encoded_id(user: object) -> bytes:
     raise UsageError(f"user id == {user!r}, must be text or a whole number")
 
 
+@dataclass(frozen=True, eq=False, repr=False)
+class ArmCounts(Record):
+    """How many users each arm has; each user is counted once."""
+
+    arm: Annotated[tuple[str, ...], column()]
+    users: Annotated[Index64, column()]
+    share: Annotated[Array, column()]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Assignment(Record):
+    """The arm of each user; empty for users who are not in the experiment."""
+
+    facts = ("experiment", "users")
+
+    user: Annotated[Sequence[str], column("id")]
+    arm: Annotated[NDArray[Any], column()]
+    arms: tuple[str, ...]
+    """All arms of the experiment."""
+    experiment: str
+    users: int
+    """The number of different users."""
+
+    @property
+    def counts(self) -> ArmCounts:
+        """How many users each arm has, and how many are not in the experiment, if there are any."""
+        repeated = self.users < len(self.arm)
+        number = Counter(dict(zip(self.user, self.arm, strict=True)).values() if repeated else self.arm)
+        named = {arm: number[arm] for arm in self.arms}
+        named |= {"(not in the experiment)": number[None]} if number[None] else {}
+        users = np.array(list(named.values()), dtype=np.int64)
+        return ArmCounts(tuple(named), users, users / self.users)
+
+
+@operation
+def assign_users(
+    users: Iterable[str],
+    experiment: Annotated[
+        str, about("The name of the experiment; it decides who gets which arm.", spelled="--experiment NAME")
+    ],
+    *,
+    shares: Mapping[str, float] | None = None,
+    exposure: Annotated[
+        float, about("The share of users in the experiment.", least=0, most=1, spelled="--exposure SHARE")
+    ] = 1.0,
+    layer: Annotated[str, about("The layer that the experiment is in.")] = "",
+    slot: Annotated[
+        Sequence[float],
+        about("The part of the layer that the experiment has.", least=0, most=1, spelled="--slot LOW,HIGH"),
+    ] = (0, 1),
+    salt: Annotated[
+        str, about("A secret, so that nobody can compute the arms from outside.", spelled="--salt TEXT")
+    ] = "",
+) -> Assignment:
+    """The arms of users by a salted hash of their ids, as `Experiment` assigns them.
+
+    shares: {arm: share}; default: A and B, half each.
+
+    >>> assign_users(["ada", "grace", "edsger"], "ranker-1").arm.tolist()
+    ['B', 'A', 'A']
+    """
+    if len(slot) != 2:
+        raise check.wrong("assign_users", "slot", slot, "two numbers, such as 0,0.3")
+    ids = list(users)
+    chosen = Experiment(experiment, shares or {"A": 1.0, "B": 1.0}, exposure, layer, (slot[0], slot[1]), salt)
+    return Assignment(ids, chosen.assign(ids), tuple(map(str, chosen.arms)), experiment, len(set(ids)))
+
+
 def check_layer(experiments: Iterable[Experiment]) -> None:
     """Raise an error if two experiments of one layer have slots that overlap, and so share users.
 
@@ -140,14 +212,14 @@ def check_layer(experiments: Iterable[Experiment]) -> None:
     cranfield.errors.UsageError: layer 'ui': the slots of 'a' (0 to 0.5) and 'b' (0.4 to 1) overlap
     """
     by_layer: dict[tuple[str, str], list[Experiment]] = {}
-    for one in experiments:
-        if one.layer:
-            by_layer.setdefault((one.salt, one.layer), []).append(one)
+    for experiment in experiments:
+        if experiment.layer:
+            by_layer.setdefault((experiment.salt, experiment.layer), []).append(experiment)
     for (_, layer), members in by_layer.items():
-        members.sort(key=lambda one: one.slot)
+        members.sort(key=lambda member: member.slot)
         for first, second in pairwise(members):
             if second.slot[0] < first.slot[1]:
-                spans = [f"{one.name!r} ({one.slot[0]:g} to {one.slot[1]:g})" for one in (first, second)]
+                spans = [f"{member.name!r} ({member.slot[0]:g} to {member.slot[1]:g})" for member in (first, second)]
                 raise UsageError(f"layer {layer!r}: the slots of {spans[0]} and {spans[1]} overlap")
 
 
@@ -172,8 +244,8 @@ def _places(started: Any, data: list[bytes]) -> NDArray[np.int64]:
     """The buckets of many ids."""
     parts = []
     copy = started.copy
-    for one in data:
+    for encoded in data:
         digest = copy()
-        digest.update(one)
+        digest.update(encoded)
         parts.append(digest.digest()[:8])
     return (np.frombuffer(b"".join(parts), dtype=">u8") >> np.uint64(12)).astype(np.int64)

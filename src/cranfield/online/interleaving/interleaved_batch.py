@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import _core
+from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.segments import starts_of
 from cranfield.building.pools.pooled_lists import PooledLists
+from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.online.interleaving.attribution_log import LoggedList
 from cranfield.online.interleaving.interleaved import MOST_SEED, Interleaved, Interleaver, check_repeated
 from cranfield.online.interleaving.mixing_methods import (
     Clicks,
+    MixingMethod,
     Ranks,
     balanced_credit,
     pairwise_credit,
@@ -25,9 +29,12 @@ from cranfield.online.interleaving.mixing_methods import (
     worth_credit,
 )
 from cranfield.online.interleaving.optimised_lists import filled
-from cranfield.types import Array, Index64
+from cranfield.text import counted, listed
+from cranfield.types import Array, Index64, Progress
 
 Seeds = NDArray[np.uint64]
+ListLength = Annotated[int, about("Documents in each interleaved list.", least=1, spelled="--length, -n N")]
+MixedDepth = Annotated[int | None, about("Mix only the first N documents of each run; default: --length.", least=1)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +88,7 @@ class QueryLists:
 
     def rankings(self, query: int) -> list[tuple[str, ...]]:
         """The lists of a query, a tuple of documents for each system."""
-        return [tuple(self.names[query][doc] for doc in one) for one in self.numbers(query)]
+        return [tuple(self.names[query][doc] for doc in ranking) for ranking in self.numbers(query)]
 
     def numbers(self, query: int) -> list[list[int]]:
         """The lists of a query, as numbers of documents."""
@@ -182,14 +189,14 @@ def _from_policies(lists: QueryLists, maker: Interleaver, query: Index64, seed: 
     document = np.full((n, length), -1, dtype=np.int32)
     worth = np.zeros((n, length, systems))
     rank = np.zeros((n, length, systems), dtype=np.int32)
-    uniform = np.array([_core.seeded_uniform(one, 0) for one in seed.tolist()])
+    uniform = np.array([_core.seeded_uniform(number, 0) for number in seed.tolist()])
     for number in np.unique(query).tolist():
         numbers: list[Any] = lists.numbers(number)
         policy = maker.policy(numbers)
         mine = np.flatnonzero(query == number)
         chosen = np.searchsorted(np.cumsum(policy.probability), uniform[mine], side="right")
         chosen = np.minimum(chosen, len(policy.lists) - 1)
-        pages = np.array([filled(one, numbers, length) for one in policy.lists], dtype=np.int32)
+        pages = np.array([filled(documents, numbers, length) for documents in policy.lists], dtype=np.int32)
         shown = pages[chosen]
         places = shown.shape[1]
         document[mine, :places] = shown
@@ -200,3 +207,65 @@ def _from_policies(lists: QueryLists, maker: Interleaver, query: Index64, seed: 
         rank[mine, :places] = of_document[shown]
     team = np.full((n, length), -1, dtype=np.int32)
     return InterleavedBatch(maker, lists, query, seed, document, team, worth, rank, np.zeros((n, length)))
+
+
+def biased_policies(batch: InterleavedBatch) -> list[str]:
+    """A note if optimised interleaving could not be made fair for some queries."""
+    if batch.maker.core or batch.maker.method.name != "optimised":
+        return []
+    used = np.unique(batch.query).tolist()
+    biased = [batch.lists.queries[query] for query in used if batch.maker.policy(batch.lists.numbers(query)).bias]
+    if not biased:
+        return []
+    number = counted(len(biased), "query", "queries")
+    which = f"{number} of {len(used)} without fair probabilities, random clicks favour a system"
+    return [f"{batch.maker.method}: {which}: {listed(biased)}"]
+
+
+@dataclass(frozen=True, eq=False)
+class InterleavedRuns:
+    """The interleaved lists of runs."""
+
+    lists: tuple[LoggedList, ...]
+    topics: int
+    notes: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """The notes, and a row per list: its attribution record."""
+        return {"notes": list(self.notes), "rows": [logged.to_dict() for logged in self.lists]}
+
+
+@operation
+def interleave_runs(
+    runs: Any,
+    method: Annotated[
+        str,
+        about("{names}.", names="online.interleaving.mixing_methods:MIXING_METHODS", spelled="--method METHOD"),
+    ] = "team-draft",
+    *,
+    length: ListLength = 10,
+    depth: MixedDepth = None,
+    topics: Iterable[str] | None = None,
+    copies: Annotated[int, about("Lists of each topic, each with a seed of its own.", least=1)] = 1,
+    seed: Seed = 0,
+    options: JoinOptions | None = None,
+    progress: Progress | None = None,
+) -> InterleavedRuns:
+    """Interleave the lists of two or more runs, topic by topic, with an attribution record for each list.
+
+    topics: only these; default: all.
+
+    >>> runs = {"bm25": {"q": {"a": 3, "b": 2, "c": 1}}, "dense": {"q": {"b": 3, "d": 2, "a": 1}}}
+    >>> interleave_runs(runs, length=3, seed=1).lists[0].record.documents
+    ['a', 'b', 'c']
+    """
+    maker = Interleaver(MixingMethod.of(method), length=length)
+    pooled = PooledLists.of(runs, depth=depth or length, topics=topics, options=options, progress=progress)
+    lists = QueryLists.from_runs(pooled)
+    query = np.repeat(np.arange(len(lists.queries)), copies)
+    batch = interleave_many(lists, maker, query, list_seeds(seed, len(query)))
+    logged = [
+        LoggedList(batch.record(number), f"i{number + 1}", query=lists.queries[topic])
+        for number, topic in enumerate(query.tolist())
+    ]
+    return InterleavedRuns(tuple(logged), len(lists.queries), (*pooled.notes, *biased_policies(batch)))

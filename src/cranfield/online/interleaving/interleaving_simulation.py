@@ -16,9 +16,7 @@ from cranfield.declared.operation import Alpha, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.online.interleaving.interleaved import Interleaver
-from cranfield.online.interleaving.interleaved_batch import (
-    InterleavedBatch,
-)
+from cranfield.online.interleaving.interleaved_batch import InterleavedBatch, ListLength, MixedDepth, biased_policies
 from cranfield.online.interleaving.mixing_methods import MixingMethod
 from cranfield.online.interleaving.preference_counts import CreditMoments, outcomes_of
 from cranfield.online.interleaving.sign_statistics import (
@@ -34,7 +32,6 @@ from cranfield.online.interleaving.simulated_impressions import (
     ClickingUser,
     FittedUser,
     SimulatedImpressions,
-    biased_policies,
     user_of,
 )
 from cranfield.record import Record, columns_of, table_of
@@ -148,10 +145,6 @@ class InterleavingSimulation(Record):
             "impressions": np.tile(sizes, len(series)),
             "power": np.concatenate([np.mean(curves, axis=0) for curves in series.values()]),
         }
-
-
-ListLength = Annotated[int, about("Documents in each interleaved list.", least=1, spelled="--length, -n N")]
-MixedDepth = Annotated[int | None, about("Mix only the first N documents of each run; default: --length.", least=1)]
 
 
 @operation

@@ -21,7 +21,6 @@ from cranfield.online.interleaving.attribution_log import LoggedList
 from cranfield.online.interleaving.interleaved import Interleaver
 from cranfield.online.interleaving.interleaved_batch import InterleavedBatch, QueryLists, interleave_many, list_seeds
 from cranfield.online.interleaving.mixing_methods import MixingMethod
-from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
 Clicks = NDArray[np.bool_]
@@ -252,16 +251,3 @@ def simulate_log(
     setting = SimulatedImpressions.of(qrels, runs, impressions, depth or length, seed, options)
     batch = setting.interleaved(Interleaver(MixingMethod.of(method), length=length))
     return SimulatedClicks(batch, setting.clicks(batch, user_of(user, setting.highest)[1], (0, 0)), seed)
-
-
-def biased_policies(batch: InterleavedBatch) -> list[str]:
-    """A note if optimised interleaving could not be made fair for some queries."""
-    if batch.maker.core or batch.maker.method.name != "optimised":
-        return []
-    used = np.unique(batch.query).tolist()
-    biased = [batch.lists.queries[query] for query in used if batch.maker.policy(batch.lists.numbers(query)).bias]
-    if not biased:
-        return []
-    number = counted(len(biased), "query", "queries")
-    which = f"{number} of {len(used)} without fair probabilities, random clicks favour a system"
-    return [f"{batch.maker.method}: {which}: {listed(biased)}"]

@@ -14,6 +14,7 @@ from cranfield import check
 from cranfield.collection.run import Run
 from cranfield.comparison.compare import compare
 from cranfield.comparison.result import Comparison
+from cranfield.declared.operation import Alpha, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.online.expressions import col
 from cranfield.online.log_measures.log_signals import QUERY
@@ -220,13 +221,26 @@ class Preferences(Record):
         return result
 
 
-def click_preferences(log: Log, rules: Sequence[str] = ("skip-above",), *, least: int = LEAST) -> Preferences:
+@operation
+def click_preferences(
+    log: Log,
+    rules: Annotated[
+        Sequence[str],
+        about(
+            "When a click is a preference: {names}.",
+            names="online.log_measures.click_preferences:RULES",
+            spelled="--rule NAME,...",
+        ),
+    ] = ("skip-above",),
+    *,
+    least: Annotated[
+        int, about("Leave out pairs with preferences of fewer than N users.", least=1, solves="least=")
+    ] = LEAST,
+) -> Preferences:
     """How often users prefer one document to another, for queries with the same text.
 
     A list gives a pair of documents one preference per rule, however often the document was clicked; the first click
     on a document counts as its time. With several rules, preferences add up.
-    rules: names of `RULES`.
-    least: pairs of documents with preferences of fewer users are left out.
 
     Clicks are compared with other documents of the same list, so trust in the ranking of the system plays a part. The
     rule is fair only if lists show documents in random order (Ferro & Maistro 2024, §6.5).
@@ -238,7 +252,6 @@ def click_preferences(log: Log, rules: Sequence[str] = ("skip-above",), *, least
     >>> bool((found.users >= 5).all()), found.rules
     (True, ('skip-above',))
     """
-    check.whole("click_preferences", least=least)
     chosen = tuple(dict.fromkeys(rules))
     if not chosen:
         raise UsageError(f"no rule for preferences; there are {', '.join(RULES)}")
@@ -350,14 +363,15 @@ class RunAgreement(Record):
         return np.argsort(-np.nan_to_num(self.agreement, nan=-1.0), kind="stable")
 
 
+@operation
 def run_agreement(
     preferences: Preferences,
     runs: Mapping[str, Run],
     *,
     topics: Mapping[str, str] | None = None,
-    test: str = "t",
-    alpha: float = 0.05,
-    seed: int = 0,
+    test: Annotated[str, about("The test of pairs of runs.", spelled="--test, -t TEST")] = "t",
+    alpha: Alpha = 0.05,
+    seed: Seed = 0,
 ) -> RunAgreement:
     r"""The share of preferences that each run agrees with: it ranks the preferred document higher.
 
@@ -366,7 +380,6 @@ def run_agreement(
 
     A document that the run lacks is below all that it has. Two documents that it lacks both are not decided.
     topics: {topic of the runs: text of the query}; default: topics are named by the text of their query.
-    test: a test of `compare`, paired by query.
 
     Reference: Radlinski & Joachims, Query Chains, KDD 2005, doi:10.1145/1081870.1081899; Ferro & Maistro 2024, §6.5
     """

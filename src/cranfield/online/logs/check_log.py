@@ -10,10 +10,10 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Annotated, Any
 from zoneinfo import ZoneInfo
 
-from cranfield import check
+from cranfield.declared.operation import about, operation
 from cranfield.online.engines.table_source import lines_of_rows
 from cranfield.online.logs import log_traps
 from cranfield.online.logs.column_map import action_counts
@@ -22,7 +22,7 @@ from cranfield.online.logs.log import Log
 from cranfield.online.logs.log_traps import AHEAD, EXAMPLES, LEVELS, CheckReport, Finding, Trap, example_of
 from cranfield.online.logs.raw_log import RawLog, RawOptions
 from cranfield.online.logs.read_log import FIRST_TIME, LAST_TIME, build_log, joined_events, open_raw, two_starts
-from cranfield.online.logs.sessions import SILENCE, session_rows
+from cranfield.online.logs.sessions import SILENCE, RareSilence, session_rows
 
 BOT_EVENTS = 100_000
 MIDNIGHT = "they are one session; numbers by day count them on the day they begin"
@@ -31,6 +31,7 @@ UNBALANCED = 0.001
 """The significance level at which arms are called unbalanced."""
 
 
+@operation
 def check_log(
     source: Any,
     *,
@@ -40,22 +41,21 @@ def check_log(
     zone: str | None = None,
     first_position: int | None = None,
     salt: str | None = None,
-    bot_events: int = BOT_EVENTS,
-    silence: float = SILENCE,
+    bot_events: Annotated[
+        int, about("Report users with N queries and events or more as bots.", least=1, solves="bot_events=")
+    ] = BOT_EVENTS,
+    silence: RareSilence = SILENCE,
     shares: Mapping[str, float] | None = None,
     application: str | None = None,
 ) -> CheckReport:
     """Check a log for everything that would make its numbers wrong.
 
     source, events, columns, engine, zone, first_position, salt, application: as for `read_log`.
-    bot_events: a user with as many queries and events, or more, is reported as a bot.
-    silence: the minutes of silence that end a session.
     shares: the share of users that each arm should have; default: equal shares.
 
     Places are `file:line` for text files and `file:row` for Parquet. Spark does not number rows, so there they are
     the file alone, and rows that go back in time are not looked for.
     """
-    check.whole("check_log", bot_events=bot_events)
     reading = RawOptions(salt=salt, numbered=True, skip=True, application=application)
     raw, first = open_raw(source, events, columns, engine, zone, first_position, reading)
     zone = zone or raw.columns.zone

@@ -7,14 +7,14 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from typing import IO, Any, ClassVar
+from dataclasses import dataclass
+from typing import IO, Annotated, Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.collection.whole_folder import whole_folder
+from cranfield.declared.operation import about, operation
 from cranfield.online.engines.engine import need_logs, open_engine
 from cranfield.online.logs import demo_world as world_of
 from cranfield.online.logs.demo_world import (
@@ -54,7 +54,7 @@ class BatchTables:
             "session": self.session,
             "time": pyarrow.array(batch.time),
             "text": _chosen(world.texts, batch.topic * len(world_of.VARIANTS) + batch.variant),
-            "arm": _chosen(world.settings.arms, batch.arm),
+            "arm": _chosen(world.settings["arms"], batch.arm),
             "device": _chosen(tuple(world_of.DEVICES), batch.device),
             "country": _chosen(tuple(world_of.COUNTRIES), batch.country),
         }
@@ -74,7 +74,7 @@ class BatchTables:
         """The columns of `Log.shown`."""
         import pyarrow
 
-        depth, count = self._world.settings.depth, len(self._batch.user)
+        depth, count = self._world.settings["depth"], len(self._batch.user)
         return {
             "query_id": self.query_id.take(pyarrow.array(np.repeat(np.arange(count), depth))),
             "position": pyarrow.array(np.tile(np.arange(1, depth + 1), count)),
@@ -88,7 +88,7 @@ class BatchTables:
 
         batch = self._batch
         rows = pyarrow.array(batch.event_query)
-        depth = self._world.settings.depth
+        depth = self._world.settings["depth"]
         return {
             "query_id": self.query_id.take(rows),
             "user": self.user.take(rows),
@@ -105,7 +105,7 @@ class BatchTables:
         """A row per document shown, with all columns of its query."""
         import pyarrow
 
-        depth, count = self._world.settings.depth, len(self._batch.user)
+        depth, count = self._world.settings["depth"], len(self._batch.user)
         rows = pyarrow.array(np.repeat(np.arange(count), depth))
         columns = {name: column.take(rows) for name, column in self._with_times(self.queries()).items()}
         shown = self.shown()
@@ -120,7 +120,7 @@ class BatchTables:
         import pyarrow
 
         columns = self.queries()
-        depth, count = self._world.settings.depth, len(self._batch.user)
+        depth, count = self._world.settings["depth"], len(self._batch.user)
         attributes = {name: columns[name] for name in ("session", "arm", "device", "country")}
         attributes["session_id"] = attributes.pop("session")
         return {
@@ -244,8 +244,9 @@ class DemoTruth(Record):
         return {"arm": np.array(self.arms, dtype=object), **self.counts}
 
 
-def simulate_log(engine: Any = None, **settings: Any) -> Log:
-    """A simulated log in memory. The settings are those of `DemoSettings`: users, days, seed, arms, effect, …
+@operation
+def simulate_log(engine: Any = None, **settings: Unpack[DemoSettings]) -> Log:
+    """A simulated log in memory.
 
     `Log.truth` holds the counts and probabilities behind it.
 
@@ -255,7 +256,7 @@ def simulate_log(engine: Any = None, **settings: Any) -> Log:
     """
     import pyarrow
 
-    world = make_world(DemoSettings(**settings))
+    world = make_world(**settings)
     tables: dict[str, list[Any]] = {"queries": [], "shown": [], "events": []}
     truth = _Count(world)
     for batch in _batches(world):
@@ -268,29 +269,33 @@ def simulate_log(engine: Any = None, **settings: Any) -> Log:
     return Log(opened, **frames, segments=("device", "country"), origin="simulation", truth=truth.record())
 
 
+@operation
 def write_demo(
     folder: str | os.PathLike[str],
     *,
-    layout: str = "ubi",
-    files: str = "",
+    layout: Annotated[
+        str,
+        about("The tables: {names} (User Behavior Insights, or impressions and clicks).", choices=tuple(LAYOUTS)),
+    ] = "ubi",
+    files: Annotated[
+        str | None,
+        about(
+            "The type of the files: {names}; default: jsonl for ubi, parquet for tables.",
+            choices=FILES,
+            spelled="--files TYPE",
+        ),
+    ] = None,
     progress: Progress | None = None,
-    **settings: Any,
+    **settings: Unpack[DemoSettings],
 ) -> DemoTruth:
     """Write a simulated log to a directory, which is made; its memory does not depend on the number of users.
 
-    All files appear at the end, or none does.
-
-    layout: `ubi`, queries and events as User Behavior Insights has them, or `tables`, impressions and clicks.
-    files: `jsonl`, `csv` or `parquet`; default: `jsonl` for `ubi`, `parquet` for `tables`.
-    settings: those of `DemoSettings`: users, days, seed, arms, effect, novelty, sessions_per_day, depth, topics.
-
-    The directory also holds `columns.toml`, the column map that `read_log` finds, and `truth.json`.
+    All files appear at the end, or none does. The directory also holds `columns.toml`, the column map that `read_log`
+    finds, and `truth.json`.
     """
-    check.one_of("write_demo", tuple(LAYOUTS), layout=layout)
     files = files or {"ubi": "jsonl", "tables": "parquet"}[layout]
-    check.one_of("write_demo", FILES, files=files)
     need_logs("pyarrow", "a simulated log")
-    world = make_world(DemoSettings(**settings))
+    world = make_world(**settings)
     with whole_folder(folder) as path:
         truth = _write_tables(world, path, layout, files, progress)
         with open(os.path.join(path, COLUMNS), "w", encoding="utf-8") as file:
@@ -310,7 +315,7 @@ def _write_tables(world: World, path: str, layout: str, files: str, progress: Pr
             for name, writer in writers.items():
                 writer.add(getattr(made, name)())
             if progress:
-                progress(truth.users_done, world.settings.users)
+                progress(truth.users_done, world.settings["users"])
     finally:
         for writer in writers.values():
             writer.close()
@@ -319,8 +324,8 @@ def _write_tables(world: World, path: str, layout: str, files: str, progress: Pr
 
 def _batches(world: World) -> Iterator[Batch]:
     sessions = queries = 0
-    for first in range(0, world.settings.users, USERS_PER_BATCH):
-        users = min(USERS_PER_BATCH, world.settings.users - first)
+    for first in range(0, world.settings["users"], USERS_PER_BATCH):
+        users = min(USERS_PER_BATCH, world.settings["users"] - first)
         batch = simulate_batch(world, first, users, sessions, queries)
         sessions += int(batch.session.max(initial=sessions - 1)) + 1 - sessions
         queries += len(batch.user)
@@ -334,12 +339,12 @@ class _Count:
         self._world = world
         self.users_done = 0
         names = ("users", "sessions", "queries", "clicks", "satisfied clicks", "hovers", "conversions")
-        self._counts = {name: np.zeros(len(world.settings.arms), dtype=np.int64) for name in names}
-        self._left = np.zeros(len(world.settings.arms), dtype=np.int64)
-        self._revenue = np.zeros(len(world.settings.arms))
+        self._counts = {name: np.zeros(len(world.settings["arms"]), dtype=np.int64) for name in names}
+        self._left = np.zeros(len(world.settings["arms"]), dtype=np.int64)
+        self._revenue = np.zeros(len(world.settings["arms"]))
 
     def add(self, batch: Batch) -> None:
-        arms = len(self._world.settings.arms)
+        arms = len(self._world.settings["arms"])
         first_of_session = np.unique(batch.session, return_index=True)[1]
         arm = batch.arm[batch.event_query]
         kinds = {name: batch.action == number for number, name in enumerate(ACTIONS)}
@@ -364,9 +369,9 @@ class _Count:
         counts: dict[str, NDArray[np.generic]] = {
             **self._counts, "revenue": self._revenue.round(2), "left with answer": self._left
         }  # fmt: skip
-        settings = asdict(world.settings) | {"arms": list(world.settings.arms)}
+        settings = {**world.settings, "arms": list(world.settings["arms"])}
         attraction = tuple(world_of.ATTRACTION.tolist())
-        return DemoTruth(world.settings.arms, counts, settings, tuple(world.examination.tolist()), attraction)
+        return DemoTruth(tuple(world.settings["arms"]), counts, settings, tuple(world.examination.tolist()), attraction)
 
 
 class _TableWriter:

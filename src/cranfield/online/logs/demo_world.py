@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Annotated, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
+from cranfield.declared.operation import about, with_defaults
 from cranfield.errors import UsageError
 from cranfield.online.engines.dialect import BUCKETS, bucket
-from cranfield.online.logs import demo_world as world_of
 from cranfield.types import Array, Index64
 
 START = int(datetime(2026, 1, 5, tzinfo=UTC).timestamp())
@@ -54,43 +55,60 @@ MOST_SHOWN = 10_000_000
 """The most documents that all topics show."""
 
 
-@dataclass(frozen=True)
-class DemoSettings:
+class DemoSettings(TypedDict, total=False):
     """What a simulated log is like."""
 
-    users: int = 1000
-    days: int = 14
-    seed: int = 0
-    arms: tuple[str, ...] = ("A", "B")
-    effect: float = 0.4
-    """How much less noise the ranker of each further arm has than that of the arm before, from 0 to 1."""
-    novelty: float = 0.0
-    """By how much users of all arms but the first click more on the first day, as a share; it fades over days."""
-    sessions_per_day: float = 0.5
-    """The mean number of sessions that a user has per day."""
-    depth: int = 10
-    """The number of documents shown for a query."""
-    topics: int = 500
-    """The number of different information needs; their popularity follows Zipf's law."""
+    users: Annotated[int, about("The number of users.", 1000, least=1)]
+    days: Annotated[int, about("The number of days.", 14, least=1)]
+    seed: Annotated[int, about("Seed of the random numbers.", 0, least=0, below=2**64)]
+    arms: Annotated[
+        Sequence[str],
+        about("The arms of an experiment, separated by commas.", ["A", "B"], spelled="--arms NAME,..."),
+    ]
+    effect: Annotated[
+        float,
+        about(
+            "How much less noise the ranker of each further arm has, from 0 to 1.",
+            0.4,
+            least=0,
+            most=1,
+            spelled="--effect SHARE",
+        ),
+    ]
+    novelty: Annotated[
+        float,
+        about(
+            "How much more users of further arms click on the first day; it fades.",
+            0.0,
+            least=0,
+            rare=True,
+            spelled="--novelty SHARE",
+        ),
+    ]
+    sessions_per_day: Annotated[
+        float,
+        about("The mean number of sessions per user and day.", 0.5, above=0, rare=True, spelled="--sessions N"),
+    ]
+    depth: Annotated[int, about("The number of documents shown for a query.", 10, least=1, rare=True)]
+    topics: Annotated[
+        int,
+        about("The number of information needs; their popularity follows Zipf's law.", 500, least=1, rare=True),
+    ]
 
-    def __post_init__(self) -> None:
-        names = ("users", "days", "depth", "topics")
-        check.whole("simulate_log", **{name: getattr(self, name) for name in names})
-        check.between("simulate_log", low=0, high=1, effect=self.effect)
-        check.not_negative("simulate_log", novelty=self.novelty)
-        check.positive("simulate_log", sessions_per_day=self.sessions_per_day)
-        sessions = min(self.users, USERS_PER_BATCH) * self.days * self.sessions_per_day
-        if not sessions <= MOST_SESSIONS:
-            raise UsageError(
-                f"simulate_log: {sessions:,.0f} sessions in memory at a time (users × days × sessions), "
-                f"must be at most {MOST_SESSIONS:,}"
-            )
-        if self.topics * self.depth > MOST_SHOWN:
-            raise UsageError(
-                f"simulate_log: topics × depth == {self.topics * self.depth:,}, must be at most {MOST_SHOWN:,}"
-            )
-        if not self.arms or len(set(self.arms)) < len(self.arms) or not all(self.arms):
-            raise UsageError(f"simulate_log: arms == {self.arms!r}, must be different names, one or more")
+
+def check_demo(settings: DemoSettings) -> None:
+    """Raise an error for a log that does not fit into memory, and for arms without different names."""
+    sessions = min(settings["users"], USERS_PER_BATCH) * settings["days"] * settings["sessions_per_day"]
+    if not sessions <= MOST_SESSIONS:
+        raise UsageError(
+            f"simulate_log: {sessions:,.0f} sessions in memory at a time (users × days × sessions), "
+            f"must be at most {MOST_SESSIONS:,}"
+        )
+    shown, arms = settings["topics"] * settings["depth"], settings["arms"]
+    if shown > MOST_SHOWN:
+        raise UsageError(f"simulate_log: topics × depth == {shown:,}, must be at most {MOST_SHOWN:,}")
+    if not arms or len(set(arms)) < len(arms) or not all(arms):
+        raise UsageError(f"simulate_log: arms == {arms!r}, must be different names, one or more")
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,15 +130,17 @@ class World:
     """The text of each topic × variant."""
 
 
-def make_world(settings: DemoSettings) -> World:
+def make_world(**given: Unpack[DemoSettings]) -> World:
     """Topics, documents and the rankings of each arm."""
-    rng = np.random.default_rng([settings.seed, 0])
-    topics, pool = settings.topics, settings.depth * 3
+    settings = with_defaults(DemoSettings, given)
+    check_demo(settings)
+    rng = np.random.default_rng([settings["seed"], 0])
+    topics, pool = settings["topics"], settings["depth"] * 3
     grade = rng.choice(len(GRADES), size=(topics, pool), p=GRADES).astype(np.int8)
-    arms = len(settings.arms)
-    noise = np.array([2.0 * (1 - settings.effect) ** arm for arm in range(arms)])
+    arms = len(settings["arms"])
+    noise = np.array([2.0 * (1 - settings["effect"]) ** arm for arm in range(arms)])
     score = grade + noise[:, None, None, None] * rng.normal(size=(arms, len(VARIANTS), topics, pool))
-    order = np.argsort(-score, axis=-1, kind="stable")[..., : settings.depth]
+    order = np.argsort(-score, axis=-1, kind="stable")[..., : settings["depth"]]
     weight = 1 / np.arange(1, topics + 1)
     return World(
         settings,
@@ -128,7 +148,7 @@ def make_world(settings: DemoSettings) -> World:
         order + pool * np.arange(topics)[:, None],
         np.cumsum(weight) / weight.sum(),
         rng.random(topics) < ANSWERED,
-        1 / np.arange(1.0, settings.depth + 1),
+        1 / np.arange(1.0, settings["depth"] + 1),
         tuple(f"{_text(topic)} {variant}".strip() for topic in range(topics) for variant in VARIANTS),
     )
 
@@ -181,18 +201,17 @@ class Batch:
 def simulate_batch(world: World, first_user: int, users: int, first_session: int, first_query: int) -> Batch:
     """The traffic of `users` users; the numbers of sessions and queries go on from those given."""
     settings = world.settings
-    rng = np.random.default_rng([settings.seed, 1, first_user])
-    share = (
-        np.array([bucket(f"u{n}", f"demo-{settings.seed}") for n in range(first_user, first_user + users)]) / BUCKETS
-    )
-    arm = (share * len(settings.arms)).astype(np.int64)
-    device = rng.choice(len(world_of.DEVICES), size=users, p=list(world_of.DEVICES.values()))
-    country = rng.choice(len(world_of.COUNTRIES), size=users, p=list(world_of.COUNTRIES.values()))
-    rate = rng.gamma(0.8, settings.sessions_per_day / 0.8, size=users)
-    weekday = world_of.WEEKDAY[np.arange(settings.days) % 7]
+    rng = np.random.default_rng([settings["seed"], 1, first_user])
+    seed = settings["seed"]
+    share = np.array([bucket(f"u{n}", f"demo-{seed}") for n in range(first_user, first_user + users)]) / BUCKETS
+    arm = (share * len(settings["arms"])).astype(np.int64)
+    device = rng.choice(len(DEVICES), size=users, p=list(DEVICES.values()))
+    country = rng.choice(len(COUNTRIES), size=users, p=list(COUNTRIES.values()))
+    rate = rng.gamma(0.8, settings["sessions_per_day"] / 0.8, size=users)
+    weekday = WEEKDAY[np.arange(settings["days"]) % 7]
     counts = rng.poisson(rate[:, None] * weekday)
     user, day = (np.repeat(index, counts.ravel()) for index in np.indices(counts.shape).reshape(2, -1))
-    hour = rng.choice(24, size=len(user), p=world_of.HOURS / world_of.HOURS.sum())
+    hour = rng.choice(24, size=len(user), p=HOURS / HOURS.sum())
     start = day * 86_400 + hour * 3600 + rng.random(len(user)) * 3600
     order = np.lexsort((start, user))
     user, start = user[order], start[order]
@@ -216,7 +235,7 @@ def _sessions(
         )
         steps.append(step)
         goes_on = rng.random(len(session)) < np.where(satisfied, 0.25, 0.55)
-        new_topic = satisfied | (variant + 1 >= len(world_of.VARIANTS))
+        new_topic = satisfied | (variant + 1 >= len(VARIANTS))
         drawn = np.searchsorted(world.popularity, rng.random(len(session)))
         time = end + 3 + rng.exponential(15, size=len(session))
         topic, variant = np.where(new_topic, drawn, topic), np.where(new_topic, 0, variant + 1)
@@ -232,15 +251,15 @@ def _query(
     settings = world.settings
     grade = world.grades[arm, variant, topic]
     size = grade.shape
-    novelty = 1 + settings.novelty * np.exp(-(time / 86_400) / world_of.NOVELTY_DAYS) * (arm > 0)
-    appeal = world_of.ATTRACTION[grade] * (novelty * np.where(device == 0, 0.9, 1.0))[:, None]
-    left = world.answered[topic] & (rng.random(len(topic)) < world_of.LEAVES_WITH_ANSWER)
+    novelty = 1 + settings["novelty"] * np.exp(-(time / 86_400) / NOVELTY_DAYS) * (arm > 0)
+    appeal = ATTRACTION[grade] * (novelty * np.where(device == 0, 0.9, 1.0))[:, None]
+    left = world.answered[topic] & (rng.random(len(topic)) < LEAVES_WITH_ANSWER)
     clicked = (rng.random(size) < np.minimum(world.examination * appeal, 1)) & ~left[:, None]
     hovered = ~clicked & (rng.random(size) < 0.12 * world.examination)
-    seconds = np.where(clicked, world_of.DWELL[grade] * rng.lognormal(0, 0.6, size=size), 0)
+    seconds = np.where(clicked, DWELL[grade] * rng.lognormal(0, 0.6, size=size), 0)
     reading = 2 + 1.5 * np.arange(size[1]) + rng.random(size)
     at = time[:, None] + reading + np.cumsum(seconds, axis=1) - seconds  # documents above are read first
-    bought = clicked & (rng.random(size) < world_of.CONVERSION[grade])
+    bought = clicked & (rng.random(size) < CONVERSION[grade])
     satisfied = left | ((seconds >= SATISFIED_SECONDS) & (grade >= 2)).any(axis=1)
     end = np.where(clicked.any(axis=1), np.where(clicked, at + seconds, 0).max(axis=1), time + 8)
     rows, columns, actions, values, dwells, times = [], [], [], [], [], []
@@ -298,7 +317,7 @@ def _in_time_order(
 
 
 def _microseconds(seconds: NDArray[np.generic]) -> Index64:
-    return ((world_of.START + seconds.astype(np.float64)) * 1000).astype(np.int64) * (SECOND // 1000)
+    return ((START + seconds.astype(np.float64)) * 1000).astype(np.int64) * (SECOND // 1000)
 
 
 _NOTHING = {

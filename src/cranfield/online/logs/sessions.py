@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.declared.operation import about
+from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError
 from cranfield.online.engines.engine import Engine
 from cranfield.online.logs.log import EVENTS, QUERIES, Log, number_users
@@ -61,7 +61,9 @@ SessionRule = Annotated[
         spelled="--sessions HOW",
     ),
 ]
-Silence = Annotated[float, about("The silence that ends a session.", above=0, spelled="--silence MINUTES")]
+END_OF_SESSION = "A session ends after this many minutes without a query or an event."
+Silence = Annotated[float, about(END_OF_SESSION, above=0, spelled="--silence MINUTES")]
+RareSilence = Annotated[float, about(END_OF_SESSION, above=0, spelled="--silence MINUTES", rare=True)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -343,13 +345,27 @@ def _by_silence(log: Log, silence: int) -> Any:
     return nw.concat([whole_sessions(marked).select(*names), joined], how="vertical")
 
 
+@operation
 def summarise_sessions(
-    log: Log, *, by: str = AUTO, silence: float = SILENCE, least: int = 1, rows: Any = None
+    log: Log,
+    *,
+    by: Annotated[
+        str,
+        about(
+            "How sessions end: {names}. auto: as the log names them if it does so for every query, or by silence.",
+            choices=WAYS,
+            spelled="--by HOW",
+        ),
+    ] = AUTO,
+    silence: Silence = SILENCE,
+    least: Annotated[
+        int,
+        about("Leave out rows of the table with fewer than N sessions, so that they show no single user.", least=1),
+    ] = 1,
+    rows: Any = None,
 ) -> SessionSummary:
     """Count the sessions of a log.
 
-    by: as for `assign_sessions`.
-    least: leave out rows of the distribution with fewer sessions.
     rows: the sessions, if `session_rows` has been called and kept.
 
     >>> from cranfield.online.logs import simulate_log

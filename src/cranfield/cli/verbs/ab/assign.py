@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from itertools import islice
 from typing import Any
 
-from cranfield.cli import options
 from cranfield.cli.declare import MORE, argument, flag, option
 from cranfield.cli.options import ab_options
 from cranfield.cli.printing import Output, Quiet, format_option
@@ -16,7 +14,7 @@ from cranfield.errors import DataError, UsageError
 from cranfield.text import counted
 
 
-class AssignVerb(Quiet, Output):
+class AssignVerb(Quiet, Output, of="online.experiments.assignment:assign_users"):
     """Assign users to the arms of an experiment by a salted hash of their ids.
 
     Ids are read one per line; the id and the arm are printed, separated by a tab. The same id always gets the same arm,
@@ -33,16 +31,11 @@ cut -f1 users.tsv | cranfield ab assign - --experiment ui-3 --layer page --slot 
 """
 
     ids: str = argument("IDS", "A file with an id per line. - is standard input.", required=True, reads=True)
-    experiment: str | None = option("--experiment NAME", "The name of the experiment; it decides who gets which arm.")
     share: list[str] | None = option(
         "--share ARM=SHARE",
         "An arm and its share of the users; shares are divided by their sum. Default: A and B, half each. May be "
         "repeated.",
     )
-    exposure: float = option("--exposure SHARE", "The share of users in the experiment.", default=1.0)
-    layer: str = option("--layer NAME", "The layer that the experiment is in.", default="")
-    slot: str = option("--slot LOW,HIGH", "The part of the layer that the experiment has.", default="0,1")
-    salt: str = option("--salt TEXT", "A secret, so that nobody can compute the arms from outside.", default="")
     only_in: bool = flag("--only-in", "Print only users that are in the experiment.")
     counts: bool = flag("--counts", "Print how many users each arm has, instead of every user.")
     not_in: str = option(
@@ -52,52 +45,48 @@ cut -f1 users.tsv | cranfield ab assign - --experiment ui-3 --layer page --slot 
 
     def check(self) -> None:
         super().check()
-        if not self.experiment:
-            raise UsageError("no experiment; give it a name with --experiment")
         if not self.counts and self.format not in ("tsv", "csv", "json"):
             raise UsageError(f"--format {self.format} is for --counts; arms are printed as tsv, csv or json")
 
     def run(self) -> None:
-        from cranfield.collection.source import read_bytes
-        from cranfield.online.experiments.assignment import Experiment
+        from cranfield.online.experiments.assignment import assign_users
 
-        chosen = ab_options.shares("--share", self.share) or {"A": 1.0, "B": 1.0}
-        slot = options.numbers("--slot", self.slot) or []
-        if len(slot) != 2:
-            raise UsageError(f"--slot {self.slot}: expected two numbers, such as 0,0.3")
-        experiment = Experiment(self.experiment or "", chosen, self.exposure, self.layer, (slot[0], slot[1]), self.salt)
+        users = self.read_ids()
+        assigned = assign_users(users, shares=ab_options.shares("--share", self.share), **self.settings())
+        if assigned.users < len(users):
+            repeated = counted(len(users) - assigned.users, "line")
+            self.tell(f"warning: {repeated} with an id that appears before; each user is counted once")
+        counts = assigned.counts
+        if self.counts:
+            self.emit(self.rendered(counts.table()))
+            return
+        self.emit(self.lines(zip(users, assigned.arm, strict=True)))
+        numbers = [f"{number:,}" for number in counts.users]
+        said = ", ".join(f"{arm} {number}" for arm, number in zip(assigned.arms, numbers, strict=False))
+        outside = f", not in the experiment {numbers[-1]}" if len(numbers) > len(assigned.arms) else ""
+        self.tell(f"{counted(assigned.users, 'user')}: {said}{outside}")
+
+    def tell(self, sentence: str) -> None:
+        """Print a sentence on standard error, unless there is `--quiet`."""
+        if not self.quiet:
+            print(sentence, file=sys.stderr)
+
+    def read_ids(self) -> list[str]:
+        """The lines of the file that are not empty."""
+        from cranfield.collection.source import read_bytes
+
         data = read_bytes(self.ids)
         if b"\0" in data:
             raise DataError(self.ids, None, "is not text, expected an id per line")
         users = [line for line in data.decode("utf-8", "surrogateescape").splitlines() if line.strip()]
-        del data
         if not users:
             raise DataError("standard input" if self.ids == "-" else self.ids, None, "no ids, expected one per line")
-        if not self.quiet and any(all(mark in user for user in users) for mark in "\t,;"):
-            print(
+        if any(all(mark in user for user in users) for mark in "\t,;"):
+            self.tell(
                 f"warning: every line has several columns, and all of {users[0]!r} is taken as one id; expected an id "
-                "per line, such as from cut -f1",
-                file=sys.stderr,
+                "per line, such as from cut -f1"
             )
-        arms = experiment.assign(users)
-        distinct = len(set(users))
-        counts = Counter(arms if distinct == len(users) else dict(zip(users, arms, strict=True)).values())
-        if distinct < len(users) and not self.quiet:
-            repeated = counted(len(users) - distinct, "line")
-            print(f"warning: {repeated} with an id that appears before; each user is counted once", file=sys.stderr)
-        if self.counts:
-            from cranfield.table import Column, Table
-
-            rows = [(arm, counts.get(arm, 0), counts.get(arm, 0) / distinct) for arm in [*chosen, None]]
-            named = tuple((arm or "(not in the experiment)", n, share) for arm, n, share in rows if arm or n)
-            table = Table((Column("arm"), Column("users", "count"), Column("share", "number")), named)
-            self.emit(self.rendered(table))
-            return
-        self.emit(self.lines(zip(users, arms, strict=True)))
-        if not self.quiet:
-            said = ", ".join(f"{arm} {counts.get(arm, 0):,}" for arm in chosen)
-            outside = f", not in the experiment {counts[None]:,}" if counts.get(None) else ""
-            print(f"{counted(distinct, 'user')}: {said}{outside}", file=sys.stderr)
+        return users
 
     def lines(self, pairs: Any) -> str:
         """The ids and their arms in the format."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import argument, option
-from cranfield.cli.options.click_options import LOG, MODEL, MODELS, ClickFitting, ClickReading
+from cranfield.cli.options.click_options import LOG, MODEL, MODELS, ClickReading
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
 USUAL_SHARE = 0.2
 
 
-class EvaluateVerb(ClickReading, ClickFitting, Plotting):
+class EvaluateVerb(
+    ClickReading,
+    Plotting,
+    of="online.clicks.click_evaluation:evaluate_clicks online.clicks.click_fitting:fit_clicks",
+):
     """Print the log-likelihood and the perplexity of click models, overall and by rank.
 
     A perplexity of 1 is a perfect prediction of clicks, 2 that of a coin. Models that were fitted with --held-out are
@@ -30,6 +34,8 @@ cranfield clicks evaluate log.parquet --fit PBM,DCM,DBN,UBM --plot perplexity.sv
 cranfield clicks evaluate log.parquet --fit PBM,UBM --held-out 0.3 --split time
 """
 
+    not_options = ("model", "level")
+
     log: str = argument("LOG", LOG, required=True)
     models: list[str] | None = argument("MODEL...", MODEL)
     fit: list[str] | None = option("--fit MODEL,...", "Fit these models first: {names}. May be repeated.", names=MODELS)
@@ -44,23 +50,21 @@ cranfield clicks evaluate log.parquet --fit PBM,UBM --held-out 0.3 --split time
     def run(self) -> None:
         import os
 
-        from cranfield.online.clicks import evaluate_clicks, fit_clicks, load_click_model
+        from cranfield.online.clicks import CLICK_MODELS, evaluate_clicks, fit_clicks, load_click_model
         from cranfield.online.clicks.click_evaluation import held_out_pages
         from cranfield.online.clicks.click_rows import click_rows
 
         rows = click_rows(self.log, **self.click_reading())
         models = {}
-        if self.fit:
-            settings = {**self.click_fitting(), "held_out": USUAL_SHARE if self.held_out is None else self.held_out}
-            exact = settings.pop("exact")
-            from cranfield.online.clicks import CLICK_MODELS
-
-            for name in [name for text in self.fit for name in text.split(",") if name]:
-                kind = CLICK_MODELS.find(name)
-                with self.progress(f"fitting {kind.name}") as progress:
-                    models[kind.name] = fit_clicks(
-                        rows, name, level=None, exact=exact or not kind.can_be_counted, progress=progress, **settings
-                    )
+        settings = self.settings("fit_clicks")
+        settings |= {"held_out": settings["held_out"] or USUAL_SHARE, "level": None}
+        exact = settings.pop("exact")
+        for name in [name for text in self.fit or [] for name in text.split(",") if name]:
+            kind = CLICK_MODELS.find(name)
+            with self.progress(f"fitting {kind.name}") as progress:
+                models[kind.name] = fit_clicks(
+                    rows, name, exact=exact or not kind.can_be_counted, progress=progress, **settings
+                )
         for path in self.models or []:
             loaded = load_click_model(path)
             name = loaded.model if loaded.model not in models else os.path.splitext(os.path.basename(path))[0]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from cranfield.cli import options
 from cranfield.cli.declare import MORE, RESULT, argument, flag, option
-from cranfield.cli.options.click_options import LOG, MODELS, ClickFitting, ClickReading
+from cranfield.cli.options.click_options import LOG, ClickReading
 from cranfield.cli.options.label_options import write_table
 from cranfield.cli.printing import Plotting
 
 
-class FitVerb(ClickReading, ClickFitting, Plotting):
+class FitVerb(ClickReading, Plotting, of="online.clicks.click_fitting:fit_clicks"):
     """Fit a click model to a log, and print its parameters with intervals.
 
     RCM, RCTR and DCTR are click rates: of everything, of ranks, of documents. In PBM and UBM users examine ranks, and
@@ -32,21 +31,17 @@ cranfield clicks fit log.csv --columns session=qid,doc=url --plot examination.sv
 """
 
     log: str = argument("LOG", LOG, required=True)
-    model: str = option("--model NAME", "The click model: {names}.", default="PBM", names=MODELS)
     save: str | None = option("--save FILE", "Write the model to this file (JSON).", group=RESULT)
     pairs: str | None = option("--pairs FILE", "Also write the parameters of documents, as a table.", group=RESULT)
-    level: float = options.level()
     no_intervals: bool = flag("--no-intervals", "Compute no intervals, which saves time with EM models.", group=MORE)
 
     def run(self) -> None:
         from cranfield.online.clicks import fit_clicks
         from cranfield.record import table_of
 
-        level = None if self.no_intervals else self.level
+        settings = self.settings() | ({"level": None} if self.no_intervals else {})
         with self.progress("fitting") as progress:
-            fitted = fit_clicks(
-                self.log, self.model, level=level, progress=progress, **self.click_fitting(), **self.click_reading()
-            )
+            fitted = fit_clicks(self.log, progress=progress, **settings, **self.click_reading())
         if self.save:
             fitted.save(self.save)
         if self.pairs:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from cranfield.cli import options
-from cranfield.cli.declare import RANKING, RESULT, argument, option
+from cranfield.cli.declare import RESULT, argument, option
 from cranfield.cli.options.click_options import MODEL
 from cranfield.cli.printing import Quiet, warn_of_notes
 from cranfield.errors import UsageError
 
 
-class SimulateVerb(options.Ranked, Quiet):
+class SimulateVerb(options.Ranked, Quiet, of="online.clicks.click_simulation:simulate_clicks"):
     """Simulate sessions: the lists of runs, with clicks of a model.
 
     Each session draws a topic and a run that has it, all equally likely. -o is a Parquet or CSV table with a row per
@@ -27,15 +27,12 @@ cranfield clicks simulate dbn.json bm25.run --topics topics.tsv --sessions 5000 
 
     model: str = argument("MODEL", MODEL, required=True, reads=True)
     runs: list[str] | None = argument("RUN...", options.RUNS, reads=True)
-    sessions: int = option("--sessions N", "The number of sessions.", default=1000)
     topics: str | None = option(
         "--topics FILE", "The topics: their titles are the queries of the model.", reads=True, solves="give the topics"
     )
     output: str | None = option(
         "--output, -o FILE", "Write the sessions to this file (.parquet, .csv) or directory.", group=RESULT
     )
-    depth: int = option("--depth N", "Show the first N documents of each list.", default=10, group=RANKING)
-    seed: int = options.seed()
 
     def check(self) -> None:
         super().check()
@@ -53,8 +50,8 @@ cranfield clicks simulate dbn.json bm25.run --topics topics.tsv --sessions 5000 
         runs = list(self.read_runs(self.runs or []).values())
         with self.progress("simulating") as progress:
             result = simulate_clicks(
-                fitted, runs, self.output or "", order=self.order or "score", queries=queries, progress=progress,
-                **self.values("sessions", "seed", "depth", "ties"),
+                fitted, runs, self.output or "", order=self.order or "score", ties=self.ties, queries=queries,
+                progress=progress, **self.settings(),
             )  # fmt: skip
         warn_of_notes(result.notes, "trec")
         print(result.sentence())

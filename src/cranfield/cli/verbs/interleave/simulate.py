@@ -6,7 +6,6 @@ from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import option
 from cranfield.cli.printing import Plotting
-from cranfield.cli.verbs.interleave.make import METHODS
 from cranfield.errors import UsageError
 
 USUAL_METHODS = "team-draft,probabilistic,optimised,pairwise"
@@ -38,7 +37,9 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
 """
 
     methods: list[str] | None = option(
-        "--methods METHOD,...", f"{{names}}; default: {USUAL_METHODS}. May be repeated.", names=METHODS
+        "--methods METHOD,...",
+        f"{{names}}; default: {USUAL_METHODS}. May be repeated.",
+        names="online.interleaving.mixing_methods:MIXING_METHODS",
     )
     clicks: str = option(
         "--clicks USER,...",

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cranfield.cli.declare import MORE, option
+from cranfield.cli.declare import option
 from cranfield.cli.options.log_options import LogChecking
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
 
-class CheckVerb(LogChecking, Printing):
+class CheckVerb(LogChecking, Printing, of="online.logs.check_log:check_log"):
     """Check a log for everything that would make its numbers wrong: count it, and show where it is.
 
     Errors are wrong rows: clicks on documents that were not shown, events before their query, duplicated events,
@@ -24,13 +24,6 @@ cranfield log check impressions.parquet --events clicks.parquet --columns column
 cranfield log check log/ --zone Europe/Berlin --format json
 """
 
-    bot_events: int = option(
-        "--bot-events N",
-        "Report users with N queries and events or more as bots.",
-        default=100_000,
-        solves="bot_events=",
-    )
-    silence: float = option("--silence MINUTES", "The silence that ends a session.", default=30.0, group=MORE)
     shares: str | None = option(
         "--shares ARM=SHARE,...",
         "The share of users that each arm should have, such as A=0.9,B=0.1; default: equal shares.",
@@ -42,9 +35,7 @@ cranfield log check log/ --zone Europe/Berlin --format json
 
         tables = self.log_tables()
         with tables["engine"]:
-            report = check_log(
-                self.log, **tables, bot_events=self.bot_events, silence=self.silence, shares=_shares(self.shares)
-            )
+            report = check_log(self.log, **tables, **self.settings(), shares=_shares(self.shares))
             self.show_record(self.with_options(report))
         return 1 if report.wrong else 0
 

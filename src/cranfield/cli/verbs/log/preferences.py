@@ -8,7 +8,12 @@ from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
 
-class PreferencesVerb(LogReading, TopicTexts, Printing):
+class PreferencesVerb(
+    LogReading,
+    TopicTexts,
+    Printing,
+    of="online.log_measures.click_preferences:click_preferences online.log_measures.click_preferences:run_agreement",
+):
     """Count how often users preferred one document to another, and say which runs agree with them.
 
     A clicked document is preferred to those above it that were skipped (skip-above); --rule names other rules. With
@@ -25,18 +30,7 @@ cranfield log preferences log/ bm25.run dense.run --topics topics.tsv
 
     log: str = argument("LOG", LOG, required=True, reads=True)
     runs: list[str] = argument("RUN", "Run files, to see which ones the preferences favour.", reads=True)
-    rule: list[str] | None = option(
-        "--rule NAME", "When a click is a preference: {names}.", names="online.log_measures.click_preferences:RULES"
-    )
-    test: str = option("--test, -t TEST", "The test of pairs of runs.", default="t")
-    alpha: float = option("--alpha P", "The significance level.", default=0.05)
-    top: int = option("--top N", "How many pairs of documents to show.", default=20)
-    least: int = option(
-        "--least N",
-        "Leave out pairs with preferences of fewer than N users.",
-        default=5,
-        solves="least=",
-    )
+    top: int = option("--top N", "Show N pairs of documents.", default=20)
 
     def check(self) -> None:
         super().check()
@@ -46,10 +40,9 @@ cranfield log preferences log/ bm25.run dense.run --topics topics.tsv
     def run(self) -> None:
         from cranfield.online.log_measures.click_preferences import click_preferences
 
-        rules = [name for text in self.rule or ["skip-above"] for name in text.split(",")]
         log = self.read_log()
         with log.engine:
-            preferences = click_preferences(log, rules, least=self.least)
+            preferences = click_preferences(log, **self.settings("click_preferences"))
         if not self.runs:
             if self.for_programs:
                 self.show_record(preferences)
@@ -62,7 +55,8 @@ cranfield log preferences log/ bm25.run dense.run --topics topics.tsv
 
         read = [Run.read(path) for path in self.runs]
         runs = dict(zip(distinct_names([run.name for run in read], self.runs), read, strict=True))
-        agreement = run_agreement(preferences, runs, topics=self.topic_texts(), test=self.test, alpha=self.alpha)
+        settings = self.settings("run_agreement")
+        agreement = run_agreement(preferences, runs, topics=self.topic_texts(), **settings)
         if self.for_programs:
             self.show_record(agreement)
         else:

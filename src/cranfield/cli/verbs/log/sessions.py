@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cranfield.online.logs import Log
 
 
-class SessionsVerb(LogReading, Plotting):
+class SessionsVerb(LogReading, Plotting, of="online.logs.sessions:summarise_sessions"):
     """Find the sessions of a log: how many there are, how long they are, how many queries they have.
 
     If the log names a session for every query, these are its sessions, as for cranfield log measures. Otherwise, or
@@ -34,23 +34,13 @@ cranfield log sessions log/ --rows sessions.parquet
 cranfield log sessions log/ --write sessions.jsonl
 """
 
-    by: str = option(
-        "--by HOW",
-        "How sessions end: {names}. auto: as the log names them if it does so for every query, or by silence.",
-        default="auto",
-        choices=("auto", "silence", "continuity", "given"),
-    )
-    silence: float = option("--silence MINUTES", "The silence that ends a session.", default=30.0)
+    by: str
+    silence: float
     rows: str | None = option("--rows FILE", "Also write a row per session to this .parquet or .csv file.", writes=True)
     write: str | None = option(
         "--write FILE",
         "Also write the sessions, with lists and clicks, as cranfield answers sessions reads them.",
         writes=True,
-    )
-    least: int = option(
-        "--least N",
-        "Leave out rows of the table with fewer than N sessions, so that they show no single user.",
-        default=1,
     )
 
     def check(self) -> None:
@@ -67,7 +57,7 @@ cranfield log sessions log/ --write sessions.jsonl
         log = self.read_log()
         with log.engine as engine:
             rows = engine.keep(session_rows(log, by=self.by, silence=self.silence)) if self.rows else None
-            result = summarise_sessions(log, by=self.by, silence=self.silence, least=self.least, rows=rows)
+            result = summarise_sessions(log, rows=rows, **self.settings())
             self.show_record(result)
             if self.rows and rows is not None:
                 engine.write(rows.sort("user", "start", "session"), self.rows)
