@@ -140,11 +140,11 @@ def test_assign_warns_of_a_table(cranfield: Cranfield, tmp_path: Path) -> None:
 
 
 def test_assign_refuses_what_makes_no_sense(cranfield: Cranfield) -> None:
-    assert "give it a name with --experiment" in cranfield("ab", "assign", "-", stdin=b"u1\n").err
+    assert "missing option --experiment" in cranfield("ab", "assign", "-", stdin=b"u1\n").err
     empty = cranfield("ab", "assign", "-", "--experiment", "x", stdin=b"\n")
     assert (empty.code, empty.err) == (1, "error: standard input: no ids, expected one per line\n")
     slot = cranfield("ab", "assign", "-", "--experiment", "x", "--slot", "0.2", stdin=b"u\n")
-    assert "--slot 0.2: expected two numbers, such as 0,0.3" in slot.err
+    assert "--slot == [0.2], must be two numbers, such as 0,0.3" in slot.err
 
 
 def test_power_and_aa(cranfield: Cranfield, table: str, tmp_path: Path) -> None:
