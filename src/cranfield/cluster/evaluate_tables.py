@@ -22,6 +22,7 @@ from cranfield.errors import DataError, UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, basis_of, score
 from cranfield.online.engines import Engine, open_engine
 from cranfield.online.engines.engine import WAIT
+from cranfield.online.expressions import nw
 from cranfield.scores.scores import Scores
 from cranfield.text import listed
 
@@ -32,8 +33,6 @@ IN_CORE = "run string, topic string, rank int, tie_first int, tie_last int, docu
 
 def lists_by_sql(engine: Engine, tables: RunTables) -> Any:
     """A pyarrow table with the length of each list; wrong rows are an error."""
-    import narwhals as nw
-
     wrong = {"_no_doc": "CASE WHEN doc IS NULL THEN 1 ELSE 0 END"}
     wrong["_no_key"] = f"CASE WHEN {engine.quote('key')} IS NULL OR isnan({engine.quote('key')}) THEN 1 ELSE 0 END"
     rows = engine.select(tables.frame, wrong, add=True)
@@ -66,15 +65,12 @@ def hits_by_sql(engine: Engine, tables: RunTables, judged: Any, options: JoinOpt
     columns = {name: engine.quote(name) for name in HIT_COLUMNS}
     hits = engine.select(hits, {**columns, "tie_last": "tie_first + level - 1"})
     if options.depth is not None:
-        import narwhals as nw
-
         hits = hits.filter(nw.col("rank") <= options.depth)
     return engine.fetch(hits)
 
 
 def hits_by_core(engine: Engine, tables: RunTables, qrels: Qrels, options: JoinOptions) -> tuple[Any, Any]:
     """Lists and hits, by our core in the workers of Spark: each holds whole lists, and hands back their hits."""
-    import narwhals as nw
     import pyarrow.compute as compute
 
     native = tables.frame.to_native().select(*LIST, "doc", "key").repartition(*LIST)
@@ -361,8 +357,6 @@ def read_tables(
     for name, source in runs.items():
         frame, order = _normalised(engine, source, str(name), order, precision, named)
         frames.append(frame)
-    import narwhals as nw
-
     every = reduce(lambda first, second: nw.concat([first, second]), frames)
     return RunTables(every, str(order), listed(map(_origin, runs.values()), 3), tuple(map(str, runs)))
 

@@ -1,31 +1,38 @@
-"""Short names for the expressions of measures. narwhals is imported when an expression is made, not before."""
+"""Short names for the expressions of measures, and narwhals, which is imported when it is used, not before."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+__all__ = ["col", "indicator", "lit", "nw", "where"]
+
 if TYPE_CHECKING:
     import narwhals as nw
+else:
+
+    class _Narwhals:
+        """The package narwhals."""
+
+        def __getattr__(self, name: str) -> Any:
+            import narwhals
+
+            return self.__dict__.setdefault(name, getattr(narwhals, name))
+
+    nw = _Narwhals()
 
 
 def col(name: str) -> nw.Expr:
     """A column."""
-    import narwhals as nw
-
     return nw.col(name)
 
 
 def lit(value: Any) -> nw.Expr:
     """A constant."""
-    import narwhals as nw
-
     return nw.lit(value)
 
 
 def where(condition: nw.Expr, value: nw.Expr, otherwise: nw.Expr | None = None) -> nw.Expr:
-    """The value where the condition holds; elsewhere the other one, or nothing."""
-    import narwhals as nw
-
+    """The value where the condition holds; elsewhere the other one, or null."""
     chosen = nw.when(condition).then(value)
     return chosen if otherwise is None else chosen.otherwise(otherwise)
 

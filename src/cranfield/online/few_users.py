@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.online.engines.engine import Engine
+from cranfield.online.expressions import nw
 from cranfield.online.moments import Estimates, Group, Moments, fetched
 from cranfield.types import Array
-
-if TYPE_CHECKING:
-    from cranfield.online.engines.engine import Engine
-
 
 ROUNDING = 1e-10
 """A standard error below this share of the estimate is rounding."""
@@ -90,7 +88,6 @@ def influences(
     by: Sequence[str] = (),
 ) -> dict[str, Influence]:
     """The influence of users on estimates, by name, in each group of their moments; one scan of the frame."""
-    import narwhals as nw
     import pyarrow
 
     if not parts:

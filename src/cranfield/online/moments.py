@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from cranfield.check import nearest
 from cranfield.errors import UsageError
+from cranfield.online.expressions import nw
 from cranfield.record import Record
 from cranfield.types import Array
 
@@ -170,8 +171,6 @@ def moments(frame: Any, columns: Iterable[str], by: Iterable[str] = ()) -> Momen
 
 def moments_of_sets(frame: Any, sets: Mapping[str, Sequence[str]], by: Iterable[str] = ()) -> dict[str, Moments]:
     """Moments of several sets of columns together; a row counts for each set that it is complete for."""
-    import narwhals as nw
-
     lazy = lazy_frame(frame)
     keys = tuple(by)
     every = tuple(dict.fromkeys(name for names in sets.values() for name in names))
@@ -352,8 +351,6 @@ def _checked_schema(nw: Any, lazy: Any, columns: Sequence[str], keys: Sequence[s
 
 def lazy_frame(frame: Any) -> Any:
     """The frame as a lazy frame of narwhals."""
-    import narwhals as nw
-
     try:
         return nw.from_native(frame).lazy()
     except TypeError:

@@ -11,6 +11,7 @@ import numpy as np
 
 from cranfield.answers.sessions.session_files import REPEATED, Click, Faults, Sessions, made_query, made_session
 from cranfield.errors import DataError
+from cranfield.online.expressions import nw
 from cranfield.online.logs import Log
 from cranfield.online.logs.sessions import SILENCE, assign_sessions
 from cranfield.text import counted
@@ -30,8 +31,6 @@ def sessions_of_log(log: Log, *, by: str = "auto", silence: float = SILENCE) -> 
     >>> sessions.sessions[0].queries[0].time
     0.0
     """
-    import narwhals as nw
-
     assigned = assign_sessions(log, by=by, silence=silence)
     fetch, known = log.engine.fetch, ~nw.col("session").is_null() & ~nw.col("time").is_null()
     order = ("user", "session", "time", "query_id")

@@ -16,6 +16,7 @@ from cranfield.measures.ranked_lists.first import ERR
 from cranfield.measures.ranked_lists.ranked import RBP
 from cranfield.measures.readers.markov import MP, invariant_distribution
 from cranfield.online.calibration.calibrated import Calibrated, Estimated, ratio_of_sums, rounded
+from cranfield.online.expressions import nw
 from cranfield.online.logs.log import CLICK, Log, grades_table, number_of_queries, queries_by_topic, shown_with_clicks
 from cranfield.online.moments import moments
 from cranfield.text import counted
@@ -46,8 +47,6 @@ def viewed_lists(
     log: Log, qrels: Mapping[str, Mapping[str, float]] | None = None, topics: Mapping[str, str] | None = None
 ) -> ViewedLists:
     """The documents that readers saw, and how many queries and documents tell nothing."""
-    import narwhals as nw
-
     engine = log.engine
     queries = engine.keep(queries_by_topic(log, topics))
     notes = []
@@ -105,8 +104,6 @@ def calibrate_RBP(viewed: ViewedLists, level: float) -> Calibrated:
     that is seen is clicked, p is Σ(L − 1) / (Σ(L − 1) + lists with L < n). The interval is over users (sandwich), on
     the scale of log-odds.
     """
-    import narwhals as nw
-
     keys = ["last", "clicks", "length"]
     lists = viewed.log.engine.keep(
         viewed.documents.group_by("query_id", "user", "last", "length").agg(
@@ -200,8 +197,6 @@ def calibrate_ERR(viewed: ViewedLists, level: float) -> Calibrated:
 
 def by_grade(viewed: ViewedLists, parameter: str, above: str, below: str | None, level: float) -> list[Estimated]:
     """For every grade: Σ above / Σ below over the documents that were seen; without `below`, over their number."""
-    import narwhals as nw
-
     columns: dict[str, Any] = {}
     for i, grade in enumerate(viewed.grades):
         mine = nw.col("grade") == grade
@@ -281,8 +276,6 @@ def _placed_clicks(log: Log, depth: int) -> tuple[Any, list[str]]:
 
     A click that names its document and no position has the position at which the document was shown.
     """
-    import narwhals as nw
-
     clicks = log.events.filter((nw.col("action") == CLICK) & ~nw.col("query_id").is_null())
     clicks = log.engine.keep(clicks.select("query_id", "time", "doc", "position", "dwell"))
     if _count(log, clicks.filter(nw.col("position").is_null() & ~nw.col("doc").is_null())):
@@ -301,15 +294,11 @@ def _placed_clicks(log: Log, depth: int) -> tuple[Any, list[str]]:
 
 
 def _count(log: Log, rows: Any) -> int:
-    import narwhals as nw
-
     return int(log.engine.fetch(rows.select(nw.len().alias("n"))).to_pylist()[0]["n"])
 
 
 def _moves(log: Log, clicks: Any, depth: int, restart: bool) -> Array:
     """Counts of moves from rank (row) to rank (column)."""
-    import narwhals as nw
-
     in_order = ["time", "position"]
     before = nw.col("position").shift(1).over("query_id", order_by=in_order).alias("before")
     after = nw.col("position").shift(-1).over("query_id", order_by=in_order).alias("after")
@@ -351,8 +340,6 @@ def _interval(weights: Array, level: float, seed: int) -> tuple[Array, Array]:
 
 def _seconds(log: Log, clicks: Any, ranks: int) -> tuple[Array, Array]:
     """The mean dwell time of clicks at each rank, and the number of clicks with one."""
-    import narwhals as nw
-
     table = log.engine.fetch(
         clicks.filter(~nw.col("dwell").is_null())
         .group_by("position")

@@ -13,6 +13,7 @@ from cranfield.frames import need
 from cranfield.measures.readers.time import TBG, U
 from cranfield.online.calibration.calibrated import Calibrated, Estimated, ratio_of_sums, rounded
 from cranfield.online.calibration.reader_moves import ViewedLists
+from cranfield.online.expressions import nw
 from cranfield.online.logs.log import CLICK
 from cranfield.online.moments import Moments, moments
 from cranfield.text import counted
@@ -36,8 +37,6 @@ def calibrate_TBG(
     `overhead` the mean dwell time. `h` is ln 2 times the mean time that readers stay with a list (to the end of the
     last click's dwell time), as if that were exponential.
     """
-    import narwhals as nw
-
     clicks = _clicks(viewed)
     relevant = nw.col("grade") >= rel
     docs = viewed.documents.select(
@@ -93,8 +92,6 @@ def calibrate_U(
     is uniform between 0 and L; its mean is L/2, so L is twice the mean. With the lengths of documents in characters, F
     is the text read in clicked documents divided by their length.
     """
-    import narwhals as nw
-
     clicks = _clicks(viewed)
     _need_dwell(viewed, clicks)
     snippet = float(U().snippet)
@@ -129,8 +126,6 @@ def calibrate_U(
 
 def _clicks(viewed: ViewedLists) -> Any:
     """The first click on each document that was seen, judged or not: when, how long, and the document's grade."""
-    import narwhals as nw
-
     events = (
         viewed.log.events.filter((nw.col("action") == CLICK) & ~nw.col("doc").is_null())
         .group_by("query_id", "doc")
@@ -145,8 +140,6 @@ def _clicks(viewed: ViewedLists) -> Any:
 
 def _list_times(viewed: ViewedLists, clicks: Any) -> Moments:
     """For each user: seconds with a list, seconds to the first click and the sum of its rank, and the lists."""
-    import narwhals as nw
-
     asked = viewed.log.queries.select("query_id", nw.col("time").alias("asked"))
     timed = clicks.join(asked, on="query_id", how="inner").with_columns(
         ((nw.col("time") - nw.col("asked")) / MICRO).alias("after")
@@ -173,7 +166,6 @@ def _list_times(viewed: ViewedLists, clicks: Any) -> Moments:
 
 def _line(viewed: ViewedLists, timed: Any, words: Mapping[str, float], level: float) -> tuple[list[Estimated], int]:
     """The least-squares line of dwell times against the words of documents, and the clicks without a length."""
-    import narwhals as nw
     from scipy.special import stdtrit
 
     every = viewed.log.engine.fetch(timed.select(nw.len().alias("n"))).to_pylist()[0]["n"]
@@ -206,15 +198,11 @@ def _lengths(viewed: ViewedLists, lengths: Mapping[str, float]) -> Any:
 
 
 def _per_user(rows: Any, columns: list[str]) -> Moments:
-    import narwhals as nw
-
     return moments(rows.group_by("user").agg(*(nw.col(name).sum() for name in columns)), columns)
 
 
 def _need_dwell(viewed: ViewedLists, clicks: Any) -> None:
     """Complain if no click has a dwell time."""
-    import narwhals as nw
-
     known = viewed.log.engine.fetch(clicks.select(nw.col("dwell").count().alias("n"))).to_pylist()[0]["n"]
     if not known:
         raise DataError(

@@ -15,6 +15,7 @@ from cranfield.errors import DataError, UsageError
 from cranfield.online.clicks.click_pages import SPLITS, Cells, Pages, PairNames, paired, repeated_clicks
 from cranfield.online.engines import Engine, open_engine
 from cranfield.online.engines.engine import without_skip
+from cranfield.online.expressions import nw
 from cranfield.online.logs.log import Log
 from cranfield.online.logs.log_tables import find_log
 from cranfield.online.logs.read_log import read_log
@@ -53,8 +54,6 @@ class ClickRows:
 
         by: `session`, at random by a salted hash of the session, or `time`: the latest sessions are held out.
         """
-        import narwhals as nw
-
         if not 0 < share < 1:
             raise check.wrong("", "share", share, "between 0 and 1, without the ends")
         check.one_of("", SPLITS, by=by)
@@ -105,8 +104,6 @@ def click_rows(
         rows = _read(source, open_engine(engine), columns, events, zone, first_position)
     if depth is None:
         return rows
-    import narwhals as nw
-
     return replace(rows, frame=rows.frame.filter(nw.col("position") <= depth), clicks=None)
 
 
@@ -137,8 +134,6 @@ def _read(
 
 def _counted_from_1(rows: ClickRows) -> ClickRows:
     """Rows whose positions were counted from 0."""
-    import narwhals as nw
-
     return replace(rows, frame=rows.frame.with_columns(nw.col("position") + 1))
 
 
@@ -153,8 +148,6 @@ def _named(columns: Any) -> dict[str, str]:
 
 
 def _of_table(frame: Any, engine: Engine, origin: str, known: list[str], given: Mapping[str, str]) -> ClickRows:
-    import narwhals as nw
-
     if unknown := [name for name in given if name not in COLUMNS]:
         raise check.nearest(unknown[0], tuple(COLUMNS), "column of impressions")
     names, guessed = {}, []
@@ -190,8 +183,6 @@ def _of_table(frame: Any, engine: Engine, origin: str, known: list[str], given: 
 
 def _of_log(log: Log) -> ClickRows:
     """Documents shown with their query, and the number of clicks on each, by document or else by position."""
-    import narwhals as nw
-
     asked = log.queries.select("query_id", nw.col("text").alias("query"), "time")
     shown = log.shown.select("query_id", "position", "doc").join(asked, on="query_id")
     clicks = log.events.filter((nw.col("action") == "click") & ~nw.col("query_id").is_null())
@@ -215,8 +206,6 @@ MOST_RANKS = 1000
 
 def read_cells(rows: ClickRows) -> Cells:
     """How often each document was shown and clicked at each rank for each query: one GROUP BY."""
-    import narwhals as nw
-
     counts = rows.frame.group_by("query", "doc", "position").agg(
         nw.len().alias("shown"),
         (nw.col("clicks") > 0).cast(nw.Int64).sum().alias("clicked"),
@@ -243,8 +232,6 @@ def read_cells(rows: ClickRows) -> Cells:
 
 def read_pages(rows: ClickRows) -> Pages:
     """The distinct pages: a row per session with a column per rank, then one GROUP BY of equal rows."""
-    import narwhals as nw
-
     ends = rows.engine.fetch(
         rows.frame.select(
             nw.col("position").min().alias("first"),

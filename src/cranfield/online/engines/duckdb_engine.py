@@ -23,6 +23,7 @@ from cranfield.online.engines.table_source import (
     lines_of_rows,
     no_table,
 )
+from cranfield.online.expressions import nw
 
 GRIDS = (4, -24)
 """The exponents of the parts that are multiples of a power of two."""
@@ -321,8 +322,6 @@ class DuckDBEngine(Engine):
         return '"' + name.replace('"', '""') + '"'
 
     def _frame(self, relation: Any) -> Any:
-        import narwhals as nw
-
         return nw.from_native(relation)
 
     def _sql(self, sql: str, origin: str) -> Any:
@@ -331,8 +330,6 @@ class DuckDBEngine(Engine):
 
     def _relation(self, source: Any) -> Any:
         """The relation of a frame in memory."""
-        import narwhals as nw
-
         native = nw.to_native(source, pass_through=True)
         if type(native).__module__.partition(".")[0] in ("duckdb", "_duckdb"):
             return native

@@ -17,6 +17,7 @@ from cranfield import check
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import install_command, need
 from cranfield.online.engines.dialect import Dialect, Field
+from cranfield.online.expressions import nw
 
 WAIT = 120.0
 """Seconds after which an engine gives up if no worker of a Spark cluster is free."""
@@ -115,8 +116,6 @@ class Engine(ABC):
 
     def rows_with(self, frame: Any, column: str, values: Sequence[str]) -> Any:
         """The rows whose text in a column is one of some values, or null."""
-        import narwhals as nw
-
         unknown = nw.col(column).is_null()
         return frame.filter(unknown | nw.col(column).is_in(values) if values else unknown)
 

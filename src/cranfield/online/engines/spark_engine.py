@@ -19,6 +19,7 @@ from cranfield.errors import DataError, UsageError, warn_caller
 from cranfield.online.engines.dialect import Dialect, SparkDialect
 from cranfield.online.engines.engine import WAIT, Engine, need_logs
 from cranfield.online.engines.table_source import REMOTE_MARK, TableSource, find_table
+from cranfield.online.expressions import nw
 from cranfield.text import cut
 
 SILENCE = 10.0
@@ -239,14 +240,10 @@ class SparkEngine(Engine):
         return "`" + name.replace("`", "``") + "`"
 
     def _frame(self, native: Any) -> Any:
-        import narwhals as nw
-
         return nw.from_native(native)
 
     def _spark_frame(self, source: Any) -> Any:
         """The Spark frame of a frame in memory."""
-        import narwhals as nw
-
         native = nw.to_native(source, pass_through=True)
         if type(native).__module__.startswith("pyspark."):
             return native

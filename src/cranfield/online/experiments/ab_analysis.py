@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cranfield.check import nearest
 from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.declared.operation import RESAMPLES, Alpha, about, operation
 from cranfield.errors import UsageError
+from cranfield.online.engines.engine import Engine
 from cranfield.online.experiments.ab_record import Analysis, empty_arms, method_notes
 from cranfield.online.experiments.arm_effects import (
     CUPED,
@@ -56,9 +57,6 @@ from cranfield.online.experiments.unit_table import (
 from cranfield.online.few_users import Influence, influences
 from cranfield.online.moments import Moments, moments_of_sets
 from cranfield.text import counted, listed
-
-if TYPE_CHECKING:
-    from cranfield.online.engines.engine import Engine
 
 
 @operation

@@ -10,15 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.online.engines.engine import Engine
 from cranfield.online.experiments.arm_effects import BY_ORDER, ArmEffect, Looks, Unadjusted, decision, nothing
 from cranfield.online.experiments.unit_table import ARM
+from cranfield.online.expressions import nw
 from cranfield.online.few_users import Influence, Part, carried, largest_shares
 from cranfield.online.moments import Moments
 from cranfield.text import listed
 from cranfield.types import Array
 
 if TYPE_CHECKING:
-    from cranfield.online.engines.engine import Engine
     from cranfield.online.experiments.experiment_metrics import MomentMetric
 
 
@@ -250,8 +251,6 @@ class QuantileArm:
 
 def quantile_arms(engine: Engine, frame: Any, column: str, q: float, arms: Sequence[str]) -> list[QuantileArm]:
     """The quantile of a column in each arm, with the values around it; users are independent of each other."""
-    import narwhals as nw
-
     from cranfield.online.moments import fetched
 
     value, arm = nw.col(column), nw.col(ARM)

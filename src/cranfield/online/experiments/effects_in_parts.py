@@ -6,7 +6,7 @@ import datetime
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.comparison.test_result import shown_p
 from cranfield.errors import UsageError
+from cranfield.online.engines.engine import Engine
 from cranfield.online.experiments.arm_effects import ArmEffect, welch_df, welch_effect
 from cranfield.online.experiments.arm_estimates import (
     ArmEstimates,
@@ -24,16 +25,13 @@ from cranfield.online.experiments.arm_estimates import (
 )
 from cranfield.online.experiments.experiment_metrics import MomentMetric, needed_columns
 from cranfield.online.experiments.unit_table import ARM, UNIT, check_columns, with_units
+from cranfield.online.expressions import nw
 from cranfield.online.few_users import Influence, influence_of, influences, near_one
 from cranfield.online.moments import Moments, fetched, moments, moments_of_sets
 from cranfield.record import Record, columns_of, estimates, table_of
 from cranfield.table import Table
 from cranfield.text import counted, shown
 from cranfield.types import Array
-
-if TYPE_CHECKING:
-    from cranfield.online.engines.engine import Engine
-
 
 MOST_VALUES = 1_000
 """A segment with more values is refused."""
@@ -338,7 +336,6 @@ def with_days(engine: Engine, frame: Any, *, unit: str, day: str, arm: str | Non
 
     A day may be a whole number, a date, a time stamp, or text that begins with a date as ISO 8601 writes it.
     """
-    import narwhals as nw
     import pyarrow
 
     check_columns(frame, [unit, day, *([arm] if arm else [])], [])
@@ -364,8 +361,6 @@ def with_days(engine: Engine, frame: Any, *, unit: str, day: str, arm: str | Non
 def _without_day(frame: Any, day: str) -> int:
     """How many rows have no day."""
 
-    import narwhals as nw
-
     missing = nw.col(day).is_null().cast(nw.Int64).sum().alias("missing")
     return int(fetched(frame.select(missing)).to_pylist()[0]["missing"] or 0)
 
@@ -381,8 +376,6 @@ def _ordinal(text: str, column: str) -> int:
 
 def _by_user_and_day(engine: Engine, dated: Any, metrics: Sequence[MomentMetric]) -> Any:
     """One row per user and day since the user's first one, with sums of the columns."""
-
-    import narwhals as nw
 
     names = tuple(dict.fromkeys(name for metric in metrics for name in metric.columns))
     present = with_units(dated.filter(~nw.col(ARM).is_null()), UNIT, names)
@@ -442,7 +435,6 @@ def _user_variance(
     c: Array,
 ) -> tuple[float, float]:
     """The variance of what the users of an arm add to the slope, and its degrees of freedom (see `Influence`)."""
-    import narwhals as nw
     import pyarrow
 
     at = [by_day.group((arm, since)) for since in days]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from cranfield import check
 from cranfield.comparison.test_result import check_alpha
 from cranfield.declared.operation import Alpha, about, operation
 from cranfield.errors import UsageError
+from cranfield.online.engines.engine import Engine
 from cranfield.online.experiments.experiment_metrics import (
     Metric,
     MomentMetric,
@@ -23,14 +24,12 @@ from cranfield.online.experiments.experiment_metrics import (
     parsed_metrics,
 )
 from cranfield.online.experiments.unit_table import UnitColumn, check_columns, placed_errors, read_table
+from cranfield.online.expressions import nw
 from cranfield.online.moments import Moments, moments_of_sets
 from cranfield.record import Record, table_of
 from cranfield.table import Table
 from cranfield.text import counted
 from cranfield.types import Array
-
-if TYPE_CHECKING:
-    from cranfield.online.engines.engine import Engine
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Numbers of users to show, as multiples of those in the table."""
@@ -305,8 +304,6 @@ def _windows(
     day: str | None,
 ) -> list[tuple[int, dict[str, Moments]]]:
     """Moments over users, for the first 1, 2, … days; or once for all rows, with 0 days."""
-    import narwhals as nw
-
     from cranfield.online.experiments.effects_in_parts import DAY, with_days
     from cranfield.online.experiments.unit_table import UNIT, added_up, with_units
     from cranfield.online.moments import fetched

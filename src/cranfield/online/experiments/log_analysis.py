@@ -16,6 +16,7 @@ from cranfield.online.experiments.effects_in_parts import novelty_effects
 from cranfield.online.experiments.experiment_metrics import MomentMetric, Ratio, Term, WeightedSum
 from cranfield.online.experiments.experiment_power import ABPower, ab_power
 from cranfield.online.experiments.random_splits import AASplits, aa_splits
+from cranfield.online.expressions import nw
 from cranfield.online.log_measures.log_rows import NONE, LogRows, doubtful_rows, sum_names
 from cranfield.online.log_measures.measured_log import without_evidence
 from cranfield.online.log_measures.oec import OEC
@@ -177,16 +178,12 @@ def _refuse(caller: str, options: Mapping[str, Any], names: Iterable[str]) -> No
 
 def _named_arms(users: Any) -> Any:
     """Sums of users, without an arm where the log names none."""
-    import narwhals as nw
-
     arm = nw.col("arm")
     return users.with_columns(nw.when(arm != NONE).then(arm).alias("arm"))
 
 
 def _with_segments(log: Log, users: Any, segments: tuple[str, ...]) -> tuple[Any, list[str]]:
     """Sums of users with the user's segments; of several values, the first in the alphabet. Also a note on these."""
-    import narwhals as nw
-
     for name in segments:
         if name not in log.segments:
             raise nearest(name, log.segments, "column of the log")

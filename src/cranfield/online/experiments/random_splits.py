@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.declared.operation import Alpha, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.online.engines.engine import Engine
 from cranfield.online.experiments.arm_effects import wilson
 from cranfield.online.experiments.arm_estimates import arm_estimates, jackknifed, suspects
 from cranfield.online.experiments.experiment_metrics import (
@@ -23,14 +24,12 @@ from cranfield.online.experiments.experiment_metrics import (
 )
 from cranfield.online.experiments.unit_table import ROWS, added_up, placed_errors, read_table, with_units
 from cranfield.online.experiments.user_buckets import BUCKETS, BucketSums, bucket_sums
+from cranfield.online.expressions import nw
 from cranfield.online.few_users import influences
 from cranfield.record import Record
 from cranfield.table import Column, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
-
-if TYPE_CHECKING:
-    from cranfield.online.engines.engine import Engine
 
 BINS = 20
 FEWEST = 20
@@ -229,8 +228,6 @@ def _sums(
     seed: int,
 ) -> tuple[dict[str, BucketSums], int, int, list[str]]:
     """Sums per bucket, the number of users and of rows, and notes."""
-    import narwhals as nw
-
     from cranfield.online.moments import fetched, moments_of_sets
 
     sets = {str(metric): needed_columns(metric, covariates[metric]) for metric in metrics}

@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 from cranfield.check import nearest
+from cranfield.collection.column_names import column_key
 from cranfield.declared.operation import about
-from cranfield.errors import UsageError
+from cranfield.errors import DataError, UsageError
+from cranfield.online.engines.engine import Engine, without_skip
+from cranfield.online.engines.table_source import DATABASE_MARK, lines_of_rows
+from cranfield.online.expressions import nw
+from cranfield.online.logs.column_map import QUERY_NAMES
 from cranfield.online.moments import Moments, fetched
 from cranfield.text import counted
-
-if TYPE_CHECKING:
-    from cranfield.online.engines.engine import Engine
-
-
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING
-
-from cranfield.collection.column_names import column_key
-from cranfield.errors import DataError
-from cranfield.online.engines.engine import without_skip
-from cranfield.online.engines.table_source import DATABASE_MARK, lines_of_rows
-from cranfield.online.logs.column_map import QUERY_NAMES
-
-if TYPE_CHECKING:
-    from cranfield.online.engines.engine import Engine
-
 
 NUMBER = r"^\s*[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?\s*$"
 """What a number looks like in a column of text."""
@@ -58,8 +46,6 @@ def _placed(engine: Engine, source: Any, error: NotNumbers) -> DataError | None:
     """The error with the place of the first wrong value; None if the table is not in files."""
     if not isinstance(source, str | os.PathLike) or DATABASE_MARK in os.fspath(source):
         return None
-    import narwhals as nw
-
     value = nw.col(error.column).cast(nw.String).str.strip_chars('" ')  # text of JSON-lines has its quotes
     rows = engine.read_rows(source, numbered=True)
     wrong = rows.filter(~value.is_null() & ~value.is_in(["", "null"]) & ~value.str.contains(NUMBER))
@@ -81,8 +67,6 @@ def user_column(names: Sequence[str]) -> str | None:
 
 def user_notes(frame: Any) -> list[str]:
     """A note if rows are taken as users, although a column seems to hold users and some of them have several rows."""
-    import narwhals as nw
-
     column = user_column(frame.collect_schema().names())
     if column is None:
         return []
@@ -149,8 +133,6 @@ def unit_table(
     Rows without an arm, or without a user, are left out. `caps`: {column: the highest value}, a number or a quantile
     over all users such as `p99`; higher values are set to it.
     """
-    import narwhals as nw
-
     schema = frame.collect_schema()
     numeric = tuple(dict.fromkeys((*sums, *means)))
     if arm not in schema:
@@ -190,8 +172,6 @@ def arm_counts(frame: Any, moments: Iterable[Moments] = ()) -> tuple[dict[str, i
     if counted_before is not None:
         counts = {group[0]: int(rows) for group, rows in zip(counted_before.groups, counted_before.rows, strict=True)}
     else:
-        import narwhals as nw
-
         rows = fetched(frame.group_by(ARM).agg(nw.len().alias("users"))).to_pylist()
         counts = {row[ARM]: int(row["users"]) for row in rows}
     none = counts.pop(None, 0)
@@ -234,8 +214,6 @@ def added_up(frame: Any, sums: Iterable[str], means: Iterable[str], *more: Any) 
 
     A sum without any value is missing, as a mean is.
     """
-    import narwhals as nw
-
     totals = tuple(dict.fromkeys(sums))
     averages = tuple(name for name in dict.fromkeys(means) if name not in totals)
     grouped = frame.group_by(UNIT).agg(
@@ -251,8 +229,6 @@ def added_up(frame: Any, sums: Iterable[str], means: Iterable[str], *more: Any) 
 
 def with_units(frame: Any, unit: str, numbers: Iterable[str]) -> Any:
     """The rows that have a user, with the user's id as `_unit` and the columns as floats."""
-    import narwhals as nw
-
     schema = frame.collect_schema()
     names = tuple(dict.fromkeys(numbers))
     check_columns(frame, [unit], names)
@@ -262,8 +238,6 @@ def with_units(frame: Any, unit: str, numbers: Iterable[str]) -> Any:
 
 def check_columns(frame: Any, keys: Iterable[str], numbers: Iterable[str]) -> None:
     """Raise an error unless all columns are there, and those of `numbers` hold numbers."""
-    import narwhals as nw
-
     schema = frame.collect_schema()
     for name in (*keys, *numbers):
         if name not in schema:
@@ -275,8 +249,6 @@ def check_columns(frame: Any, keys: Iterable[str], numbers: Iterable[str]) -> No
 
 def _no_numbers(frame: Any, name: str, kind: Any) -> UsageError:
     """The error for a column that should hold numbers, with one of the values that are not."""
-    import narwhals as nw
-
     if kind != nw.String:
         return UsageError(f"column {name!r} holds {kind}, must hold numbers")
     values = frame.select(nw.col(name).alias("value"))
@@ -300,8 +272,6 @@ def _no_numbers(frame: Any, name: str, kind: Any) -> UsageError:
 
 def capped_columns(engine: Engine, frame: Any, caps: Mapping[str, str | float]) -> tuple[Any, tuple[str, ...]]:
     """The frame with higher values set to the cap of their column, and a note on each."""
-    import narwhals as nw
-
     notes, limits = [], {}
     frame = frame.filter(~nw.col(ARM).is_null())
     names = frame.collect_schema().names()

@@ -3,29 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from cranfield.online.experiments.experiment_metrics import Metric, MomentMetric
-from cranfield.online.experiments.unit_table import ARM, UNIT
-from cranfield.online.moments import Moments, moments_of_sets
-from cranfield.types import Array
-
-if TYPE_CHECKING:
-    from cranfield.online.engines.engine import Engine
-
-
-from dataclasses import replace
-from typing import TYPE_CHECKING
-
+from cranfield.online.engines.engine import Engine
 from cranfield.online.experiments.arm_effects import EffectRow
 from cranfield.online.experiments.arm_estimates import adjustment
-
-if TYPE_CHECKING:
-    from cranfield.online.engines.engine import Engine
-
+from cranfield.online.experiments.experiment_metrics import Metric, MomentMetric
+from cranfield.online.experiments.unit_table import ARM, UNIT
+from cranfield.online.expressions import nw
+from cranfield.online.moments import Moments, moments_of_sets
+from cranfield.types import Array
 
 BUCKETS = 5_000
 """Buckets in which users are counted together."""
@@ -71,8 +61,6 @@ def bucket_sums(
 
     The bucket of a user is a hash of the id and the seed, so it does not depend on the order of rows or on the engine.
     """
-
-    import narwhals as nw
 
     numbered = engine.add_bucket(frame, BUCKET, UNIT, f"buckets/{seed}")
     numbered = numbered.with_columns((nw.col(BUCKET) % buckets).alias(BUCKET))

@@ -12,6 +12,7 @@ import numpy as np
 from cranfield.collection.column_names import find_columns, no_column
 from cranfield.errors import UsageError
 from cranfield.online.engines.engine import Engine, without_skip
+from cranfield.online.expressions import nw
 from cranfield.online.interleaving.attribution_log import CLICK_COLUMNS
 from cranfield.online.interleaving.mixing_methods import MixingMethod
 from cranfield.online.interleaving.preference_counts import CLOSE, ClusterCounts, CreditMoments, PreferenceCounts
@@ -32,8 +33,6 @@ def count_on_engine(engine: Engine, records: Any, clicks: Any = None) -> Prefere
 
     Pairwise preference compares all documents of a list with each other, which only `count_logged` can.
     """
-    import narwhals as nw
-
     frame = engine.read(records, text=IDS)
     names = frame.collect_schema().names()
     for needed in ("query_id", "method", "systems", "shown"):

@@ -16,7 +16,7 @@ from cranfield.comparison.compare import compare
 from cranfield.comparison.result import Comparison
 from cranfield.declared.operation import Alpha, Seed, about, operation
 from cranfield.errors import UsageError
-from cranfield.online.expressions import col
+from cranfield.online.expressions import col, nw
 from cranfield.online.log_measures.log_signals import QUERY
 from cranfield.online.log_measures.query_level import normal_text
 from cranfield.online.logs.log import Log
@@ -278,8 +278,6 @@ def click_preferences(
 
 def _pairs(log: Log, rules: Sequence[str]) -> Any:
     """A row per query text, better and worse document: times and users."""
-    import narwhals as nw
-
     clicks = log.events.filter((col("action") == "click") & ~col("doc").is_null())
     clicks = clicks.group_by("query_id", "doc").agg(col("time").min().alias("click"))
     clicks = log.engine.keep(clicks)
@@ -303,8 +301,6 @@ def _pairs(log: Log, rules: Sequence[str]) -> Any:
 
 
 def _check_size(log: Log, pairs: Any) -> None:
-    import narwhals as nw
-
     size = int(log.engine.fetch(pairs.select(nw.len().alias("n"))).to_pylist()[0]["n"])
     if size > MOST_PAIRS:
         limit = counted(MOST_PAIRS, "pair of documents", "pairs of documents")

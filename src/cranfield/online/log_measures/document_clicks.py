@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
-from cranfield.online.expressions import col, indicator
+from cranfield.online.expressions import col, indicator, nw
 from cranfield.online.few_users import FEW_USERS, LEVELS, Part, influences, interval_ends
 from cranfield.online.log_measures.document_level import clicks_on_shown, not_on_shown, rank_rates
 from cranfield.online.log_measures.measured_log import LEAST
@@ -157,8 +157,6 @@ def document_clicks(
 
 def _per_user(log: Log, keys: list[str], on_shown: Any) -> Any:
     """A row per document and user: impressions, clicks, the clicks that the ranks let expect, and the sum of ranks."""
-    import narwhals as nw
-
     clicks = on_shown.group_by("query_id", "doc").agg(nw.len().alias("clicks"))
     users = log.queries.select("query_id", "user", *([normal_text("text").alias("query")] if "query" in keys else []))
     shown = log.shown.join(rank_rates(log, on_shown), on="position", how="left").group_by("query_id", "doc")

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from cranfield import check
-from cranfield.online.expressions import col, where
-from cranfield.online.log_measures.log_signals import CLICKS, DWELL, DWELLS, Signal, satisfied
-from cranfield.online.log_measures.online_measure import NO_DWELL, OnlineMeasure, online_measure
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
-
 from collections.abc import Sequence
 from typing import Any
 
-from cranfield.online.expressions import indicator
+from cranfield import check
+from cranfield.online.expressions import col, indicator, nw, where
+from cranfield.online.log_measures.log_signals import CLICKS, DWELL, DWELLS, Signal, satisfied
+from cranfield.online.log_measures.online_measure import NO_DWELL, OnlineMeasure, online_measure
 from cranfield.online.logs.log import Log
 from cranfield.text import counted
 
@@ -29,8 +21,6 @@ def clicks_on_shown(log: Log) -> Any:
     The document of a click tells where it was shown; a click without a document is on the one at its position. Clicks
     of queries that are not in the log, of other users than the query, and on other documents are left out.
     """
-    import narwhals as nw
-
     asked = log.queries.select("query_id", col("user").alias("asker"))
     clicks = log.events.filter(col("action") == "click", ~col("query_id").is_null())
     clicks = clicks.join(asked, on="query_id", how="inner")
@@ -47,8 +37,6 @@ def clicks_on_shown(log: Log) -> Any:
 
 def not_on_shown(log: Log, clicks: Any) -> list[str]:
     """A note on the clicks of a log that are not among its clicks on documents that were shown, if there are any."""
-    import narwhals as nw
-
     every = log.events.filter(col("action") == "click")
     counts = [log.engine.fetch(frame.select(nw.len().alias("n")))["n"][0].as_py() for frame in (every, clicks)]
     if counts[0] == counts[1]:
@@ -59,8 +47,6 @@ def not_on_shown(log: Log, clicks: Any) -> list[str]:
 
 def rank_rates(log: Log, clicks: Any) -> Any:
     """The rate of clicks at each rank: clicks on documents that were shown there, divided by documents shown there."""
-    import narwhals as nw
-
     shown = log.shown.group_by("position").agg(nw.len().alias("impressions"))
     clicked = clicks.group_by("position").agg(nw.len().alias("clicks"))
     rates = shown.join(clicked, on="position", how="left")
@@ -73,8 +59,6 @@ def add_shown(queries: Any, log: Log, cutoffs: Sequence[int] = (), *, clicks: An
     clicks: the clicks on documents that were shown; then queries also have the number of these, `clicks on shown`, and
         the `expected` clicks. Over the whole log, both have the same sum.
     """
-    import narwhals as nw
-
     shown = log.shown
     sums = [nw.len().alias("shown")]
     sums += [indicator(col("position") <= k).sum().alias(f"shown @{k}") for k in cutoffs]

@@ -10,7 +10,7 @@ from typing import Any
 
 from cranfield import check
 from cranfield.check import nearest
-from cranfield.online.expressions import col, indicator, lit, where
+from cranfield.online.expressions import col, indicator, lit, nw, where
 from cranfield.online.log_measures.document_level import add_shown, clicks_on_shown
 from cranfield.online.log_measures.log_signals import (
     ACTIONS,
@@ -287,8 +287,6 @@ class LogRows:
     @cached_property
     def users(self) -> Any:
         """A row per user and group, with its signals."""
-        import narwhals as nw
-
         measures = [measure for measure in self.measures if measure.rows == "users"]
         signals = [signal.combined() for signal in self._signals_of(measures, ())]
         sums = [signal.name for signal in OF_SESSIONS]
@@ -314,8 +312,6 @@ class LogRows:
     @cached_property
     def per_user(self) -> Any:
         """A row per user and group: the sums above and below the line of each measure (see `sum_names`)."""
-        import narwhals as nw
-
         rows: Any = None
         parts: dict[tuple[str, bool], list[OnlineMeasure]] = {}
         for measure in self.measures:
@@ -347,8 +343,6 @@ class LogRows:
     @staticmethod
     def _terms(measures: Iterable[OnlineMeasure]) -> dict[str, Any]:
         """What a row adds to the sums of some measures, by the name of the sum."""
-        import narwhals as nw
-
         return {
             name: expression.cast(nw.Float64())
             for measure in measures

@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from cranfield.online.expressions import col, lit, where
+from cranfield.online.expressions import col, lit, nw, where
 from cranfield.online.logs.log import PAGE_SIZE
-
-if TYPE_CHECKING:
-    import narwhals as nw
 
 SECOND = 1_000_000
 """Times are whole microseconds."""
@@ -53,8 +49,6 @@ class Signal:
 
     def combined(self) -> nw.Expr:
         """The signal of several groups together, from the signal of each."""
-        import narwhals as nw
-
         each = col(self.name)
         if self.combine == "count":
             return each.sum().cast(nw.Int64()).alias(self.name)
@@ -63,8 +57,6 @@ class Signal:
 
     def joined(self, other: str) -> nw.Expr:
         """The signal of a query, from that of its rows in one table and, in the column `other`, in the other table."""
-        import narwhals as nw
-
         first, second = col(self.name), col(other)
         if self.combine in ("count", "sum"):
             nothing = 0 if self.combine == "count" else 0.0
@@ -170,7 +162,5 @@ def rank_in(key: str) -> nw.Expr:
 
 def time_in(key: str) -> nw.Expr:
     """The time in the number of `FIRST_RANKED` or `LAST_RANKED`."""
-    import narwhals as nw
-
     # A multiple of 2^12 below 2^63 has at most 51 digits, so the division is exact, and cheaper than one that rounds
     return ((col(key) - rank_in(key)) / RANKS).cast(nw.Int64()) + CLICK_EPOCH

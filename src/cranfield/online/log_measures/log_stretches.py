@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from cranfield.online.expressions import col, indicator, lit, where
+from cranfield.online.expressions import col, indicator, lit, nw, where
 from cranfield.online.log_measures.log_signals import (
     ASKED,
     END,
@@ -60,8 +60,6 @@ class Stretches:
     @cached_property
     def unnamed(self) -> tuple[int, int]:
         """How many queries have no session in the log, and how many queries there are."""
-        import narwhals as nw
-
         counts = self.log.queries.select(indicator(col("session").is_null()).sum().alias("without"), all=nw.len())
         row = self.log.engine.fetch(counts).to_pylist()[0]
         return int(row["without"] or 0), int(row["all"])
@@ -139,8 +137,6 @@ class Stretches:
 
     def texts_of(self, rows: Any) -> Any:
         """Rows of stretches with the text of their query; kept rows."""
-        import narwhals as nw
-
         if self.text_numbers and not self._fetched(self.whole.filter(col(QUERIES.name) > 1).select(n=nw.len()))["n"]:
             return rows.join(self.numbered_texts, on=TEXT_NUMBER, how="left")
         # A query that was logged twice has the last text in the order of the alphabet
@@ -205,16 +201,12 @@ class Stretches:
 
     def _events(self) -> Any:
         """The events as activity."""
-        import narwhals as nw
-
         numbers = {"position": nw.Int64(), "value": nw.Float64(), "dwell": nw.Float64()}
         columns = (col(name).cast(dtype) for name, dtype in numbers.items())
         return self._log.events.select("user", "query_id", "time", "session", "action", *columns)
 
     def _activity(self, carried: Sequence[str], ids: Sequence[str] | None) -> Any:
         """Queries and events below one another, with columns of queries to take along; of some queries, or of all."""
-        import narwhals as nw
-
         numbers = {"position": nw.Int64(), "value": nw.Float64(), "dwell": nw.Float64()}
         lacking = {name: nw.String() for name in carried} | {name: nw.Int64() for name in self._sizes}
         queries = self._queries(carried, number=self.text_numbers)
@@ -266,15 +258,11 @@ class Stretches:
 
 def _nulls(types: Mapping[str, Any]) -> Iterator[Any]:
     """Columns without a value."""
-    import narwhals as nw
-
     return (nw.lit(None, dtype=dtype).alias(name) for name, dtype in types.items())
 
 
 def below(frames: Sequence[Any]) -> Any:
     """Frames below one another."""
-    import narwhals as nw
-
     return nw.concat(list(frames), how="vertical")
 
 
@@ -298,8 +286,6 @@ class NextQueries:
         odd = self.passed.whole.filter(~single).select("user")
         ties = self.marked.filter(col(NEXT_START) == col(START.name)).select("user")
         users = self.passed.log.engine.keep(below([odd, ties]).filter(~col("user").is_null()).unique())
-        import narwhals as nw
-
         count = self.passed.log.engine.fetch(users.select(n=nw.len()))["n"][0].as_py()
         return users if count else None
 

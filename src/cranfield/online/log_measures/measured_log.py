@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
+from cranfield.online.engines.engine import Engine
 from cranfield.online.few_users import LEVELS, Measured, Part, user_intervals
 from cranfield.online.log_measures.document_level import not_on_shown
 from cranfield.online.log_measures.log_rows import OF_TIME, LogRows, check_by, doubtful_rows, sum_names
@@ -26,9 +27,6 @@ from cranfield.record import Record, estimates, table_of
 from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
-
-if TYPE_CHECKING:
-    from cranfield.online.engines.engine import Engine
 
 
 @dataclass(frozen=True)

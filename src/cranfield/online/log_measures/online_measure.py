@@ -5,15 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, TypeVar
+from typing import ClassVar, NamedTuple, TypeVar
 
 from cranfield.declared.registry import Registry, given_once, read_name
 from cranfield.declared.settings import Setting, changed, checked_values, full_name
-from cranfield.online.expressions import col, indicator, lit
+from cranfield.online.expressions import col, indicator, lit, nw
 from cranfield.online.log_measures.log_signals import CONVERSIONS, DWELLS, HOVERS, PRICED, Signal
-
-if TYPE_CHECKING:
-    import narwhals as nw
 
 LEVELS = ("document", "ranking", "session", "loyalty", "business", "query")
 """What a measure is about, in the order of tables. `query` is about the texts of queries."""

@@ -2,24 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from cranfield.online.expressions import col, indicator
-from cranfield.online.log_measures.online_measure import NO_TEXTS, MeanOfRows, OnlineMeasure, online_measure
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
-
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cranfield.online.engines.engine import Engine
-from cranfield.online.expressions import lit, where
+from cranfield.online.expressions import col, indicator, lit, nw, where
 from cranfield.online.log_measures.log_signals import ASKED
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
+from cranfield.online.log_measures.online_measure import NO_TEXTS, MeanOfRows, OnlineMeasure, online_measure
 
 NEXT_TEXT, NEXT_QUERY = "next text", "next query"
 """The text and the id of the next query of a session."""
@@ -29,8 +17,6 @@ TEXT_NUMBER, NEXT_NUMBER = "text number", "next text number"
 
 def normal_text(column: str) -> nw.Expr:
     """A text in lower case, with single blanks; nothing for a text of blanks."""
-    import narwhals as nw
-
     low = col(column).str.to_lowercase()
     text = low.str.replace_all(r"\s+", " ").str.strip_chars(" ")
     # Most texts are in order already, which is cheaper to see than to do
@@ -88,8 +74,6 @@ def add_repeats(queries: Any) -> Any:
         col("query_id").shift(1).over("text", order_by=order).alias("earlier"),
         col("query_id").shift(1).over("text", "user", order_by=order).alias("own earlier"),
     )
-    import narwhals as nw
-
     known = ~col("text").is_null()
     return rows.with_columns(
         nw.when(known).then(~col("earlier").is_null()).alias("repeated"),

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from cranfield import check
-from cranfield.online.expressions import col, indicator, lit, where
+from cranfield.online.expressions import col, indicator, lit, nw, where
 from cranfield.online.log_measures.log_signals import (
     ACTIONS,
     ASKED,
@@ -35,9 +35,6 @@ from cranfield.online.log_measures.online_measure import (
     OnlineMeasure,
     online_measure,
 )
-
-if TYPE_CHECKING:
-    import narwhals as nw
 
 
 class Rule(NamedTuple):

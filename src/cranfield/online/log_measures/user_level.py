@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from cranfield import check
-from cranfield.online.expressions import col, indicator, lit, where
+from cranfield.online.expressions import col, indicator, lit, nw, where
 from cranfield.online.log_measures.log_signals import (
     CLICKS,
     CONVERSIONS,
@@ -30,10 +29,6 @@ from cranfield.online.log_measures.online_measure import (
     OnlineMeasure,
     online_measure,
 )
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
 
 DAY = 86_400 * SECOND
 

@@ -15,6 +15,7 @@ from zoneinfo import ZoneInfo
 
 from cranfield.declared.operation import about, operation
 from cranfield.online.engines.table_source import lines_of_rows
+from cranfield.online.expressions import nw
 from cranfield.online.logs import log_traps
 from cranfield.online.logs.column_map import action_counts
 from cranfield.online.logs.local_time import clock_changes
@@ -110,8 +111,6 @@ def _rejected(raw: RawLog) -> list[Finding]:
 
 def _counted(raw: RawLog, frame: Any, conditions: list[Trap]) -> list[Finding]:
     """Count all conditions in one scan, then fetch examples of those that are met."""
-    import narwhals as nw
-
     sums = [
         trap.condition.fill_null(False).cast(nw.Int64).sum().alias(f"n{number}")
         for number, trap in enumerate(conditions)
@@ -156,8 +155,6 @@ def _with_lines(raw: RawLog, findings: list[Finding]) -> list[Finding]:
 
 def _session_traps(raw: RawLog, log: Log, zone: str | None, silence: float) -> list[Finding]:
     """Sessions across midnight, and across a change of the clocks."""
-    import narwhals as nw
-
     engine = raw.engine
     local = zone or "UTC"
     spans = [
@@ -187,8 +184,6 @@ def _session_traps(raw: RawLog, log: Log, zone: str | None, silence: float) -> l
 
 def _local_day(time: Any, zone: str, changes: list[tuple[int, int]], low: int) -> Any:
     """The day of a time in a zone, whose offset is known from its changes."""
-    import narwhals as nw
-
     ahead = datetime.fromtimestamp(low / 1e6, UTC).astimezone(ZoneInfo(zone)).utcoffset()
     offset = nw.lit(0 if ahead is None else int(ahead.total_seconds()) * 1_000_000)
     for at, by in changes:

@@ -13,6 +13,7 @@ from cranfield.collection.doors import reads
 from cranfield.collection.source import read_bytes
 from cranfield.errors import DataError, UsageError
 from cranfield.online.engines.engine import Engine
+from cranfield.online.expressions import nw
 from cranfield.text import counted, listed
 
 QUERY_NAMES = {
@@ -198,8 +199,6 @@ def _synonyms(named: Mapping[str, str]) -> dict[str, str]:
 
 def with_usual_actions(events: Any, named: Mapping[str, str]) -> Any:
     """The events with their actions in lower case and by their usual names; `named` are further synonyms."""
-    import narwhals as nw
-
     synonyms = _synonyms(named)
     if wrong := [kind for kind in named.values() if kind not in KNOWN]:
         raise UsageError(f"no action {listed(map(repr, wrong))} in the column map; there are {', '.join(KNOWN)}")
@@ -213,8 +212,6 @@ def with_usual_actions(events: Any, named: Mapping[str, str]) -> Any:
 
 def action_counts(engine: Engine, events: Any) -> dict[str, int]:
     """How many events each action of a log has, by the names of the log; events without an action are left out."""
-    import narwhals as nw
-
     named = events.filter(~nw.col("_unreadable"), ~nw.col("action").is_null())
     counts = engine.fetch(named.group_by("action").agg(nw.len().alias("rows")).sort("action").head(MOST_ACTIONS))
     return dict(zip(counts["action"].to_pylist(), counts["rows"].to_pylist(), strict=True))

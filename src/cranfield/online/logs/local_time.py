@@ -2,18 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-from zoneinfo import available_timezones
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo, available_timezones
 
 from cranfield.check import nearest
-from cranfield.online.expressions import lit, where
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
-
-from datetime import UTC, datetime, timedelta
-from zoneinfo import ZoneInfo
+from cranfield.online.expressions import lit, nw, where
 
 SECOND = 1_000_000
 

@@ -10,6 +10,7 @@ from cranfield.collection.run import Run
 from cranfield.errors import UsageError
 from cranfield.frames import need
 from cranfield.online.engines.engine import Engine
+from cranfield.online.expressions import nw
 from cranfield.text import counted
 
 QUERIES = ("query_id", "user", "session", "time", "text", "arm")
@@ -53,8 +54,6 @@ def number_users(log: Log) -> Log:
 
     A number has as many bits as a digest. It stays within the engine, and is another one on every engine.
     """
-    import narwhals as nw
-
     frames = (log.queries, log.events)
     if all(USER_NUMBER in frame.collect_schema().names() for frame in frames):
         queries, events = (frame.with_columns(user=nw.col(USER_NUMBER)) for frame in frames)
@@ -84,8 +83,6 @@ class WholeQueries:
 
     def documents(self, shown: Any) -> Any:
         """Rows of documents shown, which have the user of their query, each once and with the id of their query."""
-        import narwhals as nw
-
         if self.rows:
             shown = self.engine.keep(shown.group_by(*SHOWN_TOGETHER).agg(nw.col("propensity").min()))
         return self.with_ids(shown)
@@ -97,8 +94,6 @@ class WholeQueries:
     @property
     def single_users(self) -> Any:
         """`query_id`, `_user` and `_session` of each query whose id no other user has."""
-        import narwhals as nw
-
         queries = self.queries.select("query_id", nw.col("user").alias("_user"), nw.col("session").alias("_session"))
         return queries.filter(~nw.col("query_id").is_null())
 
@@ -119,8 +114,6 @@ class WholeQueries:
 
 def whole_queries(engine: Engine, rows: Any) -> WholeQueries:
     """Rows of queries as queries: those with the same user and id are one query."""
-    import narwhals as nw
-
     known = rows.filter(~nw.col("query_id").is_null())
     ids = known.group_by("query_id").agg(nw.len().alias("rows")).filter(nw.col("rows") > 1)
     if not engine.fetch(ids.select(nw.len().alias("n")))["n"][0].as_py():
@@ -138,22 +131,16 @@ def whole_queries(engine: Engine, rows: Any) -> WholeQueries:
 
 
 def _with_and_without_id() -> tuple[Any, Any]:
-    import narwhals as nw
-
     nameless = nw.col("query_id").is_null()
     return ~nameless, nameless
 
 
 def _rows(engine: Engine, frame: Any) -> int:
-    import narwhals as nw
-
     return int(engine.fetch(frame.select(nw.len().alias("n")))["n"][0].as_py())
 
 
 def _taken_together(rows: Any) -> Any:
     """A row per user and id: what the first row says in time, or else the first value in the alphabet."""
-    import narwhals as nw
-
     others = [name for name in rows.columns if name not in (*KEYS, "time")]
     rows = rows.with_columns(nw.col("time").min().over(*KEYS).alias("_first"))
     of_first = [
@@ -165,8 +152,6 @@ def _taken_together(rows: Any) -> Any:
 
 def _with_users(rows: Any, shared: Any) -> Any:
     """Rows whose id has the user in it if several users have it; an id without a user stays as it is."""
-    import narwhals as nw
-
     marked = rows.join(shared.with_columns(nw.lit(True).alias("_shared")), on="query_id", how="left")
     own = nw.concat_str(nw.col("query_id"), nw.lit("of user"), nw.col("user"), separator=" ")
     own = nw.when(nw.col("_shared") & ~nw.col("user").is_null()).then(own).otherwise(nw.col("query_id"))
@@ -183,8 +168,6 @@ def queries_by_topic(log: Log, topics: Mapping[str, str] | None = None) -> Any:
     The topic is the one of `topics` {topic: text} with the text of the query (small and capital letters are the same);
     queries with another text are left out. Without `topics`, it is the text itself, or the query_id if there is none.
     """
-    import narwhals as nw
-
     text = nw.col("text").cast(nw.String)
     if topics is None:
         return log.queries.select("query_id", "user", nw.coalesce(text, nw.col("query_id")).alias("topic"))
@@ -205,8 +188,6 @@ def queries_by_topic(log: Log, topics: Mapping[str, str] | None = None) -> Any:
 
 def number_of_queries(log: Log, queries: Any) -> int:
     """How many queries there are, to say how many were left out."""
-    import narwhals as nw
-
     return int(log.engine.fetch(queries.select(nw.len().alias("n"))).to_pylist()[0]["n"])
 
 
@@ -216,8 +197,6 @@ def shown_with_clicks(log: Log, queries: Any) -> Any:
     `clicked` is 1 if there was at least one click on the document, or at its position if the log does not name the
     document of the click, else 0; further clicks do not count. `propensity` is that of the log.
     """
-    import narwhals as nw
-
     clicks = log.events.filter((nw.col("action") == CLICK) & ~nw.col("query_id").is_null())
     shown = log.shown.join(queries, on="query_id", how="inner")
     for key, nameless in (("doc", False), ("position", True)):

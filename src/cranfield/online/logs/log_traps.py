@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cranfield.errors import UsageError
 from cranfield.online.engines.dialect import TIME_KINDS
+from cranfield.online.expressions import nw
 from cranfield.online.logs.column_map import KNOWN, names_of
 from cranfield.online.logs.local_time import SECOND, seconds_ahead
 from cranfield.online.logs.log import KEYS, Log
@@ -139,8 +140,6 @@ def query_rows(raw: RawLog) -> Any:
 
 def query_traps(raw: RawLog, zone: str | None, first: int) -> list[Trap]:
     """The conditions on rows of queries or impressions."""
-    import narwhals as nw
-
     table, ok = raw.queries, ~nw.col("_unreadable")
     traps = [
         Trap("rows of queries that cannot be read", nw.col("_unreadable")),
@@ -164,8 +163,6 @@ def query_traps(raw: RawLog, zone: str | None, first: int) -> list[Trap]:
 
 def event_traps(raw: RawLog, zone: str | None, first: int) -> list[Trap]:
     """The conditions on rows of events or clicks."""
-    import narwhals as nw
-
     table, ok = raw.events, ~nw.col("_unreadable")
     assert table is not None
     traps = [
@@ -198,8 +195,6 @@ def event_traps(raw: RawLog, zone: str | None, first: int) -> list[Trap]:
 
 
 def _time_traps(name: str, zone: str | None) -> list[Trap]:
-    import narwhals as nw
-
     kind, ok = nw.col("time_kind"), ~nw.col("_unreadable")
     shows = ("query_id", "time")
     local = ok & (kind == "no zone")
@@ -222,14 +217,10 @@ def _time_traps(name: str, zone: str | None) -> list[Trap]:
 
 
 def _wrong_number() -> Any:
-    import narwhals as nw
-
     return ~nw.col("cell").is_null() & (nw.col("time_kind") != "unreadable")
 
 
 def _position_traps(name: str, table: RawTable, first: int, ok: Any) -> list[Trap]:
-    import narwhals as nw
-
     if "position" not in table.paths:
         return [Trap(f"positions of {name} that are missing", ok, ("query_id",), "warning")]
     shows = ("query_id", "doc", "position")
@@ -250,8 +241,6 @@ def _position_traps(name: str, table: RawTable, first: int, ok: Any) -> list[Tra
 
 def joined_traps(raw: RawLog) -> list[Trap]:
     """The conditions on events and their queries."""
-    import narwhals as nw
-
     known, several = ~nw.col("known").is_null(), nw.col("known").is_null() & (nw.col("askers") > 1)
     click = known & (nw.col("action") == "click") & ~nw.col("doc").is_null()
     other = (nw.col("position") != nw.col("shown_at")) & (nw.col("position") > 0)
@@ -294,15 +283,11 @@ BOT_REMEDY = "leave them out before any analysis, or raise the limit: bot_events
 
 def size_of(frame: Any) -> Any:
     """The number of rows of a frame."""
-    import narwhals as nw
-
     return frame.select(nw.len().alias("rows"))
 
 
 def grouped_query_traps(raw: RawLog, shares: Mapping[str, float] | None, alpha: float) -> list[Finding]:
     """What shows only in several rows of queries: repeated ids, repeated documents, users and arms."""
-    import narwhals as nw
-
     table, engine = raw.queries, raw.engine
     rows = table.frame.filter(~nw.col("_unreadable"), ~nw.col("query_id").is_null())
     findings = []
@@ -333,8 +318,6 @@ def grouped_query_traps(raw: RawLog, shares: Mapping[str, float] | None, alpha: 
 
 def _list_traps(raw: RawLog, rows: Any) -> list[Finding]:
     """Queries without a list, with empty lists only, and with several lists that differ."""
-    import narwhals as nw
-
     sql, documents = raw.engine.dialect, raw.engine.quote("documents")
     key = f"CASE WHEN {sql.length(documents)} > 0 THEN {sql.key(sql.joined(documents))} END"
     listed = raw.engine.select(rows, {"_size": f"CASE WHEN {documents} IS NOT NULL THEN {sql.length(documents)} END",
@@ -356,23 +339,17 @@ def _list_traps(raw: RawLog, rows: Any) -> list[Finding]:
 
 
 def _place() -> list[Any]:
-    import narwhals as nw
-
     return [nw.col("_file").min(), nw.col("_row").min()]
 
 
 def _repeats(raw: RawLog, groups: Any, problem: str, shows: tuple[str, ...]) -> Finding:
     """How many rows of groups are more than one."""
-    import narwhals as nw
-
     counts = groups.agg(nw.len().alias("rows"), nw.col("_file").max(), nw.col("_row").max())
     repeated = counts.filter(nw.col("rows") > 1).with_columns(extra=nw.col("rows") - 1)
     return _groups(raw, repeated, problem, (*shows, "rows"), "extra")
 
 
 def _groups(raw: RawLog, frame: Any, problem: str, shows: tuple[str, ...], counted_by: str = "") -> Finding:
-    import narwhals as nw
-
     amount = nw.col(counted_by).sum() if counted_by else nw.len()
     kept = raw.engine.keep(frame.select("_file", "_row", *shows, *([counted_by] if counted_by else [])))
     count = raw.engine.fetch(kept.select(amount.alias("rows")))["rows"][0].as_py() or 0
@@ -382,7 +359,6 @@ def _groups(raw: RawLog, frame: Any, problem: str, shows: tuple[str, ...], count
 
 def _balance(raw: RawLog, arms: Any, shares: Mapping[str, float] | None, alpha: float) -> Finding:
     """Whether the arms have the users that they should have: the χ² test of a sample ratio mismatch."""
-    import narwhals as nw
     from scipy.stats import chisquare
 
     counts = raw.engine.fetch(arms.group_by("arm").agg(nw.len().alias("users")).sort("arm")).to_pydict()
@@ -405,8 +381,6 @@ def _balance(raw: RawLog, arms: Any, shares: Mapping[str, float] | None, alpha: 
 
 def grouped_event_traps(raw: RawLog) -> list[Finding]:
     """What shows only in several rows of events: duplicates, and times that go back."""
-    import narwhals as nw
-
     assert raw.events is not None
     rows = raw.events.frame.filter(~nw.col("_unreadable"))
     findings = [_repeats(raw, rows.group_by(*EVENT_KEY), "events that are there twice", ("query_id", "action", "time"))]
@@ -442,8 +416,6 @@ def unit_traps(raw: RawLog) -> list[Finding]:
 
 def bot_traps(log: Log, most: int) -> list[Finding]:
     """Users with too many queries and events to be people."""
-    import narwhals as nw
-
     parts = [frame.select("user").filter(~nw.col("user").is_null()) for frame in (log.queries, log.events)]
     users = nw.concat(parts, how="vertical").group_by("user").agg(nw.len().alias("rows"))
     bots = log.engine.fetch(users.filter(nw.col("rows") >= most).sort("rows", "user", descending=True).head(1000))
@@ -454,8 +426,6 @@ def bot_traps(log: Log, most: int) -> list[Finding]:
 
 def ambiguous_times(raw: RawLog, changes: list[tuple[int, int]]) -> list[Finding]:
     """Times without a zone in an hour that the clocks of the zone show twice."""
-    import narwhals as nw
-
     count = 0
     for at, by in changes:
         if by >= 0:
@@ -471,8 +441,6 @@ def ambiguous_times(raw: RawLog, changes: list[tuple[int, int]]) -> list[Finding
 
 def skipped_times(raw: RawLog, changes: list[tuple[int, int]], zone: str | None) -> list[Finding]:
     """Times without a zone in an hour that the clocks of the zone never show."""
-    import narwhals as nw
-
     count = 0
     for at, by in changes:
         if by <= 0 or zone is None:

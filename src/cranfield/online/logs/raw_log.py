@@ -14,6 +14,7 @@ from cranfield.errors import DataError
 from cranfield.online.engines.dialect import TIME_KINDS, Field, digest_sql
 from cranfield.online.engines.engine import Engine
 from cranfield.online.engines.table_source import find_table
+from cranfield.online.expressions import nw
 from cranfield.online.logs.column_map import EVENT_NAMES, QUERY_NAMES, UBI, ColumnMap
 from cranfield.online.logs.log import PAGE_SIZE, USER_NUMBER
 from cranfield.online.logs.log_tables import BulkFiles
@@ -139,8 +140,6 @@ def _read_table(
     engine: Engine, frame: Any, origin: str, names: Mapping[str, Sequence[str]], mapped: Mapping[str, str],
     segments: Mapping[str, str], options: RawOptions, salt: str | None, format: str,
 ) -> RawTable:  # fmt: skip
-    import narwhals as nw
-
     fields: dict[str, Field] = {}
     paths: dict[str, str] = {}
     guessed: list[str] = []
@@ -206,8 +205,6 @@ def _find(engine: Engine, frame: Any, types: Mapping[str, str], candidates: Sequ
 
 def _ever(engine: Engine, frame: Any, there: Field) -> bool:
     """Whether a part of a nested column is not null in some of the first rows."""
-    import narwhals as nw
-
     values = engine.select(frame.head(SAMPLE), {"part": there.sql})
     return bool(engine.fetch(values.select(nw.col("part").count()))["part"][0].as_py())
 
@@ -289,8 +286,6 @@ FORMS = {
 
 def time_kinds(raw: RawLog, table: RawTable) -> dict[str, int]:
     """How many rows of a table have a time of each of `TIME_KINDS`."""
-    import narwhals as nw
-
     rows = table.frame.filter(~nw.col("_unreadable")).group_by("time_kind").agg(nw.len().alias("rows"))
     return {row["time_kind"]: int(row["rows"]) for row in raw.engine.fetch(rows).to_pylist()}
 

@@ -11,6 +11,7 @@ from cranfield import check
 from cranfield.errors import DataError
 from cranfield.online.engines.dialect import TIME_KINDS
 from cranfield.online.engines.engine import open_engine
+from cranfield.online.expressions import nw
 from cranfield.online.logs.column_map import (
     EVENT_NAMES,
     QUERY_NAMES,
@@ -126,8 +127,6 @@ def _of_export(table: Any, exports: BulkFiles) -> Any:
 def _check_application(raw: RawLog, application: str) -> None:
     """Raise an error if the log has no query and no event of an application."""
     tables = [table for table in (raw.queries, raw.events) if table is not None]
-    import narwhals as nw
-
     sizes = [raw.engine.fetch(table.frame.select(nw.len().alias("n")))["n"][0].as_py() for table in tables]
     if not sizes[0]:
         raise DataError(raw.queries.origin, None, f"no query of the application {application!r}")
@@ -151,8 +150,6 @@ def need_columns(raw: RawLog) -> None:
 
 def _check_readable(raw: RawLog, table: RawTable) -> None:
     """Raise an error if no row can be read, so that columns are not to be found."""
-    import narwhals as nw
-
     bad = nw.col("_unreadable").fill_null(False).cast(nw.Int64).sum()
     row = raw.engine.fetch(table.frame.select(nw.len().alias("rows"), bad.alias("bad"))).to_pylist()[0]
     if row["rows"] and row["bad"] == row["rows"]:
@@ -163,8 +160,6 @@ def _check_readable(raw: RawLog, table: RawTable) -> None:
 
 def build_log(raw: RawLog, first: int, notes: list[str]) -> Log:
     """The three frames of a log."""
-    import narwhals as nw
-
     engine, table = raw.engine, raw.queries
     rows = table.frame.filter(~nw.col("_unreadable"))
     place = (nw.col("position") + (1 - first)).alias("position")
@@ -193,8 +188,6 @@ def build_log(raw: RawLog, first: int, notes: list[str]) -> Log:
 
 
 def _events(raw: RawLog, rows: Any, whole: WholeQueries, place: Any, notes: list[str]) -> Any:
-    import narwhals as nw
-
     queries = whole.queries
 
     if raw.events is None:
@@ -221,8 +214,6 @@ def _events(raw: RawLog, rows: Any, whole: WholeQueries, place: Any, notes: list
 
 def _check_table(raw: RawLog, name: str, table: RawTable, zone: str | None, first: int, skip: bool) -> list[str]:
     """Raise an error for what cannot be used as it is; return notes on what was assumed."""
-    import narwhals as nw
-
     # One scan for all checks, as the table may be read from its file again
     too_low = (nw.col("position") < first).cast(nw.Int64).sum() if "position" in table.paths else nw.len() * 0
     far = ((nw.col("time") < FIRST_TIME) | (nw.col("time") > LAST_TIME)).cast(nw.Int64).sum()
@@ -290,8 +281,6 @@ QUERY_KEY = ("query_id", ASKER)
 
 def query_rows_by_asker(raw: RawLog) -> Any:
     """The rows of queries or impressions that have an id, with their `asker`."""
-    import narwhals as nw
-
     rows = raw.queries.frame.filter(~nw.col("_unreadable"), ~nw.col("query_id").is_null())
     return rows.with_columns(nw.col("user").fill_null("").alias(ASKER))
 
@@ -303,8 +292,6 @@ def joined_events(raw: RawLog, first: int) -> Any:
     the users with this id. `shown_at` is the position at which the document was shown in one of the lists of the query:
     that of the event if it was there. It is 0 if the document was not shown, and null if the query has no list.
     """
-    import narwhals as nw
-
     assert raw.events is not None
     engine, rows = raw.engine, query_rows_by_asker(raw)
     events = with_usual_actions(raw.events.frame.filter(~nw.col("_unreadable")), raw.columns.actions)
@@ -325,8 +312,6 @@ def joined_events(raw: RawLog, first: int) -> Any:
 
 def _with_asker(raw: RawLog, events: Any, queries: Any) -> Any:
     """The events with the user of the query that they belong to; null if there is none."""
-    import narwhals as nw
-
     others = queries.group_by("query_id").agg(nw.col(ASKER).min().alias("_other"), nw.len().alias("askers"))
     only = nw.when(nw.col("askers") == 1).then(nw.col("_other"))
     others = others.with_columns(only.alias("_other"))
@@ -341,8 +326,6 @@ def _with_asker(raw: RawLog, events: Any, queries: Any) -> Any:
 
 def _in_lists(raw: RawLog, joined: Any, rows: Any, queries: Any) -> Any:
     """`shown_at`, from lists of documents; those of queries with one row need not be taken apart."""
-    import narwhals as nw
-
     engine = raw.engine
     single = nw.col("known") == 1
     repeated = queries.filter(~single).select(*QUERY_KEY)
@@ -363,8 +346,6 @@ def _in_lists(raw: RawLog, joined: Any, rows: Any, queries: Any) -> Any:
 
 def _at_places(joined: Any, places: Any, has_list: Any) -> Any:
     """`shown_at`, from a row for each document and place."""
-    import narwhals as nw
-
     key = [*QUERY_KEY, "doc"]
     first = places.group_by(*key).agg(nw.col("place").min().alias("_place"), nw.len().alias("_times"))
     same = places.select(*key, nw.col("place").alias("position"), nw.lit(1).alias("_same")).unique()
@@ -405,8 +386,6 @@ def two_starts(raw: RawLog) -> Finding | None:
 
 def _parts(raw: RawLog) -> list[dict[str, Any]]:
     """The lowest position of each application, and how many of its positions are 0."""
-    import narwhals as nw
-
     assert raw.events is not None
     rows = raw.events.frame.filter(~nw.col("_unreadable"), ~nw.col("position").is_null())
     zeros = (nw.col("position") == 0).cast(nw.Int64).sum().alias("zeros")
@@ -421,8 +400,6 @@ def _name(part: dict[str, Any]) -> str:
 
 def _as_listed_from_one(raw: RawLog) -> int:
     """The clicks whose position is that of their document in the list of the query, counted from 1."""
-    import narwhals as nw
-
     events = joined_events(raw, 1)
     same = (nw.col("action") == "click") & (nw.col("position") == nw.col("shown_at")) & (nw.col("shown_at") > 0)
     return int(raw.engine.fetch(events.filter(same).select(nw.len().alias("n")))["n"][0].as_py())

@@ -20,6 +20,7 @@ from cranfield import check
 from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError
 from cranfield.online.engines.engine import Engine
+from cranfield.online.expressions import nw
 from cranfield.online.logs.log import EVENTS, QUERIES, Log, number_users
 from cranfield.record import Record, table_of
 from cranfield.table import Table
@@ -108,8 +109,6 @@ def with_event_sessions(log: Log) -> Log:
     User Behavior Insights writes sessions to events only. A query whose events are in several sessions is in that of
     its first event.
     """
-    import narwhals as nw
-
     (queryless, _), (eventless, events) = (_unnamed(log, frame) for frame in (log.queries, log.events))
     queries = log.queries
     if queryless and eventless < events:
@@ -123,8 +122,6 @@ def with_event_sessions(log: Log) -> Log:
 
 def _unnamed(log: Log, frame: Any) -> tuple[int, int]:
     """How many rows have no session, and how many rows there are."""
-    import narwhals as nw
-
     counts = frame.select(nw.col("session").count().alias("named"), nw.len().alias("rows"))
     row = log.engine.fetch(counts).to_pylist()[0]
     return int(row["rows"]) - int(row["named"]), int(row["rows"])
@@ -132,8 +129,6 @@ def _unnamed(log: Log, frame: Any) -> tuple[int, int]:
 
 def _first_sessions(events: Any) -> Any:
     """`user`, `query_id` and the `_session` of the first event of each query that names one."""
-    import narwhals as nw
-
     keys = ("user", "query_id")
     known = events.filter(*(~nw.col(name).is_null() for name in (*keys, "session"))).select(*keys, "session", "time")
     known = known.with_columns(nw.col("time").min().over(*keys).alias("_first"))
@@ -144,8 +139,6 @@ def _first_sessions(events: Any) -> Any:
 
 def _filled(rows: Any, sessions: Any) -> Any:
     """Rows with the session of their query where they have none."""
-    import narwhals as nw
-
     joined = rows.join(sessions, on=["user", "query_id"], how="left")
     return joined.with_columns(nw.coalesce("session", "_session").alias("session")).select(*rows.columns)
 
@@ -178,16 +171,12 @@ def mark_sessions(rows: Any, silence: int, engine: Engine, following: Mapping[st
 
 def whole_sessions(marked: Any) -> Any:
     """The stretches that are a session, with the column `session`."""
-    import narwhals as nw
-
     alone = marked.filter(nw.col(FIRST) & nw.col(LAST)).drop(FIRST, LAST)
     return alone.with_columns(nw.col("start").alias(SESSION))
 
 
 def parts_of_sessions(marked: Any, engine: Engine) -> Any:
     """The stretches of sessions with several ones, with the column `session`."""
-    import narwhals as nw
-
     # Stretches that start together are peers, so that each of them counts for the others
     session = f"MAX(CASE WHEN {engine.quote(FIRST)} THEN {engine.quote('start')} END) OVER ({_order(engine)})"
     parts = marked.filter(~(nw.col(FIRST) & nw.col(LAST)))
@@ -268,8 +257,6 @@ def assign_sessions(log: Log, *, by: str = AUTO, silence: float = SILENCE) -> Lo
     >>> log.engine.fetch(log.queries.sort("time").head(1))["session"][0].as_py()
     'u7-1'
     """
-    import narwhals as nw
-
     chosen = choose_sessions(log, by, silence)
     log, by = chosen.log, chosen.by
     if by == "given":
@@ -289,8 +276,6 @@ def session_rows(log: Log, *, by: str = AUTO, silence: float = SILENCE) -> Any:
 
     by: as for `assign_sessions`.
     """
-    import narwhals as nw
-
     chosen = choose_sessions(log, by, silence)
     by = chosen.by
     rows = _session_rows(chosen.log, by, silence)
@@ -304,8 +289,6 @@ def session_rows(log: Log, *, by: str = AUTO, silence: float = SILENCE) -> Any:
 
 def _session_rows(log: Log, by: str, silence: float) -> Any:
     """The sessions as `session_rows` has them, but by silence, a session is identified by its start."""
-    import narwhals as nw
-
     clicked = (nw.col("action") == "click").fill_null(False).cast(nw.Int64).alias("clicked")
     log = replace(log, events=log.events.with_columns(clicked))  # a number is cheaper to sort than the text
     if by == "silence":
@@ -319,8 +302,6 @@ def _session_rows(log: Log, by: str, silence: float) -> Any:
 
 def _counts() -> tuple[Any, ...]:
     """What is counted in the activity of a session."""
-    import narwhals as nw
-
     return (
         nw.col("time").min().alias("start"),
         nw.col("time").max().alias("end"),
@@ -332,8 +313,6 @@ def _counts() -> tuple[Any, ...]:
 
 def _by_silence(log: Log, silence: int) -> Any:
     """Sessions from what each user did in every interval of time that is as long as the silence."""
-    import narwhals as nw
-
     interval = (nw.col("time") + EARLIEST // silence * silence) // silence
     activity = _activity(log, ("user", "time", "clicked")).with_columns(interval=interval)
     stretches = activity.group_by("user", "interval").agg(*_counts()).drop("interval")
@@ -373,8 +352,6 @@ def summarise_sessions(
     >>> summarise_sessions(log, by="given").sessions, int(log.truth.counts["sessions"].sum())
     (80, 80)
     """
-    import narwhals as nw
-
     chosen = choose_sessions(log, by, silence)
     log, by, engine = chosen.log, chosen.by, log.engine
     kept = engine.keep(_session_rows(number_users(log), by, silence)) if rows is None else rows
@@ -428,8 +405,6 @@ def _nothing(by: str) -> str:
 
 def _notes(log: Log, by: str, within: tuple[int, int]) -> tuple[str, ...]:
     """How many queries and events belong to no session; `within` are those that do."""
-    import narwhals as nw
-
     totals = (log.engine.fetch(frame.select(rows=nw.len()))["rows"][0].as_py() for frame in (log.queries, log.events))
     counts = [total - count for total, count in zip(totals, within, strict=True)]
     if not any(counts):
@@ -445,8 +420,6 @@ def _only_queries(log: Log) -> tuple[str, ...]:
 
 def _activity(log: Log, names: tuple[str, ...]) -> Any:
     """Queries (kind 0) and events (kind 1) with a user and a time, in one frame; what a table lacks is null."""
-    import narwhals as nw
-
     types = {**log.queries.collect_schema(), **log.events.collect_schema()}
     parts = []
     for kind, frame in enumerate((log.queries, log.events)):
@@ -459,8 +432,6 @@ def _activity(log: Log, names: tuple[str, ...]) -> Any:
 
 def _numbered(log: Log, by: str, silence: float, names: tuple[str, ...]) -> Any:
     """The activity of a log with the number of the session of its user, from 1."""
-    import narwhals as nw
-
     if by == "continuity":
         log = replace(log, queries=_with_breaks(log))
         names = (*names, "break")
@@ -477,8 +448,6 @@ def _numbered(log: Log, by: str, silence: float, names: tuple[str, ...]) -> Any:
 
 def _with_breaks(log: Log) -> Any:
     """The queries with a column `break`: the query has no word in common with the query before."""
-    import narwhals as nw
-
     engine = log.engine
     before = nw.col("text").shift(1).over("user", order_by=("time", "query_id")).alias("before")
     shares = engine.dialect.share_a_word(engine.quote("text"), engine.quote("before"))

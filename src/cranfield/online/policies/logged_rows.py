@@ -9,6 +9,7 @@ from typing import Any
 from cranfield import check
 from cranfield.collection.column_names import find_columns, no_column
 from cranfield.errors import DataError, UsageError
+from cranfield.online.expressions import nw
 from cranfield.text import counted
 
 ROLES = {
@@ -47,8 +48,6 @@ def logged_rows(frame: Any, columns: Mapping[str, str] | None, origin: str, bad:
     note counts them; `bad="error"` raises an error.
     """
     check.one_of("off_policy", BAD, bad=bad)
-    import narwhals as nw
-
     every = tuple(frame.collect_schema().names())
     names = {role: every[at] for role, at in find_columns(every, ROLES).items()}
     for role, name in (columns or {}).items():
@@ -122,8 +121,6 @@ def cluster_column(rows: LoggedRows, cluster: str | None) -> str | None:
 
 def target_column(rows: LoggedRows, policy: str) -> Any:
     """A check that a column holds probabilities of a new policy; returns the column as an expression."""
-    import narwhals as nw
-
     dtype = rows.frame.collect_schema()[policy]
     if not (dtype.is_numeric() or dtype == nw.Boolean):
         raise DataError(
@@ -142,8 +139,6 @@ def target_column(rows: LoggedRows, policy: str) -> Any:
 
 def prediction_column(rows: LoggedRows, column: str) -> Any:
     """A check that a column holds predicted rewards; returns the column as an expression."""
-    import narwhals as nw
-
     if not rows.frame.collect_schema()[column].is_numeric():
         raise DataError(rows.origin, None, f"column {column!r} must hold numbers: predicted rewards")
     predicted = nw.col(column).cast(nw.Float64)
@@ -186,8 +181,6 @@ def joined_policy(engine: Any, logged: LoggedRows, path: str) -> tuple[Any, Any,
 
     Adds `_context` and `_action` as text, and `_target`: the probability of the logged action, 0 if the table lacks it.
     """
-    import narwhals as nw
-
     for role in ("context", "action"):
         if role not in logged.names:
             raise DataError(logged.origin, None, no_column(role, logged.every, ROLES[role]))
@@ -220,8 +213,6 @@ def joined_policy(engine: Any, logged: LoggedRows, path: str) -> tuple[Any, Any,
 
 
 def _policy(engine: Any, path: str) -> Any:
-    import narwhals as nw
-
     table = engine.read(path)
     names = table.collect_schema().names()
     at = find_columns(names, COLUMNS)
@@ -237,8 +228,6 @@ def _policy(engine: Any, path: str) -> Any:
 
 def _checked(engine: Any, policy: Any, path: str) -> list[str]:
     """Complain about probabilities that are none, and about an action that a context has twice; note odd sums."""
-    import narwhals as nw
-
     chance = nw.col("_probability")
     wrong = chance.is_null() | ~chance.is_finite() | (chance < 0) | (chance > 1)
     bad = engine.fetch(policy.filter(wrong.fill_null(True)).select(nw.len().alias("rows"))).to_pylist()[0]["rows"]

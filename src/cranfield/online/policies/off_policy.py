@@ -10,6 +10,7 @@ from typing import Annotated, Any
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.online.engines import open_engine
+from cranfield.online.expressions import nw
 from cranfield.online.few_users import LEVELS
 from cranfield.online.moments import Moments, moments
 from cranfield.online.policies.logged_rows import (
@@ -64,8 +65,6 @@ def cross_fitted(
     interval is as wide as the lowest and the highest reward make it. DR is near to direct where rows are many, so that
     its interval has the larger of both variances: they differ if an action happened less often than its propensity.
     """
-    import narwhals as nw
-
     col, key = nw.col, ["_context", "_action"]
     weighed = engine.keep(weighed)
     pairs = engine.keep(weighed.group_by(*key).agg(col("n").sum().alias("_n"), col("reward").sum().alias("_sum")))
@@ -129,8 +128,6 @@ def _contexts(engine: Any, policy: Any, pairs: Any, shrink: float, mean: float, 
 
     `_of_sums` + `_of_mean` · m is the prediction with the means shrunk towards m; `_plain` that of plain means.
     """
-    import narwhals as nw
-
     col, chance = nw.col, nw.col("_probability")
     seen = ~col("_n").is_null()
     size = nw.when(seen).then(col("_n") + shrink).otherwise(nw.lit(1.0))
@@ -299,8 +296,6 @@ def _weighed(frame: Any, logged: LoggedRows, cluster: str | None, clip: float) -
     What weights above the limit lack of a mean weight of 1 was worth something between the lowest and the highest
     reward: the ends of the clipped estimate.
     """
-    import narwhals as nw
-
     frame = frame.with_columns((nw.col("_target") / nw.col("_propensity")).alias("_weight"))
     frame = frame.with_columns(
         nw.when(nw.col("_weight") > clip).then(nw.lit(clip)).otherwise(nw.col("_weight")).alias("_clipped")
@@ -329,8 +324,6 @@ def _weighed(frame: Any, logged: LoggedRows, cluster: str | None, clip: float) -
 
 def _extremes(engine: Any, weighed: Any, clip: float) -> dict[str, float]:
     """The largest weight and how many are cut."""
-    import narwhals as nw
-
     cut = nw.when(nw.col("weight") > clip).then(nw.lit(1)).otherwise(nw.lit(0))
     extremes = engine.fetch(weighed.select(nw.col("weight").max().alias("largest"), cut.sum().alias("cut")))
     return {name: float(value) for name, value in extremes.to_pylist()[0].items()}
@@ -338,8 +331,6 @@ def _extremes(engine: Any, weighed: Any, clip: float) -> dict[str, float]:
 
 def _sums(engine: Any, weighed: Any) -> Moments:
     """Means and covariances of the sums per cluster."""
-    import narwhals as nw
-
     every = weighed.collect_schema().names()
     names = [name for name in every if not name.startswith("_")]
     if "_cluster" in every:

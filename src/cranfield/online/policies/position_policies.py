@@ -12,6 +12,7 @@ from cranfield.collection.run import Run
 from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import need
+from cranfield.online.expressions import nw
 from cranfield.online.logs.log import Log, number_of_queries, queries_by_topic, run_table, shown_with_clicks
 from cranfield.online.moments import moments
 from cranfield.online.policies.off_policy import CLIP, LEAST_ESS, Clip, LeastESS, PolicyLevel, Shrink
@@ -81,8 +82,6 @@ def off_policy_runs(
     is the number of these queries if all weights are equal, and falls as some outweigh others.
     Reference: Joachims, Swaminathan & Schnabel, WSDM 2017, doi:10.1145/3018661.3018699
     """
-    import narwhals as nw
-
     gamma = _examination(examined)
     if not runs:
         raise UsageError("off_policy_runs: no runs")
@@ -192,8 +191,6 @@ def _examination(examined: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float
 
 def _attractiveness(engine: Any, shown: Any, shrink: float) -> tuple[Any, float]:
     """Clicks per examination of every topic and document, shrunk towards the overall mean, and that mean."""
-    import narwhals as nw
-
     total = engine.fetch(shown.select(nw.col("clicked").sum(), nw.col("gamma").sum())).to_pylist()[0]
     if not total["gamma"]:
         return None, 0.0
@@ -223,8 +220,6 @@ class _Influences:
 
     def of_rows(self) -> list[Any]:
         """The influence of every document shown."""
-        import narwhals as nw
-
         error = nw.col("clicked") - nw.col("gamma") * nw.col("attractive")
         from_mean = nw.col("clicked") - nw.col("gamma") * self.mean
         return [
@@ -240,8 +235,6 @@ def _model_influences(engine: Any, new: Any, queries: Any, pairs: Any, shrink: f
     times that of the mean m = Σc / Σγ of all. The direct estimate contains â once for each query of the topic, the
     doubly robust one only for queries that did not show the document, each times the worth of the new rank.
     """
-    import narwhals as nw
-
     asked = queries.group_by("topic").agg(nw.len().cast(nw.Float64).alias("_asked"))
     listed = (
         new.join(asked, on="topic", how="inner")
@@ -267,8 +260,6 @@ def _model_influences(engine: Any, new: Any, queries: Any, pairs: Any, shrink: f
 
 def _weights_each(engine: Any, shown: Any) -> float:
     """The mean number of documents with a weight above 0, over the queries that have such documents; at least 1."""
-    import narwhals as nw
-
     of_query = shown.filter(nw.col("worth") > 0).group_by("query_id", "user").agg(nw.len().alias("documents"))
     row = engine.fetch(of_query.select(nw.col("documents").mean().alias("mean"))).to_pylist()[0]
     return float(row["mean"] or 1.0)
@@ -276,8 +267,6 @@ def _weights_each(engine: Any, shown: Any) -> float:
 
 def _weighed(shown: Any, clip: float) -> Any:
     """The numbers of each document shown whose sums the estimators need; 0 if the new run does not retrieve it."""
-    import narwhals as nw
-
     frame = shown.with_columns(nw.col("worth").fill_null(0.0)).with_columns(
         (nw.col("worth") / nw.col("gamma")).alias("weight")
     )

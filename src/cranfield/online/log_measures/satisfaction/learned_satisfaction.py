@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,23 @@ from cranfield import check
 from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.online.engines.dialect import BUCKETS
-from cranfield.online.expressions import col, lit
+from cranfield.online.expressions import col, indicator, lit, nw, where
 from cranfield.online.log_measures.log_rows import LogRows
-from cranfield.online.log_measures.log_signals import Signal
+from cranfield.online.log_measures.log_signals import (
+    ASKED,
+    CLICKS,
+    DWELL,
+    FIRST_CLICK,
+    FIRST_RANKED,
+    HOVERS,
+    LAST_RANKED,
+    SECOND,
+    Signal,
+    rank_in,
+    satisfied,
+)
 from cranfield.online.log_measures.online_measure import OnlineMeasure
+from cranfield.online.log_measures.ranking_level import reformulated
 from cranfield.online.log_measures.satisfaction.logistic_fit import (
     LogisticFit,
     Reliability,
@@ -30,32 +43,6 @@ from cranfield.record import Record, table_of
 from cranfield.table import Table
 from cranfield.text import counted, listed, shown
 from cranfield.types import Array
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
-
-from collections.abc import Callable
-from typing import TYPE_CHECKING
-
-from cranfield.online.expressions import indicator, where
-from cranfield.online.log_measures.log_signals import (
-    ASKED,
-    CLICKS,
-    DWELL,
-    FIRST_CLICK,
-    FIRST_RANKED,
-    HOVERS,
-    LAST_RANKED,
-    SECOND,
-    rank_in,
-    satisfied,
-)
-from cranfield.online.log_measures.ranking_level import reformulated
-
-if TYPE_CHECKING:
-    import narwhals as nw
-
 
 SATISFIED = satisfied(30)
 COUNTED: tuple[Signal, ...] = (
@@ -257,8 +244,6 @@ def _in_order(users: NDArray[np.object_]) -> NDArray[np.int64]:
 
 def _labelled(log: Log, labels: Any, sessions: str, silence: float, seed: int) -> tuple[Any, list[str]]:
     """A lazy frame with the user, the label and the signals (s0, s1, …) of labelled queries."""
-    import narwhals as nw
-
     rows = LogRows(log, (LearnedSatisfaction(),), (), sessions, silence)
     known = _label_frame(log, labels)
     count = log.engine.fetch(known.select(nw.len().alias("n"), nw.col("query_id").n_unique().alias("different")))
@@ -282,8 +267,6 @@ def _labelled(log: Log, labels: Any, sessions: str, silence: float, seed: int) -
 
 def _label_frame(log: Log, labels: Any) -> Any:
     """query_id and label, both as text."""
-    import narwhals as nw
-
     if isinstance(labels, str) and labels in log.segments:
         frame = log.queries.select("query_id", col(labels).alias("label"))
     else:
