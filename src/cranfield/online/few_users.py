@@ -101,13 +101,13 @@ def influences(
         for k, part in enumerate(own):
             constants[f"_value{i}_{k}"] = _values(moments[name], part)
             constants[f"_total{i}_{k}"] = _below(moments[name], part)
-            value, total = (_constant(nw, key, constants, by) for key in (f"_value{i}_{k}", f"_total{i}_{k}"))
+            value, total = (_constant(key, constants, by) for key in (f"_value{i}_{k}", f"_total{i}_{k}"))
             below = nw.col(part.below).cast(nw.Float64) if part.below else nw.lit(1.0)
             left = total - below
             ratio = (nw.col(part.above).cast(nw.Float64) - value * below) / nw.when(left != 0).then(left)
             term = part.weight * ratio if term is None else term + part.weight * ratio
         constants[f"_scale{i}"] = near_one(sum(part.weight * _values(moments[name], part) for part in own) / sizes)
-        terms[f"_change{i}"] = term * _constant(nw, f"_scale{i}", constants, by)
+        terms[f"_change{i}"] = term * _constant(f"_scale{i}", constants, by)
     if by:
         known = [g for g, group in enumerate(groups) if None not in group]
         keys = {name: [groups[g][j] for g in known] for j, name in enumerate(by)}
@@ -152,7 +152,7 @@ def _power(term: Any, exponent: int) -> Any:
     return term * term if exponent == 2 else _power(term, exponent - 1) * term
 
 
-def _constant(nw: Any, name: str, constants: Mapping[str, Array], by: Sequence[str]) -> Any:
+def _constant(name: str, constants: Mapping[str, Array], by: Sequence[str]) -> Any:
     return nw.col(name) if by else nw.lit(float(constants[name][0]))
 
 

@@ -174,8 +174,8 @@ def moments_of_sets(frame: Any, sets: Mapping[str, Sequence[str]], by: Iterable[
     lazy = lazy_frame(frame)
     keys = tuple(by)
     every = tuple(dict.fromkeys(name for names in sets.values() for name in names))
-    schema = _checked_schema(nw, lazy, every, keys)
-    scan = _Scan(nw, lazy, sets, keys, {name: schema[name] for name in every})
+    schema = _checked_schema(lazy, every, keys)
+    scan = _Scan(lazy, sets, keys, {name: schema[name] for name in every})
     shifts = dict.fromkeys(every, 0.0)
     result = scan.run(shifts)
     if not scan.complete:
@@ -207,9 +207,9 @@ class _Scan:
     """A scan that sums shifted columns and their products, for each group."""
 
     def __init__(
-        self, nw: Any, lazy: Any, sets: Mapping[str, Sequence[str]], keys: tuple[str, ...], types: Mapping[str, Any]
+        self, lazy: Any, sets: Mapping[str, Sequence[str]], keys: tuple[str, ...], types: Mapping[str, Any]
     ) -> None:
-        self.nw, self.sets, self.keys = nw, sets, keys
+        self.sets, self.keys = sets, keys
         self.numbers = {name: f"v{i}" for i, name in enumerate(types)}
         self.labels = [f"k{i}" for i in range(len(keys))]
         self.complete = True
@@ -225,7 +225,7 @@ class _Scan:
 
     def run(self, shifts: Mapping[str, float]) -> dict[str, Moments]:
         """The moments of each set; they are wrong if `complete` turns out to be false, then run it again."""
-        nw, numbers = self.nw, self.numbers
+        numbers = self.numbers
         self._shared = self.complete
         rows = self.rows if self.complete else self.clean
         moved = {name: shift for name, shift in shifts.items() if shift}
@@ -297,7 +297,7 @@ class _Scan:
                 yield "_".join([prefix, *sorted(self.numbers[one] for one in pair)]), pair
 
     def _product(self, pair: Sequence[str]) -> Any:
-        first, *second = (self.nw.col(self.numbers[name]) for name in pair)
+        first, *second = (nw.col(self.numbers[name]) for name in pair)
         return first * second[0] if second else first
 
 
@@ -336,7 +336,7 @@ def _chosen(first: Moments, second: Moments, where: NDArray[np.bool_]) -> Moment
     return replace(second, mean=mean, cov=cov)
 
 
-def _checked_schema(nw: Any, lazy: Any, columns: Sequence[str], keys: Sequence[str]) -> Any:
+def _checked_schema(lazy: Any, columns: Sequence[str], keys: Sequence[str]) -> Any:
     schema = lazy.collect_schema()
     if not columns:
         raise UsageError("moments: no columns")

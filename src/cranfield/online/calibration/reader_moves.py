@@ -17,7 +17,7 @@ from cranfield.measures.ranked_lists.ranked import RBP
 from cranfield.measures.readers.markov import MP, invariant_distribution
 from cranfield.online.calibration.calibrated import Calibrated, Estimated, ratio_of_sums, rounded
 from cranfield.online.expressions import nw
-from cranfield.online.logs.log import CLICK, Log, grades_table, number_of_queries, queries_by_topic, shown_with_clicks
+from cranfield.online.logs.log import CLICK, Log, grades_table, queries_by_topic, shown_with_clicks
 from cranfield.online.moments import moments
 from cranfield.text import counted
 from cranfield.types import Array
@@ -50,7 +50,7 @@ def viewed_lists(
     engine = log.engine
     queries = engine.keep(queries_by_topic(log, topics))
     notes = []
-    if topics is not None and (lost := number_of_queries(log, log.queries) - number_of_queries(log, queries)):
+    if topics is not None and (lost := log.engine.count(log.queries) - log.engine.count(queries)):
         notes.append(f"{counted(lost, 'query', 'queries')} left out, with texts that no topic has")
     shown = engine.keep(shown_with_clicks(log, queries).filter(~nw.col("position").is_null()))
     depths = engine.keep(
@@ -59,7 +59,7 @@ def viewed_lists(
         .agg(nw.col("position").max().alias("length"), nw.col("_at").max().cast(nw.Int64).alias("last"))
     )
     silent = nw.when(nw.col("last") == 0).then(nw.lit(1)).otherwise(nw.lit(0))
-    facts = engine.fetch(depths.select(nw.len().alias("lists"), silent.sum().alias("silent"))).to_pylist()[0]
+    facts = engine.row(depths.select(nw.len().alias("lists"), silent.sum().alias("silent")))
     origin = log.origin or "log"
     if not facts["lists"]:
         raise DataError(origin, None, "no documents were shown for these queries, so that there is nothing to learn")
@@ -78,7 +78,7 @@ def viewed_lists(
         return ViewedLists(log, kept, kept, (), tuple(notes))
     seen = engine.keep(seen.join(grades_table(log, qrels), on=["topic", "doc"], how="left"))
     unjudged = nw.when(nw.col("grade").is_null()).then(nw.lit(1)).otherwise(nw.lit(0))
-    counts = engine.fetch(seen.select(nw.len().alias("seen"), unjudged.sum().alias("unjudged"))).to_pylist()[0]
+    counts = engine.row(seen.select(nw.len().alias("seen"), unjudged.sum().alias("unjudged")))
     if counts["unjudged"] == counts["seen"]:
         raise DataError(
             origin, None,
@@ -278,23 +278,19 @@ def _placed_clicks(log: Log, depth: int) -> tuple[Any, list[str]]:
     """
     clicks = log.events.filter((nw.col("action") == CLICK) & ~nw.col("query_id").is_null())
     clicks = log.engine.keep(clicks.select("query_id", "time", "doc", "position", "dwell"))
-    if _count(log, clicks.filter(nw.col("position").is_null() & ~nw.col("doc").is_null())):
+    if log.engine.count(clicks.filter(nw.col("position").is_null() & ~nw.col("doc").is_null())):
         places = log.shown.filter(~nw.col("doc").is_null()).group_by("query_id", "doc")
         clicks = clicks.join(
             places.agg(nw.col("position").min().alias("_place")), on=["query_id", "doc"], how="left"
         ).with_columns(nw.coalesce(nw.col("position"), nw.col("_place")).alias("position"))
         clicks = log.engine.keep(clicks)
     notes = []
-    if nowhere := _count(log, clicks.filter(nw.col("position").is_null())):
+    if nowhere := log.engine.count(clicks.filter(nw.col("position").is_null())):
         notes.append(f"{counted(nowhere, 'click')} without a position left out")
-    if deeper := _count(log, clicks.filter(nw.col("position") > depth)):
+    if deeper := log.engine.count(clicks.filter(nw.col("position") > depth)):
         notes.append(f"{counted(deeper, 'click')} below rank {depth} left out")
     inside = (nw.col("position") >= 1) & (nw.col("position") <= depth)
     return log.engine.keep(clicks.filter(inside).select("query_id", "time", "position", "dwell")), notes
-
-
-def _count(log: Log, rows: Any) -> int:
-    return int(log.engine.fetch(rows.select(nw.len().alias("n"))).to_pylist()[0]["n"])
 
 
 def _moves(log: Log, clicks: Any, depth: int, restart: bool) -> Array:

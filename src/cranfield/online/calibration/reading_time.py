@@ -168,7 +168,7 @@ def _line(viewed: ViewedLists, timed: Any, words: Mapping[str, float], level: fl
     """The least-squares line of dwell times against the words of documents, and the clicks without a length."""
     from scipy.special import stdtrit
 
-    every = viewed.log.engine.fetch(timed.select(nw.len().alias("n"))).to_pylist()[0]["n"]
+    every = viewed.log.engine.count(timed)
     known = timed.join(_lengths(viewed, words), on="doc", how="inner")
     known = known.select("dwell", nw.col("doc_length").alias("words"))
     table = moments(known, ["words", "dwell"])
@@ -203,7 +203,7 @@ def _per_user(rows: Any, columns: list[str]) -> Moments:
 
 def _need_dwell(viewed: ViewedLists, clicks: Any) -> None:
     """Complain if no click has a dwell time."""
-    known = viewed.log.engine.fetch(clicks.select(nw.col("dwell").count().alias("n"))).to_pylist()[0]["n"]
+    known = viewed.log.engine.row(clicks.select(nw.col("dwell").count().alias("n")))["n"]
     if not known:
         raise DataError(
             viewed.log.origin or "log",

@@ -169,9 +169,7 @@ def _of_table(frame: Any, engine: Engine, origin: str, known: list[str], given: 
         text = nw.col(names[column])
         if (
             schema[names[column]] == nw.String
-            and (
-                wrong := engine.fetch(frame.filter(text.str.contains("[^-+0-9.eE ]")).select(text.min())).to_pylist()[0]
-            )[names[column]]
+            and (wrong := engine.row(frame.filter(text.str.contains("[^-+0-9.eE ]")).select(text.min())))[names[column]]
         ):
             raise DataError(origin, None, f"column {names[column]!r} holds {wrong[names[column]]!r:.60}, not a number")
     picked = [nw.col(names[column]).cast(nw.String).alias(column) for column in TEXTS]
@@ -196,7 +194,7 @@ def _of_log(log: Log) -> ClickRows:
     frame = joined.select(
         nw.col("query_id").alias("session"), "query", "position", "doc", number.alias("clicks"), "time"
     )
-    total = log.engine.fetch(clicks.select(nw.len().alias("clicks"))).column("clicks")[0].as_py()
+    total = log.engine.count(clicks)
     return ClickRows(log.engine, frame, log.origin or "the log", True, tuple(log.notes), total)
 
 
@@ -232,7 +230,7 @@ def read_cells(rows: ClickRows) -> Cells:
 
 def read_pages(rows: ClickRows) -> Pages:
     """The distinct pages: a row per session with a column per rank, then one GROUP BY of equal rows."""
-    ends = rows.engine.fetch(
+    ends = rows.engine.row(
         rows.frame.select(
             nw.col("position").min().alias("first"),
             nw.col("position").max().alias("last"),
@@ -243,7 +241,7 @@ def read_pages(rows: ClickRows) -> Pages:
             nw.col("doc").is_null().cast(nw.Int64).sum().alias("empty"),
             nw.col("query").is_null().cast(nw.Int64).sum().alias("unasked"),
         )
-    ).to_pylist()[0]
+    )
     _check_clicks(rows, np.array([ends["least"] or 0]), np.array([ends["unknown"] or 0]))
     notes = rows.notes
     missing = {"position": "nowhere", "session": "nameless", "doc": "empty", "query": "unasked"}

@@ -92,6 +92,14 @@ class Engine(ABC):
     def fetch(self, frame: Any) -> Any:
         """A small frame as a pyarrow table."""
 
+    def count(self, frame: Any) -> int:
+        """The number of rows."""
+        return int(self.fetch(frame.select(n=nw.len()))["n"][0].as_py())
+
+    def row(self, frame: Any) -> dict[str, Any]:
+        """The first row of a small frame, such as one of sums."""
+        return dict(self.fetch(frame).to_pylist()[0])
+
     @abstractmethod
     def write(self, frame: Any, path: str) -> None:
         """Write a frame of any size to a Parquet or CSV file, as the ending of the path says."""

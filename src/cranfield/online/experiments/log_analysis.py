@@ -194,7 +194,7 @@ def _with_segments(log: Log, users: Any, segments: tuple[str, ...]) -> tuple[Any
     known = log.queries.filter(~nw.col("user").is_null())
     of_user = log.engine.keep(known.group_by("user").agg(*lowest, *highest))
     differ = nw.any_horizontal(*(nw.col(name) < nw.col(f"last {name}") for name in segments), ignore_nulls=True)
-    several = log.engine.fetch(of_user.filter(differ).select(nw.len().alias("n")))["n"][0].as_py()
+    several = log.engine.count(of_user.filter(differ))
     notes = [f"{counted(several, 'user')} with several values of a segment: the first in the alphabet counts"]
     joined = users.join(of_user.select("user", *segments), on="user", how="left")
     return joined, notes if several else []

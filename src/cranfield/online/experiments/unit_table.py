@@ -139,12 +139,12 @@ def unit_table(
         raise UsageError(f"{nearest(arm, list(schema), 'column')}; to name the column of the arm: arm=")
     check_columns(frame, [*([unit] if unit else []), *segments], numeric)
     notes = []
-    picked = [_text(nw, arm).alias(ARM), *(_text(nw, name).alias(name) for name in segments)]
+    picked = [_text(arm).alias(ARM), *(_text(name).alias(name) for name in segments)]
     if unit:
-        picked.append(_text(nw, unit).alias(UNIT))
-    chosen = frame.select(*picked, *(_number(nw, name, schema[name]) for name in numeric if name not in segments))
+        picked.append(_text(unit).alias(UNIT))
+    chosen = frame.select(*picked, *(_number(name, schema[name]) for name in numeric if name not in segments))
     if unit:
-        chosen, facts = _one_row_each(nw, engine, chosen, sums, means, segments)
+        chosen, facts = _one_row_each(engine, chosen, sums, means, segments)
         if facts["none"]:
             notes.append(f"{counted(facts['none'], 'row')} without an arm or without a user left out")
         if facts["two"]:
@@ -181,7 +181,7 @@ def arm_counts(frame: Any, moments: Iterable[Moments] = ()) -> tuple[dict[str, i
 
 
 def _one_row_each(
-    nw: Any, engine: Engine, frame: Any, sums: Sequence[str], means: Sequence[str], segments: Sequence[str]
+    engine: Engine, frame: Any, sums: Sequence[str], means: Sequence[str], segments: Sequence[str]
 ) -> tuple[Any, dict[str, Any]]:
     """The frame with one row per user, and counts of what was met."""
     empty = nw.col(ARM).is_null() | nw.col(UNIT).is_null()
@@ -232,7 +232,7 @@ def with_units(frame: Any, unit: str, numbers: Iterable[str]) -> Any:
     schema = frame.collect_schema()
     names = tuple(dict.fromkeys(numbers))
     check_columns(frame, [unit], names)
-    named = frame.with_columns(_text(nw, unit).alias(UNIT), *(_number(nw, name, schema[name]) for name in names))
+    named = frame.with_columns(_text(unit).alias(UNIT), *(_number(name, schema[name]) for name in names))
     return named.filter(~nw.col(UNIT).is_null())
 
 
@@ -256,7 +256,7 @@ def _no_numbers(frame: Any, name: str, kind: Any) -> UsageError:
         return UsageError("the table has no rows")
     present = values.filter(~nw.col("value").is_null())
     others = present.filter(~nw.col("value").str.contains(NUMBER))
-    counts = [int(fetched(part.select(nw.len().alias("n"))).to_pylist()[0]["n"]) for part in (others, present)]
+    counts = [int(fetched(part.select(n=nw.len()))["n"][0].as_py()) for part in (others, present)]
     if not counts[1]:
         return UsageError(f"column {name!r} is empty in every row, must hold numbers")
     if not counts[0]:
@@ -323,11 +323,11 @@ def chosen_control(arms: Sequence[str], control: str | None) -> tuple[str, str]:
     return arms[0], f"control: {arms[0]}, the first of the arms; name another if that is wrong"
 
 
-def _text(nw: Any, name: str) -> Any:
+def _text(name: str) -> Any:
     return nw.col(name).cast(nw.String)
 
 
-def _number(nw: Any, name: str, dtype: Any) -> Any:
+def _number(name: str, dtype: Any) -> Any:
     """A column as floats; what is not finite is missing."""
     value = nw.col(name).cast(nw.Float64)
     return (nw.when(value.is_finite()).then(value) if dtype.is_float() or dtype.is_decimal() else value).alias(name)

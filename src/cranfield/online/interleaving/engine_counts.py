@@ -39,43 +39,38 @@ def count_on_engine(engine: Engine, records: Any, clicks: Any = None) -> Prefere
         if needed not in names:
             raise UsageError(f"{NAME}: {no_column(needed, names, [needed])}")
     names = [name for name in (*IDS, "method", "systems", "shown", "clicks") if name in names]
-    _check_types(frame, nw)
+    _check_types(frame)
     frame = engine.keep(frame.select(*names))  # read once, used several times
-    kind, notes = _kind(engine, frame, nw)
-    systems = _systems(engine, frame, nw)
+    kind, notes = _kind(engine, frame)
+    systems = _systems(engine, frame)
     frame, known = _with_ids(frame, names, clicks)
-    clicked = _clicks(engine, frame, names, clicks, nw)
-    places = _places(frame, len(systems), "ranks" if kind == "balanced" else "credit", nw)
+    clicked = _clicks(engine, frame, names, clicks)
+    places = _places(frame, len(systems), "ranks" if kind == "balanced" else "credit")
     key = "doc" if "doc" in clicked.collect_schema().names() else "position"
     joined = places.join(clicked.with_columns(clicked=nw.lit(1)), on=["query_id", key], how="left")
-    sums = _balanced(joined, nw) if kind == "balanced" else _worth(joined, len(systems), nw)
+    sums = _balanced(joined) if kind == "balanced" else _worth(joined, len(systems))
     credit = [f"c{number}" for number in range(len(systems))]
     impressions = engine.keep(
         frame.select("query_id", *known)
         .join(sums, on="query_id", how="left")
         .with_columns(*(nw.col(name).fill_null(0.0) for name in credit))
     )
-    notes += _about(engine, frame, impressions, places, clicked, key, nw)
-    _check_places(engine, places, len(systems), nw)
+    notes += _about(engine, frame, impressions, places, clicked, key)
+    _check_places(engine, places, len(systems))
     clusters: dict[str, list[str]] = {"user": [], "query": []}
     for name in known:
-        lacking = _number(engine, impressions.filter(nw.col(name).is_null()), nw)
+        lacking = engine.count(impressions.filter(nw.col(name).is_null()))
         if lacking:
             notes.append(f"{counted(lacking, 'list')} without a {name}, so no counts by {name}")
         else:
             clusters[name] = [name]
-    totals, by = _counted(engine, impressions, len(systems), clusters, nw)
+    totals, by = _counted(engine, impressions, len(systems), clusters)
     unit = (clusters["user"] or ["query_id"])[0]
-    moments = tuple(_moments(engine, impressions, i, j, unit, nw) for i, j in combinations(range(len(systems)), 2))
+    moments = tuple(_moments(engine, impressions, i, j, unit) for i, j in combinations(range(len(systems)), 2))
     return PreferenceCounts(systems, by["user"], by["query"], totals, moments, tuple(notes))
 
 
-def _number(engine: Engine, frame: Any, nw: Any) -> int:
-    """The number of rows."""
-    return int(engine.fetch(frame.select(nw.len().alias("n")))["n"][0].as_py())
-
-
-def _kind(engine: Engine, frame: Any, nw: Any) -> tuple[str, list[str]]:
+def _kind(engine: Engine, frame: Any) -> tuple[str, list[str]]:
     """How clicks count, and a note with the methods."""
     methods = sorted(engine.fetch(frame.select("method").unique())["method"].to_pylist())
     if not methods:
@@ -88,14 +83,14 @@ def _kind(engine: Engine, frame: Any, nw: Any) -> tuple[str, list[str]]:
     return kinds.pop(), [f"method{'s' if len(methods) > 1 else ''}: {listed(methods)}"]
 
 
-def _systems(engine: Engine, frame: Any, nw: Any) -> tuple[str, ...]:
+def _systems(engine: Engine, frame: Any) -> tuple[str, ...]:
     """The systems of all records, which must be the same, in the same order."""
     systems = tuple(engine.fetch(frame.select("systems").head(1))["systems"][0].as_py())
     if len(set(systems)) < max(2, len(systems)):
         raise UsageError(f"{NAME}: records of the systems {listed(systems)}; two or more different ones are needed")
     column = nw.col("systems")
     differ = reduce(or_, (column.list.get(number) != name for number, name in enumerate(systems)))
-    others = _number(engine, frame.filter((column.list.len() != len(systems)) | differ), nw)
+    others = engine.count(frame.filter((column.list.len() != len(systems)) | differ))
     if others:
         raise UsageError(
             f"{NAME}: {counted(others, 'record')} of other systems than {listed(systems)}; analyse them apart"
@@ -114,7 +109,7 @@ def _with_ids(frame: Any, names: list[str], clicks: Any) -> tuple[Any, list[str]
     return frame, [name for name in ("user", "query") if name in names]
 
 
-def _clicks(engine: Engine, frame: Any, names: list[str], clicks: Any, nw: Any) -> Any:
+def _clicks(engine: Engine, frame: Any, names: list[str], clicks: Any) -> Any:
     """Different clicks: query_id, and doc or position."""
     if clicks is None:
         if "clicks" not in names:
@@ -122,16 +117,16 @@ def _clicks(engine: Engine, frame: Any, names: list[str], clicks: Any, nw: Any) 
         inline = frame.select("query_id", "clicks").explode("clicks")
         inline = inline.filter(~nw.col("clicks").is_null())
         kind = inline.collect_schema()["clicks"]
-        if "JSON" in engine.column_types(inline)["clicks"].upper() and _number(engine, inline, nw):
+        if "JSON" in engine.column_types(inline)["clicks"].upper() and engine.count(inline):
             raise UsageError(
                 f"{NAME}: 'clicks' holds values of several kinds, expected documents, or positions from 1 on"
             )
         if kind == nw.String:
             return inline.rename({"clicks": "doc"}).unique()
-        if not kind.is_integer() and _number(engine, inline, nw):
+        if not kind.is_integer() and engine.count(inline):
             raise UsageError(f"{NAME}: 'clicks' holds lists of {kind}, expected documents, or positions from 1 on")
         inline = inline.select("query_id", nw.col("clicks").cast(nw.Int64).alias("position"))
-        _check_clicks(engine, inline, "position", nw)
+        _check_clicks(engine, inline, "position")
         return inline.unique()
     texts = (*CLICK_COLUMNS["query_id"], *CLICK_COLUMNS["doc"])
     events = clicks.events if isinstance(clicks, Log) else engine.read(clicks, text=texts)
@@ -145,32 +140,32 @@ def _clicks(engine: Engine, frame: Any, names: list[str], clicks: Any, nw: Any) 
         events = events.filter(nw.col(found["action"]).str.to_lowercase() == "click")
     key = "doc" if "doc" in found else "position"
     kind = nw.String if key == "doc" else nw.Int64
-    if key == "position" and not events.collect_schema()[found[key]].is_numeric() and _number(engine, events, nw):
+    if key == "position" and not events.collect_schema()[found[key]].is_numeric() and engine.count(events):
         raise UsageError(f"{NAME}: column {found[key]!r} of the clicks holds text, must hold positions from 1 on")
     wanted = events.select(
         nw.col(found["query_id"]).cast(nw.String).alias("query_id"), nw.col(found[key]).cast(kind).alias(key)
     )
     if not isinstance(clicks, Log):
-        _check_clicks(engine, wanted, key, nw)
+        _check_clicks(engine, wanted, key)
     return wanted.filter(~nw.col("query_id").is_null() & ~nw.col(key).is_null()).unique()
 
 
-def _check_clicks(engine: Engine, clicks: Any, key: str, nw: Any) -> None:
+def _check_clicks(engine: Engine, clicks: Any, key: str) -> None:
     """Raise an error if a click has no query_id or no document, or a position below 1."""
     wrong = nw.col("query_id").is_null() | nw.col(key).is_null()
     if key == "position":
         wrong = wrong | (nw.col(key) < 1)
-    number = _number(engine, clicks.filter(wrong), nw)
+    number = engine.count(clicks.filter(wrong))
     if number:
         expected = "a document" if key == "doc" else "a position from 1 on"
-        example = engine.fetch(clicks.filter(wrong).sort("query_id", key, nulls_last=True).head(1)).to_pylist()[0]
+        example = engine.row(clicks.filter(wrong).sort("query_id", key, nulls_last=True).head(1))
         raise UsageError(
             f"{NAME}: {counted(number, 'click')} without a query_id or without {expected}, such as "
             f"query_id {example['query_id']!r}, {key} {example[key]!r}; correct the clicks or leave them out"
         )
 
 
-def _places(frame: Any, systems: int, field: str, nw: Any) -> Any:
+def _places(frame: Any, systems: int, field: str) -> Any:
     """A row per document shown: query_id, doc, position, team, and v0, v1, ... of each system."""
     shown = nw.col("shown").struct
     exploded = frame.select("query_id", "shown").explode("shown")
@@ -185,7 +180,7 @@ def _places(frame: Any, systems: int, field: str, nw: Any) -> Any:
     return named.filter(~nw.col("doc").is_null())
 
 
-def _check_types(frame: Any, nw: Any) -> None:
+def _check_types(frame: Any) -> None:
     """Raise an error unless the columns hold lists as attribution records have them."""
     schema = frame.collect_schema()
     expected = {"systems": "a list of names", "shown": "a list of documents with position, team, credit and ranks"}
@@ -198,7 +193,7 @@ def _check_types(frame: Any, nw: Any) -> None:
             raise UsageError(f"{NAME}: {name!r} holds {kind}, expected {what}")
 
 
-def _check_places(engine: Engine, places: Any, systems: int, nw: Any) -> None:
+def _check_places(engine: Engine, places: Any, systems: int) -> None:
     """Raise an error if lists show a document twice, leave out a position, or lack the credit of a system."""
     finite = [nw.col(f"v{number}").is_finite() for number in range(systems)]
     known = nw.all_horizontal(*finite, nw.col("values") == systems, ignore_nulls=False).fill_null(False)
@@ -217,18 +212,18 @@ def _check_places(engine: Engine, places: Any, systems: int, nw: Any) -> None:
         ("have a credit or rank for some systems only", nw.col("known") != n),
     ):
         found = lists.filter(wrong)
-        if number := _number(engine, found, nw):
+        if number := engine.count(found):
             example = engine.fetch(found.select("query_id").sort("query_id").head(1))["query_id"][0].as_py()
             raise UsageError(f"{NAME}: {counted(number, 'record')} {problem}, such as query_id {example!r}")
 
 
-def _worth(joined: Any, systems: int, nw: Any) -> Any:
+def _worth(joined: Any, systems: int) -> Any:
     """query_id, c0, c1, ...: the sum of the worths of clicked places."""
     clicked = joined.filter(~nw.col("clicked").is_null())
     return clicked.group_by("query_id").agg(*(nw.col(f"v{n}").sum().alias(f"c{n}") for n in range(systems)))
 
 
-def _balanced(joined: Any, nw: Any) -> Any:
+def _balanced(joined: Any) -> Any:
     """query_id, c0, c1: clicked documents among the first k of each system; k is the best rank of the lowest click."""
     clicked = joined.filter(~nw.col("clicked").is_null() & ~nw.col("team").is_null())
     lowest = clicked.group_by("query_id").agg(nw.col("position").max())
@@ -242,7 +237,7 @@ def _balanced(joined: Any, nw: Any) -> Any:
     return counts.group_by("query_id").agg(nw.col("c0").sum(), nw.col("c1").sum())
 
 
-def _about(engine: Engine, frame: Any, impressions: Any, places: Any, clicked: Any, key: str, nw: Any) -> list[str]:
+def _about(engine: Engine, frame: Any, impressions: Any, places: Any, clicked: Any, key: str) -> list[str]:
     """Notes on clicks that do not count; an error if a query_id is repeated."""
     repeated = frame.group_by("query_id").agg(nw.len().alias("n")).filter(nw.col("n") > 1)
     first = engine.fetch(repeated.sort("query_id").head(1))
@@ -250,9 +245,9 @@ def _about(engine: Engine, frame: Any, impressions: Any, places: Any, clicked: A
         number = first["n"][0].as_py()
         raise UsageError(f"{NAME}: query_id {first['query_id'][0].as_py()!r} is in {number} records, must be in one")
     known = frame.select("query_id")
-    unknown = _number(engine, clicked.join(known, on="query_id", how="anti"), nw)
+    unknown = engine.count(clicked.join(known, on="query_id", how="anti"))
     of_lists = clicked.join(known, on="query_id", how="semi")
-    not_shown = _number(engine, of_lists.join(places.select("query_id", key), on=["query_id", key], how="anti"), nw)
+    not_shown = engine.count(of_lists.join(places.select("query_id", key), on=["query_id", key], how="anti"))
     notes = []
     if not_shown:
         notes.append(f"{counted(not_shown, 'click')} on documents that were not shown left out")
@@ -261,15 +256,15 @@ def _about(engine: Engine, frame: Any, impressions: Any, places: Any, clicked: A
     credit = [
         nw.col(name) != 0 for name in impressions.collect_schema().names() if name[0] == "c" and name[1:].isdigit()
     ]
-    whole, with_click = _number(engine, impressions, nw), _number(engine, impressions.filter(reduce(or_, credit)), nw)
+    whole, with_click = engine.count(impressions), engine.count(impressions.filter(reduce(or_, credit)))
     return [*notes, f"{counted(with_click, 'list')} of {whole:,} with a click that counts"]
 
 
-def _moments(engine: Engine, impressions: Any, i: int, j: int, unit: str, nw: Any) -> CreditMoments:
+def _moments(engine: Engine, impressions: Any, i: int, j: int, unit: str) -> CreditMoments:
     """The difference in credit of two systems, by user or by impression."""
     gap = impressions.with_columns(gap=nw.col(f"c{i}") - nw.col(f"c{j}"))
     of_unit = gap.group_by(unit).agg(nw.col("gap").sum(), nw.len().cast(nw.Float64).alias("size"))
-    sums = engine.fetch(
+    sums = engine.row(
         of_unit.select(
             nw.len().alias("clusters"), nw.col("size").sum().alias("impressions"),
             nw.col("gap").sum().alias("difference"),
@@ -277,13 +272,13 @@ def _moments(engine: Engine, impressions: Any, i: int, j: int, unit: str, nw: An
             (nw.col("gap") * nw.col("size")).sum().alias("products"),
             (nw.col("size") * nw.col("size")).sum().alias("sizes"),
         )
-    ).to_pylist()[0]  # fmt: skip
+    )  # fmt: skip
     whole = {name: int(sums.pop(name)) for name in ("clusters", "impressions")}
     return CreditMoments(**whole, **sums)
 
 
 def _counted(
-    engine: Engine, impressions: Any, systems: int, clusters: dict[str, list[str]], nw: Any
+    engine: Engine, impressions: Any, systems: int, clusters: dict[str, list[str]]
 ) -> tuple[Any, dict[str, tuple[ClusterCounts, ...]]]:
     """pairs × 3: wins, ties and losses; and the same by user and by query."""
     by: dict[str, list[ClusterCounts]] = {name: [] for name in clusters}

@@ -301,7 +301,7 @@ def _pairs(log: Log, rules: Sequence[str]) -> Any:
 
 
 def _check_size(log: Log, pairs: Any) -> None:
-    size = int(log.engine.fetch(pairs.select(nw.len().alias("n"))).to_pylist()[0]["n"])
+    size = log.engine.count(pairs)
     if size > MOST_PAIRS:
         limit = counted(MOST_PAIRS, "pair of documents", "pairs of documents")
         raise UsageError(f"{size:,} pairs of documents, more than {limit}; to take only frequent ones: raise least=")

@@ -132,7 +132,7 @@ def document_clicks(
     coec[1:] = [np.where(np.isnan(own), ends * scale, own) for ends, own in zip(ctr[1:], coec[1:], strict=True)]
     users = moments["CTR"].n[places]
     counts = {name: np.array(best.column(name).to_pylist(), dtype=np.float64) for name in ("clicks", "impressions")}
-    left_out = engine.fetch(totals.select(indicator(col("users") < least).sum().alias("n"))).to_pylist()[0]["n"] or 0
+    left_out = engine.row(totals.select(indicator(col("users") < least).sum().alias("n")))["n"] or 0
     notes = [f"{100 * confidence:g}% intervals over users; rates by rank are taken as known"]
     if (users < FEW_USERS).any():
         notes.append(f"caution: intervals of fewer than {FEW_USERS} users may be too narrow")

@@ -38,7 +38,7 @@ def clicks_on_shown(log: Log) -> Any:
 def not_on_shown(log: Log, clicks: Any) -> list[str]:
     """A note on the clicks of a log that are not among its clicks on documents that were shown, if there are any."""
     every = log.events.filter(col("action") == "click")
-    counts = [log.engine.fetch(frame.select(nw.len().alias("n")))["n"][0].as_py() for frame in (every, clicks)]
+    counts = [log.engine.count(frame) for frame in (every, clicks)]
     if counts[0] == counts[1]:
         return []
     many = counted(counts[0] - counts[1], "click")

@@ -362,14 +362,14 @@ class LogRows:
             return (0, 0)
         last = END if END in self.signals else START
         ends = self.passed.whole.select(col(START.name).min().alias("low"), col(last.name).max().alias("high"))
-        row = self.log.engine.fetch(ends).to_pylist()[0]
+        row = self.log.engine.row(ends)
         return (row["low"], row["high"]) if row["low"] is not None else (0, 0)
 
     @cached_property
     def span(self) -> tuple[int, int]:
         """The times of the first and of the last action of the log, in microseconds; 0 and 0 if it is empty."""
         ends = self.stretches.select(col(START.name).min().alias("low"), col(END.name).max().alias("high"))
-        row = self.log.engine.fetch(ends).to_pylist()[0]
+        row = self.log.engine.row(ends)
         return (row["low"], row["high"]) if row["low"] is not None else (0, 0)
 
     def _signals_of(self, measures: Sequence[OnlineMeasure], always: Sequence[Signal] = ALWAYS) -> tuple[Signal, ...]:

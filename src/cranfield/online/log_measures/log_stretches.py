@@ -61,7 +61,7 @@ class Stretches:
     def unnamed(self) -> tuple[int, int]:
         """How many queries have no session in the log, and how many queries there are."""
         counts = self.log.queries.select(indicator(col("session").is_null()).sum().alias("without"), all=nw.len())
-        row = self.log.engine.fetch(counts).to_pylist()[0]
+        row = self.log.engine.row(counts)
         return int(row["without"] or 0), int(row["all"])
 
     @property
@@ -85,7 +85,7 @@ class Stretches:
         return totals | (self._fetched(self._queries(("text",)).select(*asked)) if asked else {})
 
     def _fetched(self, rows: Any) -> dict[str, int]:
-        return {name: int(number or 0) for name, number in self.log.engine.fetch(rows).to_pylist()[0].items()}
+        return {name: int(number or 0) for name, number in self.log.engine.row(rows).items()}
 
     @cached_property
     def whole(self) -> Any:
@@ -286,7 +286,7 @@ class NextQueries:
         odd = self.passed.whole.filter(~single).select("user")
         ties = self.marked.filter(col(NEXT_START) == col(START.name)).select("user")
         users = self.passed.log.engine.keep(below([odd, ties]).filter(~col("user").is_null()).unique())
-        count = self.passed.log.engine.fetch(users.select(n=nw.len()))["n"][0].as_py()
+        count = self.passed.log.engine.count(users)
         return users if count else None
 
     def queries(self, names: Sequence[str]) -> Any:

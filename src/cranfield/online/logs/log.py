@@ -116,15 +116,15 @@ def whole_queries(engine: Engine, rows: Any) -> WholeQueries:
     """Rows of queries as queries: those with the same user and id are one query."""
     known = rows.filter(~nw.col("query_id").is_null())
     ids = known.group_by("query_id").agg(nw.len().alias("rows")).filter(nw.col("rows") > 1)
-    if not engine.fetch(ids.select(nw.len().alias("n")))["n"][0].as_py():
+    if not engine.count(ids):
         return WholeQueries(engine, rows)
     rows = rows.drop(PAGE_SIZE) if PAGE_SIZE in rows.columns else rows  # lists of several rows are counted together
     known, nameless = (rows.filter(condition) for condition in _with_and_without_id())
     queries = engine.keep(_taken_together(known))
-    extra = _rows(engine, known) - _rows(engine, queries)
+    extra = engine.count(known) - engine.count(queries)
     users = queries.group_by("query_id").agg(nw.len().alias("users")).filter(nw.col("users") > 1)
     shared = engine.keep(users.select("query_id"))
-    count = _rows(engine, shared)
+    count = engine.count(shared)
     whole = WholeQueries(engine, queries, extra, shared if count else None, count)
     together = nw.concat([whole.with_ids(queries).select(*rows.columns), nameless.select(*rows.columns)])
     return WholeQueries(engine, engine.keep(together), extra, whole.shared, count)
@@ -133,10 +133,6 @@ def whole_queries(engine: Engine, rows: Any) -> WholeQueries:
 def _with_and_without_id() -> tuple[Any, Any]:
     nameless = nw.col("query_id").is_null()
     return ~nameless, nameless
-
-
-def _rows(engine: Engine, frame: Any) -> int:
-    return int(engine.fetch(frame.select(nw.len().alias("n")))["n"][0].as_py())
 
 
 def _taken_together(rows: Any) -> Any:
@@ -184,11 +180,6 @@ def queries_by_topic(log: Log, topics: Mapping[str, str] | None = None) -> Any:
     table = log.engine.read(_table({"_text": list(keys), "topic": list(keys.values())}))
     queries = log.queries.select("query_id", "user", text.str.strip_chars().str.to_lowercase().alias("_text"))
     return queries.join(table, on="_text", how="inner").select("query_id", "user", "topic")
-
-
-def number_of_queries(log: Log, queries: Any) -> int:
-    """How many queries there are, to say how many were left out."""
-    return int(log.engine.fetch(queries.select(nw.len().alias("n"))).to_pylist()[0]["n"])
 
 
 def shown_with_clicks(log: Log, queries: Any) -> Any:

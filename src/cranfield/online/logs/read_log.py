@@ -127,7 +127,7 @@ def _of_export(table: Any, exports: BulkFiles) -> Any:
 def _check_application(raw: RawLog, application: str) -> None:
     """Raise an error if the log has no query and no event of an application."""
     tables = [table for table in (raw.queries, raw.events) if table is not None]
-    sizes = [raw.engine.fetch(table.frame.select(nw.len().alias("n")))["n"][0].as_py() for table in tables]
+    sizes = [raw.engine.count(table.frame) for table in tables]
     if not sizes[0]:
         raise DataError(raw.queries.origin, None, f"no query of the application {application!r}")
 
@@ -151,7 +151,7 @@ def need_columns(raw: RawLog) -> None:
 def _check_readable(raw: RawLog, table: RawTable) -> None:
     """Raise an error if no row can be read, so that columns are not to be found."""
     bad = nw.col("_unreadable").fill_null(False).cast(nw.Int64).sum()
-    row = raw.engine.fetch(table.frame.select(nw.len().alias("rows"), bad.alias("bad"))).to_pylist()[0]
+    row = raw.engine.row(table.frame.select(nw.len().alias("rows"), bad.alias("bad")))
     if row["rows"] and row["bad"] == row["rows"]:
         every = "its only row" if row["rows"] == 1 else f"none of its {row['rows']:,} rows"
         cannot = "cannot be read" if row["rows"] == 1 else "can be read"
@@ -333,7 +333,7 @@ def _in_lists(raw: RawLog, joined: Any, rows: Any, queries: Any) -> Any:
     alone = joined.filter(single.fill_null(True)).join(lists, on=[*QUERY_KEY], how="left")
     place = engine.dialect.place(engine.quote("documents"), engine.quote("doc"))
     alone = engine.select(alone, {"shown_at": place}, add=True).drop("documents")
-    if not engine.fetch(repeated.select(nw.len().alias("n")))["n"][0].as_py():
+    if not engine.count(repeated):
         return alone
     several = rows.select(*QUERY_KEY, "documents").join(repeated, on=[*QUERY_KEY], how="semi")
     several = engine.keep(several.filter(~nw.col("documents").is_null()))
@@ -402,4 +402,4 @@ def _as_listed_from_one(raw: RawLog) -> int:
     """The clicks whose position is that of their document in the list of the query, counted from 1."""
     events = joined_events(raw, 1)
     same = (nw.col("action") == "click") & (nw.col("position") == nw.col("shown_at")) & (nw.col("shown_at") > 0)
-    return int(raw.engine.fetch(events.filter(same).select(nw.len().alias("n")))["n"][0].as_py())
+    return raw.engine.count(events.filter(same))

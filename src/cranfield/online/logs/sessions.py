@@ -123,7 +123,7 @@ def with_event_sessions(log: Log) -> Log:
 def _unnamed(log: Log, frame: Any) -> tuple[int, int]:
     """How many rows have no session, and how many rows there are."""
     counts = frame.select(nw.col("session").count().alias("named"), nw.len().alias("rows"))
-    row = log.engine.fetch(counts).to_pylist()[0]
+    row = log.engine.row(counts)
     return int(row["rows"]) - int(row["named"]), int(row["rows"])
 
 
@@ -405,7 +405,7 @@ def _nothing(by: str) -> str:
 
 def _notes(log: Log, by: str, within: tuple[int, int]) -> tuple[str, ...]:
     """How many queries and events belong to no session; `within` are those that do."""
-    totals = (log.engine.fetch(frame.select(rows=nw.len()))["rows"][0].as_py() for frame in (log.queries, log.events))
+    totals = (log.engine.count(frame) for frame in (log.queries, log.events))
     counts = [total - count for total, count in zip(totals, within, strict=True)]
     if not any(counts):
         return ()

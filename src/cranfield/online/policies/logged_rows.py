@@ -79,7 +79,7 @@ def logged_rows(frame: Any, columns: Mapping[str, str] | None, origin: str, bad:
     }
     counts = frame.select(
         nw.len().alias("rows"),
-        *(_number(nw, wrong).sum().alias(f"p{i}") for i, wrong in enumerate(problems.values())),
+        *(_number(wrong).sum().alias(f"p{i}") for i, wrong in enumerate(problems.values())),
         nw.when(~no_reward).then(reward).min().alias("lowest"),
         nw.when(~no_reward).then(reward).max().alias("highest"),
     )
@@ -128,7 +128,7 @@ def target_column(rows: LoggedRows, policy: str) -> Any:
         )
     target = nw.col(policy).cast(nw.Float64)
     wrong = target.is_null() | ~target.is_finite() | (target < 0) | (target > 1)
-    row = rows.frame.select(_number(nw, wrong).sum().alias("wrong")).collect("pyarrow").to_native().to_pylist()[0]
+    row = rows.frame.select(_number(wrong).sum().alias("wrong")).collect("pyarrow").to_native().to_pylist()[0]
     if row["wrong"]:
         cases = counted(int(row["wrong"]), "row")
         raise DataError(
@@ -143,7 +143,7 @@ def prediction_column(rows: LoggedRows, column: str) -> Any:
         raise DataError(rows.origin, None, f"column {column!r} must hold numbers: predicted rewards")
     predicted = nw.col(column).cast(nw.Float64)
     wrong = predicted.is_null() | ~predicted.is_finite()
-    row = rows.frame.select(_number(nw, wrong).sum().alias("wrong")).collect("pyarrow").to_native().to_pylist()[0]
+    row = rows.frame.select(_number(wrong).sum().alias("wrong")).collect("pyarrow").to_native().to_pylist()[0]
     if row["wrong"]:
         cases = counted(int(row["wrong"]), "row")
         raise DataError(rows.origin, None, f"column {column!r}: {cases} without a predicted reward")
@@ -164,7 +164,7 @@ def policy_or_column(policy: str, rows: LoggedRows) -> bool:
     )
 
 
-def _number(nw: Any, condition: Any) -> Any:
+def _number(condition: Any) -> Any:
     """1 where the condition holds, else 0."""
     return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
 
@@ -197,9 +197,9 @@ def joined_policy(engine: Any, logged: LoggedRows, path: str) -> tuple[Any, Any,
         .with_columns(nw.col("_target").fill_null(0.0))
     )
     unknown = nw.col("_known").is_null()
-    lost = engine.fetch(
+    lost = engine.row(
         matched.filter(unknown).select(nw.len().alias("rows"), nw.col("_context").n_unique().alias("contexts"))
-    ).to_pylist()[0]
+    )
     if not lost["rows"]:
         return matched, policy, notes
     notes.append(
@@ -207,7 +207,7 @@ def joined_policy(engine: Any, logged: LoggedRows, path: str) -> tuple[Any, Any,
         "new policy has no probabilities"
     )
     left = engine.keep(matched.filter(~unknown))
-    if not engine.fetch(left.select(nw.len().alias("rows"))).to_pylist()[0]["rows"]:
+    if not engine.count(left):
         raise DataError(path, None, f"no context of {logged.origin} is in it, so there is nothing to evaluate")
     return left, policy, notes
 
@@ -230,7 +230,7 @@ def _checked(engine: Any, policy: Any, path: str) -> list[str]:
     """Complain about probabilities that are none, and about an action that a context has twice; note odd sums."""
     chance = nw.col("_probability")
     wrong = chance.is_null() | ~chance.is_finite() | (chance < 0) | (chance > 1)
-    bad = engine.fetch(policy.filter(wrong.fill_null(True)).select(nw.len().alias("rows"))).to_pylist()[0]["rows"]
+    bad = engine.count(policy.filter(wrong.fill_null(True)))
     if bad:
         raise DataError(path, None, f"{counted(bad, 'row')} without a probability between 0 and 1")
     twice = policy.group_by("_context", "_action").agg(nw.len().alias("rows")).filter(nw.col("rows") > 1)
@@ -238,11 +238,11 @@ def _checked(engine: Any, policy: Any, path: str) -> list[str]:
     if first:
         raise DataError(path, None, f"action {first[0]['_action']!r} of context {first[0]['_context']!r} appears twice")
     sums = policy.group_by("_context").agg(chance.sum().alias("total"))
-    odd = engine.fetch(
+    odd = engine.row(
         sums.filter((nw.col("total") < 1 - 1e-6) | (nw.col("total") > 1 + 1e-6)).select(
             nw.len().alias("contexts"), nw.col("total").max().alias("most")
         )
-    ).to_pylist()[0]
+    )
     if odd["contexts"] and odd["most"] > 1 + 1e-6:
         raise DataError(path, None, f"the probabilities of a context add up to {odd['most']:.6g}, must be at most 1")
     if odd["contexts"]:

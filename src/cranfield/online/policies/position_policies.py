@@ -13,7 +13,7 @@ from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import need
 from cranfield.online.expressions import nw
-from cranfield.online.logs.log import Log, number_of_queries, queries_by_topic, run_table, shown_with_clicks
+from cranfield.online.logs.log import Log, queries_by_topic, run_table, shown_with_clicks
 from cranfield.online.moments import moments
 from cranfield.online.policies.off_policy import CLIP, LEAST_ESS, Clip, LeastESS, PolicyLevel, Shrink
 from cranfield.online.policies.policy_estimates import (
@@ -105,14 +105,14 @@ def off_policy_runs(
     for run in runs:
         new = engine.keep(run_table(log, run, depth).join(ranks, on="rank", how="left"))
         queries = engine.keep(every_query.join(new.select("topic").unique(), on="topic", how="inner"))
-        if lost := number_of_queries(log, log.queries) - number_of_queries(log, queries):
+        if lost := log.engine.count(log.queries) - log.engine.count(queries):
             notes.append(f"{run.name}: {counted(lost, 'query', 'queries')} left out, for which it has no list")
         shown = shown_with_clicks(log, queries)
-        deep = engine.fetch(
+        deep = engine.row(
             shown.filter(nw.col("position") > len(gamma)).select(
                 nw.len().alias("rows"), nw.col("clicked").sum().alias("clicks")
             )
-        ).to_pylist()[0]
+        )
         shown = engine.keep(shown.join(positions, on="position", how="inner"))
         pairs, attraction = _attractiveness(engine, shown, shrink)
         if pairs is None:
@@ -191,7 +191,7 @@ def _examination(examined: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float
 
 def _attractiveness(engine: Any, shown: Any, shrink: float) -> tuple[Any, float]:
     """Clicks per examination of every topic and document, shrunk towards the overall mean, and that mean."""
-    total = engine.fetch(shown.select(nw.col("clicked").sum(), nw.col("gamma").sum())).to_pylist()[0]
+    total = engine.row(shown.select(nw.col("clicked").sum(), nw.col("gamma").sum()))
     if not total["gamma"]:
         return None, 0.0
     mean = total["clicked"] / total["gamma"]
@@ -253,7 +253,7 @@ def _model_influences(engine: Any, new: Any, queries: Any, pairs: Any, shrink: f
     safe = nw.when(nw.col("_seen") > 0).then(size).otherwise(1.0)
     part = nw.when(nw.col("_seen") > 0).then(shrink / safe).otherwise(1.0)
     sums = engine.fetch(listed.select(*((times * part).sum().alias(name) for name, times in contained.items())))
-    examined = float(engine.fetch(pairs.select(nw.col("_seen").sum())).to_pylist()[0]["_seen"])
+    examined = float(engine.row(pairs.select(nw.col("_seen").sum()))["_seen"])
     row = sums.to_pylist()[0]
     return _Influences(of_pairs, {name: float(row[name]) / examined for name in contained}, mean)
 
@@ -261,7 +261,7 @@ def _model_influences(engine: Any, new: Any, queries: Any, pairs: Any, shrink: f
 def _weights_each(engine: Any, shown: Any) -> float:
     """The mean number of documents with a weight above 0, over the queries that have such documents; at least 1."""
     of_query = shown.filter(nw.col("worth") > 0).group_by("query_id", "user").agg(nw.len().alias("documents"))
-    row = engine.fetch(of_query.select(nw.col("documents").mean().alias("mean"))).to_pylist()[0]
+    row = engine.row(of_query.select(nw.col("documents").mean().alias("mean")))
     return float(row["mean"] or 1.0)
 
 

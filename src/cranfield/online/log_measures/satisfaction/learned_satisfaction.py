@@ -254,7 +254,7 @@ def _labelled(log: Log, labels: Any, sessions: str, silence: float, seed: int) -
     joined = rows.queries.join(known, on="query_id", how="inner")
     values = {f"s{i}": expression() for i, expression in enumerate(SIGNALS.values())}
     frame = log.engine.keep(joined.select("query_id", "user", "label", **values))
-    size = int(log.engine.fetch(frame.select(nw.len().alias("n"))).to_pylist()[0]["n"])
+    size = log.engine.count(frame)
     notes = []
     if size < total:
         notes.append(f"{counted(total - size, 'label')} of queries that the log does not have are left out")
