@@ -48,8 +48,7 @@ from cranfield.online.experiments.unit_table import (
     UnitTable,
     arm_counts,
     chosen_control,
-    placed_errors,
-    read_table,
+    opened_table,
     unit_table,
     user_column,
     user_notes,
@@ -145,8 +144,6 @@ def analyse(
     >>> effect.difference, round(effect.p, 4)
     (3.0, 0.0754)
     """
-    from cranfield.online.engines import open_engine
-
     settings = checked_settings(alpha, relative, sequential, looks, look, tuned_for, lower, cuped)
     CORRECTIONS.find(correction)
     if method == "bootstrap":
@@ -170,16 +167,10 @@ def analyse(
         result = None if user_column(list(files.types)) else _analysed(None, files, metrics, settings, **given)
         if result is not None:
             return result
-    opened = open_engine(engine)
-    try:
-        with placed_errors(opened, source):
-            frame = read_table(opened, source, [arm, *([unit] if unit else []), *segments])
-            result = _analysed(opened, frame, metrics, settings, **given)
-        assert result is not None  # an engine copes with every table
-        return result
-    finally:
-        if opened is not engine:
-            opened.close()
+    with opened_table(engine, source, [arm, *([unit] if unit else []), *segments]) as (opened, frame):
+        result = _analysed(opened, frame, metrics, settings, **given)
+    assert result is not None  # an engine copes with every table
+    return result
 
 
 def _analysed(

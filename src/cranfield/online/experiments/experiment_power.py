@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.comparison.test_result import check_alpha
@@ -23,13 +22,13 @@ from cranfield.online.experiments.experiment_metrics import (
     parsed_covariates,
     parsed_metrics,
 )
-from cranfield.online.experiments.unit_table import UnitColumn, check_columns, placed_errors, read_table
+from cranfield.online.experiments.unit_table import UnitColumn, check_columns, opened_table
 from cranfield.online.expressions import nw
 from cranfield.online.moments import Moments, moments_of_sets
-from cranfield.record import Record, table_of
+from cranfield.record import Record, column, table_of
 from cranfield.table import Table
 from cranfield.text import counted
-from cranfield.types import Array
+from cranfield.types import Array, Index64
 
 MULTIPLES = (0.25, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Numbers of users to show, as multiples of those in the table."""
@@ -129,17 +128,19 @@ class ABPower(Record):
     figure = "describe_detectable"
     facts = ("alpha", "power", "shares")
 
-    metric: tuple[str, ...]
-    days: NDArray[np.int64]
+    metric: Annotated[tuple[str, ...], column()]
+    days: Annotated[Index64, column()]
     """0 if the past data have no days."""
-    users: NDArray[np.int64]
-    mean: Array
-    sd: Array
+    users: Annotated[Index64, column()]
+    mean: Annotated[Array, column()]
+    sd: Annotated[Array, column()]
     """The standard deviation of what a user adds to the metric, after covariates."""
-    removed: Array
+    removed: Annotated[Array, column("variance removed")]
     """The share of the variance that covariates remove."""
-    detectable: Array
-    needed: Array
+    detectable: Annotated[Array, column()]
+    relative: Annotated[Array, column()]
+    """The detectable difference over the mean."""
+    needed: Annotated[Array, column("users needed")]
     """Users for the wanted effect; NaN without one."""
     design: Design
     effect: float | None
@@ -156,26 +157,6 @@ class ABPower(Record):
     @property
     def shares(self) -> tuple[float, ...]:
         return self.design.shares
-
-    @property
-    def relative(self) -> Array:
-        """The detectable difference over the mean."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.asarray(np.where(self.mean == 0, np.nan, self.detectable / np.abs(self.mean)))
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """metric, days, users, mean, sd, variance removed, detectable difference, the same relative, users needed."""
-        return {
-            "metric": np.array(self.metric, dtype=object),
-            "days": self.days,
-            "users": self.users,
-            "mean": self.mean,
-            "sd": self.sd,
-            "variance removed": self.removed,
-            "detectable": self.detectable,
-            "relative": self.relative,
-            "users needed": self.needed,
-        }
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -202,9 +183,9 @@ class ABPower(Record):
             enough = [i for i in rows if abs(self.relative[i]) <= self.effect]
             if enough:
                 days = int(self.days[enough[0]])
-                found = f"{name}: a change of {100 * self.effect:g}% is found after {counted(days, 'day')}"
+                after = f"{name}: a change of {100 * self.effect:g}% is found after {counted(days, 'day')}"
                 weeks = counted(-(-days // 7), "week")
-                said.append(found + f"; run {weeks}, so that each day of the week counts alike" * (days % 7 > 0))
+                said.append(after + f"; run {weeks}, so that each day of the week counts alike" * (days % 7 > 0))
             else:
                 said.append(f"{users}; {counted(int(self.days[last]), 'day')} of past traffic have too few")
         return said
@@ -272,26 +253,17 @@ def ab_power(
     >>> round(float(result.detectable[0]), 3), result.needed.tolist()
     (0.186, [15365.0])
     """
-    from cranfield.online.engines import open_engine
-
     design = Design(tuple(float(share) for share in shares), alpha, power)
     if day is not None and unit is None:
         raise UsageError("ab_power: days need unit=, the column of user ids")
     counts = [users] if isinstance(users, int) else list(users or ())
-    opened = open_engine(engine)
-    try:
-        with placed_errors(opened, source):
-            frame = read_table(opened, source, [unit] if unit else [])
+    with opened_table(engine, source, [unit] if unit else []) as (opened, frame):
         names = frame.collect_schema().names()
         parsed = moment_metrics(parsed_metrics(metrics, names), "ab_power", "; power is for means, shares and ratios")
         adjusting = parsed_covariates(covariates, parsed, names)
         sets = {str(metric): needed_columns(metric, adjusting[metric]) for metric in parsed}
-        with placed_errors(opened, source):
-            check_columns(frame, [unit] if unit else [], [name for columns in sets.values() for name in columns])
-            windows = _windows(opened, frame, parsed, sets, unit, day)
-    finally:
-        if opened is not engine:
-            opened.close()
+        check_columns(frame, [unit] if unit else [], [name for columns in sets.values() for name in columns])
+        windows = _windows(opened, frame, parsed, sets, unit, day)
     return _result(parsed, adjusting, windows, counts, traffic, effect, design)
 
 
@@ -333,11 +305,11 @@ def _result(
     effect: float | None,
     design: Design,
 ) -> ABPower:
-    rows: list[tuple[str, int, int, float, float, float, float, float]] = []
+    rows: list[tuple[str, int, int, float, float, float, float, float, float]] = []
     remarks = [f"{traffic:.0%} of the users take part"] if traffic < 1 else []
     for metric in metrics:
-        for days, found in windows:
-            own = found[str(metric)]
+        for days, moments in windows:
+            own = moments[str(metric)]
             if not days:  # sums over days may be above 1
                 metric.check(own)
             n, mean, sd, removed = metric.spread(own, covariates[metric])
@@ -348,15 +320,17 @@ def _result(
             if not days and not counts:
                 sizes = [round(n * traffic * multiple) for multiple in MULTIPLES]
             for size in sizes:
-                rows.append((str(metric), days, size, mean, sd, removed, detectable(sd, size, design), needed))
+                least = detectable(sd, size, design)
+                relative = least / abs(mean) if mean else math.nan
+                rows.append((str(metric), days, size, mean, sd, removed, least, relative, needed))
             if own.missing[0] and days == windows[-1][0]:
                 remarks.append(f"{metric}: {counted(int(own.missing[0]), 'user')} without a finite value left out")
         if covariates[metric]:
             remarks.append(f"{metric}: covariates remove {removed:.1%} of the variance")
         if not sd:
             remarks.append(f"caution: {metric} has the same value for all users")
-    names, days_, users, means, sds, removed_, found_, needed_ = (list(column) for column in zip(*rows, strict=True))
+    names, *numbers = zip(*rows, strict=True)
+    days_, users, means, sds, shares, least_, relative_, needed_ = map(np.array, numbers)
     return ABPower(
-        tuple(names), np.array(days_), np.array(users), np.array(means), np.array(sds), np.array(removed_),
-        np.array(found_), np.array(needed_), design, effect, tuple(remarks),
+        names, days_, users, means, sds, shares, least_, relative_, needed_, design, effect, tuple(remarks)
     )  # fmt: skip

@@ -22,7 +22,7 @@ from cranfield.online.experiments.experiment_metrics import (
     parsed_covariates,
     parsed_metrics,
 )
-from cranfield.online.experiments.unit_table import ROWS, added_up, placed_errors, read_table, with_units
+from cranfield.online.experiments.unit_table import ROWS, added_up, opened_table, with_units
 from cranfield.online.experiments.user_buckets import BUCKETS, BucketSums, bucket_sums
 from cranfield.online.expressions import nw
 from cranfield.online.few_users import influences
@@ -185,20 +185,11 @@ def aa_splits(
     >>> bool(0.03 < aa_splits(table, "revenue", unit="user", splits=500).rejected[0] < 0.07)
     True
     """
-    from cranfield.online.engines import open_engine
-
-    opened = open_engine(engine)
-    try:
-        with placed_errors(opened, source):
-            frame = read_table(opened, source, [unit])
+    with opened_table(engine, source, [unit]) as (opened, frame):
         names = frame.collect_schema().names()
         parsed = moment_metrics(parsed_metrics(metrics, names), "aa_splits", ", which sums per bucket cannot give")
         adjusting = parsed_covariates(covariates, parsed, names)
-        with placed_errors(opened, source):
-            sums, users, rows, remarks = _sums(opened, frame, parsed, adjusting, unit, by_row, buckets, seed)
-    finally:
-        if opened is not engine:
-            opened.close()
+        sums, users, rows, remarks = _sums(opened, frame, parsed, adjusting, unit, by_row, buckets, seed)
     with np.errstate(over="ignore", invalid="ignore"):
         for metric in parsed:
             metric.check(sums[str(metric)].moments(np.ones((1, buckets))))

@@ -12,7 +12,7 @@ from cranfield.check import nearest
 from cranfield.collection.column_names import column_key
 from cranfield.declared.operation import about
 from cranfield.errors import DataError, UsageError
-from cranfield.online.engines.engine import Engine, without_skip
+from cranfield.online.engines.engine import Engine, open_engine, without_skip
 from cranfield.online.engines.table_source import DATABASE_MARK, lines_of_rows
 from cranfield.online.expressions import nw
 from cranfield.online.logs.column_map import QUERY_NAMES
@@ -105,6 +105,18 @@ class UnitTable:
     frame: Any
     notes: tuple[str, ...]
     """What was left out or changed."""
+
+
+@contextmanager
+def opened_table(engine: Any, source: Any, text: Iterable[str]) -> Iterator[tuple[Engine, Any]]:
+    """The engine and the table of an experiment as `read_table` reads it; errors name the file and the line."""
+    opened = open_engine(engine)
+    try:
+        with placed_errors(opened, source):
+            yield opened, read_table(opened, source, text)
+    finally:
+        if opened is not engine:
+            opened.close()
 
 
 def read_table(engine: Engine, source: Any, text: Iterable[str]) -> Any:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.collection.run import Run
 from cranfield.collection.source import PathLike
 from cranfield.collection.tables.table_schema import Numbers, Schema, Words
 from cranfield.comparison.data import noise
@@ -26,7 +27,7 @@ from cranfield.online.interleaving.simulated_impressions import (
     knows_documents,
     user_of,
 )
-from cranfield.record import Record, column, table_of
+from cranfield.record import Record, column, crossed, table_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Table
 from cranfield.text import counted, listed
@@ -199,16 +200,16 @@ def _metric(clicks: np.ndarray[Any, np.dtype[np.bool_]], metric: str) -> Array:
 
 def _runs(runs: Any, systems: tuple[str, ...]) -> list[Any]:
     """The runs by name, in the order of the systems."""
-    from cranfield.collection.run import Run
-
     if isinstance(runs, dict):
         return [Run.of(runs[name], name) for name in systems]
-    made = {run.name: run for run in (Run.of(one) for one in runs)}
+    made = {run.name: run for run in map(Run.of, runs)}
     return [made[name] for name in systems]
 
 
 CLOSE = 0.02
 """A number of topics suffices if the agreement is this close to that with all topics."""
+OVER = "kinds measures"
+"""The axes of most arrays."""
 SIZES = (5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500, 1000)
 
 
@@ -222,25 +223,25 @@ class OnlineAgreement(Record):
     figure = "online_agreement_figure"
     facts = ("level", "alpha", "resamples", "draws", "seed", "topics", "systems")
 
-    kinds: tuple[str, ...]
-    measures: tuple[str, ...]
-    agreement: Array
+    kinds: Annotated[tuple[str, ...], column("comparison", axis=True)]
+    measures: Annotated[tuple[str, ...], column("measure", axis=True)]
+    pairs: Annotated[Index64, column(over="kinds")]
+    """The number of pairs with a winner."""
+    agreement: Annotated[Array, column(over=OVER)]
     """The share of pairs whose online winner is also better offline; an offline tie counts 1/2."""
-    low: Array
-    high: Array
-    decided: Array
-    """The same for pairs with p < alpha online; NaN if there are none."""
-    decided_pairs: NDArray[np.int64]
-    """kinds: the number of pairs with p < alpha."""
-    pairs: NDArray[np.int64]
-    """kinds: the number of pairs with a winner."""
-    correlation: Array
+    low: Annotated[Array, column(over=OVER)]
+    high: Annotated[Array, column(over=OVER)]
+    decided_pairs: Annotated[Index64, column(over="kinds")]
+    """The number of pairs with p < alpha."""
+    decided: Annotated[Array, column("decided agreement", over=OVER)]
+    """The agreement on pairs with p < alpha online; NaN if there are none."""
+    correlation: Annotated[Array, column(over=OVER)]
     """Pearson's correlation of offline differences and online effects; NaN if outcomes are only signs."""
+    enough: Annotated[Index64, column("topics", over=OVER)]
+    """The smallest of the sizes whose agreement is within `CLOSE` of that with all topics."""
     sizes: tuple[int, ...]
     curve: Array
     """kinds × measures × sizes: the mean agreement with each number of topics."""
-    enough: NDArray[np.int64]
-    """The smallest of the sizes whose agreement is within `CLOSE` of that with all topics."""
     topics: int
     systems: int
     level: float
@@ -251,31 +252,10 @@ class OnlineAgreement(Record):
     verdict: str
     notes: tuple[str, ...]
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """comparison, measure, pairs, agreement, low, high, decided pairs, decided agreement, correlation, topics."""
-        k, m = (axis.ravel() for axis in np.indices(self.agreement.shape))
-        return {
-            "comparison": np.array(self.kinds, dtype=object)[k],
-            "measure": np.array(self.measures, dtype=object)[m],
-            "pairs": self.pairs[k],
-            "agreement": self.agreement.ravel(),
-            "low": self.low.ravel(),
-            "high": self.high.ravel(),
-            "decided pairs": self.decided_pairs[k],
-            "decided agreement": self.decided.ravel(),
-            "correlation": self.correlation.ravel(),
-            "topics": self.enough.ravel(),
-        }
-
     def curve_columns(self) -> dict[str, NDArray[Any]]:
         """comparison, measure, topics, agreement: how agreement grows with topics."""
-        k, m, s = (axis.ravel() for axis in np.indices(self.curve.shape))
-        return {
-            "comparison": np.array(self.kinds, dtype=object)[k],
-            "measure": np.array(self.measures, dtype=object)[m],
-            "topics": np.array(self.sizes, dtype=np.int64)[s],
-            "agreement": self.curve.ravel(),
-        }
+        axes = {"comparison": self.kinds, "measure": self.measures, "topics": self.sizes}
+        return crossed(axes, {"agreement": self.curve})
 
     def table(self) -> Table:
         """A row per kind of comparison and measure, the best measure first."""
@@ -403,8 +383,8 @@ def online_agreement(
     if len(complete.runs) < 5:
         notes.append(f"{len(complete.runs)} systems are few: intervals over systems are then rough")
     return OnlineAgreement(
-        kinds, complete.measures, agreement, low, high, decided, decided_pairs, pairs, correlation, tried, curve,
-        enough, n_topics, len(complete.runs), level, alpha, resamples, draws, seed,
+        kinds, complete.measures, pairs, agreement, low, high, decided_pairs, decided, correlation, enough, tried,
+        curve, n_topics, len(complete.runs), level, alpha, resamples, draws, seed,
         _verdict(kinds, complete.measures, agreement, low, high, pairs, level), tuple(dict.fromkeys(notes)),
     )  # fmt: skip
 
