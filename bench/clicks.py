@@ -104,7 +104,7 @@ def main(name: str, folder: str) -> None:
     if name in LIMITS:
         path = str(clicks_log(Path(folder), MANY))
         began = time.perf_counter()
-        fit_clicks(path, name, steps=STEPS, tolerance=0.0, level=None)
+        fit_clicks(path, name, steps=STEPS, tolerance=0.0, intervals=False)
         seconds, size = time.perf_counter() - began, peak_bytes()
     elif name == OFF_POLICY:
         from cranfield.online.policies import off_policy

@@ -82,7 +82,7 @@ def test_a_model_that_holds_every_session_impossible_says_so() -> None:
 def test_the_true_model_predicts_best() -> None:
     pages, _ = simulated("UBM", 10, 20_000, docs=5, ranks=4)
     other, _ = simulated("UBM", 10, 20_000, docs=5, ranks=4)
-    models = {name: fit_clicks(pages, name, level=None) for name in MODELS}
+    models = {name: fit_clicks(pages, name, intervals=False) for name in MODELS}
     result = evaluate_clicks(models, other)
     possible = result.impossible == 0
     assert result.models[int(np.argmax(np.where(possible, result.log_likelihood, -np.inf)))] == "UBM"

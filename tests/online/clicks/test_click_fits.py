@@ -73,7 +73,7 @@ def test_a_fit_ends_where_literal_em_ends(name: str) -> None:
 @pytest.mark.parametrize("name", BY_STEPS)
 def test_the_log_likelihood_never_falls_from_step_to_step(name: str) -> None:
     pages, _ = simulated(name, 31, 300)
-    fitted = fit_clicks(pages, name, level=None)
+    fitted = fit_clicks(pages, name, intervals=False)
     assert fitted.converged
     assert np.diff(fitted.trace).min() > -1e-9
     # The log-likelihood of the record is that of the walk down every page, which is other code.

@@ -174,7 +174,7 @@ def test_the_mean_of_the_prior_is_the_mean_of_all_estimates() -> None:
 def test_no_intervals_if_none_are_wanted() -> None:
     pages, _ = simulated("DBN", 46, 100)
     for name in ("DCTR", "PBM", "DBN", "SDBN"):
-        fitted = fit_clicks(pages, name, level=None)
+        fitted = fit_clicks(pages, name, intervals=False)
         assert all(np.isnan(each.low).all() for each in fitted.values.values())
 
 

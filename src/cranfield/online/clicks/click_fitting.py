@@ -64,9 +64,10 @@ def fit_clicks(
             rare=True,
         ),
     ] = 1e-8,
-    level: Annotated[
-        float | None, about("Confidence level of the intervals.", above=0, below=1, spelled="--level L")
-    ] = 0.95,
+    level: Annotated[float, about("Confidence level of the intervals.", above=0, below=1, spelled="--level L")] = 0.95,
+    intervals: Annotated[
+        bool, about("Compute no intervals, which saves time with EM models.", spelled="--no-intervals", rare=True)
+    ] = True,
     exact: Annotated[
         bool,
         about("DCM and SDBN: as if users stopped after their last click; without intervals.", spelled="--by-counting"),
@@ -116,8 +117,8 @@ def fit_clicks(
     """
     kind = CLICK_MODELS.find(model)
     settings = ClickSettings(
-        two_counts("prior", prior), two_counts("rank_prior", rank_prior), steps, tolerance, level, exact, clicks,
-        progress,
+        two_counts("prior", prior), two_counts("rank_prior", rank_prior), steps, tolerance,
+        level if intervals else None, exact, clicks, progress,
     )  # fmt: skip
     check_exact(kind, settings)
     part = None if held_out is None else {"share": float(held_out), "seed": int(seed), "by": split}

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import datetime
 import math
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +29,7 @@ from cranfield.online.experiments.unit_table import ARM, UNIT, check_columns, wi
 from cranfield.online.expressions import nw
 from cranfield.online.few_users import Influence, influence_of, influences, near_one
 from cranfield.online.moments import Moments, fetched, moments, moments_of_sets
-from cranfield.record import Record, columns_of, estimates, table_of
+from cranfield.record import Columns, Record, column, columns_of, estimates, table_of
 from cranfield.table import Table
 from cranfield.text import counted, shown
 from cranfield.types import Array
@@ -50,16 +51,46 @@ class Interaction:
     p_adjusted: float = math.nan
 
 
+class PartEffects(Record):
+    """The effects in parts of an experiment; the fields that are columns say which part, metric and arm."""
+
+    numbers: ClassVar[tuple[str, ...]]
+    """The columns of an effect."""
+    effects: tuple[ArmEffect, ...]
+
+    def columns(self) -> Columns:
+        """The part, the metric and the arm, and the numbers of the effect."""
+        return super().columns() | columns_of(self.effects, ArmEffect, *self.numbers)
+
+    def table(self) -> Table:
+        """A row per part, metric and arm."""
+        columns, part = self.columns(), super().columns()
+        shown: dict[str, Any] = {
+            **part,
+            "users": np.array([effect.users_control + effect.users for effect in self.effects], dtype=np.int64),
+            "difference": estimates(columns["difference"], columns["low"], columns["high"]),
+            **{name: columns[name] for name in ("p", "p adjusted") if name in columns},
+        }
+        return table_of(shown, caption=self.caption, notes=self.notes)
+
+    @property
+    @abstractmethod
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of the numbers needs to know."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class SegmentEffects(Record):
+class SegmentEffects(PartEffects):
     """The effect in every value of every segment."""
 
+    caption = "Effects by segment"
     facts = ("interactions",)
+    numbers = ("users control", "users", "difference", "low", "high", "relative", "p")
 
-    segment: tuple[str, ...]
-    value: tuple[str, ...]
-    metric: tuple[str, ...]
-    arm: tuple[str, ...]
+    segment: Annotated[tuple[str, ...], column()]
+    value: Annotated[tuple[str, ...], column()]
+    metric: Annotated[tuple[str, ...], column()]
+    arm: Annotated[tuple[str, ...], column()]
     effects: tuple[ArmEffect, ...]
     p_adjusted: NDArray[Any]
     interactions: tuple[Interaction, ...]
@@ -68,11 +99,9 @@ class SegmentEffects(Record):
     cautions: tuple[str, ...] = ()
     """Where skewness makes p too small."""
 
-    def columns(self) -> dict[str, NDArray[Any]]:
+    def columns(self) -> Columns:
         """segment, value, metric, arm, users, difference, interval, p, p adjusted."""
-        texts = {name: np.array(getattr(self, name), dtype=object) for name in ("segment", "value", "metric", "arm")}
-        headings = ("users control", "users", "difference", "low", "high", "relative", "p")
-        return {**texts, **columns_of(self.effects, ArmEffect, *headings), "p adjusted": self.p_adjusted}
+        return {**super().columns(), "p adjusted": self.p_adjusted}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -86,25 +115,13 @@ class SegmentEffects(Record):
             f"({CORRECTIONS.find(self.correction).name}) counts, and a segment that was not planned is a question for "
             "the next experiment, not an answer"
         ]
-        for one in self.interactions:
-            said = "differ" if one.p_adjusted < self.alpha else "do not clearly differ"
+        for test in self.interactions:
+            said = "differ" if test.p_adjusted < self.alpha else "do not clearly differ"
             notes.append(
-                f"{one.metric}, {one.arm}: the effects {said} between values of {one.segment} "
-                f"(Q({one.df}) = {one.statistic:.2f}, p adjusted = {one.p_adjusted:.4f})"
+                f"{test.metric}, {test.arm}: the effects {said} between values of {test.segment} "
+                f"(Q({test.df}) = {test.statistic:.2f}, p adjusted = {test.p_adjusted:.4f})"
             )
         return (*notes, *self.cautions)
-
-    def table(self) -> Table:
-        """A row per segment, value, metric and arm."""
-        columns = self.columns()
-        shown = {name: columns[name] for name in ("segment", "value", "metric", "arm")}
-        shown |= {
-            "users": columns["users control"] + columns["users"],
-            "difference": estimates(columns["difference"], columns["low"], columns["high"]),
-            "p": columns["p"],
-            "p adjusted": self.p_adjusted,
-        }
-        return table_of(shown, caption="Effects by segment", notes=self.notes)
 
 
 def segment_effects(
@@ -131,17 +148,15 @@ def segment_effects(
     rows: list[tuple[str, str, str, str, ArmEffect]] = []
     interactions: list[Interaction] = []
     cautions: list[str] = []
-    sets = {str(one): needed_columns(one, own) for one, own in covariates.items()}
+    sets = {str(metric): needed_columns(metric, own) for metric, own in covariates.items()}
     metrics = list(covariates)
     for segment in segments:
         moments = moments_of_sets(frame, sets, [ARM, segment])
-        plain = {str(one): arm_estimates(moments[str(one)], one, covariates[one]) for one in metrics}
+        plain = {str(metric): arm_estimates(moments[str(metric)], metric, covariates[metric]) for metric in metrics}
         influence = influences(engine, frame, suspects(metrics, covariates, moments, plain), moments, [ARM, segment])
         groups = next(iter(moments.values())).groups
-        values = sorted({value for arm, value in groups if arm is not None}, key=lambda one: (one is None, one))
+        values = sorted({value for arm, value in groups if arm is not None}, key=lambda value: (value is None, value))
         if len(values) > MOST_VALUES:
-            from cranfield.errors import UsageError
-
             raise UsageError(f"segment {segment!r} has {len(values):,} values; at most {MOST_VALUES:,} make sense")
         for metric in metrics:
             for arm in order[1:]:
@@ -157,11 +172,9 @@ def segment_effects(
                 rows += [(segment, name, str(metric), arm, effect) for name, effect in zip(names, effects, strict=True)]
                 interactions.append(Interaction(segment, str(metric), arm, *heterogeneity(effects)))
     adjusted = adjust([row[4].p for row in rows], correction)
-    differ = adjust([one.p for one in interactions], correction)
+    differ = adjust([test.p for test in interactions], correction)
     tests = tuple(
-        Interaction(one.segment, one.metric, one.arm, one.statistic, one.df, one.p, float(p))
-        for one, p in zip(interactions, differ, strict=True)
-        if one.df > 0
+        replace(test, p_adjusted=float(p)) for test, p in zip(interactions, differ, strict=True) if test.df > 0
     )
     segment_names, values_, names_, arms, effects_ = zip(*rows, strict=True)
     return SegmentEffects(segment_names, values_, names_, arms, effects_, adjusted, tests, alpha, correction,
@@ -205,14 +218,16 @@ class Trend:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NoveltyEffects(Record):
+class NoveltyEffects(PartEffects):
     """The effect on each day since a user's first day, and its trend."""
 
+    caption = "Effects by days since exposure"
     facts = ("trends",)
+    numbers = ("users_control", "users", "control", "treatment", "difference", "low", "high", "p")
 
-    metric: tuple[str, ...]
-    arm: tuple[str, ...]
-    day: tuple[int, ...]
+    metric: Annotated[tuple[str, ...], column()]
+    arm: Annotated[tuple[str, ...], column()]
+    day: Annotated[tuple[int, ...], column()]
     """Days since the user's first day: 0, 1, …"""
     effects: tuple[ArmEffect, ...]
     trends: tuple[Trend, ...]
@@ -221,12 +236,6 @@ class NoveltyEffects(Record):
     """Rows that were left out here, because they have no day."""
     cautions: tuple[str, ...] = ()
     """Where skewness makes p too small."""
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """metric, arm, day, users, difference, interval, p."""
-        names = ("users_control", "users", "control", "treatment", "difference", "low", "high", "p")
-        texts = {"metric": np.array(self.metric, dtype=object), "arm": np.array(self.arm, dtype=object)}
-        return {**texts, "day": np.array(self.day, dtype=np.int64), **columns_of(self.effects, ArmEffect, *names)}
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -257,19 +266,6 @@ class NoveltyEffects(Record):
             )
         return (*notes, *self.cautions)
 
-    def table(self) -> Table:
-        """A row per metric, arm and day."""
-        columns = self.columns()
-        shown = {
-            "metric": columns["metric"],
-            "arm": columns["arm"],
-            "day": columns["day"],
-            "users": columns["users_control"] + columns["users"],
-            "difference": estimates(columns["difference"], columns["low"], columns["high"]),
-            "p": columns["p"],
-        }
-        return table_of(shown, caption="Effects by days since exposure", notes=self.notes)
-
 
 def novelty_effects(
     engine: Engine,
@@ -293,7 +289,7 @@ def novelty_effects(
     users allow (`Influence`). Users in two arms do not count.
     """
     rows = _by_user_and_day(engine, with_days(engine, frame, arm=arm, unit=unit, day=day), metrics)
-    found: list[tuple[str, str, int, ArmEffect]] = []
+    rows_of_days: list[tuple[str, str, int, ArmEffect]] = []
     trends, cautions = [], []
     for metric in metrics:
         by_day = moments(rows, metric.columns, [ARM, SINCE])
@@ -317,15 +313,15 @@ def novelty_effects(
                 triples = [(float(pair.value[i]), float(pair.variance[i]), int(pair.n[i])) for i in (0, 1)]
                 freedom = None if pair.df is None else (float(pair.df[0]), float(pair.df[1]))
                 effect = welch_effect(*triples, alpha=alpha, method=metric.test, freedom=freedom)
-                found.append((str(metric), treated, since, effect))
+                rows_of_days.append((str(metric), treated, since, effect))
                 if math.isfinite(effect.low):
                     days.append(since)
                     effects.append(effect)
             cautions += skew_cautions(metric, skewed)
             trends.append(_trend(engine, rows, by_day, metric, gradient, arms[0], treated, days, effects, alpha))
-    if not found:
+    if not rows_of_days:
         raise UsageError(f"no day in column {day!r} has users of two arms")
-    names, arm_names, numbers, effects_ = zip(*found, strict=True)
+    names, arm_names, numbers, effects_ = zip(*rows_of_days, strict=True)
     return NoveltyEffects(
         names, arm_names, numbers, effects_, tuple(trends), alpha, _without_day(frame, day), tuple(cautions)
     )
@@ -411,14 +407,14 @@ def _trend(
     centred = day - weight @ day / weight.sum()
     c = weight * centred / (weight @ centred**2)
     slope = float(c @ difference)
-    (one, first_df), (two, second_df) = (
+    (first, first_df), (second, second_df) = (
         _user_variance(engine, rows, by_day, metric, gradient, arm, days, c) for arm in (control, treated)
     )
-    error = math.sqrt(one + two)
+    error = math.sqrt(first + second)
     rounding = 1e-9 * math.sqrt(float(c**2 @ (1 / weight)))
     if error <= rounding:  # users do the same every day: what is left is rounding
         slope, error = (slope if abs(slope) > rounding else 0.0), 0.0
-    df = welch_df(one, first_df + 1, two, second_df + 1) if error else math.inf
+    df = welch_df(first, first_df + 1, second, second_df + 1) if error else math.inf
     half = float(stdtrit(df, 1 - alpha / 2)) * error if error else 0.0
     p = float(2 * stdtr(df, -abs(slope) / error)) if error else math.nan if slope else 1.0
     return Trend(str(metric), treated, slope, slope - half, slope + half, p, len(days))

@@ -34,7 +34,7 @@ cranfield clicks evaluate log.parquet --fit PBM,DCM,DBN,UBM --plot perplexity.sv
 cranfield clicks evaluate log.parquet --fit PBM,UBM --held-out 0.3 --split time
 """
 
-    not_options = ("model", "level")
+    not_options = ("model", "level", "intervals")
 
     log: str = argument("LOG", LOG, required=True)
     models: list[str] | None = argument("MODEL...", MODEL)
@@ -57,7 +57,7 @@ cranfield clicks evaluate log.parquet --fit PBM,UBM --held-out 0.3 --split time
         rows = click_rows(self.log, **self.click_reading())
         models = {}
         settings = self.settings("fit_clicks")
-        settings |= {"held_out": settings["held_out"] or USUAL_SHARE, "level": None}
+        settings |= {"held_out": settings["held_out"] or USUAL_SHARE, "intervals": False}
         exact = settings.pop("exact")
         for name in [name for text in self.fit or [] for name in text.split(",") if name]:
             kind = CLICK_MODELS.find(name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cranfield.cli.declare import MORE, RESULT, argument, flag, option
+from cranfield.cli.declare import RESULT, argument, option
 from cranfield.cli.options.click_options import LOG, ClickReading
 from cranfield.cli.options.label_options import write_table
 from cranfield.cli.printing import Plotting
@@ -33,15 +33,13 @@ cranfield clicks fit log.csv --columns session=qid,doc=url --plot examination.sv
     log: str = argument("LOG", LOG, required=True)
     save: str | None = option("--save FILE", "Write the model to this file (JSON).", group=RESULT)
     pairs: str | None = option("--pairs FILE", "Also write the parameters of documents, as a table.", group=RESULT)
-    no_intervals: bool = flag("--no-intervals", "Compute no intervals, which saves time with EM models.", group=MORE)
 
     def run(self) -> None:
         from cranfield.online.clicks import fit_clicks
         from cranfield.record import table_of
 
-        settings = self.settings() | ({"level": None} if self.no_intervals else {})
         with self.progress("fitting") as progress:
-            fitted = fit_clicks(self.log, progress=progress, **settings, **self.click_reading())
+            fitted = fit_clicks(self.log, progress=progress, **self.settings(), **self.click_reading())
         if self.save:
             fitted.save(self.save)
         if self.pairs:
