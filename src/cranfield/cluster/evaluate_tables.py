@@ -43,9 +43,9 @@ def lists_by_sql(engine: Engine, tables: RunTables) -> Any:
         nw.col("_no_doc").sum().alias("no_doc"),
         nw.col("_no_key").sum().alias("no_key"),
     )
-    found = engine.fetch(lists)
-    check_lists(found, tables)
-    return found
+    table = engine.fetch(lists)
+    check_lists(table, tables)
+    return table
 
 
 def hits_by_sql(engine: Engine, tables: RunTables, judged: Any, options: JoinOptions) -> Any:
@@ -157,9 +157,9 @@ def _batches(table: _core.Table, qrels: Qrels, precision: int, depth: int | None
     yield pyarrow.RecordBatch.from_arrays([pyarrow.array(column) for column in rows], list(HIT_COLUMNS))
     run, topic = np.divmod(joined["row"], len(judged.topics))
     if len(run):
-        found, topics = joined["names"], judged.topics
+        names, topics = joined["names"], judged.topics
         columns = (
-            [found[number] for number in run.tolist()], [topics[number] for number in topic.tolist()],
+            [names[number] for number in run.tolist()], [topics[number] for number in topic.tolist()],
             joined["rank"], joined["tie_first"], joined["tie_last"], joined["document"],
         )  # fmt: skip
         yield pyarrow.RecordBatch.from_arrays([pyarrow.array(column) for column in columns], list(HIT_COLUMNS))

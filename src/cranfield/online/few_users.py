@@ -118,11 +118,11 @@ def influences(
         _power(nw.col(name), power).sum().alias(f"{name}_{power}") for name in terms for power in (2, 3, 4)
     ]  # fmt: skip
     rows = fetched(changes.group_by(*by).agg(*powers) if by else changes.select(*powers)).to_pylist()
-    found = {tuple(row[name] for name in by): row for row in rows}
+    by_group = {tuple(row[name] for name in by): row for row in rows}
     result = {}
     for i, name in enumerate(parts):
         sums = np.array(
-            [[_number(found.get(group, {}).get(f"_change{i}_{power}")) for power in (2, 3, 4)] for group in groups]
+            [[_number(by_group.get(group, {}).get(f"_change{i}_{power}")) for power in (2, 3, 4)] for group in groups]
         ).reshape(-1, 3)
         sums /= constants[f"_scale{i}"][:, None] ** np.array([2, 3, 4])
         result[name] = influence_of(sums, moments[name].n)
@@ -266,9 +266,9 @@ def user_intervals(
     """
     heavy = {name: carried(moments[name], own, estimates[name].error) for name, own in parts.items()}
     scanned = {name: parts[name] for name, where in heavy.items() if where.any()}
-    found = influences(engine, frame, scanned, moments, by)
+    influence = influences(engine, frame, scanned, moments, by)
     return {
-        name: _measured(each, moments[name], kinds.get(name, "sum"), found.get(name), heavy.get(name), confidence)
+        name: _measured(each, moments[name], kinds.get(name, "sum"), influence.get(name), heavy.get(name), confidence)
         for name, each in estimates.items()
     }
 

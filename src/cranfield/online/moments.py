@@ -180,9 +180,9 @@ def moments_of_sets(frame: Any, sets: Mapping[str, Sequence[str]], by: Iterable[
     result = scan.run(shifts)
     if not scan.complete:
         result = scan.run(shifts)
-    lost = {label: shift_distance(one, shifts, scan.constant[label]) for label, one in result.items()}
+    lost = {label: shift_distance(own, shifts, scan.constant[label]) for label, own in result.items()}
     for _ in range(SCANS):
-        if not any((one > FAR).any() for one in lost.values()):
+        if not any((distance > FAR).any() for distance in lost.values()):
             break
         moved = _better_shifts(result, lost, shifts)
         if moved == shifts:
@@ -283,18 +283,18 @@ class _Scan:
                 most[:, i], least[:, i] = ([row[f"{end}_{key}"] or 0.0 for row in table] for end in ("most", "least"))
         shift = np.array([shifts[name] for name in names])
         largest = np.maximum(np.abs(most), np.abs(least))
-        found = moments_from_sums(tuple(names), self.keys, groups, n, rows, first, second, shift, largest)
+        made = moments_from_sums(tuple(names), self.keys, groups, n, rows, first, second, shift, largest)
         self.constant[label] = same = (most == least) & (n > 0)[:, None] & np.isfinite(first)
-        found.mean[same] = (most + shift)[same]
-        found.cov[(same[:, :, None] | same[:, None, :]) & (n > 1)[:, None, None]] = 0.0
-        return found
+        made.mean[same] = (most + shift)[same]
+        made.cov[(same[:, :, None] | same[:, None, :]) & (n > 1)[:, None, None]] = 0.0
+        return made
 
     def _keys(self, s: int, names: Sequence[str]) -> Iterable[tuple[str, tuple[str, ...]]]:
         """The name of each sum that a set needs, and the columns that it multiplies; complete sets share their sums."""
         prefix = "all" if self._shared else f"set{s}"
         for i, name in enumerate(names):
             for pair in ((name,), *((name, other) for other in names[i:])):
-                yield "_".join([prefix, *sorted(self.numbers[one] for one in pair)]), pair
+                yield "_".join([prefix, *sorted(self.numbers[member] for member in pair)]), pair
 
     def _product(self, pair: Sequence[str]) -> Any:
         first, *second = (nw.col(self.numbers[name]) for name in pair)
@@ -392,7 +392,7 @@ def moments_from_sums(
 def _index(groups: tuple[Group, ...], group: Any) -> int:
     key = group if isinstance(group, tuple) else (group,)
     if key not in groups:
-        raise nearest(str(group), [str(one[0]) if len(one) == 1 else str(one) for one in groups], "group")
+        raise nearest(str(group), [str(other[0]) if len(other) == 1 else str(other) for other in groups], "group")
     return groups.index(key)
 
 

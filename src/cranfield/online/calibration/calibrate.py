@@ -69,7 +69,7 @@ def calibrate_click_measure(
                 parameter, pairs[of_model], weights[parameter].astype(np.float64), grade, topic, level
             )
             estimates += of_grades
-            settings[parameter] = {_grade(one): min(rounded(one.value), 1.0) for one in of_grades}
+            settings[parameter] = {_grade(estimate): min(rounded(estimate.value), 1.0) for estimate in of_grades}
     for parameter, of_model in BY_RANK.get(model.model, {}).items():
         values = model.value(of_model)
         places = _places(model.model, len(values))
@@ -129,7 +129,7 @@ def _by_grade(parameter: str, value: Array, weight: Array, grade: Array, topic: 
     """The weighted mean of each grade, with an interval over topics."""
     from scipy.special import stdtrit
 
-    found = []
+    entries = []
     for each in np.unique(grade[~np.isnan(grade)]).tolist():
         mine = (grade == each) & (weight > 0)
         if not mine.any():
@@ -144,8 +144,8 @@ def _by_grade(parameter: str, value: Array, weight: Array, grade: Array, topic: 
         low, high = max(mean - reach, 0.0), min(mean + reach, 1.0)
         if np.isnan(reach):
             low = high = np.nan
-        found.append(Estimated(parameter, f"grade {number(each)}", float(mean), low, high, int(below.sum())))
-    return found
+        entries.append(Estimated(parameter, f"grade {number(each)}", float(mean), low, high, int(below.sum())))
+    return entries
 
 
 def _grade(estimate: Estimated) -> float:

@@ -169,13 +169,13 @@ def most_likely(kinds: Array) -> tuple[Array, Array]:
     from scipy.optimize import minimize
 
     weight = kinds[3] / kinds[3].sum()
-    found = minimize(
+    optimum = minimize(
         lambda place: -float(weight @ log_likelihoods(place, kinds)),
         np.array([1.0, 0.5]),
         jac=lambda place: -gradients(place, kinds) @ weight,
         bounds=[(-EDGE, EDGE)] * 2,
     )
-    place, step = np.asarray(found.x), 1e-3
+    place, step = np.asarray(optimum.x), 1e-3
     rows = [
         (gradients(place - move, kinds) - gradients(place + move, kinds)) @ kinds[3] / (2 * step)
         for move in step * np.eye(2)
@@ -191,7 +191,7 @@ def calibrate_ERR(viewed: ViewedLists, level: float) -> Calibrated:
     This is the maximum likelihood estimate under the cascade that ERR assumes, for lists with a click.
     """
     estimates = by_grade(viewed, "probability", "stop", None, level)
-    table = {_grade(one): rounded(one.value) for one in estimates}
+    table = {_grade(estimate): rounded(estimate.value) for estimate in estimates}
     return Calibrated(ERR(probability=table), tuple(estimates), level, viewed.notes)
 
 

@@ -76,7 +76,9 @@ def calibrate_TBG(
         per_word = max(line[0].value, 0.0)
         if lost:
             notes.append(f"{counted(lost, 'click')} on documents without a length left out of per_word and overhead")
-    values: dict[str, Any] = {one.parameter: rounded(one.value) for one in estimates if not math.isnan(one.value)}
+    values: dict[str, Any] = {
+        estimate.parameter: rounded(estimate.value) for estimate in estimates if not math.isnan(estimate.value)
+    }
     values["per_word"] = rounded(per_word)
     values["overhead"] = max(values.get("overhead", 0.0), 0.0)
     return Calibrated(TBG(**values, rel=rel), tuple(estimates), level, tuple(notes))

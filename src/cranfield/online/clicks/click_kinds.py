@@ -248,10 +248,13 @@ def _estimates(
     trials = expected.success + expected.failure + layout.success_prior + layout.failure_prior
     values = {}
     for name, part in parts.items():
-        estimates, given = logit_estimates(theta[part], variance[part], settings.level), fixed(theta[part])
+        estimates, held_values = logit_estimates(theta[part], variance[part], settings.level), fixed(theta[part])
         estimates = at_the_ends(estimates, trials[part], settings.level)
         held = problem.layout.fixed[part]
-        ends = (np.where(held, one, other) for one, other in ((given.low, estimates.low), (given.high, estimates.high)))
+        ends = (
+            np.where(held, exact, estimated)
+            for exact, estimated in ((held_values.low, estimates.low), (held_values.high, estimates.high))
+        )
         values[name] = Estimates(theta[part], *ends)
     if product:
         first_part, second_part = parts[product[0]], parts[product[1]]

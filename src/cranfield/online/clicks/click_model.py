@@ -68,8 +68,8 @@ class Placement:
 
     def pair(self, name: str) -> Array:
         value = self._values[name].value
-        found = value[self._at] if len(value) else np.zeros(self._at.shape)
-        return np.where(self.present, np.where(self.unseen, self.unseen_value(name), found), 0.0)
+        known = value[self._at] if len(value) else np.zeros(self._at.shape)
+        return np.where(self.present, np.where(self.unseen, self.unseen_value(name), known), 0.0)
 
     def rank(self, name: str) -> Array:
         return np.asarray(self._values[name].value[np.minimum(np.arange(self._wanted), self._ranks - 1)])

@@ -113,15 +113,15 @@ def _read(
     """Read a table of impressions if it has a column of clicks, otherwise a log."""
     table, clicks, _ = find_log(source, events)
     if clicks is None and not isinstance(table, list):
-        given = _named(columns)
+        named = _named(columns)
         known = engine.read(table).collect_schema().names()
-        names = {name for column in TEXTS for name in (given.get(column), *COLUMNS[column])}
+        names = {name for column in TEXTS for name in (named.get(column), *COLUMNS[column])}
         frame = engine.read(table, text=[name for name in known if name in names])
-        if "clicked" in given or any(name in known for name in COLUMNS["clicked"]):
+        if "clicked" in named or any(name in known for name in COLUMNS["clicked"]):
             origin = str(table) if isinstance(table, str) else "the table"
             if first_position not in (None, 0, 1):
                 raise check.wrong("click_rows", "first_position", first_position, "0 or 1")
-            rows = _of_table(frame, engine, origin, known, given)
+            rows = _of_table(frame, engine, origin, known, named)
             return rows if first_position != 0 else _counted_from_1(rows)
     # Users stay as they are, because only queries, documents and clicks are counted.
     with without_skip():
@@ -147,12 +147,12 @@ def _named(columns: Any) -> dict[str, str]:
     return dict(columns)
 
 
-def _of_table(frame: Any, engine: Engine, origin: str, known: list[str], given: Mapping[str, str]) -> ClickRows:
-    if unknown := [name for name in given if name not in COLUMNS]:
+def _of_table(frame: Any, engine: Engine, origin: str, known: list[str], named: Mapping[str, str]) -> ClickRows:
+    if unknown := [name for name in named if name not in COLUMNS]:
         raise check.nearest(unknown[0], tuple(COLUMNS), "column of impressions")
     names, guessed = {}, []
     for column, usual in COLUMNS.items():
-        name = given.get(column) or next((name for name in usual if name in known), None)
+        name = named.get(column) or next((name for name in usual if name in known), None)
         if name is None and column in OPTIONAL:
             continue
         if name is None or name not in known:
@@ -161,7 +161,7 @@ def _of_table(frame: Any, engine: Engine, origin: str, known: list[str], given: 
                 origin, None,
                 f"{wanted}; the columns are {listed(known, most=10)}; name it: columns={{{column!r}: 'its name'}}",
             )  # fmt: skip
-        if column not in given and name != column:
+        if column not in named and name != column:
             guessed.append(f"{column} is {name!r}")
         names[column] = name
     schema = frame.collect_schema()

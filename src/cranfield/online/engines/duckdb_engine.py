@@ -38,8 +38,8 @@ def same_sums() -> str:
     """
     others = [f"(x {kind}) AS system.main.{{}}(x)" for kind in WHOLE]
     total = same_sum("x")
-    sums = [f"(x DOUBLE) AS ({total})", "(x BOOLEAN) AS system.main.sum(x)", *(one.format("sum") for one in others)]
-    means = [f"(x DOUBLE) AS ({total} / system.main.count(x))", *(one.format("avg") for one in others)]
+    sums = [f"(x DOUBLE) AS ({total})", "(x BOOLEAN) AS system.main.sum(x)", *(macro.format("sum") for macro in others)]
+    means = [f"(x DOUBLE) AS ({total} / system.main.count(x))", *(macro.format("avg") for macro in others)]
     return f"CREATE TEMP MACRO sum{', '.join(sums)}; CREATE TEMP MACRO avg{', '.join(means)}"
 
 
@@ -131,14 +131,14 @@ class DuckDBEngine(Engine):
         if table.format == "json":
             return self._scan_json(table, files, text, options)
         if table.format == "csv":
-            given = {"header": "true", "delim": literal(table.delimiter), **options}
+            reading = {"header": "true", "delim": literal(table.delimiter), **options}
             if len(table.files) > 1:
-                given["union_by_name"] = "true"
+                reading["union_by_name"] = "true"
             if text:
-                plain = self._sql(f"SELECT * FROM read_csv({arguments(files, **given)})", table.origin)
+                plain = self._sql(f"SELECT * FROM read_csv({arguments(files, **reading)})", table.origin)
                 types = ", ".join(f"{literal(name)}: 'VARCHAR'" for name in text if name in plain.columns)
-                given |= {"types": f"{{{types}}}"} if types else {}
-            return f"SELECT * FROM read_csv({arguments(files, **given)})"
+                reading |= {"types": f"{{{types}}}"} if types else {}
+            return f"SELECT * FROM read_csv({arguments(files, **reading)})"
         if table.format == "sqlite":
             from cranfield.online.engines.table_source import copy_sqlite
 
@@ -149,17 +149,17 @@ class DuckDBEngine(Engine):
         return f"SELECT * FROM {self._known(table)}"
 
     def _scan_json(self, table: TableSource, files: str, text: Sequence[str], options: Mapping[str, str]) -> str:
-        given = {"format": "'newline_delimited'", "maximum_object_size": str(LONGEST_ROW), "union_by_name": "true"}
-        given |= options
+        reading = {"format": "'newline_delimited'", "maximum_object_size": str(LONGEST_ROW), "union_by_name": "true"}
+        reading |= options
         if not text:
-            return f"SELECT * FROM read_json({arguments(files, **given)})"
-        plain = f"SELECT * FROM read_json({arguments(files, **given)})"
+            return f"SELECT * FROM read_json({arguments(files, **reading)})"
+        plain = f"SELECT * FROM read_json({arguments(files, **reading)})"
         relation = self._sql(plain, table.origin)
         # DuckDB infers the types of all columns or of none; the text of a number in JSON is that number as written.
         types = {name: str(kind) for name, kind in zip(relation.columns, relation.types, strict=True)}
         types |= {name: "VARCHAR" for name in text if name in types}
         columns = "{" + ", ".join(f"{literal(name)}: {literal(kind)}" for name, kind in types.items()) + "}"
-        return f"SELECT * FROM read_json({arguments(files, **given, columns=columns)})"
+        return f"SELECT * FROM read_json({arguments(files, **reading, columns=columns)})"
 
     def read_rows(self, source: Any, *, numbered: bool = False, skip: bool = False) -> Any:
         if not isinstance(source, str | os.PathLike | Sequence):
@@ -211,11 +211,11 @@ class DuckDBEngine(Engine):
     def rejected_rows(self) -> list[tuple[str, int, str]]:
         rows: list[tuple[str, int, str]] = []
         for errors, scans in self._rejects:
-            found = self.connection.execute(
+            rejected = self.connection.execute(
                 f"SELECT file_path, line, min(error_message) FROM {errors} JOIN {scans} USING (scan_id, file_id)"
                 " GROUP BY ALL ORDER BY ALL"  # an error per cell that is missing
             )
-            rows += [(path, int(line), message.partition("\n")[0]) for path, line, message in found.fetchall()]
+            rows += [(path, int(line), message.partition("\n")[0]) for path, line, message in rejected.fetchall()]
         self._rejects.clear()
         return rows
 

@@ -145,10 +145,10 @@ class Engine(ABC):
             return None
         sql = ".".join(map(self.quote, [root, *parts]))
         try:
-            found = self.column_types(self.select(frame, {"part": sql}))["part"]
+            kind_of_part = self.column_types(self.select(frame, {"part": sql}))["part"]
         except DataError:
             return None
-        return Field(sql, self.dialect.kind(found))
+        return Field(sql, self.dialect.kind(kind_of_part))
 
     @abstractmethod
     def close(self) -> None:

@@ -219,7 +219,7 @@ class SparkEngine(Engine):
 
         first, second = left.to_native(), right.to_native()
         pairs = {name: (first[self.quote(name)], second[self.quote(name)]) for name in on}
-        equal = reduce(and_, (one.eqNullSafe(other) for one, other in pairs.values()))
+        equal = reduce(and_, (first.eqNullSafe(other) for first, other in pairs.values()))
         keys = [functions.coalesce(*pair).alias(name) for name, pair in pairs.items()]
         others = [frame[self.quote(name)] for frame in (first, second) for name in frame.columns if name not in on]
         return self._frame(first.join(second, equal, "full").select(*keys, *others))

@@ -156,7 +156,7 @@ def analyse(
     segments = tuple(segments)
     metrics = metrics if isinstance(metrics, str) else list(metrics)
     covariates = covariates if covariates is None or isinstance(covariates, str | dict) else list(covariates)
-    given: dict[str, Any] = {
+    request: dict[str, Any] = {
         "arm": arm, "unit": unit, "control": control, "covariates": covariates, "shares": shares, "caps": caps,
         "segments": segments, "day": day, "correction": correction, "method": method, "resamples": resamples,
         "seed": seed, "ratio_alpha": ratio_alpha,
@@ -164,11 +164,11 @@ def analyse(
     simple = unit is None and day is None and not segments and not caps
     if simple and engine == "duckdb" and (files := parquet_table(source)) is not None:
         # users with several rows are looked for on an engine
-        result = None if user_column(list(files.types)) else _analysed(None, files, metrics, settings, **given)
+        result = None if user_column(list(files.types)) else _analysed(None, files, metrics, settings, **request)
         if result is not None:
             return result
     with opened_table(engine, source, [arm, *([unit] if unit else []), *segments]) as (opened, frame):
-        result = _analysed(opened, frame, metrics, settings, **given)
+        result = _analysed(opened, frame, metrics, settings, **request)
     assert result is not None  # an engine copes with every table
     return result
 

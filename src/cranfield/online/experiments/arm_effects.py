@@ -141,7 +141,7 @@ class EffectRow:
     p_adjusted: float = math.nan
 
 
-def nothing(control: float, treatment: float, n_control: int, n: int, method: str) -> ArmEffect:
+def untested(control: float, treatment: float, n_control: int, n: int, method: str) -> ArmEffect:
     """An effect that cannot be tested: an arm is empty, or has one user."""
     nan = math.nan
     difference = treatment - control
@@ -176,16 +176,16 @@ def welch_effect(
     looks = looks or Looks()
     (first, first_variance, n_first), (second, second_variance, n_second) = control, treatment
     if min(n_first, n_second) < 2 or not (math.isfinite(first_variance) and math.isfinite(second_variance)):
-        return nothing(first, second, n_first, n_second, method)
+        return untested(first, second, n_first, n_second, method)
     variance = first_variance + second_variance
     difference, error = second - first, math.sqrt(variance)
     if variance <= 0:
         # Both arms are constant: they are equal, or they differ without any doubt that the data could show.
-        return replace(nothing(first, second, n_first, n_second, method), p=1.0 if difference == 0 else math.nan)
+        return replace(untested(first, second, n_first, n_second, method), p=1.0 if difference == 0 else math.nan)
     statistic, df = difference / error, math.nan
     if looks.design == "once":
-        one, two = freedom or (n_first - 1, n_second - 1)
-        df = welch_df(first_variance, one + 1, second_variance, two + 1)
+        first_df, second_df = freedom or (n_first - 1, n_second - 1)
+        df = welch_df(first_variance, first_df + 1, second_variance, second_df + 1)
     critical_at, p_of, tau = decision(looks, alpha, variance, n_first + n_second)
     critical = critical_at(df)
     share = relative_effect(control, treatment, relative, critical_at, p_of, df, unadjusted)
@@ -355,7 +355,7 @@ def share_effect(
 
     (x, n), (y, m) = control, treatment
     if not n or not m:
-        return nothing(x / n if n else math.nan, y / m if m else math.nan, n, m, "z of shares")
+        return untested(x / n if n else math.nan, y / m if m else math.nan, n, m, "z of shares")
     first, second, pooled = x / n, y / m, (x + y) / (n + m)
     q = float(ndtri(1 - alpha / 2))
     smallest = min(n, m) * min(pooled, 1 - pooled)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.online.engines.engine import Engine
-from cranfield.online.experiments.arm_effects import BY_ORDER, ArmEffect, Looks, Unadjusted, decision, nothing
+from cranfield.online.experiments.arm_effects import BY_ORDER, ArmEffect, Looks, Unadjusted, decision, untested
 from cranfield.online.experiments.unit_table import ARM
 from cranfield.online.expressions import nw
 from cranfield.online.few_users import Influence, Part, carried, largest_shares
@@ -260,12 +260,14 @@ def quantile_arms(engine: Engine, frame: Any, column: str, q: float, arms: Seque
     if any(n > FEW for n in counts.values()):
         half = {name: REACH * math.sqrt(q * (1 - q) / n) + 2 / n for name, n in counts.items()}
         ends = [end for name in counts for end in (q - half[name], q + half[name])]
-        found = {row[ARM]: row for row in engine.quantiles(valid, "v", np.clip(ends, 0, 1).tolist(), [ARM]).to_pylist()}
+        near_quantile = {
+            row[ARM]: row for row in engine.quantiles(valid, "v", np.clip(ends, 0, 1).tolist(), [ARM]).to_pylist()
+        }
         for i, name in enumerate(counts):
             if ends[2 * i] > 0:
-                low[name] = found[name][f"q{2 * i}"]
+                low[name] = near_quantile[name][f"q{2 * i}"]
             if ends[2 * i + 1] < 1:
-                high[name] = found[name][f"q{2 * i + 1}"]
+                high[name] = near_quantile[name][f"q{2 * i + 1}"]
         least, most = nw.lit(None).cast(nw.Float64), nw.lit(None).cast(nw.Float64)
         for name in counts:
             least = nw.when(arm == name).then(nw.lit(low[name])).otherwise(least)
@@ -336,7 +338,7 @@ def quantile_effect(
     Mathematical Statistics 7(3), 1936 (one sample); Deng, Knoblich & Lu, KDD 2018, doi:10.1145/3219819.3219919, §4
     """
     n, m = control.n, treatment.n
-    result = nothing(control.value, treatment.value, n, m, BY_ORDER)
+    result = untested(control.value, treatment.value, n, m, BY_ORDER)
     if min(n, m) < 2:
         return result
     critical_at, p_of, tau = decision(looks or Looks(), alpha, 1.0, n + m)

@@ -233,14 +233,14 @@ def _sums(
     sums = bucket_sums(engine, named if by_row else per_user, sets, buckets=buckets, seed=seed)
     remarks = [
         f"{name}: {counted(missing, 'row' if by_row else 'user')} without a finite value left out"
-        for name, one in sums.items()
-        if (missing := (rows if by_row else users) - int(one.n.sum()))
+        for name, own in sums.items()
+        if (missing := (rows if by_row else users) - int(own.n.sum()))
     ]
     if not by_row:
         known = moments_of_sets(per_user, sets)
         plain = {str(metric): arm_estimates(known[str(metric)], metric, covariates[metric]) for metric in metrics}
         changes = influences(engine, per_user, suspects(metrics, covariates, known, plain), known)
-        carried = [name for name, one in changes.items() if jackknifed(plain[name], one).df is not None]
+        carried = [name for name, influence in changes.items() if jackknifed(plain[name], influence).df is not None]
         if carried:
             remarks.append(
                 f"caution: few users carry {listed(carried)}: `ab analyse` uses the jackknife there, these splits the "

@@ -149,7 +149,7 @@ def _boundaries(t: Array, design: str, alpha: float) -> Boundaries:
     from scipy.optimize import brentq
 
     if design in SPENDING:
-        z = _spent(t, [SPENDING[design](float(one), alpha) for one in t])
+        z = _spent(t, [SPENDING[design](float(fraction), alpha) for fraction in t])
     else:
         shape = 1 / np.sqrt(t / t[-1]) if design == "obrien-fleming" else np.ones(len(t))
 

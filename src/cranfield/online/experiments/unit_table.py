@@ -289,7 +289,7 @@ def capped_columns(engine: Engine, frame: Any, caps: Mapping[str, str | float]) 
     names = frame.collect_schema().names()
     for name, cap in caps.items():
         if name not in names:
-            raise nearest(name, [one for one in names if not one.startswith("_")], "column")
+            raise nearest(name, [column for column in names if not column.startswith("_")], "column")
         limits[name] = cap_value(engine, frame, name, cap)
     above = fetched(
         frame.select(*((nw.col(name) > limit).cast(nw.Int64).sum().alias(name) for name, limit in limits.items()))

@@ -65,10 +65,10 @@ def bucket_sums(
     numbered = engine.add_bucket(frame, BUCKET, UNIT, f"buckets/{seed}")
     numbered = numbered.with_columns((nw.col(BUCKET) % buckets).alias(BUCKET))
     by = [ARM, BUCKET] if groups is not None else [BUCKET]
-    found = moments_of_sets(numbered, sets, by)
+    by_bucket = moments_of_sets(numbered, sets, by)
     rows = {arm: i for i, arm in enumerate(groups)} if groups is not None else {}
     result = {}
-    for label, moments in found.items():
+    for label, moments in by_bucket.items():
         size, shape = len(moments.names), (max(1, len(rows)), buckets)
         n, first, second = np.zeros(shape), np.zeros((*shape, size)), np.zeros((*shape, size, size))
         shift = moments.pooled().mean[0]
@@ -156,7 +156,9 @@ def with_bootstrap(
         parts[name] = [(metric, 1.0)]
         if covariates[metric]:
             theta = adjustment(moments[name], metric, covariates[metric])[0]
-            parts[name] += [(one, -float(weight)) for one, weight in zip(covariates[metric], theta, strict=True)]
+            parts[name] += [
+                (covariate, -float(weight)) for covariate, weight in zip(covariates[metric], theta, strict=True)
+            ]
     drawn = bootstrapped(sums, parts, len(order), resamples=resamples, seed=seed)
     result = []
     for row in rows:

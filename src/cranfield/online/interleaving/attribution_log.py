@@ -58,7 +58,7 @@ class LoggedList:
 
 def write_records(path: PathLike, lists: Iterable[LoggedList | Interleaved]) -> int:
     """Write lists as JSON-lines, compressed if the name says so (`.gz`); return their number."""
-    lines = [json.dumps(one.to_dict(), ensure_ascii=False) for one in lists]
+    lines = [json.dumps(logged.to_dict(), ensure_ascii=False) for logged in lists]
     write_bytes(path, "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogateescape"))
     return len(lines)
 

@@ -131,19 +131,19 @@ def _clicks(engine: Engine, frame: Any, names: list[str], clicks: Any) -> Any:
     texts = (*CLICK_COLUMNS["query_id"], *CLICK_COLUMNS["doc"])
     events = clicks.events if isinstance(clicks, Log) else engine.read(clicks, text=texts)
     columns = events.collect_schema().names()
-    found = {role: columns[place] for role, place in find_columns(columns, CLICK_COLUMNS).items()}
-    if "query_id" not in found or not {"doc", "position"} & set(found):
+    named = {role: columns[place] for role, place in find_columns(columns, CLICK_COLUMNS).items()}
+    if "query_id" not in named or not {"doc", "position"} & set(named):
         raise UsageError(
             f"{NAME}: the clicks have columns {listed(columns)}; there is no query_id, or no doc or position"
         )
-    if "action" in found:
-        events = events.filter(nw.col(found["action"]).str.to_lowercase() == "click")
-    key = "doc" if "doc" in found else "position"
+    if "action" in named:
+        events = events.filter(nw.col(named["action"]).str.to_lowercase() == "click")
+    key = "doc" if "doc" in named else "position"
     kind = nw.String if key == "doc" else nw.Int64
-    if key == "position" and not events.collect_schema()[found[key]].is_numeric() and engine.count(events):
-        raise UsageError(f"{NAME}: column {found[key]!r} of the clicks holds text, must hold positions from 1 on")
+    if key == "position" and not events.collect_schema()[named[key]].is_numeric() and engine.count(events):
+        raise UsageError(f"{NAME}: column {named[key]!r} of the clicks holds text, must hold positions from 1 on")
     wanted = events.select(
-        nw.col(found["query_id"]).cast(nw.String).alias("query_id"), nw.col(found[key]).cast(kind).alias(key)
+        nw.col(named["query_id"]).cast(nw.String).alias("query_id"), nw.col(named[key]).cast(kind).alias(key)
     )
     if not isinstance(clicks, Log):
         _check_clicks(engine, wanted, key)
@@ -211,9 +211,9 @@ def _check_places(engine: Engine, places: Any, systems: int) -> None:
         ),
         ("have a credit or rank for some systems only", nw.col("known") != n),
     ):
-        found = lists.filter(wrong)
-        if number := engine.count(found):
-            example = engine.fetch(found.select("query_id").sort("query_id").head(1))["query_id"][0].as_py()
+        faulty = lists.filter(wrong)
+        if number := engine.count(faulty):
+            example = engine.fetch(faulty.select("query_id").sort("query_id").head(1))["query_id"][0].as_py()
             raise UsageError(f"{NAME}: {counted(number, 'record')} {problem}, such as query_id {example!r}")
 
 

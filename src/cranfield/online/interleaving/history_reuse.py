@@ -181,7 +181,7 @@ def reuse_logged(
     def first(name: str, query: str | None, depth: int) -> list[str]:
         if query not in topics[name]:
             return []
-        return [one.doc for one in runs[name].ranking(query, order, precision, ties)[:depth]]
+        return [place.doc for place in runs[name].ranking(query, order, precision, ties)[:depth]]
 
     seen: dict[str, int] = {}
     history, taus, without, strange = [], set(), 0, 0

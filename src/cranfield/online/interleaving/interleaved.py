@@ -60,7 +60,7 @@ class Interleaved:
     @property
     def digests(self) -> tuple[str, ...]:
         """A digest of each ranking, to recognise it again."""
-        return self.read_digests or tuple(digest(one) for one in self.rankings)
+        return self.read_digests or tuple(digest(ranking) for ranking in self.rankings)
 
     def to_dict(self) -> dict[str, Any]:
         """The attribution record, ready for JSON."""
@@ -106,8 +106,8 @@ class Interleaved:
                 systems,
                 [place["doc"] for place in places],
                 [number[place["team"]] for place in places],
-                [float(one) for place in places for one in place.get("credit", ())],
-                [int(one) for place in places for one in place["ranks"]],
+                [float(value) for place in places for value in place.get("credit", ())],
+                [int(rank) for place in places for rank in place["ranks"]],
                 [float(place["choices"]) for place in places if "choices" in place],
                 read_digests=tuple(record.get("digests", ())),
             )
@@ -143,8 +143,8 @@ class Interleaved:
     def replay(self, rankings: Rankings) -> Interleaved:
         """Make the list again from the same rankings; an error if a ranking or the list differs."""
         again = interleave(rankings, self.method, length=self.length, seed=self.seed)
-        for name, mine, given in zip(self.systems, self.digests, again.digests, strict=True):
-            if mine != given:
+        for name, mine, theirs in zip(self.systems, self.digests, again.digests, strict=True):
+            if mine != theirs:
                 raise UsageError(f"replay: the ranking of {name!r} differs from the one that was recorded")
         if again.documents != self.documents:
             raise UsageError("replay: the same rankings and seed gave another list; the record was changed")
@@ -214,7 +214,7 @@ class Interleaver:
         """optimised, roughly-optimised: all lists with their probabilities."""
         values = self.method.values
         weight = values.get("bias_weight")
-        cut = tuple(tuple(one[: self.length]) for one in lists)
+        cut = tuple(tuple(ranking[: self.length]) for ranking in lists)
         return list_policy(cut, self.length, values["credit"], int(values["samples"]), weight)
 
     def _from_policy(self, systems: tuple[str, ...], lists: list[Sequence[str]], seed: int) -> Interleaved:
@@ -222,7 +222,7 @@ class Interleaver:
         policy = self.policy(lists)
         number = policy.chosen(_core.seeded_uniform(seed, 0))
         documents = filled(policy.lists[number], lists, self.length)
-        rank = [{doc: n for n, doc in enumerate(one, 1)} for one in lists]
+        rank = [{doc: n for n, doc in enumerate(ranking, 1)} for ranking in lists]
         ranks = [of_system.get(doc, 0) for doc in documents for of_system in rank]
         worth = policy.worth[number].ravel().tolist()
         worth += [0.0] * (len(ranks) - len(worth))

@@ -182,12 +182,12 @@ def analyse_interleaving(
     'dense is better than bm25: it won 30 of 40 decided impressions (Δ = 0.1667, sign test p = 0.0022).'
     """
     if counts.by_user:
-        p = [one.flip_p() for one in counts.by_user]
-        any_time = [one.any_time_p() for one in counts.by_user]
+        p = [clusters.flip_p() for clusters in counts.by_user]
+        any_time = [clusters.any_time_p() for clusters in counts.by_user]
     else:
         decided = [(int(wins), int(losses)) for wins, _, losses in counts.totals]
         p, any_time = [sign_test(*each) for each in decided], [always_valid(*each) for each in decided]
-    both = [max(one, moments.p) for one, moments in zip(p, counts.credit, strict=True)] if counts.credit else p
+    both = [max(of_wins, moments.p) for of_wins, moments in zip(p, counts.credit, strict=True)] if counts.credit else p
     adjusted, looked = adjust(both, correction), adjust(any_time, correction)
     rows = []
     for number, (i, j) in enumerate(counts.pairs):

@@ -46,10 +46,10 @@ def allowed_lists(rankings: Sequence[Sequence[Any]], length: int, most: int) -> 
     ((('a', 'b'), ('b', 'a'), ('b', 'c')), True)
     """
     made: list[tuple[Any, ...]] = []
-    for one in _extended((), rankings, length):
+    for documents in _extended((), rankings, length):
         if len(made) == most:
             return _sampled(rankings, length, most), False
-        made.append(one)
+        made.append(documents)
     return tuple(made), True
 
 
@@ -59,7 +59,7 @@ def _best(begun: tuple[Any, ...], ranking: Sequence[Any]) -> list[Any]:
 
 
 def _extended(begun: tuple[Any, ...], rankings: Sequence[Sequence[Any]], length: int) -> Iterator[tuple[Any, ...]]:
-    nexts = [] if len(begun) == length else dict.fromkeys(doc for one in rankings for doc in _best(begun, one))
+    nexts = [] if len(begun) == length else dict.fromkeys(doc for ranking in rankings for doc in _best(begun, ranking))
     if not nexts:
         yield begun
     for doc in nexts:
@@ -73,7 +73,7 @@ def _sampled(rankings: Sequence[Sequence[Any]], length: int, most: int) -> Lists
     for _ in range(4 * most):
         begun: tuple[Any, ...] = ()
         while len(begun) < length:
-            nexts = [doc for one in rankings for doc in _best(begun, one)]
+            nexts = [doc for ranking in rankings for doc in _best(begun, ranking)]
             if not nexts:
                 break
             begun = (*begun, generator.choice(nexts))
@@ -97,8 +97,8 @@ def place_worth(rankings: Sequence[Sequence[Any]], lists: Lists, credit: str) ->
     >>> place_worth([["a", "b"], ["b", "c"]], (("a", "b"),), "linear").tolist()
     [[[2.0, 0.0], [1.0, 2.0]]]
     """
-    number = {doc: n for n, doc in enumerate(dict.fromkeys(doc for one in rankings for doc in one))}
-    rank = np.array([[len(one) + 1.0] * len(number) for one in rankings])
+    number = {doc: n for n, doc in enumerate(dict.fromkeys(doc for ranking in rankings for doc in ranking))}
+    rank = np.array([[len(ranking) + 1.0] * len(number) for ranking in rankings])
     for system, ranking in enumerate(rankings):
         rank[system, [number[doc] for doc in ranking]] = np.arange(1.0, len(ranking) + 1)
     if credit == "linear":
@@ -108,7 +108,7 @@ def place_worth(rankings: Sequence[Sequence[Any]], lists: Lists, credit: str) ->
     else:
         best = rank == rank.min(axis=0)
         worth = best / best.sum(axis=0)
-    return np.asarray(worth.T[np.array([[number[doc] for doc in one] for one in lists], dtype=np.int64)])
+    return np.asarray(worth.T[np.array([[number[doc] for doc in documents] for documents in lists], dtype=np.int64)])
 
 
 def solve(lists: Lists, worth: Array, complete: bool, bias_weight: float | None = None) -> ListPolicy:
@@ -199,6 +199,6 @@ def list_policy(rankings: Lists, length: int, credit: str, samples: int, bias_we
     {'ab': 0.4286, 'ba': 0.3714, 'bc': 0.2}
     """
     length = min(length, *map(len, rankings))
-    cut = [one[:length] for one in rankings]
+    cut = [ranking[:length] for ranking in rankings]
     lists, complete = allowed_lists(cut, length, samples)
     return solve(lists, place_worth(cut, lists, credit), complete, bias_weight)

@@ -267,4 +267,4 @@ def _by_cluster(outcomes: NDArray[np.int8], number: NDArray[Any] | None) -> tupl
         np.stack([np.bincount(number[column == sign], minlength=size) for sign in (1, 0, -1)], axis=1)
         for column in outcomes.T
     ]
-    return tuple(ClusterCounts.of(one) for one in sums)
+    return tuple(ClusterCounts.of(table) for table in sums)

@@ -112,7 +112,7 @@ class CascadeUser:
         click, stop = tables[max(tables)]
         at, known = np.linspace(0, 1, top + 1), np.linspace(0, 1, len(click))
         values = (np.interp(at, known, table).round(4).tolist() for table in (click, stop))
-        return CascadeUser(name, *(tuple(one) for one in values))
+        return CascadeUser(name, *(tuple(table) for table in values))
 
     def simulate(self, grades: Array, rng: np.random.Generator) -> Clicks:
         """lists × places: the clicks on documents with these grades; NaN is not judged."""

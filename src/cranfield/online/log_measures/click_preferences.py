@@ -293,8 +293,8 @@ def _pairs(log: Log, rules: Sequence[str]) -> Any:
     )
     both = shown.filter(~col("click").is_null()).rename({"doc": "better"}).join(others, on="query_id", how="inner")
     both = both.filter(col("better") != col("worse"))
-    found = [both.filter(RULES[rule].pairs()).select("query_id", "better", "worse") for rule in rules]
-    preferences = nw.concat(found, how="vertical") if len(found) > 1 else found[0]
+    preferred = [both.filter(RULES[rule].pairs()).select("query_id", "better", "worse") for rule in rules]
+    preferences = nw.concat(preferred, how="vertical") if len(preferred) > 1 else preferred[0]
     texts = log.queries.select("query_id", "user", normal_text("text").alias(QUERY))
     rows = preferences.join(texts.filter(~col(QUERY).is_null()), on="query_id", how="inner")
     return rows.group_by(QUERY, "better", "worse").agg(nw.len().alias("times"), col("user").n_unique().alias("users"))
@@ -385,7 +385,7 @@ def run_agreement(
     texts = {topic: " ".join(text.lower().split()) for topic, text in (topics or {}).items()}
     names = tuple(runs)
     decided = {name: _decided(run, counts, texts if topics else None) for name, run in runs.items()}
-    queries = sorted(query for query in counts if any(query in found for found in decided.values()))
+    queries = sorted(query for query in counts if any(query in own for own in decided.values()))
     if not queries:
         known = listed(map(repr, sorted(counts)), most=3) or "none"
         raise UsageError(

@@ -118,10 +118,14 @@ def document_clicks(
     moments = moments_of_sets(chosen, sets, keys)
     places = [moments["CTR"].group(tuple(row[key] for key in keys)) for row in best.to_pylist()]
     parts = {name: [Part(1.0, *columns)] for name, columns in sets.items()}
-    found = influences(engine, chosen, parts, moments, keys)
+    influence = influences(engine, chosen, parts, moments, keys)
     ends = {}
     for name, columns in sets.items():
-        value, own, kind = moments[name].ratio(*columns).value, found[name], "share" if name == "CTR" else "positive"
+        value, own, kind = (
+            moments[name].ratio(*columns).value,
+            influence[name],
+            "share" if name == "CTR" else "positive",
+        )
         low, high = interval_ends(value, own.variance, own.df, own.third, moments[name], kind, confidence)
         ends[name] = [value, low, high]
     ctr, coec = ends.values()

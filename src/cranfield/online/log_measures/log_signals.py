@@ -59,9 +59,9 @@ class Signal:
         """The signal of a query, from that of its rows in one table and, in the column `other`, in the other table."""
         first, second = col(self.name), col(other)
         if self.combine in ("count", "sum"):
-            nothing = 0 if self.combine == "count" else 0.0
-            total = first.fill_null(nothing)
-            return (total + second.fill_null(nothing) if self.of == "both" else total).alias(self.name)
+            zero = 0 if self.combine == "count" else 0.0
+            total = first.fill_null(zero)
+            return (total + second.fill_null(zero) if self.of == "both" else total).alias(self.name)
         if self.of != "both":
             return first
         together = nw.min_horizontal if self.combine == "min" else nw.max_horizontal

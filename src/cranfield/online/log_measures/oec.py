@@ -162,7 +162,7 @@ def oec_of(content: Mapping[str, Any]) -> OEC:
     return OEC(tuple(made), str(content.get("name", "OEC")))
 
 
-def _known(owner: str, given: Mapping[str, Any], names: tuple[str, ...]) -> None:
-    for name in given:
+def _known(owner: str, content: Mapping[str, Any], names: tuple[str, ...]) -> None:
+    for name in content:
         if name not in names:
             raise UsageError(f"{owner}: {check.nearest(name, names, 'key')}")

@@ -87,9 +87,9 @@ class OnlineMeasure:
         return ""
 
     def __str__(self) -> str:
-        given = {name: getattr(self, name) for name in self.declared()}
-        cutoff = f"@{given.pop('k')}" if "k" in given else ""
-        return full_name(self.name.removesuffix("@k"), changed(given, self.declared())) + cutoff
+        values = {name: getattr(self, name) for name in self.declared()}
+        cutoff = f"@{values.pop('k')}" if "k" in values else ""
+        return full_name(self.name.removesuffix("@k"), changed(values, self.declared())) + cutoff
 
     @classmethod
     def declared(cls) -> dict[str, Setting]:
@@ -107,14 +107,14 @@ class OnlineMeasure:
     @classmethod
     def formula(cls) -> str:
         """The formula in the docstring, in LaTeX."""
-        found = re.search(r"\.\. math:: (.+?)\n\s*\n", cls.__doc__ or "", re.DOTALL)
-        return " ".join(found[1].split()) if found else ""
+        match = re.search(r"\.\. math:: (.+?)\n\s*\n", cls.__doc__ or "", re.DOTALL)
+        return " ".join(match[1].split()) if match else ""
 
     @classmethod
     def reference(cls) -> str:
         """The paper or the page of a book that the docstring names."""
-        found = re.search(r"Reference: (.+?)(?:\n\s*\n|\Z)", cls.__doc__ or "", re.DOTALL)
-        return " ".join(found[1].split()) if found else ""
+        match = re.search(r"Reference: (.+?)(?:\n\s*\n|\Z)", cls.__doc__ or "", re.DOTALL)
+        return " ".join(match[1].split()) if match else ""
 
 
 class MeanOfRows(OnlineMeasure):
@@ -145,8 +145,8 @@ def parse_online(text: str | OnlineMeasure) -> OnlineMeasure:
     written = read_name(text, "online measure", cutoffs=True)
     cls = ONLINE_MEASURES.find(written.name if written.cutoff is None else f"{written.name}@k")
     cutoff = {} if written.cutoff in (None, "k", "K") else {"k": written.cutoff}
-    given = given_once(cls.name, written.parameters, cutoff)
-    return cls(**checked_values(cls.name, given, cls.declared()))
+    parameters = given_once(cls.name, written.parameters, cutoff)
+    return cls(**checked_values(cls.name, parameters, cls.declared()))
 
 
 def parse_online_many(names: Iterable[str | OnlineMeasure]) -> tuple[OnlineMeasure, ...]:

@@ -83,9 +83,9 @@ def check_log(
     for name, table, rows, level in tables:
         if table is not None and not rows:
             findings.append(Finding(f"a table of {name} without a row", level, 1, (table.origin,)))
-    found = [finding for finding in findings if finding.count]
-    found.sort(key=lambda finding: LEVELS.index(finding.level))
-    placed = _with_lines(raw, found)
+    counted_findings = [finding for finding in findings if finding.count]
+    counted_findings.sort(key=lambda finding: LEVELS.index(finding.level))
+    placed = _with_lines(raw, counted_findings)
     actions = action_counts(raw.engine, raw.events.frame) if raw.events and "action" in raw.events.paths else {}
     return CheckReport(sizes[0], sizes[1], sizes[2], tuple(placed), tuple(notes), actions)
 
@@ -140,7 +140,7 @@ def _with_lines(raw: RawLog, findings: list[Finding]) -> list[Finding]:
         path: lines_of_rows(path, wanted, rejected[path]) if os.path.isfile(path) else {row: row for row in wanted}
         for path, wanted in rows.items()
     }
-    lines |= {path: {**lines.get(path, {}), **lines_of_rows(path, found)} for path, found in rejected.items()}
+    lines |= {path: {**lines.get(path, {}), **lines_of_rows(path, wrong)} for path, wrong in rejected.items()}
 
     def placed(example: str) -> str:
         if "\0" not in example:

@@ -130,9 +130,9 @@ class World:
     """The text of each topic × variant."""
 
 
-def make_world(**given: Unpack[DemoSettings]) -> World:
+def make_world(**chosen: Unpack[DemoSettings]) -> World:
     """Topics, documents and the rankings of each arm."""
-    settings = with_defaults(DemoSettings, given)
+    settings = with_defaults(DemoSettings, chosen)
     check_demo(settings)
     rng = np.random.default_rng([settings["seed"], 0])
     topics, pool = settings["topics"], settings["depth"] * 3
@@ -285,7 +285,7 @@ def _in_time_order(
 ) -> Batch:  # fmt: skip
     """All queries and events of the steps, sorted by time."""
     sizes = np.cumsum([0, *(len(step["session"]) for step in steps)])
-    joined = {name: np.concatenate([step[name] for step in steps]) for name in steps[0]} if steps else _NOTHING
+    joined = {name: np.concatenate([step[name] for step in steps]) for name in steps[0]} if steps else _NO_STEPS
     rows = [step["event_row"].astype(np.int64) + size for step, size in zip(steps, sizes, strict=False)]
     query_of_event = np.concatenate(rows) if rows else np.zeros(0, dtype=np.int64)
     order = np.argsort(joined["time"], kind="stable")
@@ -320,7 +320,7 @@ def _microseconds(seconds: NDArray[np.generic]) -> Index64:
     return ((START + seconds.astype(np.float64)) * 1000).astype(np.int64) * (SECOND // 1000)
 
 
-_NOTHING = {
+_NO_STEPS = {
     name: np.zeros(0)
     for name in ("session", "time", "topic", "variant", "left", "event_time", "action", "position", "value", "dwell")
 }

@@ -70,8 +70,8 @@ def find_log(source: Any, events: Any) -> tuple[Any, Any, str | None]:
                     f"{path}: which table holds the {kind}? There are {listed(tables, most=8) or 'none'};"
                     f" name one, such as {path}{DATABASE_MARK}{(names or tables or [kind])[0]}"
                 )
-        found = [f"{path}{DATABASE_MARK}{names[0]}" if names else None for names in parts.values()]
-        return found[0], events or found[1], None
+        sources = [f"{path}{DATABASE_MARK}{names[0]}" if names else None for names in parts.values()]
+        return sources[0], events or sources[1], None
     return path, events, None
 
 
@@ -165,10 +165,10 @@ def split_bulk(queries: Any, events: Any, folder: Any) -> tuple[Any, Any, BulkFi
         for kind, part in parts.items():
             tables[kind].append(part.path)
             made.append(part)
-    found = {name: files[0] if len(files) == 1 else files or None for name, files in tables.items()}
-    if found["queries"] is None:
+    chosen = {name: files[0] if len(files) == 1 else files or None for name, files in tables.items()}
+    if chosen["queries"] is None:
         raise DataError(exports[0], None, f"no index of queries, such as ubi_queries; {notes[0].partition(': ')[2]}")
-    return found["queries"], found["events"], BulkFiles(tuple(made), tuple(notes))
+    return chosen["queries"], chosen["events"], BulkFiles(tuple(made), tuple(notes))
 
 
 def _files(source: Any) -> Sequence[str]:

@@ -170,15 +170,15 @@ def _read_table(
         lists = engine.select(frame, {name: selection[name] for name in LISTS})
         selection["documents"] = f"CAST(NULL AS {engine.dialect.array})"
     # Columns that are null everywhere take time and memory to keep, and none to add
-    nothing = {name: sql for name, sql in selection.items() if sql.startswith("CAST(NULL AS ")}
+    absent = {name: sql for name, sql in selection.items() if sql.startswith("CAST(NULL AS ")}
     scanned = engine.scans_again and format in COLUMN_FORMATS and not options.numbered
     if not scanned:
         selection.pop(USER_NUMBER, None)  # quick to compute, and another column to keep
-    kept = engine.select(frame, {name: sql for name, sql in selection.items() if name not in nothing})
+    kept = engine.select(frame, {name: sql for name, sql in selection.items() if name not in absent})
     kept = _with_time_kind(engine, kept, fields.get("time"))
     if not scanned:
         kept = engine.keep(kept)
-    kept = engine.select(kept, nothing, add=True) if nothing else kept
+    kept = engine.select(kept, absent, add=True) if absent else kept
     if "documents" in fields and lists is None:
         lists = kept.filter(~nw.col("_unreadable")).select(*LISTS)
     return RawTable(kept, paths, origin, lists, tuple(guessed), ubi)
@@ -215,13 +215,13 @@ def _selection(
 ) -> dict[str, str]:  # fmt: skip
     """The SQL of every column of a raw table."""
     sql = engine.dialect
-    nothing = dict.fromkeys(TEXT_ROLES, sql.string) | dict.fromkeys(NUMBER_ROLES, "DOUBLE")
-    nothing |= {"position": "BIGINT", "time": "BIGINT", "user": sql.string, "documents": sql.array, "clicked": "DOUBLE"}
+    absent = dict.fromkeys(TEXT_ROLES, sql.string) | dict.fromkeys(NUMBER_ROLES, "DOUBLE")
+    absent |= {"position": "BIGINT", "time": "BIGINT", "user": sql.string, "documents": sql.array, "clicked": "DOUBLE"}
     selected: dict[str, str] = {}
     for role in names:
         there = fields.get(role)
         if there is None or (role == "text" and not options.texts):
-            selected[role] = f"CAST(NULL AS {nothing[role]})"
+            selected[role] = f"CAST(NULL AS {absent[role]})"
         elif role == "user":
             user = sql.text(there)
             selected[role] = digest_sql(engine.name, user, salt or "") if options.hashed else user
@@ -299,8 +299,8 @@ def time_forms(kinds: Mapping[str, int]) -> list[tuple[int, str]]:
     counts = Counter[str]()
     for kind, form in FORMS.items():
         counts[form] += kinds.get(kind, 0)
-    found = [(rows, form) for form, rows in counts.items() if rows]
-    return sorted(found, key=lambda form: (-form[0], form[1]))
+    met = [(rows, form) for form, rows in counts.items() if rows]
+    return sorted(met, key=lambda form: (-form[0], form[1]))
 
 
 def forms_text(forms: Sequence[tuple[int, str]]) -> str:

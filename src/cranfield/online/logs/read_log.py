@@ -390,8 +390,8 @@ def _parts(raw: RawLog) -> list[dict[str, Any]]:
     rows = raw.events.frame.filter(~nw.col("_unreadable"), ~nw.col("position").is_null())
     zeros = (nw.col("position") == 0).cast(nw.Int64).sum().alias("zeros")
     parts = rows.group_by("application").agg(nw.len().alias("rows"), nw.col("position").min().alias("lowest"), zeros)
-    found: list[dict[str, Any]] = raw.engine.fetch(parts.sort("application")).to_pylist()
-    return found
+    applications: list[dict[str, Any]] = raw.engine.fetch(parts.sort("application")).to_pylist()
+    return applications
 
 
 def _name(part: dict[str, Any]) -> str:

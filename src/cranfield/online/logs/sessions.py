@@ -373,7 +373,7 @@ def summarise_sessions(
     arrays = {name: np.array(values) for name, values in groups.items()}
     total = int(arrays["sessions"].sum()) if len(arrays["sessions"]) else 0
     if not total:
-        raise DataError(log.origin or "the log", None, _nothing(by))
+        raise DataError(log.origin or "the log", None, _no_sessions(by))
     users = engine.fetch(kept.select(nw.col("user").n_unique().alias("users")))["users"][0].as_py()
     at = engine.quantiles(kept, "minutes", QUANTILES).to_pylist()[0]
     names = [f"{group}" if group < MOST_QUERIES else f"{MOST_QUERIES} or more" for group in arrays["group"]]
@@ -395,7 +395,7 @@ def summarise_sessions(
     )  # fmt: skip
 
 
-def _nothing(by: str) -> str:
+def _no_sessions(by: str) -> str:
     return (
         "names no sessions; find them by silence"
         if by == "given"

@@ -120,15 +120,23 @@ class OffPolicy(Record):
             Column("high", "number"), Column("change", "number"), Column("change low", "number"),
             Column("change high", "number"), Column("effective n", "number"),
         )  # fmt: skip
-        alike = len({(one.value, one.low, one.high, one.rows) for one in self.logged_on}) == 1
+        alike = len({(logged.value, logged.low, logged.high, logged.rows) for logged in self.logged_on}) == 1
         rows: list[tuple[Cell, ...]] = [
-            ("logged" if alike else f"logged, rows of {one.policy}", "mean", one.value, one.low, one.high,
-             None, None, None, float(one.rows))
-            for one in (self.logged_on[:1] if alike else self.logged_on)
+            ("logged" if alike else f"logged, rows of {logged.policy}", "mean", logged.value, logged.low, logged.high,
+             None, None, None, float(logged.rows))
+            for logged in (self.logged_on[:1] if alike else self.logged_on)
         ]  # fmt: skip
-        for one in self.estimates:
-            numbers = (one.value, one.low, one.high, one.change, one.change_low, one.change_high, one.ess)
-            rows.append((one.policy, one.estimator, *numbers))
+        for estimate in self.estimates:
+            numbers = (
+                estimate.value,
+                estimate.low,
+                estimate.high,
+                estimate.change,
+                estimate.change_low,
+                estimate.change_high,
+                estimate.ess,
+            )
+            rows.append((estimate.policy, estimate.estimator, *numbers))
         return Table(heads, tuple(rows), "Value of policies", (*self.verdicts, *self.notes))
 
 
@@ -190,12 +198,12 @@ def estimates_of(
     base = _gradient(sums, reward, "n")
     logged = _ratio(sums, reward, "n")
     effective = effective_size(sums) / weights_each
-    found = []
+    estimates = []
     for part in parts:
         if part.numerator not in sums.names:
             continue
         if part.weighted and not effective >= least_ess:
-            found.append(_refused(policy, part.estimator, effective))
+            estimates.append(_refused(policy, part.estimator, effective))
             continue
         value = _ratio(sums, part.numerator, part.denominator)
         change = value - logged
@@ -210,14 +218,14 @@ def estimates_of(
         below, above = (off or {}).get(part.estimator, (0.0, 0.0))
         low, low_of_change, high, high_of_change = np.array(ends) - [below, below, -above, -above]
         shift = change - (value - logged)
-        found.append(
+        estimates.append(
             Estimate(
                 policy, part.estimator, value, low, high,
                 change, low_of_change - logged + shift, high_of_change - logged + shift,
                 effective if part.weighted else np.nan,
             )
         )  # fmt: skip
-    return found
+    return estimates
 
 
 def _end(sums: Moments, part: Part, column: str, quantile: float, base: Array) -> tuple[float, float]:
