@@ -29,10 +29,7 @@ MODEL_OF = {
     "rrDBN": "DBN", "EBU": "DBN", "uSDBN": "SDBN", "rrSDBN": "SDBN",
 }  # fmt: skip
 """The click model of each measure. EBU's readers are those of DBN."""
-SINGLE = {
-    "CCM": {"t1": AFTER_SKIP, "t2": AFTER_MISS, "t3": AFTER_HIT},
-    "DBN": {"go_on": CONTINUATION},
-}
+SINGLE = {"CCM": {"t1": AFTER_SKIP, "t2": AFTER_MISS, "t3": AFTER_HIT}, "DBN": {"go_on": CONTINUATION}}
 """{model: {parameter of the measure: parameter of the model}}"""
 BY_RANK = {"PBM": {"examined": EXAMINATION}, "UBM": {"examined": EXAMINATION}, "DCM": {"go_on": CONTINUATION}}
 BY_GRADE = {"attractive": ATTRACTIVENESS, "satisfied": SATISFACTION}

@@ -66,8 +66,7 @@ def analyse(
     arm: Annotated[str, about("The column of the arm.", spelled="--arm COLUMN", solves="arm=")] = "arm",
     unit: UnitColumn = None,
     control: Annotated[
-        str | None,
-        about("The arm to compare with; default: control or A, else the first.", spelled="--control ARM"),
+        str | None, about("The arm to compare with; default: control or A, else the first.", spelled="--control ARM")
     ] = None,
     covariates: Iterable[str] | dict[str, str | Sequence[str]] | None = None,
     shares: Mapping[str, float] | None = None,

@@ -17,13 +17,7 @@ from cranfield.comparison.test_result import shown_p
 from cranfield.errors import UsageError
 from cranfield.online.engines.engine import Engine
 from cranfield.online.experiments.arm_effects import ArmEffect, welch_df, welch_effect
-from cranfield.online.experiments.arm_estimates import (
-    ArmEstimates,
-    arm_estimates,
-    skew_cautions,
-    skewed_side,
-    suspects,
-)
+from cranfield.online.experiments.arm_estimates import ArmEstimates, arm_estimates, skew_cautions, skewed_side, suspects
 from cranfield.online.experiments.experiment_metrics import MomentMetric, needed_columns
 from cranfield.online.experiments.unit_table import ARM, UNIT, check_columns, with_units
 from cranfield.online.expressions import nw

@@ -231,8 +231,7 @@ def ab_power(
     shares: Sequence[float] = (1.0, 1.0),
     alpha: Alpha = 0.05,
     power: Annotated[
-        float,
-        about("Power: the probability of finding the effect.", above=0, below=1, spelled="--power P"),
+        float, about("Power: the probability of finding the effect.", above=0, below=1, spelled="--power P")
     ] = 0.8,
     engine: Any = "duckdb",
 ) -> ABPower:

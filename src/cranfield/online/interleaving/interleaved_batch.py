@@ -239,8 +239,7 @@ class InterleavedRuns:
 def interleave_runs(
     runs: Any,
     method: Annotated[
-        str,
-        about("{names}.", names="online.interleaving.mixing_methods:MIXING_METHODS", spelled="--method METHOD"),
+        str, about("{names}.", names="online.interleaving.mixing_methods:MIXING_METHODS", spelled="--method METHOD")
     ] = "team-draft",
     *,
     length: ListLength = 10,

@@ -12,11 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.online.interleaving.sign_statistics import (
-    always_valid,
-    always_valid_flips,
-    flip_test,
-)
+from cranfield.online.interleaving.sign_statistics import always_valid, always_valid_flips, flip_test
 from cranfield.types import Array, Index64
 
 CLOSE = 1e-9

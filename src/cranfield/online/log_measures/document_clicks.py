@@ -74,8 +74,7 @@ def document_clicks(
     ] = False,
     top: Annotated[int, about("The number of documents.", least=1)] = 20,
     sort: Annotated[
-        str,
-        about("Highest first: {names}.", choices=("impressions", "clicks", "CTR", "COEC"), spelled="--sort COLUMN"),
+        str, about("Highest first: {names}.", choices=("impressions", "clicks", "CTR", "COEC"), spelled="--sort COLUMN")
     ] = "impressions",
     confidence: Annotated[float, about("The confidence of intervals.", spelled="--confidence P", **LEVELS)] = 0.95,
     least: Annotated[

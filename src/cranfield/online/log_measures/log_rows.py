@@ -378,11 +378,7 @@ class LogRows:
         return tuple(signal for signal in self.signals if signal in wanted or signal in always)
 
     def _combined(
-        self,
-        measures: Sequence[OnlineMeasure],
-        *,
-        text: bool = False,
-        always: Sequence[Signal] = ALWAYS,
+        self, measures: Sequence[OnlineMeasure], *, text: bool = False, always: Sequence[Signal] = ALWAYS
     ) -> Iterable[Any]:
         """Signals of several stretches together, and the text."""
         yield from (signal.combined() for signal in self._signals_of(measures, always))

@@ -135,15 +135,7 @@ def _map_of(columns: Mapping[str, Any], origin: str) -> ColumnMap:
         raise check.wrong("", "zone", zone, "a time zone such as Europe/Berlin")
     if first is not None and (isinstance(first, bool) or not isinstance(first, int)):
         raise check.wrong("", "first_position", first, "a whole number, 0 or 1")
-    return ColumnMap(
-        tables["queries"],
-        tables["events"],
-        tables["segments"],
-        zone,
-        first,
-        actions,
-        origin,
-    )
+    return ColumnMap(tables["queries"], tables["events"], tables["segments"], zone, first, actions, origin)
 
 
 def _as_list(value: Any) -> list[str]:

@@ -274,8 +274,7 @@ def write_demo(
     folder: str | os.PathLike[str],
     *,
     layout: Annotated[
-        str,
-        about("The tables: {names} (User Behavior Insights, or impressions and clicks).", choices=tuple(LAYOUTS)),
+        str, about("The tables: {names} (User Behavior Insights, or impressions and clicks).", choices=tuple(LAYOUTS))
     ] = "ubi",
     files: Annotated[
         str | None,

@@ -62,8 +62,7 @@ class DemoSettings(TypedDict, total=False):
     days: Annotated[int, about("The number of days.", 14, least=1)]
     seed: Annotated[int, about("Seed of the random numbers.", 0, least=0, below=2**64)]
     arms: Annotated[
-        Sequence[str],
-        about("The arms of an experiment, separated by commas.", ["A", "B"], spelled="--arms NAME,..."),
+        Sequence[str], about("The arms of an experiment, separated by commas.", ["A", "B"], spelled="--arms NAME,...")
     ]
     effect: Annotated[
         float,
@@ -86,13 +85,11 @@ class DemoSettings(TypedDict, total=False):
         ),
     ]
     sessions_per_day: Annotated[
-        float,
-        about("The mean number of sessions per user and day.", 0.5, above=0, rare=True, spelled="--sessions N"),
+        float, about("The mean number of sessions per user and day.", 0.5, above=0, rare=True, spelled="--sessions N")
     ]
     depth: Annotated[int, about("The number of documents shown for a query.", 10, least=1, rare=True)]
     topics: Annotated[
-        int,
-        about("The number of information needs; their popularity follows Zipf's law.", 500, least=1, rare=True),
+        int, about("The number of information needs; their popularity follows Zipf's law.", 500, least=1, rare=True)
     ]
 
 

@@ -276,11 +276,7 @@ def _found_notes(table: str, raw: RawTable) -> list[str]:
     return [f"{table}: columns found by their names: {pairs}"]
 
 
-FORMS = {
-    **{unit: f"in {unit} since 1970" for unit in TIME_KINDS[:4]},
-    "zone": "as a date",
-    "no zone": "as a date",
-}
+FORMS = {**{unit: f"in {unit} since 1970" for unit in TIME_KINDS[:4]}, "zone": "as a date", "no zone": "as a date"}
 """How a time of each kind is written."""
 
 

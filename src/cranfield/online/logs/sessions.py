@@ -338,8 +338,7 @@ def summarise_sessions(
     ] = AUTO,
     silence: Silence = SILENCE,
     least: Annotated[
-        int,
-        about("Leave out rows of the table with fewer than N sessions, so that they show no single user.", least=1),
+        int, about("Leave out rows of the table with fewer than N sessions, so that they show no single user.", least=1)
     ] = 1,
     rows: Any = None,
 ) -> SessionSummary:

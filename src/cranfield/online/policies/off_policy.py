@@ -165,8 +165,7 @@ LeastESS = Annotated[
     float, about("Refuse estimates with a smaller effective sample size.", least=0, spelled="--least-ess N")
 ]
 Shrink = Annotated[
-    float,
-    about("Shrink predicted rewards to their mean by N observations.", least=0, spelled="--shrink N", rare=True),
+    float, about("Shrink predicted rewards to their mean by N observations.", least=0, spelled="--shrink N", rare=True)
 ]
 PolicyLevel = Annotated[float, about("Confidence level of the intervals.", spelled="--level L", rare=True, **LEVELS)]
 

@@ -29,10 +29,7 @@ from cranfield.online.policies.policy_estimates import (
 )
 from cranfield.text import counted
 
-UTILITIES = {
-    "clicks": "expected clicks per query",
-    "dcg": "expected sum of attractiveness / log2(rank + 1) per query",
-}
+UTILITIES = {"clicks": "expected clicks per query", "dcg": "expected sum of attractiveness / log2(rank + 1) per query"}
 PARTS = (
     Part("IPS", "weighted", "n"),
     Part("clipped", "clipped_weighted", "n", high="clipped_high"),
