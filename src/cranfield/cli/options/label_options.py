@@ -125,18 +125,6 @@ class MergeOptions(Verb, of="building.merging.merge_labels:merge"):
     )
 
 
-def number_list(name: str, text: str) -> list[float]:
-    """Numbers separated by commas.
-
-    >>> number_list("--worker-prior", "2, 0.5")
-    [2.0, 0.5]
-    """
-    try:
-        return [float(word) for word in text.split(",")]
-    except ValueError:
-        raise UsageError(f"{name} {text}: expected numbers separated by commas, such as 2,1") from None
-
-
 def figure_option(default: str) -> Any:
     return option(
         "--figure NAME",
