@@ -40,9 +40,8 @@ def run_text(tag: str, depth: int, seed: int) -> str:
 
 def make_campaign(place: str, *, teams: int) -> str:
     """A campaign whose pool is judged, in the phase submission; a seventh of the documents is relevant."""
-    from cranfield.building.campaign.campaign_pool import build_pool
     from cranfield.building.campaign.campaign_setup import init_campaign
-    from cranfield.building.campaign.campaign_store import Campaign
+    from cranfield.building.campaign.campaign_store import Campaign, build_pool
     from cranfield.building.campaign.submitting import submit
     from cranfield.building.serve.project.accounts import add_account, hashed
 

@@ -73,7 +73,7 @@ def bare() -> float:
 
 def fill(store: Any, docs: int, people: int) -> None:
     from cranfield.building.serve.project.accounts import add_account
-    from cranfield.building.serve.project.project_parts import Document, PoolEntry
+    from cranfield.building.serve.project.judging_modes import Document, PoolEntry
     from cranfield.collection.topics import Topic, Topics
 
     store.add_topics(Topics([Topic("1", "wing flutter")]))
@@ -136,7 +136,7 @@ def judged(where: str) -> float:
 
 def next_document() -> float:
     from cranfield.building.serve.project.accounts import add_account
-    from cranfield.building.serve.project.project_parts import Document
+    from cranfield.building.serve.project.judging_modes import Document
     from cranfield.building.serve.project.store import Store
     from cranfield.collection.topics import Topic, Topics
 

@@ -20,9 +20,8 @@ from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.building.campaign.submitting import submit
 from cranfield.building.pools.pool_file import Pool
 from cranfield.building.serve.project.accounts import add_account
-from cranfield.building.serve.project.document_files import read_documents
 from cranfield.building.serve.project.importing import import_log
-from cranfield.building.serve.project.judging_project import Sources, prepare, read_facets, read_pairs
+from cranfield.building.serve.project.judging_project import Sources, prepare, read_documents, read_facets, read_pairs
 from cranfield.building.serve.project.judging_status import status
 from cranfield.building.serve.project.judgment_log import FIELDS
 from cranfield.building.serve.project.store import Store

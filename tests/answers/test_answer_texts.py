@@ -97,5 +97,5 @@ def test_an_empty_folder_and_no_source_are_errors(tmp_path: Path) -> None:
 def test_a_file_without_texts_is_a_clear_error(verb: str, tmp_path: Path) -> None:
     (tmp_path / "mine.txt").write_text("  \t \n")
     (tmp_path / "references.tsv").write_text("1\tone two\n")
-    done = in_process(verb, str(tmp_path / "mine.txt"), "-r", str(tmp_path / "references.tsv"))
+    done = in_process("answers", verb, str(tmp_path / "mine.txt"), "-r", str(tmp_path / "references.tsv"))
     assert (done.code, done.err) == (2, "error: no texts to score\n")

@@ -27,7 +27,7 @@ UNGUARDED = {
     "assessed/parts.py": "reads parts of files that were read before",
     "building/campaign/campaign_setup.py": "reads lines of ids as text",
     "collection/shards.py": "reads files that were read before",
-    "building/machine/prompts.py": "reads text",
+    "building/machine/questions.py": "reads text",
     "building/serve/project/judging_project.py": "reads text",
     "cli/verbs/ab/assign.py": "reads lines of ids as text",
     "cli/verbs/judge/account.py": "reads a line of text",

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from cranfield.building.merging import MERGING_METHODS
-from cranfield.building.pools.pool_methods import POLICIES, Method
+from cranfield.building.pools.pooling import POLICIES, Method
 from cranfield.comparison.apply_test import SAMPLE_TESTS
 from cranfield.comparison.corrections import CORRECTIONS
 from cranfield.comparison.pair_tests import TESTS

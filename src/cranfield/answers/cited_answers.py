@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.answers.answer_tables import RUN, SUPPORT, TEXT, TOPIC, AnswerTable, Name, Row, optional
+from cranfield.answers.answer_texts import RUN, SUPPORT, TEXT, TOPIC, AnswerTable, Name, Row, optional
 from cranfield.answers.nugget_files import SupportReader, UnknownValues
 from cranfield.answers.nugget_scores import Beta, f_measure, measure_names
 from cranfield.collection.column_names import COLUMNS

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from cranfield import check
-from cranfield.answers.answer_tables import (
+from cranfield.answers.answer_texts import (
     ANSWER,
     ASSESSOR,
     IMPORTANCE,
@@ -15,12 +15,12 @@ from cranfield.answers.answer_tables import (
     RUN,
     SUPPORT,
     TOPIC,
+    Answer,
     AnswerTable,
     Row,
     optional,
     optional_number,
 )  # fmt: skip
-from cranfield.answers.answer_texts import Answer
 from cranfield.collection.source import PathLike
 from cranfield.collection.tables.cells import number_in
 from cranfield.collection.tables.table_schema import NO_DEFAULT, Anything

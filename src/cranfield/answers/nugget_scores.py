@@ -11,8 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.answers.answer_tables import RUN, TOPIC, AnswerTable
-from cranfield.answers.answer_texts import TextsOfRuns
+from cranfield.answers.answer_texts import RUN, TOPIC, AnswerTable, TextsOfRuns
 from cranfield.answers.nugget_files import OKAY, VITAL, Assignments, Nuggets, check_nuggets, weights_of
 from cranfield.collection.source import PathLike
 from cranfield.collection.tables.table_schema import Numbers

@@ -10,8 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.answers.answer_tables import ANSWER, END, NUGGET, RUN, START, TOPIC, AnswerTable, Name, Row, optional
-from cranfield.answers.answer_texts import Answer, TextsOfRuns
+from cranfield.answers.answer_texts import (
+    ANSWER,
+    END,
+    NUGGET,
+    RUN,
+    START,
+    TOPIC,
+    Answer,
+    AnswerTable,
+    Name,
+    Row,
+    TextsOfRuns,
+    optional,
+)
 from cranfield.answers.nugget_scores import characters, f_measure
 from cranfield.answers.passages import Counter, overlapping, span_of
 from cranfield.collection.source import PathLike

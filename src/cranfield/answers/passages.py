@@ -10,7 +10,7 @@ from typing import Annotated
 import numpy as np
 
 from cranfield import check
-from cranfield.answers.answer_tables import DOC, END, RUN, START, TOPIC, AnswerTable, Row, optional, optional_number
+from cranfield.answers.answer_texts import DOC, END, RUN, START, TOPIC, AnswerTable, Row, optional, optional_number
 from cranfield.answers.nugget_scores import Beta, f_measure, measure_names
 from cranfield.collection.source import PathLike, expand, stem
 from cranfield.declared.operation import about, operation

@@ -10,8 +10,7 @@ from typing import Annotated
 import numpy as np
 
 from cranfield import check
-from cranfield.answers.answer_tables import AnswerTable, Name
-from cranfield.answers.answer_texts import TextsOfRuns
+from cranfield.answers.answer_texts import AnswerTable, Name, TextsOfRuns
 from cranfield.answers.nugget_files import Nuggets, check_nuggets, weights_of
 from cranfield.answers.nugget_scores import (
     Allowance,

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import numpy as np
 
-from cranfield.answers.answer_tables import DOC, RUN, TOPIC, AnswerTable, Name, optional
+from cranfield.answers.answer_texts import DOC, RUN, TOPIC, AnswerTable, Name, optional
 from cranfield.answers.nugget_scores import Beta, f_measure, measure_names
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import PathLike, expand, stem

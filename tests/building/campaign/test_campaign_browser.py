@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from cranfield.building.campaign.campaign_pool import build_pool
 from cranfield.building.campaign.campaign_site import campaign_app
-from cranfield.building.campaign.campaign_store import Campaign
+from cranfield.building.campaign.campaign_store import Campaign, build_pool
 from cranfield.building.campaign.submitting import submit
 from cranfield.building.serve.project.accounts import add_account, hashed
 from tests.building.campaign.players import PASSWORD, TEAMS, judge_all, make_campaign, run_text

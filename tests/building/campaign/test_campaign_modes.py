@@ -9,11 +9,10 @@ import pytest
 
 from cranfield.building.campaign.campaign_config import config_of, name_database, read_config
 from cranfield.building.campaign.campaign_export import export_campaign
-from cranfield.building.campaign.campaign_pool import build_pool
 from cranfield.building.campaign.campaign_results import score
 from cranfield.building.campaign.campaign_setup import add_organiser, import_campaign, init_campaign
 from cranfield.building.campaign.campaign_site import campaign_app
-from cranfield.building.campaign.campaign_store import Campaign
+from cranfield.building.campaign.campaign_store import Campaign, build_pool
 from cranfield.building.campaign.submitting import submit
 from cranfield.building.serve.project.accounts import add_account
 from cranfield.errors import CranfieldError, UsageError

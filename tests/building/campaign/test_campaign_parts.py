@@ -9,12 +9,10 @@ from typing import Any
 import pytest
 
 from cranfield.building.campaign.campaign_export import export_campaign
-from cranfield.building.campaign.campaign_pool import build_pool
-from cranfield.building.campaign.campaign_results import Results, score
+from cranfield.building.campaign.campaign_results import Results, campaign_status, score
 from cranfield.building.campaign.campaign_setup import add_organiser, import_campaign
 from cranfield.building.campaign.campaign_site import campaign_app
-from cranfield.building.campaign.campaign_status import campaign_status
-from cranfield.building.campaign.campaign_store import Campaign
+from cranfield.building.campaign.campaign_store import Campaign, build_pool
 from cranfield.building.serve.project.accounts import add_account
 from cranfield.errors import CranfieldWarning, UsageError
 from cranfield.evaluation.evaluator import evaluate

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from cranfield.building.campaign import campaign_pool
+from cranfield.building.campaign import campaign_store
 from cranfield.building.campaign.campaign_export import export_campaign
-from cranfield.building.campaign.campaign_pool import build_pool
 from cranfield.building.campaign.campaign_results import Scoreboard
 from cranfield.building.campaign.campaign_setup import import_campaign
 from cranfield.building.campaign.campaign_site import campaign_app
-from cranfield.building.campaign.campaign_store import Campaign, ClosedError, WrongCodeError
+from cranfield.building.campaign.campaign_store import Campaign, ClosedError, WrongCodeError, build_pool
 from cranfield.building.campaign.submitting import mark, submit
 from cranfield.building.serve.project import accounts
 from cranfield.building.serve.project.accounts import add_account
@@ -244,13 +243,13 @@ def test_a_pool_is_kept_only_if_nothing_changed_while_it_was_made(
     give(campaign, "red", 0)
     give(campaign, "blue", 0)
     campaign.open_phase("pooling", "olga")
-    make = campaign_pool.make_pool
+    make = campaign_store.make_pool
 
     def slow(*more: Any, **options: Any) -> Any:
         meanwhile(campaign)
         return make(*more, **options)
 
-    monkeypatch.setattr(campaign_pool, "make_pool", slow)
+    monkeypatch.setattr(campaign_store, "make_pool", slow)
     with pytest.raises(UsageError, match=message):
         build_pool(campaign, "olga")
     assert campaign.store.database.read("SELECT 1 FROM pool") == []

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from cranfield.building.campaign.campaign_export import export_campaign
+from cranfield.building.campaign.campaign_results import campaign_status
 from cranfield.building.campaign.campaign_setup import import_campaign
 from cranfield.building.campaign.campaign_site import campaign_app
-from cranfield.building.campaign.campaign_status import campaign_status
 from cranfield.building.campaign.campaign_store import Campaign
 from cranfield.building.serve.project.accounts import add_account
 from cranfield.building.serve.project.importing import import_log

@@ -11,15 +11,14 @@ from hypothesis import strategies as st
 
 from cranfield.answers.nugget_files import read_nuggets
 from cranfield.building.campaign.campaign_export import export_campaign
-from cranfield.building.campaign.campaign_pool import build_pool
 from cranfield.building.campaign.campaign_setup import import_campaign
-from cranfield.building.campaign.campaign_store import Campaign
+from cranfield.building.campaign.campaign_store import Campaign, build_pool
 from cranfield.building.campaign.submitting import submit
 from cranfield.building.serve.project.accounts import hashed
 from cranfield.building.serve.project.judging import Judging
+from cranfield.building.serve.project.judging_modes import Facet, PoolEntry
 from cranfield.building.serve.project.judging_project import read_facets
 from cranfield.building.serve.project.judgment_log import Entry
-from cranfield.building.serve.project.project_parts import Facet, PoolEntry
 from cranfield.building.serve.project.store import Store
 from cranfield.text import guarded, unguarded
 from tests.building.campaign.players import make_campaign, run_text

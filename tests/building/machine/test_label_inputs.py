@@ -11,8 +11,17 @@ import pytest
 from cranfield.building.document_texts import DocumentTexts, read_texts
 from cranfield.building.machine.asking import Patience
 from cranfield.building.machine.endpoint import Endpoint
-from cranfield.building.machine.label_plan import LabelPlan, read_items
-from cranfield.building.machine.prompts import DEFAULT, SCALE, Prompt, digest, read_grade, read_prompts, read_scale
+from cranfield.building.machine.questions import (
+    DEFAULT,
+    SCALE,
+    LabelPlan,
+    Prompt,
+    digest,
+    read_grade,
+    read_items,
+    read_prompts,
+    read_scale,
+)
 from cranfield.collection.topics import Topic, Topics
 from cranfield.errors import CranfieldError, DataError, UsageError
 

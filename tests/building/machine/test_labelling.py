@@ -17,12 +17,10 @@ import pytest
 
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.document_texts import DocumentTexts
-from cranfield.building.machine.asking import Patience
+from cranfield.building.machine.asking import Patience, read_log
 from cranfield.building.machine.endpoint import Endpoint
-from cranfield.building.machine.label_log import read_log
-from cranfield.building.machine.label_plan import LabelPlan
 from cranfield.building.machine.labelling import Labelling, label
-from cranfield.building.machine.prompts import DEFAULT, NO_GRADE, SCALE, Prompt, digest
+from cranfield.building.machine.questions import DEFAULT, NO_GRADE, SCALE, LabelPlan, Prompt, digest
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.topics import Topic, Topics
 from cranfield.errors import DataError, UsageError

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from cranfield.building.machine.powered_intervals import ASSUMPTION, powered_intervals
+from cranfield.building.machine.powered_intervals import ASSUMPTION, half_width_with, powered_intervals, topics_needed
 from cranfield.building.machine.powered_means import powered_means
-from cranfield.building.machine.topics_needed import half_width_with, topics_needed
 from cranfield.comparison.corrections import holm
 from cranfield.errors import UsageError
 from cranfield.scores.scores import Scores

@@ -11,7 +11,7 @@ from cranfield import CranfieldError
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.merging import MERGING_METHODS, merge, merge_labels
 from cranfield.building.merging.label_problem import Fit, problem_of
-from cranfield.building.merging.vote_comparison import worse_than_votes
+from cranfield.building.merging.merge_labels import worse_than_votes
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import CranfieldWarning, DataError
 from tests.building.merging.simulated import simulated

@@ -9,8 +9,7 @@ from scipy.integrate import quad
 from scipy.stats import beta
 
 from cranfield.building.merging import merge
-from cranfield.building.merging.label_problem import problem_of
-from cranfield.building.merging.merge_settings import MergeSettings
+from cranfield.building.merging.label_problem import MergeSettings, problem_of
 from cranfield.building.merging.models.mace import Habit
 from tests.building.merging.simulated import Simulated, simulated
 from tests.oracles.merging import class_shares

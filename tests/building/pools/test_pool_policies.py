@@ -8,10 +8,9 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from cranfield.building.pools.pool_methods import POLICIES, Method
 from cranfield.building.pools.pool_simulation import judging_order
 from cranfield.building.pools.pooled_lists import PooledLists
-from cranfield.building.pools.pooling import Pooling
+from cranfield.building.pools.pooling import POLICIES, Method, Pooling
 from cranfield.errors import UsageError
 from tests.building.pools.small_pools import as_runs, random_lists, random_relevance
 from tests.oracles import pool_policies as slow

@@ -9,9 +9,9 @@ from math import comb, factorial, prod
 import numpy as np
 import pytest
 
-from cranfield.building.pools.pool_methods import Method
 from cranfield.building.pools.pool_samples import Sampled, read_strata, shared, sizes_within
 from cranfield.building.pools.pooled_lists import PooledLists
+from cranfield.building.pools.pooling import Method
 from cranfield.errors import UsageError
 from tests.building.pools.small_pools import as_runs, random_lists
 from tests.oracles import pool_policies as slow

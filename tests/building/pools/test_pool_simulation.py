@@ -11,9 +11,9 @@ from scipy import stats
 import cranfield as cf
 from cranfield.building.kept_pairs import KeptPairs, Significance
 from cranfield.building.pools.pool_coverage import pool_contributions, pool_holes
-from cranfield.building.pools.pool_methods import POLICIES, Method
 from cranfield.building.pools.pool_simulation import judging_order, simulate_pools
 from cranfield.building.pools.pooled_lists import PooledLists
+from cranfield.building.pools.pooling import POLICIES, Method
 from cranfield.comparison.corrections import holm
 from cranfield.comparison.pair_tests import TESTS, TestSettings
 from cranfield.errors import CranfieldWarning, UsageError

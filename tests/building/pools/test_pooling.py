@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from cranfield.building.pools.pool_building import make_pool
-from cranfield.building.pools.pool_methods import POLICIES
 from cranfield.building.pools.pooled_lists import PooledLists
-from cranfield.building.pools.pooling import Pooling
+from cranfield.building.pools.pooling import POLICIES, Pooling
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import UsageError
 from tests.building.pools.small_pools import as_runs, random_lists, random_relevance

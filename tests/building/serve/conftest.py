@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from cranfield.building.serve.project import accounts
-from cranfield.building.serve.project.project_parts import PoolEntry
+from cranfield.building.serve.project.judging_modes import PoolEntry
 from cranfield.building.serve.project.store import Store
 from cranfield.collection.topics import Topic, Topics
 from tests.building.serve.working import Clock

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from cranfield.building.serve.project.accounts import add_account
-from cranfield.building.serve.project.project_parts import Document, PoolEntry
+from cranfield.building.serve.project.judging_modes import Document, PoolEntry
 from cranfield.building.serve.project.store import Store
 from cranfield.collection.topics import Topic, Topics
 from tests.building.serve.working import new_request

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from cranfield.building.serve.project.judging_modes import PoolEntry
 from cranfield.building.serve.project.offers import REPEAT_AFTER
-from cranfield.building.serve.project.project_parts import PoolEntry
 from cranfield.building.serve.project.store import Store
 from cranfield.collection.topics import Topics
 from tests.building.serve.web import TEXTS, Client, app_of

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.building.serve.project.accounts import add_account
-from cranfield.building.serve.project.project_parts import Document, Facet, PoolEntry
+from cranfield.building.serve.project.judging_modes import Document, Facet, PoolEntry
 from cranfield.building.serve.project.store import Store
 from cranfield.collection.topics import Topic, Topics
 from tests.building.serve.browsing import (

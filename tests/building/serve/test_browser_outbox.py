@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cranfield.building.serve.project.project_parts import Facet
+from cranfield.building.serve.project.judging_modes import Facet
 from cranfield.building.serve.project.store import Store
 from tests.building.serve.browsing import (
     IN_BROWSER,

@@ -10,8 +10,7 @@ import pytest
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.building.pools.pooling import Pooling
 from cranfield.building.serve.project.judging import Judging
-from cranfield.building.serve.project.judging_modes import Settings
-from cranfield.building.serve.project.project_parts import Document, PoolEntry
+from cranfield.building.serve.project.judging_modes import Document, PoolEntry, Settings
 from cranfield.building.serve.project.proposals import TOGETHER, Adaptive
 from cranfield.building.serve.project.store import Store
 from cranfield.collection.topics import Topics

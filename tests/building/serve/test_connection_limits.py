@@ -23,7 +23,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from cranfield.building.serve.web.connection_limits import LimitedConnection, LimitedServer, Limits, limits_here
+from cranfield.building.serve.web.limits import LimitedConnection, LimitedServer, Limits, limits_here
 from cranfield.building.serve.web.serving import Address, bound
 from tests.building.serve.live import Server, make_project
 

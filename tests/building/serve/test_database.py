@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.building.serve.database import sqlite
+from cranfield.building.serve.database import engines
 from cranfield.building.serve.database.database import Connection, StoreError
 from cranfield.building.serve.project.accounts import add_account
-from cranfield.building.serve.project.project_parts import PoolEntry
+from cranfield.building.serve.project.judging_modes import PoolEntry
 from cranfield.building.serve.project.store import Store
 from cranfield.errors import UsageError
 from tests.building.serve.conftest import fill
@@ -218,7 +218,7 @@ def test_a_backup_is_a_complete_copy_made_while_others_write(sqlite_store: Store
 def test_a_backup_onto_itself_is_refused(sqlite_store: Store) -> None:
     with pytest.raises(StoreError, match="is the database itself"):
         sqlite_store.database.engine.backup(sqlite_store.origin)
-    assert isinstance(sqlite_store.database.engine, sqlite.SQLite)
+    assert isinstance(sqlite_store.database.engine, engines.SQLite)
 
 
 # ---- what is kept
@@ -230,7 +230,7 @@ def test_a_pool_with_an_unknown_topic_is_refused(store: Store) -> None:
 
 
 def test_documents_are_found_by_all_words_in_any_script(store: Store) -> None:
-    from cranfield.building.serve.project.project_parts import Document
+    from cranfield.building.serve.project.judging_modes import Document
 
     docs = [
         Document("a", "Flutter", "Flutter of swept wings"),

@@ -14,9 +14,9 @@ from cranfield.building.serve.database.database import Connection
 from cranfield.building.serve.project.exporting import COMBINE
 from cranfield.building.serve.project.importing import import_log, import_qrels
 from cranfield.building.serve.project.judging import Judging
+from cranfield.building.serve.project.judging_modes import Document, Facet, PoolEntry
 from cranfield.building.serve.project.judging_status import live_agreement, pace, status
 from cranfield.building.serve.project.judgment_log import Entry
-from cranfield.building.serve.project.project_parts import Document, Facet, PoolEntry
 from cranfield.building.serve.project.store import Store
 from cranfield.errors import CranfieldWarning, DataError, UsageError
 from cranfield.meta.agreement.concordance import read_preferences

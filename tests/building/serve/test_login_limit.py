@@ -10,7 +10,7 @@ import pytest
 
 from cranfield.building.serve.project import accounts
 from cranfield.building.serve.project.store import Store
-from cranfield.building.serve.web.login_limit import FORGET, KINDS, MANY_PEOPLE, LoginLimit, login_keys
+from cranfield.building.serve.web.limits import FORGET, KINDS, MANY_PEOPLE, LoginLimit, login_keys
 from tests.building.serve.web import PASSWORD, app_of
 
 FREE = KINDS["name at address"].free

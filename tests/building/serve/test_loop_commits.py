@@ -13,7 +13,7 @@ import pytest
 from cranfield.building.serve.database.database import Connection, HalfMade
 from cranfield.building.serve.database.loop_commits import LoopCommits
 from cranfield.building.serve.project.store import Store
-from cranfield.building.serve.web.connection_limits import JoinedTransport
+from cranfield.building.serve.web.limits import JoinedTransport
 
 
 def put(name: str, then: Exception | None = None) -> Any:

@@ -12,9 +12,9 @@ import pytest
 from cranfield.building.serve.database.database import Connection
 from cranfield.building.serve.project.accounts import add_account
 from cranfield.building.serve.project.judging import Judging
+from cranfield.building.serve.project.judging_modes import Document, PoolEntry
 from cranfield.building.serve.project.judgment_log import Entry
 from cranfield.building.serve.project.offer_memory import AHEAD
-from cranfield.building.serve.project.project_parts import Document, PoolEntry
 from cranfield.building.serve.project.store import Store
 from cranfield.errors import UsageError
 from tests.building.serve.working import Clock, counts, new_request, say, wipe, work

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cranfield.building.serve.database.database import Connection
-from cranfield.building.serve.project.project_parts import Document, Facet, PoolEntry
+from cranfield.building.serve.project.judging_modes import Document, Facet, PoolEntry
 from cranfield.building.serve.project.store import Store
 from cranfield.building.serve.web.web_app import BLOCK
 from tests.building.serve.web import Client, app_of
@@ -394,7 +394,7 @@ def test_judging_by_dimension(app: Any, sqlite_store: Store) -> None:
 
 
 def test_preferences_are_blind_to_names_and_sides_vary(app: Any, sqlite_store: Store) -> None:
-    from cranfield.building.serve.project.project_parts import list_key
+    from cranfield.building.serve.project.judging_modes import list_key
 
     def empty(connection: Connection) -> None:
         connection.run("DELETE FROM pool")

@@ -11,7 +11,7 @@ import pytest
 from cranfield.building.serve.project import accounts
 from cranfield.building.serve.project.accounts import add_account, has_passwords, matching_hash
 from cranfield.building.serve.project.judging import Judging
-from cranfield.building.serve.project.project_parts import Document, PoolEntry
+from cranfield.building.serve.project.judging_modes import Document, PoolEntry
 from cranfield.building.serve.project.store import Store
 from cranfield.building.serve.web.serving import Address, bound, local_name, url
 from cranfield.building.serve.web.web_app import Site, make_app

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from cranfield.building.serve.project.accounts import add_account
 from cranfield.building.serve.project.judging import Judging
-from cranfield.building.serve.project.project_parts import Document
+from cranfield.building.serve.project.judging_modes import Document
 from cranfield.building.serve.project.store import Store
 from cranfield.building.serve.web.web_app import Site, make_app
 from tests.building.serve.working import new_request

@@ -174,7 +174,7 @@ def test_documents_of_the_pool_without_a_text_are_counted(files: Path) -> None:
 
 
 def test_a_folder_of_texts_pages_and_images(files: Path) -> None:
-    from cranfield.building.serve.project.document_files import read_documents
+    from cranfield.building.serve.project.judging_project import read_documents
 
     folder = Path("texts")
     (folder / "sub").mkdir(parents=True)
@@ -197,7 +197,7 @@ def test_documents_of_a_dataset_of_ir_datasets(files: Path) -> None:
     """A dataset in local files, which ir_datasets itself reads."""
     import ir_datasets
 
-    from cranfield.building.serve.project.document_files import read_documents
+    from cranfield.building.serve.project.judging_project import read_documents
 
     Path("dataset.tsv").write_text("a\tOn wing flutter.\nb\tOn heat.\n")
     ir_datasets.registry.register("cranfield-test", ir_datasets.create_dataset(docs_tsv="dataset.tsv"))

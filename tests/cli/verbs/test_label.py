@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.building.machine.prompts import NO_GRADE
+from cranfield.building.machine.questions import NO_GRADE
 from cranfield.collection.qrels import Qrels
 from tests.building.machine.chat_server import completion, grade_of, send, serving
 from tests.cli.conftest import Cranfield

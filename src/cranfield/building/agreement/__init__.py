@@ -14,8 +14,14 @@ from cranfield.building.agreement.against_the_others import (
     each_assessor,
 )
 from cranfield.building.agreement.assessor_agreement import Agreement, TopicAgreement, agreement, topic_agreement
-from cranfield.building.agreement.assessor_pairs import Confusion, PairAgreement, confusion, pair_agreement
-from cranfield.building.agreement.group_agreement import GroupAgreement, group_agreement
+from cranfield.building.agreement.pairs_and_groups import (
+    Confusion,
+    GroupAgreement,
+    PairAgreement,
+    confusion,
+    group_agreement,
+    pair_agreement,
+)
 
 __all__ = [
     "Agreement",

@@ -54,19 +54,8 @@ class AgreementSettings:
     def computed(self, statistics: ItemStatistics, sums: Array) -> Array:
         """weightings × coefficients, from sums over units."""
         totals = statistics.totals(sums)
-        return np.stack(
-            [
-                coefficient.compute(totals, weights_of(coefficient, statistics.labels))
-                for coefficient in self.coefficients
-            ],
-            axis=1,
-        )
-
-
-def weights_of(coefficient: Coefficient, labels: Labels) -> Array:
-    """The weights of a coefficient on the scale of the labels."""
-    plain = coefficient.kind in ("identity", "nominal")
-    return coefficient.weights(np.arange(len(labels.scale), dtype=np.float64) if plain else labels.values)
+        values = [kind.compute(totals, kind.weights(statistics.labels)) for kind in self.coefficients]
+        return np.stack(values, axis=1)
 
 
 def settings_of(

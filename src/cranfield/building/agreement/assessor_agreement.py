@@ -8,12 +8,6 @@ from typing import Annotated
 
 import numpy as np
 
-from cranfield.building.agreement.agreement_errors import (
-    cohen_null_error,
-    error_of_mean,
-    fleiss_null_error,
-    standard_error,
-)
 from cranfield.building.agreement.agreement_intervals import interval_with_unseen, intervals, unseen_units
 from cranfield.building.agreement.agreement_settings import (
     AgreementSettings,
@@ -22,9 +16,18 @@ from cranfield.building.agreement.agreement_settings import (
     check_paired,
     settings_of,
     unit_of,
-    weights_of,
 )
-from cranfield.building.agreement.chance_corrected import COEFFICIENTS, Coefficient, coefficient_of, cohen_of, divided
+from cranfield.building.agreement.chance_corrected import (
+    COEFFICIENTS,
+    Coefficient,
+    coefficient_of,
+    cohen_null_error,
+    cohen_of,
+    divided,
+    error_of_mean,
+    fleiss_null_error,
+    standard_error,
+)
 from cranfield.building.agreement.item_statistics import RELIABLE, ItemStatistics, PairLabels
 from cranfield.building.agreement.repeated_labels import first_labels, self_agreement
 from cranfield.building.assessor_labels import Labels, LabelsLike
@@ -193,7 +196,7 @@ def _null_error(coefficient: Coefficient, statistics: ItemStatistics) -> float:
         return fleiss_null_error(statistics.counts)
     if coefficient.error == "cohen" and len(statistics.pair_labels.first) == 1:
         confusion = statistics.pair_labels.confusions(len(statistics.labels.scale)).astype(np.float64)
-        return float(cohen_null_error(confusion, weights_of(coefficient, statistics.labels))[0])
+        return float(cohen_null_error(confusion, coefficient.weights(statistics.labels))[0])
     return np.nan
 
 

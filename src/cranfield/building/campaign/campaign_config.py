@@ -21,7 +21,7 @@ from typing import Any
 
 from cranfield import check
 from cranfield.assessed.dimensions import RELEVANCE
-from cranfield.building.pools.pool_methods import Method
+from cranfield.building.pools.pooling import Method
 from cranfield.building.serve.project.judging_modes import DEFAULT_GRADES, MODE_GRADES, ORDERS, SHARES, Settings
 from cranfield.collection.linting.run_rules import RunRules, check_rules
 from cranfield.collection.toml_files import entries_for, only_known, read_toml, typed_entry

@@ -16,9 +16,8 @@ from typing import Any
 
 from cranfield.assessed.dimensions import RELEVANCE
 from cranfield.building.campaign.campaign_config import FILE
-from cranfield.building.campaign.campaign_pool import FACT, SAMPLE
 from cranfield.building.campaign.campaign_results import NoResultsError, Results, sampled_judgments, score
-from cranfield.building.campaign.campaign_store import Campaign, Submission
+from cranfield.building.campaign.campaign_store import FACT, SAMPLE, Campaign, Submission
 from cranfield.building.serve.project.exporting import EXPORTS, date_text, export_lines, log_record
 from cranfield.building.serve.project.judgment_log import select
 from cranfield.collection.whole_folder import whole_folder

@@ -18,14 +18,12 @@ from starlette.routing import Route
 
 from cranfield.building.campaign.campaign_config import PHASES
 from cranfield.building.campaign.campaign_export import export_campaign
-from cranfield.building.campaign.campaign_pool import build_pool
-from cranfield.building.campaign.campaign_results import Results, Sheet
+from cranfield.building.campaign.campaign_results import Results, Sheet, campaign_status
 from cranfield.building.campaign.campaign_site import CampaignSite, campaign_site
-from cranfield.building.campaign.campaign_status import campaign_status
-from cranfield.building.campaign.campaign_store import ClosedError, Event, WrongCodeError
+from cranfield.building.campaign.campaign_store import ClosedError, Event, WrongCodeError, build_pool
 from cranfield.building.campaign.submitting import MOST_FINDINGS, Receipt, mark, submit
 from cranfield.building.serve.project.accounts import ROLES, Session
-from cranfield.building.serve.web.login_limit import network
+from cranfield.building.serve.web.limits import network
 from cranfield.building.serve.web.web_app import download_of, failure, for_role
 from cranfield.building.serve.web.web_security import form_of
 from cranfield.comparison.leaderboard import Leaderboard

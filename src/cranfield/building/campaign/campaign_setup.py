@@ -27,15 +27,13 @@ from cranfield.building.campaign.campaign_config import (
     starter,
 )
 from cranfield.building.campaign.campaign_export import ASSESSOR_FIELDS, FACET_FIELDS, SUBMISSION_FIELDS, TEAM_FIELDS
-from cranfield.building.campaign.campaign_pool import FACT, SAMPLE
-from cranfield.building.campaign.campaign_store import TEAM_NAME, Campaign, add_event
+from cranfield.building.campaign.campaign_store import FACT, SAMPLE, TEAM_NAME, Campaign, add_event
 from cranfield.building.campaign.submitting import copy_hashed
 from cranfield.building.serve.database.database import Connection
 from cranfield.building.serve.project.accounts import JUDGES, add_account, need_free_name
-from cranfield.building.serve.project.document_files import read_documents
 from cranfield.building.serve.project.importing import import_log
-from cranfield.building.serve.project.judging_project import pairs_of_lists, read_facets
-from cranfield.building.serve.project.project_parts import Document, Facet, PoolEntry
+from cranfield.building.serve.project.judging_modes import Document, Facet, PoolEntry
+from cranfield.building.serve.project.judging_project import pairs_of_lists, read_documents, read_facets
 from cranfield.building.serve.project.store import Store, put_pool
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run

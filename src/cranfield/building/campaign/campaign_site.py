@@ -13,9 +13,8 @@ from typing import Any
 from starlette.requests import Request
 
 from cranfield.building.campaign.campaign_config import FILE
-from cranfield.building.campaign.campaign_pool import campaign_proposals
 from cranfield.building.campaign.campaign_results import Scoreboard
-from cranfield.building.campaign.campaign_store import Campaign
+from cranfield.building.campaign.campaign_store import Campaign, campaign_proposals
 from cranfield.building.campaign.submitting import sweep
 from cranfield.building.serve.project.accounts import Session
 from cranfield.building.serve.project.judging import Judging

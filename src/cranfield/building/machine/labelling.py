@@ -12,10 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.building.machine.asking import Asked, Asker, Patience
+from cranfield.building.machine.asking import (
+    LABELLED,
+    UNPARSED,
+    Asked,
+    Asker,
+    Entry,
+    LabelLog,
+    Patience,
+    keep_templates,
+    read_log,
+)
 from cranfield.building.machine.endpoint import Endpoint
-from cranfield.building.machine.label_log import LABELLED, UNPARSED, Entry, Key, LabelLog, keep_templates, read_log
-from cranfield.building.machine.label_plan import LabelPlan, Question
+from cranfield.building.machine.questions import Key, LabelPlan, Question
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import PathLike
 from cranfield.errors import UsageError

@@ -11,9 +11,8 @@ The items, assessors and scale of a result are those of `merged.labels`. A metho
 `merging/models/`, registered with `@merging_method(...)`.
 """
 
-from cranfield.building.merging.label_problem import MERGING_METHODS, MergingMethod
+from cranfield.building.merging.label_problem import MERGING_METHODS, MergeSettings, MergingMethod
 from cranfield.building.merging.merge_labels import merge
-from cranfield.building.merging.merge_settings import MergeSettings
 from cranfield.building.merging.merged import Merged
 from cranfield.building.merging.next_labels import LabelPlan, plan_labels
 from cranfield.building.merging.worker_report import WorkerReport, rate_workers

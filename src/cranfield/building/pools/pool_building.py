@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from cranfield.assessed.segments import position_in_segment, segment_starts
 from cranfield.building.pools.pool_file import Pool
-from cranfield.building.pools.pool_methods import Method
-from cranfield.building.pools.pool_policy import FixedOrder
+from cranfield.building.pools.pool_policies import FixedOrder
 from cranfield.building.pools.pool_samples import Sampled, Stratum, shared, sizes_within
 from cranfield.building.pools.pooled_lists import PooledLists
-from cranfield.building.pools.pooling import Offer, Pooling
+from cranfield.building.pools.pooling import Method, Offer, Pooling
 from cranfield.collection.qrels import Qrels
 from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import UsageError

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from cranfield.assessed.sampling import NOT_DRAWN
 from cranfield.assessed.segments import position_in_segment, starts_of
 from cranfield.building.pools.pool_file import Pool
-from cranfield.building.pools.pool_policy import FixedOrder, steady, summed
+from cranfield.building.pools.pool_policies import FixedOrder, steady, summed
 from cranfield.building.pools.pooled_lists import Mask, PooledLists
 from cranfield.collection.file_formats.formats import QRELS
 from cranfield.collection.file_formats.writing import Outgoing, Part, encode

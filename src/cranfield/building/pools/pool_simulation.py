@@ -16,10 +16,10 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import segment_starts
 from cranfield.building.kept_pairs import KeptPairs, Significance
-from cranfield.building.pools.pool_methods import Method
-from cranfield.building.pools.pool_policy import Policy
+from cranfield.building.pools.pool_policies import Policy
 from cranfield.building.pools.pool_samples import Stratum, shared
 from cranfield.building.pools.pooled_lists import NEVER, DocumentNames, Mask, PooledLists, best_ranks
+from cranfield.building.pools.pooling import Method
 from cranfield.collection.run import Belongs, belongs
 from cranfield.comparison.corrections import CORRECTIONS
 from cranfield.comparison.data import noise
@@ -312,7 +312,7 @@ def judging_order(policy: Policy, relevant: Mask, most: int | None = None, progr
 
     `relevant` says which documents are; `most` is the largest number of judgments of a topic.
 
-    >>> from cranfield.building.pools.pool_methods import Method
+    >>> from cranfield.building.pools.pooling import Method
     >>> from cranfield.building.pools.pooled_lists import PooledLists
     >>> lists = PooledLists.of({"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"c": 3, "a": 2}}})
     >>> judging_order(Method.of("rrf").make(lists), np.array([True, False, False])).tolist()  # a, c, b

@@ -1,6 +1,7 @@
 """Judge one document at a time: `next` says which, `tell` takes the judgment. A web page and the simulator do the same.
 
-The state is rebuilt by telling the judgments again, in their order.
+A `Method` is the name of a policy, such as `rbp(p=0.95)`. The state is rebuilt by telling the judgments again, in their
+order.
 """
 
 from __future__ import annotations
@@ -11,13 +12,61 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from cranfield import check
-from cranfield.building.pools.pool_methods import Method
-from cranfield.building.pools.pool_policy import Policy
-from cranfield.building.pools.pool_samples import Stratum, sizes_within
+from cranfield.building.pools.pool_policies import (
+    Depth,
+    EpsilonGreedy,
+    Hedge,
+    MaxMean,
+    MaxMeanNonStationary,
+    MoveToFront,
+    Policy,
+    RandomRun,
+    RankBiased,
+    ReciprocalRank,
+    Thompson,
+    UpperBound,
+)
+from cranfield.building.pools.pool_samples import Stratified, Stratum, WeightedSample, sizes_within
 from cranfield.building.pools.pooled_lists import Mask, PooledLists
 from cranfield.check import nearest
+from cranfield.declared.registry import Named, Registry
 from cranfield.errors import UsageError
 from cranfield.types import Index64
+
+POLICIES: Registry[type[Policy]] = Registry(
+    "method",
+    (
+        Depth, ReciprocalRank, RankBiased, MoveToFront, Hedge, RandomRun, EpsilonGreedy, UpperBound, Thompson, MaxMean,
+        MaxMeanNonStationary, Stratified, WeightedSample,
+    ),
+    aliases={
+        "mtf": "move-to-front", "mm": "max-mean", "epsilon": "epsilon-greedy", "depth-k": "depth", "ts": "thompson",
+    },
+)  # fmt: skip
+
+
+class Method(Named):
+    """A method with its parameters.
+
+    >>> Method.of("rbp(p=0.95)").given
+    (('p', 0.95),)
+    >>> str(Method.of("mtf"))
+    'move-to-front'
+    """
+
+    registry = POLICIES
+
+    @property
+    def policy(self) -> type[Policy]:
+        """The class of the policy."""
+        return POLICIES[self.name]
+
+    def make(
+        self, lists: PooledLists, *, seed: int = 0, sizes: Index64 | None = None, strata: Sequence[Stratum] = ()
+    ) -> Policy:
+        """The policy at its start; only samples use `sizes`, the numbers of documents to draw, and `strata`."""
+        more = {"strata": tuple(strata)} if self.name == "stratified" else {}
+        return self.policy(lists, seed=seed, sizes=sizes, **dict(self.given), **more)
 
 
 class Offer(NamedTuple):

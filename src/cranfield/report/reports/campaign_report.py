@@ -14,10 +14,15 @@ from functools import cached_property
 import numpy as np
 
 from cranfield.building.campaign.campaign_config import PHASES, Dates
-from cranfield.building.campaign.campaign_pool import FACT, counting_runs
-from cranfield.building.campaign.campaign_results import NoResultsError, Results, Sheet, campaign_judgments, score
-from cranfield.building.campaign.campaign_status import campaign_status
-from cranfield.building.campaign.campaign_store import Campaign
+from cranfield.building.campaign.campaign_results import (
+    NoResultsError,
+    Results,
+    Sheet,
+    campaign_judgments,
+    campaign_status,
+    score,
+)
+from cranfield.building.campaign.campaign_store import FACT, Campaign, counting_runs
 from cranfield.building.pools.pool_coverage import pool_contributions
 from cranfield.building.serve.project.judging_status import Status, live_agreement, status
 from cranfield.check import nearest

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from cranfield.building.pools.pool_file import Pool
-from cranfield.building.pools.pool_methods import POLICIES
+from cranfield.building.pools.pooling import POLICIES
 from tests.cli.conftest import Cranfield
 
 QRELS = "1 0 a 1\n1 0 b 0\n1 0 c 1\n1 0 d 0\n2 0 e 1\n2 0 f 0\n"

@@ -443,9 +443,9 @@ def _attempt(connection: Connection, change: Callable[[Connection], Any]) -> tup
 def open_database(where: str) -> Database:
     """The database at a path, which is created if needed, or at an URL that begins with `postgresql://`."""
     if where.startswith(("postgresql://", "postgres://")):
-        from cranfield.building.serve.database.postgres import Postgres
+        from cranfield.building.serve.database.engines import Postgres
 
         return Database(Postgres(where))
-    from cranfield.building.serve.database.sqlite import SQLite
+    from cranfield.building.serve.database.engines import SQLite
 
     return Database(SQLite(where))

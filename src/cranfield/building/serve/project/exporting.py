@@ -18,8 +18,8 @@ from operator import itemgetter
 from typing import Any
 
 from cranfield import check
+from cranfield.building.serve.project.judging_modes import Facet
 from cranfield.building.serve.project.judgment_log import FIELDS, select
-from cranfield.building.serve.project.project_parts import Facet
 from cranfield.building.serve.project.store import Store
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.text import counted, guarded, listed, shown

@@ -19,11 +19,10 @@ from operator import itemgetter
 from typing import Any
 
 from cranfield.building.serve.database.database import Connection
-from cranfield.building.serve.database.schema import judgment_indexes
-from cranfield.building.serve.database.stored_text import need_text
+from cranfield.building.serve.database.schema import judgment_indexes, need_text
 from cranfield.building.serve.project.accounts import add_account, put_assessor
+from cranfield.building.serve.project.judging_modes import PoolEntry
 from cranfield.building.serve.project.judgment_log import COUNTED, FIELDS, STATES, Entry, add_first, record
-from cranfield.building.serve.project.project_parts import PoolEntry
 from cranfield.building.serve.project.store import Store, put_pool
 from cranfield.collection.doors import reads
 from cranfield.collection.linting.file_findings import blocks_of_lines

@@ -12,6 +12,7 @@ from typing import TypeVar
 
 from cranfield.building.serve.database.database import Connection
 from cranfield.building.serve.database.loop_commits import LoopCommits
+from cranfield.building.serve.project.judging_modes import PoolEntry
 from cranfield.building.serve.project.judgment_log import (
     COUNTED,
     Entry,
@@ -27,7 +28,6 @@ from cranfield.building.serve.project.judgment_log import (
 )
 from cranfield.building.serve.project.offer_memory import AHEAD, Offer
 from cranfield.building.serve.project.offers import Offers
-from cranfield.building.serve.project.project_parts import PoolEntry
 from cranfield.building.serve.project.proposals import Proposals
 from cranfield.building.serve.project.store import Store, put_pool
 from cranfield.errors import UsageError

@@ -9,10 +9,10 @@ from typing import Annotated
 
 import numpy as np
 
-from cranfield.building.agreement.assessor_pairs import PairAgreement, pair_agreement
+from cranfield.building.agreement.pairs_and_groups import PairAgreement, pair_agreement
 from cranfield.building.serve.project.judgment_log import standing_sums
+from cranfield.building.serve.project.proposals import TopicBudgets
 from cranfield.building.serve.project.store import Store
-from cranfield.building.serve.project.topic_budgets import TopicBudgets
 from cranfield.record import Record, column, table_of
 from cranfield.table import Table
 from cranfield.types import Array, Index64

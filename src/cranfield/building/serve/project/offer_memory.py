@@ -16,8 +16,7 @@ from functools import partial
 from cranfield.building.serve.database.database import Row
 from cranfield.building.serve.project.judging_modes import Settings
 from cranfield.building.serve.project.judgment_log import COUNTED, LogRow, standing_sums
-from cranfield.building.serve.project.proposals import InOrder, Item, Proposals
-from cranfield.building.serve.project.topic_budgets import RECENT, TopicBudgets
+from cranfield.building.serve.project.proposals import RECENT, InOrder, Item, Proposals, TopicBudgets
 
 Read = Callable[..., list[Row]]
 """Runs a query with values, as of now: also on what a change has written that is not finished yet."""

@@ -15,8 +15,7 @@ from functools import partial
 from cranfield.building.serve.database.database import Connection
 from cranfield.building.serve.project.judgment_log import COUNTED, LogRow
 from cranfield.building.serve.project.offer_memory import AHEAD, Offer, OfferMemory, Read
-from cranfield.building.serve.project.proposals import Item
-from cranfield.building.serve.project.topic_budgets import TopicBudgets
+from cranfield.building.serve.project.proposals import Item, TopicBudgets
 
 RENEW_BELOW = 0.75
 """Leases are renewed when less than this share of their time is left, not with every judgment."""

@@ -13,11 +13,12 @@ from typing import Any
 
 from cranfield.building.serve.database.database import Connection, Database, StoreError, open_database
 from cranfield.building.serve.database.schema import TABLES, VERSION, VIEWS, statements
-from cranfield.building.serve.project.judging_modes import Settings, facet_kind
-from cranfield.building.serve.project.project_parts import (
+from cranfield.building.serve.project.judging_modes import (
     Document,
     Facet,
     PoolEntry,
+    Settings,
+    facet_kind,
     intents_of,
     topic_of,
     topic_record,

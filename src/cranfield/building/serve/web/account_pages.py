@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from cranfield.building.serve.project import accounts
 from cranfield.building.serve.project.accounts import ROLES, Session
-from cranfield.building.serve.web.login_limit import Key, login_keys
+from cranfield.building.serve.web.limits import Key, login_keys
 from cranfield.building.serve.web.web_app import Site, failure, for_role, site_of
 from cranfield.building.serve.web.web_security import cookie, cookie_name, form_of, set_cookie
 from cranfield.errors import UsageError

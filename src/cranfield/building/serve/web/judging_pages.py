@@ -16,18 +16,16 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from cranfield.building.serve.database.database import Connection, StoreError
-from cranfield.building.serve.database.stored_text import phrases
+from cranfield.building.serve.database.schema import phrases
 from cranfield.building.serve.project.accounts import JUDGES, Session
-from cranfield.building.serve.project.document_files import image_type
 from cranfield.building.serve.project.judging import Given
-from cranfield.building.serve.project.judging_modes import Settings, left_is_first, read_answer
+from cranfield.building.serve.project.judging_modes import Document, Facet, Settings, left_is_first, read_answer
+from cranfield.building.serve.project.judging_project import image_type
 from cranfield.building.serve.project.judgment_log import Entry
 from cranfield.building.serve.project.offer_memory import Offer
 from cranfield.building.serve.project.offers import REPEAT_AFTER, Offers, recent_documents
-from cranfield.building.serve.project.project_parts import Document, Facet
 from cranfield.building.serve.project.store import Store
-from cranfield.building.serve.web.page_data import Pages
-from cranfield.building.serve.web.web_app import JUDGE, LOG, OUR_FAULT, STATUS, STRANGER, Site, for_role, site_of
+from cranfield.building.serve.web.web_app import JUDGE, LOG, OUR_FAULT, STATUS, STRANGER, Pages, Site, for_role, site_of
 from cranfield.building.serve.web.web_security import DOCUMENT_POLICY, FORGED, Checks, has_token, json_body, json_object
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.text import shown

@@ -18,9 +18,8 @@ from cranfield import check
 from cranfield.building.serve.project import accounts
 from cranfield.building.serve.project.accounts import Session
 from cranfield.building.serve.project.exporting import EXPORTS, export_lines
-from cranfield.building.serve.project.judging_modes import SHARES, facet_kind
+from cranfield.building.serve.project.judging_modes import SHARES, Facet, facet_kind
 from cranfield.building.serve.project.judging_status import live_agreement, pace, status
-from cranfield.building.serve.project.project_parts import Facet
 from cranfield.building.serve.web.web_app import Site, download_of, for_role, site_of
 from cranfield.building.serve.web.web_security import form_of
 from cranfield.errors import UsageError

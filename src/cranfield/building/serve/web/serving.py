@@ -139,7 +139,7 @@ def serve(
     need("jinja2", "the server")
     need("python_multipart", "the server")
     need("httptools", "the server")
-    from cranfield.building.serve.web.connection_limits import LimitedServer
+    from cranfield.building.serve.web.limits import LimitedServer
 
     address.check(store)
     with store.database.locked():

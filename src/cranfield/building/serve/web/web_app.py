@@ -1,10 +1,15 @@
-"""The application: routes, sessions, errors, downloads. Pages are in `judging_pages` and `organiser_pages`."""
+"""The application: routes, sessions, errors, downloads, and what a browser gets of a document.
+
+Pages are in `judging_pages` and `organiser_pages`. They show the text and topic of a document, and nothing that tells
+where it is from: runs, ranks, estimates, the purpose of an offer and the grades of others stay on the server.
+"""
 
 from __future__ import annotations
 
 import asyncio
 import errno
 import hashlib
+import json
 import logging
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
@@ -14,7 +19,7 @@ from html import escape
 from pathlib import Path
 from types import MappingProxyType
 from typing import IO, Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.applications import Starlette
@@ -28,12 +33,22 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from cranfield.building.serve.database.database import StoreError
+from cranfield.building.serve.database.schema import marked_words
 from cranfield.building.serve.project import accounts
 from cranfield.building.serve.project.accounts import JUDGES, Session
 from cranfield.building.serve.project.judging import Judging
+from cranfield.building.serve.project.judging_modes import (
+    LIST_DEPTH,
+    Document,
+    Settings,
+    facet_kind,
+    left_is_first,
+    list_key,
+    rows_to_grade,
+)
+from cranfield.building.serve.project.offer_memory import Offer
 from cranfield.building.serve.project.store import Store
-from cranfield.building.serve.web.login_limit import LoginLimit
-from cranfield.building.serve.web.page_data import Pages
+from cranfield.building.serve.web.limits import LoginLimit
 from cranfield.building.serve.web.web_security import (
     FORGED,
     MOST_BODY,
@@ -47,6 +62,70 @@ from cranfield.building.serve.web.web_security import (
     set_cookie,
 )
 from cranfield.errors import CranfieldError
+
+
+@dataclass(frozen=True)
+class Pages:
+    """Makes the data of pages."""
+
+    store: Store
+    settings: Settings
+
+    def topic(self, id: str) -> dict[str, Any]:
+        """A topic as the page shows it."""
+        data = self.store.topic_data(id)
+        shown = {name: data[name] for name in ("id", "title", "description", "narrative")}
+        return {**shown, "words": marked_words(shown["title"])}
+
+    def item(self, offer: Offer, assessor: str) -> dict[str, Any]:
+        """A document as the page shows it."""
+        facets = self.facets(offer.topic)
+        rows = [{"id": row.id, "label": row.label, "help": row.help} for row in rows_to_grade(self.settings, facets)]
+        data: dict[str, Any] = {"offer": offer.id, "topic": self.topic(offer.topic), "rows": rows}
+        if self.settings.mode == "nuggets":
+            data["nuggets"] = [{"id": facet.id, "text": facet.text, "type": facet.type} for facet in facets]
+        if self.settings.mode == "preferences":
+            names = self.pair(offer)
+            if not left_is_first(self.settings, assessor, offer.topic, offer.doc):
+                names = names[::-1]
+            sides = [self._side(offer.topic, name, offer.id, at) for at, name in enumerate(names)]
+            return {**data, "doc": "", "sides": sides}
+        return {**data, **self.document(offer.doc, f"offer={offer.id}")}
+
+    def facets(self, topic: str) -> list[Any]:
+        """The intents or nuggets of a topic that the mode works with."""
+        kind = facet_kind(self.settings.mode)
+        return self.store.facets(kind, topic) if kind else []
+
+    def pair(self, offer: Offer) -> tuple[str, str]:
+        """The two documents or lists that an offer compares."""
+        rows = self.store.database.glance("SELECT audit FROM pool WHERE topic = ? AND doc = ?", offer.topic, offer.doc)
+        audit = json.loads(rows[0][0])
+        return str(audit["first"]), str(audit["second"])
+
+    def _side(self, topic: str, name: str, offer: int, at: int) -> dict[str, Any]:
+        """One of two documents, or the first documents of one of two lists, whose name is not shown."""
+        rows = self.store.database.glance("SELECT value FROM setting WHERE name = ?", list_key(topic, name))
+        if not rows:
+            return {"documents": [self.document(name, f"offer={offer}&side={at}")]}
+        docs = json.loads(rows[0][0])[:LIST_DEPTH]
+        return {"documents": [{**self.document(doc, ""), "rank": rank} for rank, doc in enumerate(docs, 1)]}
+
+    def document(self, id: str, where: str) -> dict[str, Any]:
+        """The text of a document, and the addresses of its page and image."""
+        document = self.store.document(id) or Document(id, "", "", "missing")
+        data: dict[str, Any] = {"doc": id, "title": document.title, "text": document.text, "kind": document.kind}
+        extra = document.extra or {}
+        if document.kind == "html" and where:
+            data["page"] = f"/page?{where}"
+        if document.kind == "image" and where:
+            data["image"] = f"/image?{where}"
+        if self.settings.url is not None:
+            data["link"] = self.settings.url.replace("{doc}", quote(id, safe=""))
+        elif str(extra.get("url", "")).startswith(("http://", "https://")):
+            data["link"] = extra["url"]
+        return data
+
 
 HERE = Path(__file__).parent
 Handler = Callable[[Request, Session], Awaitable[Response]]

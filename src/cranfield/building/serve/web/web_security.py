@@ -19,7 +19,7 @@ from starlette.requests import Request, cookie_parser
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from cranfield.building.serve.database.stored_text import need_text
+from cranfield.building.serve.database.schema import need_text
 from cranfield.building.serve.project.accounts import Session
 from cranfield.errors import UsageError
 

@@ -23,8 +23,7 @@ cranfield campaign status notes2027 -f json
     measure: str | None = option("--measure, -m NAME", "The measure of the leaderboard; default: the first.")
 
     def run(self) -> None:
-        from cranfield.building.campaign.campaign_results import score
-        from cranfield.building.campaign.campaign_status import campaign_status
+        from cranfield.building.campaign.campaign_results import campaign_status, score
         from cranfield.building.campaign.campaign_store import Campaign
         from cranfield.errors import UsageError
 

@@ -47,8 +47,8 @@ cranfield judge demo by-intent.db --by-intent
         from pathlib import Path
 
         from cranfield.building.pools.pool_building import make_pool
-        from cranfield.building.pools.pool_methods import Method
         from cranfield.building.pools.pooled_lists import PooledLists
+        from cranfield.building.pools.pooling import Method
         from cranfield.cli.verbs.judge.serve import ServeVerb
         from cranfield.samples import sample
 

@@ -49,7 +49,7 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
     method: str | None = option(
         "--method NAME",
         "The method that chooses documents of --runs: {names}.",
-        names="building.pools.pool_methods:POLICIES",
+        names="building.pools.pooling:POLICIES",
     )
     depth: int | None = option("--depth N", "The documents of each list of --runs; default: 100.", group=MORE)
     mode: str | None = option(

@@ -19,7 +19,7 @@ BY = {
 """The functions of the breakdowns."""
 OPERATIONS = """
 building.agreement.assessor_agreement:agreement building.agreement.assessor_agreement:topic_agreement
-building.agreement.assessor_pairs:pair_agreement building.agreement.group_agreement:group_agreement
+building.agreement.pairs_and_groups:pair_agreement building.agreement.pairs_and_groups:group_agreement
 building.agreement.against_the_others:each_assessor building.agreement.against_the_others:agreement_over_time
 """
 

@@ -16,7 +16,7 @@ from cranfield.cli.printing import Note, Printing
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
-    from cranfield.building.machine.label_plan import LabelPlan
+    from cranfield.building.machine.questions import LabelPlan
 
 
 class LabelVerb(Sized, Printing):
@@ -159,8 +159,13 @@ cranfield machine label topics.xml qrels.txt docs.jsonl --endpoint URL --model M
 
     def plan(self) -> LabelPlan:
         from cranfield.building.document_texts import read_texts
-        from cranfield.building.machine.label_plan import MOST_CHARACTERS, LabelPlan, read_items
-        from cranfield.building.machine.prompts import read_prompts, read_scale
+        from cranfield.building.machine.questions import (
+            MOST_CHARACTERS,
+            LabelPlan,
+            read_items,
+            read_prompts,
+            read_scale,
+        )
         from cranfield.collection.topics import Topics
 
         prompts, scale = read_prompts(self.prompts or []), read_scale(self.scale)

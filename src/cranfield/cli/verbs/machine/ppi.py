@@ -79,8 +79,7 @@ cranfield machine ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.
                 raise UsageError("--half-width tunes λ and uses Student's t; leave out --lambda and --quantiles")
 
     def run(self) -> None:
-        from cranfield.building.machine.powered_intervals import powered_intervals
-        from cranfield.building.machine.topics_needed import topics_needed
+        from cranfield.building.machine.powered_intervals import powered_intervals, topics_needed
 
         human, machine = self.read_qrels(self.qrels), self.read_machine()
         with warnings.catch_warnings():  # people judge some topics only, and the runs have all of them

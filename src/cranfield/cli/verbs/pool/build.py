@@ -13,7 +13,7 @@ from cranfield.errors import CranfieldWarning, UsageError
 if TYPE_CHECKING:
     from cranfield.building.pools.pool_file import Pool
 
-METHODS = "building.pools.pool_methods:POLICIES"
+METHODS = "building.pools.pooling:POLICIES"
 
 
 class BuildVerb(options.Ranked, Quiet, of="building.pools.pool_building:make_pool"):
@@ -65,9 +65,9 @@ cranfield pool runs/*.run --method stratified --strata 10:1,50:0.2,100:0.05 --se
     def run(self) -> None:
         from cranfield.assessed.join_options import JoinOptions
         from cranfield.building.pools.pool_building import make_pool
-        from cranfield.building.pools.pool_methods import Method
         from cranfield.building.pools.pool_samples import read_strata
         from cranfield.building.pools.pooled_lists import PooledLists
+        from cranfield.building.pools.pooling import Method
 
         method = Method.of(self.method)
         strata = () if self.strata is None else read_strata(self.strata)
