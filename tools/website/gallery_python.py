@@ -66,9 +66,9 @@ curve = answer.curve(range(20, 300, 10))
 figure = figures.describe_power(curve, wanted=answer.power, answer=answer.topics)
 """,
     "describe_gate_history": """\
-from cranfield.comparison.gate.gate_history import GateHistory
+from cranfield.comparison.gate.gate_history import gate_history
 
-figure = figures.describe_gate_history(GateHistory.read("builds.jsonl"))
+figure = figures.describe_gate_history(gate_history("builds.jsonl"))
 """,
     "describe_asl": """\
 from cranfield.meta import discriminative_power

@@ -45,7 +45,10 @@ def compare(
     ] = 0.05,
     alternative: Alternative = "two-sided",
     effect: Annotated[str, about("The effect size: {names}.", choices=PAIRED_EFFECTS, rare=True)] = "d_z",
-    systems: Mapping[str, str] | None = None,
+    systems: Annotated[
+        Mapping[str, str] | None,
+        about("The system of each run; the scores of its runs, such as seeds of a model, are averaged per topic."),
+    ] = None,
     nan: NanRule = "listwise",
     direction: Annotated[str, about("Which run of a pair comes first.", choices=DIRECTIONS)] = "better",
     resamples: TestResamples = 10_000,

@@ -57,6 +57,8 @@ class Setting:
     """What the setting is for, if not for everything: `mace`. It is passed on only if it was given."""
     solves: str = ""
     """A pattern: the command line suggests the option where a message matches it."""
+    holds: str = ""
+    """`file` for the path of a file to read, `measures` for names of measures."""
     kind: str = ""
     """`bool`, `int`, `float`, `str`, or `ints`, `floats`, `strs` for several; it follows from the type."""
 

@@ -130,7 +130,7 @@ class SyntheticLists:
                 digits = length * math.log10(grades)
                 power = f"{grades**length:,}" if digits < 15 else f"{10 ** (digits % 1):.1f} × 10^{int(digits)}"
                 every = f"{grades}^{length} = {power} lists of {length} documents with {grades} grades"
-                way_out = f"too many to enumerate (at most {MOST:,}); use shorter lists or draw some: sample=100000"
+                way_out = f"too many to enumerate (at most {MOST:,}); use shorter lists or draw some: draw=100000"
                 raise UsageError(f"there are {every}, {way_out}")
             lists = np.ascontiguousarray(np.indices((grades,) * length, dtype=np.int8).reshape(length, -1).T)
         else:

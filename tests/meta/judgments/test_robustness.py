@@ -165,8 +165,8 @@ def test_bad_input_is_refused() -> None:
             robustness(grades, LISTS, "AP", **requested)  # type: ignore[arg-type]
 
     fails("how == 'luck', must be one of 'random'", how="luck")
-    fails("rates == 1.5, must be between 0 and 1", rates=[1.5])
-    fails("rates == 0.0, must be above 0", rates=[0])
+    fails("rates == 1.5, must be above 0 and at most 1", rates=[1.5])
+    fails("rates == 0, must be above 0 and at most 1", rates=[0])
     fails("depths == 0, must be a whole number", how="depth", depths=[0])
     fails("size == 9, must be between 1 and 8", how="topics", sizes=[9])
     fails("repeats == 0", repeats=0)

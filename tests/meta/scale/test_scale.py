@@ -157,7 +157,7 @@ def test_measures_for_which_lower_is_better_are_negated() -> None:
 
 def test_long_lists_are_sampled_and_only_refuted() -> None:
     actual = {
-        name: scale(name, 40, sample=2000, seed=1) for name in ("P@40", "RBP(p=0.5)", "RBP(p=0.8)", "AP", "RR", "DCG")
+        name: scale(name, 40, draw=2000, seed=1) for name in ("P@40", "RBP(p=0.5)", "RBP(p=0.8)", "AP", "RR", "DCG")
     }
     assert {name: scale.even for name, scale in actual.items()} == {
         "P@40": None, "RBP(p=0.5)": None, "RBP(p=0.8)": False, "AP": False, "RR": False, "DCG": False,
@@ -165,24 +165,24 @@ def test_long_lists_are_sampled_and_only_refuted() -> None:
     assert actual["P@40"].table().rows[0][1] == "ordinal, interval not refuted"
     assert "does not refute an interval scale" in str(actual["P@40"])
     assert not actual["AP"].not_refuted
-    assert np.array_equal(actual["AP"].lists, scale("AP", 40, sample=2000, seed=1).lists)
+    assert np.array_equal(actual["AP"].lists, scale("AP", 40, draw=2000, seed=1).lists)
 
 
 def test_a_sample_never_refutes_an_interval_scale() -> None:
     for name in ("P@10", "AP", "RR", "RBP(p=0.5)", "RBP(p=0.3)", "nDCG", "R", "F", "Success@3"):
         whole = scale(name, 10)
         for seed in range(3):
-            part = scale(name, 10, sample=100, seed=seed)
+            part = scale(name, 10, draw=100, seed=seed)
             assert part.monotone == whole.monotone, name
             assert part.even is None or not whole.even, name
 
 
 def test_a_note_warns_of_rounding_errors() -> None:
-    assert any("floating point" in note for note in scale("RBP(p=0.5)", 60, sample=100).notes)
+    assert any("floating point" in note for note in scale("RBP(p=0.5)", 60, draw=100).notes)
 
 
 def test_the_error_about_too_many_lists_offers_a_sample() -> None:
-    with pytest.raises(UsageError, match=r"3\^20 = 3,486,784,401 lists .* sample=100000"):
+    with pytest.raises(UsageError, match=r"3\^20 = 3,486,784,401 lists .* draw=100000"):
         scale("AP", 20, 3)
     assert len(SyntheticLists.of(8, 4)) == 4**8 < MOST
 
@@ -195,7 +195,7 @@ def test_the_error_about_too_many_lists_offers_a_sample() -> None:
         ({"recall_base": -1}, "recall_base == -1"),
         ({"recall_base": 0}, "without relevant documents"),
         ({"grades": 3, "recall_base": (1, 2, 3)}, "one number or 2"),
-        ({"sample": 0}, "sample == 0"),
+        ({"draw": 0}, "draw == 0"),
         ({"relative_to": "set"}, "relative_to == 'set'"),
         ({"measure": "alpha-nDCG"}, "needs judgments by intent"),
         ({"measure": "nDCG-IA"}, "needs judgments by intent"),

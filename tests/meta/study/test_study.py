@@ -1,5 +1,6 @@
 """Studies: every step is computed once, even if the study is interrupted."""
 
+import functools
 import json
 import math
 import os
@@ -431,11 +432,12 @@ def test_a_killed_study_continues_to_the_same_result(folder: Path) -> None:
 
 
 def test_an_incomplete_result_after_ctrl_c_is_not_cached(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def half(scores: Any, measures: Any = None, *, resamples: int = 1000, seed: int = 0) -> Any:
+    @functools.wraps(correlate)
+    def half(scores: Any, measures: Any = None, **settings: Any) -> Any:
         try:
             signal.raise_signal(signal.SIGINT)
         except KeyboardInterrupt:  # as resampling does, which then returns an incomplete result
-            return correlate(scores, measures, resamples=5, seed=seed)
+            return correlate(scores, measures, **{**settings, "resamples": 5})
 
     handler = signal.getsignal(signal.SIGINT)
     monkeypatch.setattr("cranfield.meta.correlate", half)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from cranfield.collection.doors import reads
 from cranfield.collection.source import read_bytes
 from cranfield.comparison.gate.gate_checks import GateResult
+from cranfield.declared.operation import operation
 from cranfield.errors import DataError, UsageError
 from cranfield.record import Record
 from cranfield.scores.basis import CHANGES
@@ -54,26 +56,6 @@ class GateHistory(Record):
                 notes.append(f"{build.build}: not the {' and '.join(changed)} of {before.build}")
         return tuple(notes)
 
-    @staticmethod
-    @reads
-    def read(path: str, measures: list[str] | None = None) -> GateHistory:
-        """The history in a file, by all measures in it or by some.
-
-        A last line that is not complete, because the program was killed while it wrote, is left out.
-        """
-        builds = []
-        data = read_bytes(path)
-        for number, line in enumerate(data[: _whole(data)].decode("utf-8", "replace").split("\n"), 1):
-            if line.strip():
-                builds.append(_build(line, path, number))
-        if not builds:
-            raise DataError(path, None, "is empty, expected a line of JSON for each build")
-        known = tuple(dict.fromkeys(measure for build in builds for measure in build.means))
-        for measure in measures or ():
-            if measure not in known:
-                raise UsageError(f"{path}: no build has {measure}; there are {listed(known)}")
-        return GateHistory(tuple(builds), tuple(measures or known))
-
     def columns(self) -> dict[str, NDArray[Any]]:
         def means(measure: str) -> NDArray[Any]:
             return np.array([build.means.get(measure, np.nan) for build in self.builds], dtype=np.float64)
@@ -86,6 +68,27 @@ class GateHistory(Record):
             **{measure: means(measure) for measure in self.measures},
             "passed": np.array(["yes" if build.passed else "no" for build in self.builds], dtype=object),
         }
+
+
+@operation
+@reads
+def gate_history(path: str, measures: Sequence[str] | None = None) -> GateHistory:
+    """The history in a file, by all measures in it or by some.
+
+    A last line that is not complete, because the program was killed while it wrote, is left out.
+    """
+    builds = []
+    data = read_bytes(path)
+    for number, line in enumerate(data[: _whole(data)].decode("utf-8", "replace").split("\n"), 1):
+        if line.strip():
+            builds.append(_build(line, path, number))
+    if not builds:
+        raise DataError(path, None, "is empty, expected a line of JSON for each build")
+    known = tuple(dict.fromkeys(measure for build in builds for measure in build.means))
+    for measure in measures or ():
+        if measure not in known:
+            raise UsageError(f"{path}: no build has {measure}; there are {listed(known)}")
+    return GateHistory(tuple(builds), tuple(measures or known))
 
 
 def _build(line: str, path: str, number: int) -> Build:
@@ -122,7 +125,7 @@ def add_build(path: str, scores: Scores, result: GateResult, build: str | None =
             file.seek(0)
             data = file.read()
             size = _whole(data)
-            count = len({known.build for known in GateHistory.read(path).builds}) if data else 0
+            count = len({known.build for known in gate_history(path).builds}) if data else 0
             lines = _lines(scores, result, build or str(count + 1))
             start = b"" if data[:size].endswith(b"\n") or not size else b"\n"
             try:

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.collection.source import PathLike
 from cranfield.collection.tables.rows import Rows
 from cranfield.collection.tables.table_schema import TOPIC, Schema, Words
@@ -17,6 +16,7 @@ from cranfield.comparison.data import gap
 from cranfield.comparison.distributions import sign_p
 from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.coefficients import products
 from cranfield.meta.complete_scores import CompleteScores, central_interval, divided, names_of, resampled_topics
@@ -115,7 +115,21 @@ class Concordance(MetaRecord):
         return table_of(self.columns(), notes=self.notes, caption="Concordance")
 
 
-def concord(scores: Scores, gold: Any, measures: Any = None, *, progress: Progress | None = None) -> Concordance:
+@operation
+def concord(
+    scores: Scores,
+    gold: Annotated[
+        MeasureLike | Iterable[MeasureLike],
+        about(
+            "The gold standard: a simple measure of what is wanted. With several: each alone, and all at once.",
+            spelled="--gold, -g MEASURE,...",
+            holds="measures",
+        ),
+    ],
+    measures: Any = None,
+    *,
+    progress: Progress | None = None,
+) -> Concordance:
     r"""The concordance test of all pairs of measures (Sakai 2014 Fig. 17, Sakai 2013 Fig. 6).
 
     Over all pairs of runs X, Y and topics on which M1 and M2 disagree (ΔM1 ΔM2 < 0): how often does each of them agree
@@ -290,10 +304,26 @@ class PredictivePower(MetaRecord):
 @operation
 def predictive_power(
     scores: Scores,
-    preferences: Preferences | PathLike,
+    preferences: Annotated[
+        Preferences | PathLike,
+        about(
+            "Instead of --gold: lines of topic, run A, run B, preferred (A, B, tie or a run) and optionally assessor.",
+            spelled="--preferences FILE",
+            holds="file",
+        ),
+    ],
     measures: Any = None,
     *,
-    ties: str = "half",
+    measure_ties: Annotated[
+        str,
+        about(
+            "With --preferences: a measure that scores both lists the same counts as {names}: half right, not at all, "
+            "or wrong.",
+            choices=TIES,
+            spelled="--measure-ties RULE",
+            rare=True,
+        ),
+    ] = "half",
     level: Level = 0.95,
     resamples: Annotated[
         int, about("With --preferences: resamples of topics; 0: no intervals.", **{**RESAMPLES, "least": 0})
@@ -303,7 +333,7 @@ def predictive_power(
     """How often each measure prefers the list that people preferred, side by side (Sakai 2014 §5.3).
 
     preferences: the result of `read_preferences`, or a file. Judgments of a tie are left out and counted in a note,
-    because no measure can be right or wrong there. `ties` says how a tie by the measure counts. Each assessor's
+    because no measure can be right or wrong there. `measure_ties` says how a tie by the measure counts. Each assessor's
     judgment counts once. The interval is the middle of the shares over resampled topics, because judgments of one topic
     are related; the sign test ignores ties and treats judgments as independent.
     Reference: Sanderson, Paramita, Clough & Kanoulas, SIGIR 2010, doi:10.1145/1835449.1835542
@@ -313,22 +343,21 @@ def predictive_power(
     >>> predictive_power(scores, preferences, resamples=0).agreement.tolist()
     [0.5]
     """
-    check.one_of("predictive_power", TIES, ties=ties)
     if not isinstance(preferences, Preferences):
         preferences = read_preferences(preferences)
     if measures is not None:
         scores = scores.select(measures=measures)
     signs, topic, _, notes = signs_of(scores, preferences)
     topics = int(topic.max()) + 1
-    credit = (signs > 0) + (0.5 if ties == "half" else 0.0) * (signs == 0)
-    counts = (signs != 0) if ties == "leave-out" else np.ones(signs.shape, dtype=bool)
+    credit = (signs > 0) + (0.5 if measure_ties == "half" else 0.0) * (signs == 0)
+    counts = (signs != 0) if measure_ties == "leave-out" else np.ones(signs.shape, dtype=bool)
     defined = ~np.isnan(signs)
     right, judged = (
         np.stack([np.bincount(topic, weights=row, minlength=topics) for row in np.where(defined, values, 0.0)])
         for values in (credit, counts)
     )
     low = high = np.full(len(scores.measures), np.nan)
-    notes.append(f"a tie by a measure: {ties}")
+    notes.append(f"a tie by a measure: {measure_ties}")
     if resamples and topics > 1:
         times = next(resampled_topics(topics, resamples, seed, resamples)).astype(np.float64)
         low, high = central_interval(divided(times @ right.T, times @ judged.T), level)
@@ -339,7 +368,7 @@ def predictive_power(
     p = np.asarray(sign_p(agree.astype(np.float64), disagree.astype(np.float64), "two-sided"))
     share = divided(right.sum(axis=1), judged.sum(axis=1))
     return PredictivePower(
-        scores.measures, share, low, high, agree, tied, disagree, p, ties, level, resamples, seed, tuple(notes)
+        scores.measures, share, low, high, agree, tied, disagree, p, measure_ties, level, resamples, seed, tuple(notes)
     )
 
 

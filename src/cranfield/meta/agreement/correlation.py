@@ -20,7 +20,7 @@ from cranfield.comparison.data import noise, sample
 from cranfield.declared.operation import Level, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.coefficients import COEFFICIENTS, DIRECTED, KENDALL, TwoRankings, tau_a
-from cranfield.meta.agreement.overlap import check_settings
+from cranfield.meta.agreement.overlap import TIES, check_settings
 from cranfield.meta.complete_scores import (
     CompleteScores,
     Levels,
@@ -266,7 +266,14 @@ def correlate(
     scores: Scores,
     measures: Any = None,
     *,
-    coefficients: str | Iterable[str] = "tau-b",
+    coefficients: Annotated[
+        str | Iterable[str],
+        about(
+            "{names}; several separated by commas.",
+            names="meta.agreement.coefficients:COEFFICIENTS",
+            spelled="--coefficient, -c NAME,...",
+        ),
+    ] = "tau-b",
     level: Level = 0.95,
     resamples: TopicResamples = 1_000,
     seed: Seed = 0,
@@ -274,13 +281,22 @@ def correlate(
         float,
         about("Probability of looking one rank deeper.", above=0, below=1, only="rbo", spelled="--persistence, -p P"),
     ] = 0.9,
-    ties: str = "w",
+    rbo_ties: Annotated[
+        str,
+        about(
+            "How ties are treated, {names}: they share a rank, mean over all orders, or corrected.",
+            choices=TIES,
+            only="rbo",
+            spelled="--rbo-ties RULE",
+        ),
+    ] = "w",
     progress: Progress | None = None,
 ) -> Correlations:
     """How alike measures rank the systems by mean score (Sakai 2007 Table 2, Sakai 2013 Table 5).
 
     coefficients: one or several of `COEFFICIENTS`: tau-a, tau-b, tau-ap, tau-ap-symmetric, tau-ap-b, weighted-tau, rbo.
-    p, ties: those of `rbo`. Means that differ by rounding only are ties. Topics with an undefined score are left out.
+    p, rbo_ties: `p` and `ties` of `rbo`. Means that differ by rounding only are ties. Topics with an undefined score
+    are left out.
     Measures for which lower is better are negated.
 
     The result is the correlation of rankings by these topics, and its interval is of its average over other samples of
@@ -303,7 +319,7 @@ def correlate(
     names = (coefficients,) if isinstance(coefficients, str) else tuple(dict.fromkeys(coefficients))
     if not names:
         raise UsageError("correlate: no coefficient; give one such as 'tau-b'")
-    functions = [_function(name, p, ties) for name in names]
+    functions = [_function(name, p, rbo_ties) for name in names]
     complete = CompleteScores.of(scores, "correlate", measures)
     levels = complete.levels()
     values = np.stack([function(levels) for function in functions])

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
-from cranfield.declared.operation import Level, Seed, operation
+from cranfield.declared.operation import Level, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score
 from cranfield.measures import Gain, Measure
@@ -60,8 +60,13 @@ def change_gains(
     runs: Any = None,
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
-    gains: Iterable[str] | Mapping[str, Any],
-    coefficient: str = "tau-b",
+    gains: Annotated[
+        Iterable[str] | Mapping[str, Any],
+        about("Other gains, highest grade first: 30:20:10,1:1:1.", spelled="--gains W:W:...,..."),
+    ],
+    coefficient: Annotated[
+        str, about("The rank correlation: {names}.", names="meta.agreement.coefficients:COEFFICIENTS")
+    ] = "tau-b",
     level: Level = 0.95,
     resamples: TopicResamples = 1_000,
     seed: Seed = 0,

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from cranfield.check import nearest
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures import Measure
@@ -94,7 +95,14 @@ class Axioms(MetaRecord):
         return Table(headings("text", "measure", "axiom", "holds", "found", "lists"), rows)
 
 
-def axioms(measures: Any, only: Any = None) -> Axioms:
+@operation
+def axioms(
+    measures: Any,
+    only: Annotated[
+        Sequence[str] | str | None,
+        about("Some of {names}; separated by commas.", names="meta.axioms.axioms:MEANS", spelled="--only NAME,..."),
+    ] = None,
+) -> Axioms:
     """Test axioms on all small lists; if one fails, the finding has the lists that show it, with their scores.
 
     Swap and replacement are the steps from which Ferrante et al. derive the order of lists (IEEE TKDE 31(3), 2019;
@@ -106,7 +114,7 @@ def axioms(measures: Any, only: Any = None) -> Axioms:
     False (0 1 2 3 0) 0.5804, (0 1 3 2 0) 0.4762
     """
     chosen = as_measures(measures)
-    names = [only] if isinstance(only, str) else list(only) if only is not None else None
+    names = None if only is None else [name.replace("-", "_") for name in ([only] if isinstance(only, str) else only)]
     for name in names or ():
         if name not in MEANS:
             raise nearest(name, list(MEANS), "axiom")

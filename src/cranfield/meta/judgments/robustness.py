@@ -41,11 +41,32 @@ DEPTHS = (5, 10, 20, 50, 100)
 FLIPS = (0.05, 0.1, 0.2, 0.3)
 VALUES = {"tau": "τ with the full ranking", "change": "mean change of score", "rmse": "RMSE of scores"}
 
+How = Annotated[
+    Sequence[str] | str | None,
+    about(
+        "{names}; default: all except confusion. Several separated by commas.",
+        names="meta.judgments.robustness:METHODS",
+        spelled="--how METHOD",
+    ),
+]
+SHARES: dict[str, Any] = {"above": 0, "most": 1}
+Rates = Annotated[
+    Sequence[float] | None,
+    about("random: the share of judgments kept; default: 0.9 to 0.1.", **SHARES, spelled="--rates P,P,..."),
+]
 Depths = Annotated[Sequence[int] | None, about("depth: the depths of the pool; default: 5 to 100.", least=1)]
 Sizes = Annotated[Sequence[int] | None, about("topics: the numbers of topics; default: 5, 10, 15, ...", least=1)]
+Flips = Annotated[
+    Sequence[float] | None,
+    about("flips: the share of judgments changed; default: 0.05 to 0.3.", **SHARES, spelled="--flips P,P,..."),
+]
 Repeats = Annotated[int, about("How often each change is repeated.", least=1, most=10_000, spelled="--repeats, -B N")]
-Confusion = Mapping[Any, Mapping[Any, float]]
+Probabilities = Mapping[Any, Mapping[Any, float]]
 """{grade: {new grade: probability}}."""
+Confusion = Annotated[
+    Probabilities | None,
+    about("confusion: lines of grade, new grade, probability.", spelled="--confusion FILE"),
+]
 
 
 @dataclass(frozen=True)
@@ -159,11 +180,11 @@ def robustness(
     runs: Any,
     measures: MeasureLike | Sequence[MeasureLike] | None = None,
     *,
-    how: Sequence[str] | str | None = None,
-    rates: Sequence[float] = RATES,
+    how: How = None,
+    rates: Rates = None,
     depths: Depths = None,
-    flips: Sequence[float] = FLIPS,
-    confusion: Confusion | None = None,
+    flips: Flips = None,
+    confusion: Confusion = None,
     sizes: Sizes = None,
     repeats: Repeats = 5,
     seed: Seed = 0,
@@ -198,7 +219,9 @@ def robustness(
     [[-0.1667], [0.0]]
     """
     methods = _methods(how, confusion)
-    kept, changed = _shares("rates", rates), _shares("flips", flips)
+    kept, changed = (RATES if rates is None else rates), (FLIPS if flips is None else flips)
+    for name, levels in (("how", methods), ("rates", kept), ("flips", changed)):
+        _check_not_empty(name, levels)
     scorer = rescoring.Rescorer(NAME, qrels, runs, rescoring.with_condensed(measures, condensed), options, missing)
     documents, full = scorer.documents, scorer.full
     experiments: dict[str, Iterator[Experiment]] = {
@@ -283,7 +306,7 @@ def _flipped(documents: JudgedDocuments, shares: Sequence[float], repeats: int, 
             yield Setting("flips", share, repeat, len(documents)), None, grade
 
 
-def _confused(documents: JudgedDocuments, confusion: Confusion, repeats: int, seed: int) -> Iterator[Experiment]:
+def _confused(documents: JudgedDocuments, confusion: Probabilities, repeats: int, seed: int) -> Iterator[Experiment]:
     rows = _matrix(confusion, documents.grade)
     changes = np.array([1 - rows[grade].get(grade, 0.0) for grade in documents.grade.tolist()])
     for repeat in range(repeats):
@@ -296,7 +319,7 @@ def _confused(documents: JudgedDocuments, confusion: Confusion, repeats: int, se
         yield Setting("confusion", float(changes.mean()), repeat, len(documents)), None, grade
 
 
-def _matrix(confusion: Confusion, grades: Array) -> dict[float, dict[float, float]]:
+def _matrix(confusion: Probabilities, grades: Array) -> dict[float, dict[float, float]]:
     """The rows of the grades that occur, with grades and probabilities as floats."""
     rows = {float(old): {float(new): float(p) for new, p in row.items()} for old, row in confusion.items()}
     for old, row in rows.items():
@@ -338,25 +361,15 @@ def _shuffled(stratum: Index64, seed: list[int]) -> tuple[Index64, Index64]:
     return place, np.diff(start)[stratum]
 
 
-def _methods(how: Sequence[str] | str | None, confusion: Confusion | None) -> tuple[str, ...]:
+def _methods(how: Sequence[str] | str | None, confusion: Probabilities | None) -> tuple[str, ...]:
     if how is None:
         return DEFAULT_METHODS if confusion is None else (*DEFAULT_METHODS, "confusion")
     methods = (how,) if isinstance(how, str) else tuple(how)
-    _check_not_empty("how", methods)
     for method in methods:
         check.one_of(NAME, tuple(METHODS), how=method)
     if "confusion" in methods and confusion is None:
         raise UsageError(f"{NAME}: how == 'confusion' needs a matrix: confusion={{grade: {{grade: probability}}}}")
     return methods
-
-
-def _shares(name: str, values: Sequence[float]) -> list[float]:
-    shares = [float(value) for value in values]
-    _check_not_empty(name, shares)
-    for share in shares:
-        check.between(NAME, low=0, high=1, **{name: share})
-        check.positive(NAME, **{name: share})
-    return shares
 
 
 def _check_not_empty(name: str, values: Sequence[object]) -> None:

@@ -34,6 +34,17 @@ from cranfield.types import Array
 
 UNIONS = ("rank", "id")
 """How to number the documents of two lists: those of the first list, then those only in the second; or by id."""
+Persistence = Annotated[
+    float, about("Persistence of rank-biased overlap.", above=0, below=1, spelled="--persistence P", rare=True)
+]
+Union = Annotated[
+    str,
+    about(
+        "Number documents for Kendall's tau by {names} (as repro_eval).",
+        choices=UNIONS, spelled="--union RULE", rare=True,
+    ),
+]  # fmt: skip
+Depth = Annotated[int | None, about("Compare only the first K documents of each list.", least=1, spelled="--depth K")]
 
 
 def tau_union(original: Sequence[Any], again: Sequence[Any], *, union: str = "rank") -> float:
@@ -248,21 +259,9 @@ def reproduce(
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     other_qrels: Any = None,
-    p: Annotated[
-        float, about("Persistence of rank-biased overlap.", above=0, below=1, spelled="--persistence P", rare=True)
-    ] = 0.95,
-    union: Annotated[
-        str,
-        about(
-            "Number documents for Kendall's tau by {names} (as repro_eval).",
-            choices=UNIONS,
-            spelled="--union RULE",
-            rare=True,
-        ),
-    ] = "rank",
-    depth: Annotated[
-        int | None, about("Compare only the first K documents of each list.", least=1, spelled="--depth K")
-    ] = None,
+    p: Persistence = 0.95,
+    union: Union = "rank",
+    depth: Depth = None,
     missing: str = "zero",
     order: str | None = None,
     ties: str = "z-a",

@@ -10,9 +10,12 @@ from numpy.typing import NDArray
 
 from cranfield.assessed.lists import Assessed
 from cranfield.comparison.compare import compare
+from cranfield.comparison.corrections import CorrectionName
 from cranfield.comparison.data import Matrix, noise
-from cranfield.comparison.pair_tests import TESTS, TestSettings
+from cranfield.comparison.pair_tests import TEST, TESTS, TestSettings
+from cranfield.comparison.resampling import Threads
 from cranfield.comparison.test_result import check_alpha
+from cranfield.declared.operation import Resamples, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures, score
 from cranfield.measures import Measure
@@ -30,6 +33,7 @@ from cranfield.types import Array, Index64, Progress
 
 ON_INTERVALS, ON_RANKS = " (interval scale)", " (ranks)"
 """What is added to the name of a measure."""
+OfPairs = Annotated[float, about("With runs or scores: the significance level.", above=0, below=1, spelled="--alpha A")]
 SOURCE = "Ferrante, Ferro & Fuhr, IEEE Access 9, 2021"
 
 
@@ -209,16 +213,19 @@ class Conclusions(MetaRecord):
         return Table(tuple(heads), tuple(rows), caption, notes)
 
 
+@operation
 def conclusions(
     scores: Scores,
     interval: Scores | None = None,
     *,
-    test: str = "t",
-    correction: str | None = None,
-    alpha: float = 0.05,
-    resamples: int = 10_000,
-    seed: int = 0,
-    threads: int | None = None,
+    test: Annotated[
+        str, about("With --show conclusions or changed: the significance test, {names}.", **TEST, rare=True)
+    ] = "t",
+    correction: CorrectionName = None,
+    alpha: OfPairs = 0.05,
+    resamples: Resamples = 10_000,
+    seed: Seed = 0,
+    threads: Threads = None,
 ) -> Conclusions:
     r"""Which conclusions about pairs of systems survive a change of scale?
 
@@ -344,7 +351,8 @@ class ScaleTests(MetaRecord):
         return Table(heads, rows, notes=self.notes)
 
 
-def scale_tests(scores: Scores, *, alpha: float = 0.05) -> ScaleTests:
+@operation
+def scale_tests(scores: Scores, *, alpha: OfPairs = 0.05) -> ScaleTests:
     """How many pairs of systems differ by a test that needs only an order, and by one that needs an interval scale.
 
     The tests are Kruskal–Wallis on the ranks of all scores, and the two-way ANOVA (topics × systems), each with Tukey's

@@ -267,7 +267,7 @@ def scale(
     *,
     recall_base: int | Sequence[int] | None = None,
     relative_to: str = "total",
-    sample: int | None = None,
+    draw: int | None = None,
     seed: int = 0,
 ) -> Scale:
     r"""Order all lists of `length` documents by their scores, and look at the gaps between the scores.
@@ -281,7 +281,7 @@ def scale(
 
     With `grades` grades there are grades^length lists of one topic; `recall_base` is the topic's number of documents of
     each relevant grade (default: `length`, so that every list is possible). If there are too many lists to enumerate, a
-    `sample` can show that values are not equally spaced, but not that they are.
+    sample (`draw` lists) can show that values are not equally spaced, but not that they are.
 
     Reference: Ferrante, Ferro & Pontarollo, IEEE TKDE 31(3), 2019, doi:10.1109/TKDE.2018.2840708; Ferrante, Ferro &
     Fuhr, IEEE Access 9, 2021; Ferro & Maistro 2024 §7.7–7.8 and Fig. 19
@@ -293,7 +293,7 @@ def scale(
     >>> print(scale("AP").largest)
     0.25 from (1 1 1 0) at 0.7500 to (1 1 1 1) at 1.0000
     """
-    settings = {"recall_base": recall_base, "relative_to": relative_to, "sample": sample, "seed": seed}
+    settings = {"recall_base": recall_base, "relative_to": relative_to, "draw": draw, "seed": seed}
     return scales([measure], length, grades, **settings).scales[0]  # type: ignore[arg-type]
 
 
@@ -322,12 +322,15 @@ def scales(
             spelled="--relative-to ORDER",
         ),
     ] = "total",
-    sample: int | None = None,
+    draw: Annotated[
+        int | None,
+        about("Draw this many lists at random if there are too many.", least=1, solves="draw="),
+    ] = None,
     seed: Seed = 0,
 ) -> Scales:
     """As `scale`, for several measures on the same lists."""
     chosen = as_measures(measures)
-    lists = SyntheticLists.of(length, grades, recall_base, sample=sample, seed=seed)
+    lists = SyntheticLists.of(length, grades, recall_base, sample=draw, seed=seed)
     return Scales(tuple(_scale(measure, lists, relative_to) for measure in chosen))
 
 

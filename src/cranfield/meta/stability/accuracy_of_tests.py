@@ -9,7 +9,6 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.comparison.data import Matrix, difference_blocks, noise, row_moments
 from cranfield.comparison.pair_tests import TESTS, PairTest, TestSettings
 from cranfield.comparison.resampling import Threads
@@ -133,7 +132,14 @@ def accuracy_of_tests(
     scores: Scores,
     measures: Any = None,
     *,
-    tests: str | Iterable[str] = USUAL_TESTS,
+    tests: Annotated[
+        str | Iterable[str],
+        about(
+            "The significance tests, or all: {names}.",
+            names="comparison.pair_tests:TESTS",
+            spelled="--test, -t TEST,TEST,...",
+        ),
+    ] = USUAL_TESTS,
     truth: Annotated[
         str,
         about(
@@ -146,7 +152,10 @@ def accuracy_of_tests(
     difference: Annotated[
         float, about("The true difference, for the power.", spelled="--difference, -d D", rare=True)
     ] = 0.05,
-    topics: int | None = None,
+    topics: Annotated[
+        int | None,
+        about("The topics in an experiment; default: as many as there are.", least=2, spelled="--topics, -n N,N,..."),
+    ] = None,
     alpha: Alpha = 0.05,
     simulations: Annotated[int, about("The number of experiments.", least=1, rare=True)] = 1_000,
     resamples: Annotated[int, about("Number of resamples, for tests that resample.", **RESAMPLES)] = 1_000,
@@ -178,13 +187,10 @@ def accuracy_of_tests(
     ([[0.04, 0.04]], [[0.64, 0.36]])
     """
     chosen = _tests(tests)
-    check.whole("accuracy_of_tests", topics=topics)
     complete = CompleteScores.of(scores, "accuracy_of_tests", measures, least_systems=2, least_measures=1)
     count = len(complete.topics)
     check_count("accuracy_of_tests", count, "topic", LEAST_TOPICS)
     size = count if topics is None else int(topics)
-    if size < 2:
-        raise UsageError(f"accuracy_of_tests: topics == {size}, must be 2 or more")
     differ_by = np.zeros((3, len(complete.measures), len(chosen)))
     confirmed = np.zeros((len(OUTCOMES), len(complete.measures), len(chosen)))
     agreed = np.zeros((len(complete.measures), len(chosen), len(chosen)))

@@ -180,7 +180,7 @@ class Inputs:
 
     def content(self, task: Task, name: str, value: Any) -> Any:
         """The value of an option; for an option that names a file, the hash of the file."""
-        return self._sum(value) if name in task.method.files else value
+        return self._sum(value) if name in task.method.holding("file") else value
 
     def _run_facts(self, path: str) -> list[str]:
         return [os.path.basename(path), self._sum(path)]  # the file name is the name of a run without a tag

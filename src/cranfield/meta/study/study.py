@@ -15,15 +15,17 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from html import escape
-from typing import Any
+from typing import Annotated, Any
 
+from cranfield.assessed.join import join
 from cranfield.collection.file_formats.writing import to_delimited
 from cranfield.collection.source import PathLike, write_bytes
+from cranfield.declared.operation import about, operation
 from cranfield.errors import CranfieldError
 from cranfield.meta.meta_record import MetaRecord, part_of, report
 from cranfield.meta.study.inputs import Cache, Inputs, key_of, make_folder, table_from_plain, table_to_plain
 from cranfield.meta.study.study_file import Collection, Study, Task, read_study
-from cranfield.meta.study.study_methods import COLLECTION, MEASURES
+from cranfield.meta.study.study_methods import COLLECTION, LISTS, MEASURES
 from cranfield.record import Columns, columns_of
 from cranfield.table import Column, Table, escape_markdown, headings
 from cranfield.text import cut
@@ -110,10 +112,18 @@ class Outcome(MetaRecord):
         return Table(heads, tuple(rows), self.title, self.notes, digits=2)
 
 
+@operation
 def run_study(
     study: Study | PathLike,
     *,
-    modules: Iterable[str] = (),
+    modules: Annotated[
+        Iterable[str],
+        about(
+            "A Python module that the study may import for measures MODULE:NAME. This runs its code. Repeat it.",
+            spelled="--import MODULE",
+            solves="modules=",
+        ),
+    ] = (),
     figures: Figures | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
@@ -198,10 +208,12 @@ def _compute(inputs: Inputs, task: Task, collection: Collection | None, progress
     available: dict[str, Any] = {"progress": progress}
     if collection is None:
         arguments: tuple[Any, ...] = (measures,)
-    elif method.takes == COLLECTION:
+    elif method.takes in (COLLECTION, LISTS):
         available |= {"measures": measures, "missing": collection.missing}
         available |= {"options": collection.options, "teams": collection.teams}
         arguments = inputs.read(collection)
+        if method.takes == LISTS:
+            arguments = (join(*arguments, collection.options),)
     else:
         scores = inputs.scores(collection, part_of(progress, 0, 2))
         further = plan.further_measures(task)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
 import re
@@ -16,9 +15,11 @@ from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.collection.doors import check_json, reads, whole_lines
 from cranfield.collection.source import PathLike, read_bytes, unmarked
+from cranfield.declared.operation import check_setting
+from cranfield.declared.settings import NO_DEFAULT, Setting
 from cranfield.errors import DataError, UsageError
 from cranfield.measures import parse_many
-from cranfield.meta.study.study_methods import COLLECTION, MEASURES, METHODS, Method
+from cranfield.meta.study.study_methods import COLLECTION, LISTS, MEASURES, METHODS, Method
 from cranfield.meta.yaml_io import read_yaml
 from cranfield.scores.score_input import MISSING_RULES
 from cranfield.text import cut, shown
@@ -36,13 +37,9 @@ OF_COLLECTION = ("qrels", "runs", "scores", "teams", "measures", "missing", *JOI
 OF_METHOD = ("method", "collections", "measures")
 REPORTS = (".md", ".html")
 LONGEST_PATH = 1_000
-KINDS: dict[type, tuple[tuple[type, ...], str]] = {
-    bool: ((bool,), "true or false"),
-    int: ((int,), "a whole number"),
-    float: ((int, float), "a number"),
-    str: ((str, list), "a text or a list of texts"),
-}
-"""The accepted types of an option, by the type of its default."""
+SEED = Setting(0, least=0, below=2**64, kind="int")
+KINDS = {"bool": ((bool,), "true or false"), "str": ((str, list), "a text or a list of texts")}
+"""The accepted types of a setting that is no number, by its kind."""
 
 EXAMPLE = """\
 title = "Which measure should I trust?"
@@ -121,7 +118,7 @@ class Study:
 
     def further_measures(self, task: Task) -> tuple[str, ...]:
         """Measures named in options, such as gold standards."""
-        return tuple(name for key in task.method.measures_in for name in task.options.get(key, ()))
+        return tuple(name for key in task.method.holding("measures") for name in task.options.get(key, ()))
 
 
 @reads
@@ -236,11 +233,13 @@ class _Section:
         if not re.fullmatch(r"[\w+-][\w.+ -]*", name):
             raise self.error("the name is used for files; it may have only letters, digits, and . _ + -")
 
-    def check_type(self, key: str, default: Any) -> None:
-        """Refuse a value of another type than the default, if that is a plain value."""
-        types, description = KINDS.get(type(default), ((), ""))
-        if types and type(self.values[key]) not in types:
-            raise UsageError(f"{self.path}: {self.key(key)} == {shown(self.values[key])}, must be {description}")
+    def check_setting(self, key: str, setting: Setting) -> None:
+        """Refuse a value that the operation would refuse."""
+        value = self.values[key]
+        types, description = KINDS.get(setting.kind.removesuffix("s"), ((), ""))
+        if types and type(value) not in types:
+            raise UsageError(f"{self.path}: {self.key(key)} == {shown(value)}, must be {description}")
+        check_setting(self.path, self.key(key), value, setting)
 
 
 def plan_of(content: Any, path: str = "study", modules: Iterable[str] = ()) -> Study:
@@ -260,7 +259,7 @@ def plan_of(content: Any, path: str = "study", modules: Iterable[str] = ()) -> S
     names = [collection.name for collection in collections]
     seed = top.values.get("seed")
     if seed is not None:
-        top.check_type("seed", 0)
+        top.check_setting("seed", SEED)
     tasks = tuple(_task(label, section, names, seed) for label, section in top.sections("methods").items())
     if not tasks:
         raise UsageError(f"{path}: no methods; give one, such as a table [methods.correlate]")
@@ -299,20 +298,20 @@ def _task(label: str, section: _Section, collections: list[str], seed: Any) -> T
     if name not in METHODS:
         raise section.error(check.nearest(name, list(METHODS), "method"))
     method = METHODS[name]
-    known = method.options()
+    known = method.settings
     section.check_keys((*OF_METHOD, *known))
     chosen = section.texts("collections", collections)
     for collection in chosen:
         if collection not in collections:
             raise section.error(check.nearest(collection, collections, "collection"))
     options = {key: value for key, value in section.values.items() if key not in OF_METHOD}
-    for key, default in known.items():
-        if default is inspect.Parameter.empty and key not in options:
+    for key, setting in known.items():
+        if setting.default is NO_DEFAULT and key not in options:
             raise section.error(f"{key} must be given")
         if key in options:
-            section.check_type(key, default)
-    options |= {key: section.file(key) for key in method.files if key in options}
-    options |= {key: list(section.measures(key)) for key in method.measures_in if key in options}
+            section.check_setting(key, setting)
+    options |= {key: section.file(key) for key in method.holding("file") if key in options}
+    options |= {key: list(section.measures(key)) for key in method.holding("measures") if key in options}
     if seed is not None and "seed" in known:
         options.setdefault("seed", seed)
     return Task(label, method, () if method.takes == MEASURES else chosen, section.measures(), options)
@@ -330,7 +329,7 @@ def _check(study: Study) -> None:
         for collection in (by_name[name] for name in task.collections):
             if not collection.scores:
                 _check_measures((*study.measures_of(task, collection), *study.further_measures(task)), where)
-            elif task.method.takes == COLLECTION:
+            elif task.method.takes in (COLLECTION, LISTS):
                 problem = f"{task.method.name} works on runs and qrels, {collection.name} has only scores"
                 raise UsageError(f"{where}: {problem}")
 

@@ -1,7 +1,6 @@
-"""The methods that a study can use.
+"""The methods that a study can use: operations by name, whose settings are the keys of a step.
 
-A new method needs one row in `METHODS`; its options are the parameters of its function. A method whose result has more
-than `table()` also needs a row in `TABLES`.
+A new method needs one row in `METHODS`. A method whose result has more than `table()` also needs a row in `TABLES`.
 """
 
 from __future__ import annotations
@@ -10,24 +9,25 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from cranfield.check import nearest
+from cranfield.declared.operation import about, operation, settings_of
+from cranfield.declared.settings import NO_DEFAULT, Setting
 from cranfield.errors import UsageError
+from cranfield.meta.reproduction.reproduction import Depth, Persistence, Reproduction, Union, reproduce
 from cranfield.table import Table, headings
-from cranfield.types import Progress
 
 if TYPE_CHECKING:  # these import most of meta-evaluation
     from cranfield.assessed.join_options import JoinOptions
     from cranfield.collection.run import Run
-    from cranfield.meta.reproduction.reproduction import Reproduction
-    from cranfield.meta.stability.informativeness import Informativeness
 
-
-SCORES, COLLECTION, MEASURES = "scores", "collection", "measures"
-"""What a method works on: scores; judgments and runs; or only measures, whatever the collection."""
-NOT_OPTIONS = ("progress", "threads", "options", "missing", "teams", "measures", "measure", "data")
-"""Parameters that the study sets itself."""
+SCORES, COLLECTION, LISTS, MEASURES = "scores", "collection", "lists", "measures"
+"""What a method works on: scores; judgments and runs, also as joined lists; or measures, whatever the collection."""
+INPUTS = {"scores": SCORES, "data": SCORES, "qrels": COLLECTION, "lists": LISTS, "measures": MEASURES}
+"""What a method works on, by the name of the first parameter of its function."""
+OF_STUDY = ("progress", "threads", "options", "missing", "teams", "measures")
+"""Settings that come from the collection, or on which no result depends."""
 TABLES = {
     "compare": {"": "ranking"},
     "power": {"": "table", "overlap": "overlap", "asl": "asl_table"},
@@ -50,11 +50,6 @@ class Method:
     question: str
     home: str
     """`package:function`; imported on first use."""
-    takes: str = SCORES
-    measures_in: tuple[str, ...] = ()
-    """Options that name other measures to score, such as gold standards."""
-    files: tuple[str, ...] = ()
-    """Options that name files, relative to the study file."""
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -63,16 +58,20 @@ class Method:
         return function
 
     @property
-    def _parameters(self) -> list[inspect.Parameter]:
-        first = {SCORES: 1, COLLECTION: 2, MEASURES: 1}[self.takes]
-        return list(inspect.signature(self.function).parameters.values())[first:]
+    def settings(self) -> dict[str, Setting]:
+        """The keys of a step: the settings of the operation."""
+        return {name: each for name, each in settings_of(self.function).items() if name not in OF_STUDY}
 
-    def options(self) -> dict[str, Any]:
-        """The options of a study file with their defaults; `inspect.Parameter.empty` for a required option."""
-        return {option.name: option.default for option in self._parameters if option.name not in NOT_OPTIONS}
+    def holding(self, what: str) -> tuple[str, ...]:
+        """The settings that name files, or measures to score."""
+        return tuple(name for name, setting in self.settings.items() if setting.holds == what)
+
+    @property
+    def takes(self) -> str:
+        return INPUTS[next(iter(inspect.signature(self.function).parameters))]
 
     def accepts(self, name: str) -> bool:
-        return any(parameter.name == name for parameter in self._parameters)
+        return name in [*inspect.signature(self.function).parameters][1:]
 
     def tables_of(self, record: Any) -> dict[str, Table]:
         """The tables of a result, by the suffix of their file names."""
@@ -86,33 +85,22 @@ METHODS = {
         Method("power", "how many pairs of systems a measure separates", "meta:discriminative_power"),
         Method("swap", "how often another topic set would reverse a difference", "meta:swap_rates"),
         Method("correlate", "do measures rank systems alike", "meta:correlate"),
-        Method("concord", "which measures agree with a gold standard", "meta:concord", measures_in=("gold",)),
-        Method(
-            "predict", "which measures agree with preference judgments", "meta:predictive_power", files=("preferences",)
-        ),
-        Method("loo", "what a run or team loses if it was not pooled", "meta:leave_one_out", COLLECTION),
-        Method("robust", "how scores change with fewer judgments or topics", "meta:robustness", COLLECTION),
-        Method("gains", "do other gains change the ranking", "meta:change_gains", COLLECTION),
+        Method("concord", "which measures agree with a gold standard", "meta:concord"),
+        Method("predict", "which measures agree with preference judgments", "meta:predictive_power"),
+        Method("loo", "what a run or team loses if it was not pooled", "meta:leave_one_out"),
+        Method("robust", "how scores change with fewer judgments or topics", "meta:robustness"),
+        Method("gains", "do other gains change the ranking", "meta:change_gains"),
         Method("topics", "how rankings change with fewer topics", "meta:topic_subsets"),
-        Method("scale", "is a measure on an interval scale", "meta:scales", MEASURES),
+        Method("scale", "is a measure on an interval scale", "meta:scales"),
         Method("scale-tests", "pairs that differ by ranks and by means", "meta:scale_tests"),
-        Method("axioms", "what a measure rewards", "meta:axioms", MEASURES),
+        Method("axioms", "what a measure rewards", "meta:axioms"),
         Method("gtheory", "how well scores generalise to other topics", "meta:g_studies"),
-        Method(
-            "ranks", "where the preferred rank and the first relevant document are", "meta:preferred_ranks", COLLECTION
-        ),
-        Method(
-            "inform",
-            "how much a score says about its list",
-            "meta.study.study_methods:inform_of_collection",
-            COLLECTION,
-        ),
+        Method("ranks", "where the preferred rank and the first relevant document are", "meta:preferred_ranks"),
+        Method("inform", "how much a score says about its list", "meta:informativeness"),
         Method(
             "reproduce",
             "does a repeated run reproduce the original",
             "meta.study.study_methods:reproduce_in_collection",
-            COLLECTION,
-            files=("other_qrels",),
         ),
         Method("tests", "which significance test to trust", "meta:accuracy_of_tests"),
         Method("meaningful", "which conclusions survive a change of scale", "meta:meaningfulness"),
@@ -122,56 +110,42 @@ METHODS = {
 
 def methods_table() -> Table:
     """Every method with what it works on and its options."""
-    rows = []
-    for method in METHODS.values():
-        options = [
-            name if default in (inspect.Parameter.empty, None) else f"{name} = {_toml(default)}"
-            for name, default in method.options().items()
-        ]
-        rows.append((method.name, method.question, method.takes, ", ".join(options)))
+    rows = [
+        (
+            method.name,
+            method.question,
+            COLLECTION if method.takes == LISTS else method.takes,
+            ", ".join(map(_toml, method.settings, method.settings.values())),
+        )
+        for method in METHODS.values()
+    ]
     return Table(headings("text", "method", "question", "works on", "options"), tuple(rows))
 
 
-def _toml(default: Any) -> str:
+def _toml(name: str, setting: Setting) -> str:
+    """A key, and its default as a study file writes it."""
+    default = setting.default
+    if default is NO_DEFAULT or default is None:
+        return name
     if isinstance(default, bool):
-        return str(default).lower()
-    return repr(list(default) if isinstance(default, tuple) else default)
+        return f"{name} = {str(default).lower()}"
+    return f"{name} = {list(default) if isinstance(default, tuple) else default!r}"
 
 
-# -- methods that take judgments and all runs of a collection, where the function itself takes other input
-
-
-def inform_of_collection(
-    qrels: Any,
-    runs: Mapping[str, Run],
-    measures: Any = None,
-    *,
-    depth: int = 1000,
-    rel: float = 1.0,
-    options: JoinOptions | None = None,
-    progress: Progress | None = None,
-) -> Informativeness:
-    """How much scores say about the lists of a collection, see `informativeness`.
-
-    Reference: Aslam, Yilmaz & Pavlu, SIGIR 2005, 27-34
-    """
-    from cranfield.assessed.join import join
-    from cranfield.meta.stability.informativeness import informativeness
-
-    return informativeness(join(qrels, runs, options), measures, depth=depth, rel=rel, progress=progress)
-
-
+@operation
 def reproduce_in_collection(
     qrels: Any,
     runs: Mapping[str, Run],
     measures: Any = None,
     *,
-    baseline: Sequence[str],
-    advanced: Sequence[str] | None = None,
-    other_qrels: Any = None,
-    p: float = 0.95,
-    union: str = "rank",
-    depth: int | None = None,
+    baseline: Annotated[Sequence[str], about("The original run and its repetition, by the names of runs.")],
+    advanced: Annotated[
+        Sequence[str] | None, about("The run that was to improve on the original one, and its repetition.")
+    ] = None,
+    other_qrels: Annotated[Any, about("Judgments for the repeated runs, on another collection.", holds="file")] = None,
+    p: Persistence = 0.95,
+    union: Union = "rank",
+    depth: Depth = None,
     missing: str = "zero",
     options: JoinOptions | None = None,
 ) -> Reproduction:
@@ -179,7 +153,6 @@ def reproduce_in_collection(
 
     Reference: Breuer et al., SIGIR 2020, doi:10.1145/3397271.3401036
     """
-    from cranfield.meta.reproduction.reproduction import reproduce
 
     def pair(role: str, names: Any) -> tuple[Run, Run]:
         if isinstance(names, str) or len(names) != 2:

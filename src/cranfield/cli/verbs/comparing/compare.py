@@ -55,7 +55,7 @@ cranfield compare qrels.txt bm25.run dense.run -m AP --per-topic
 cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are they equal in practice?
 """
 
-    not_options = ("direction",)
+    not_options = ("direction", "systems")
     test: str = options.significance_test("t", names="comparison.pair_tests:TESTS comparison.apply_test:TEST_NAMES")
     correction: str | None
     margin: float | None = option(

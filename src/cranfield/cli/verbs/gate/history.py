@@ -8,7 +8,7 @@ from cranfield.cli.options.option_values import score_names
 from cranfield.cli.printing import Plotting
 
 
-class HistoryVerb(Plotting):
+class HistoryVerb(Plotting, of="comparison.gate.gate_history:gate_history"):
     """Show the mean scores of all builds in a history that `cranfield gate --history` wrote."""
 
     summary = "mean scores build by build, as a table and a figure"
@@ -21,9 +21,9 @@ cranfield gate history builds.jsonl -m nDCG@10 --plot builds.html
     measures: list[str] | None = options.measures()
 
     def run(self) -> None:
-        from cranfield.comparison.gate.gate_history import GateHistory
+        from cranfield.comparison.gate.gate_history import gate_history
 
-        history = GateHistory.read(self.file, score_names(self.measures) or None)
+        history = gate_history(self.file, score_names(self.measures) or None)
         self.save_plot(history)
         if self.format == "json":
             self.emit(history.to_json())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cranfield.cli import options
-from cranfield.cli.declare import RESULT, flag, option
+from cranfield.cli.declare import RESULT, flag
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
 
 
-class AxiomsVerb(Plotting):
+class AxiomsVerb(Plotting, of="meta.axioms.axioms:axioms"):
     """Test on all short lists which axioms a measure satisfies, and show lists that violate one.
 
     The axioms are swap and replacement monotonicity, top-heaviness, and whether the measure is graded, normalised,
@@ -24,9 +24,6 @@ cranfield meta axioms -m alpha-nDCG,D#-nDCG,ERR-IA -f latex
 """
 
     measures: list[str] | None = options.measures()
-    only: str | None = option(
-        "--only NAME,...", "Some of {names}; separated by commas.", names="meta.axioms.axioms:MEANS"
-    )
     lists: bool = flag("--examples", "Show the lists behind each finding, as for a single measure.", group=RESULT)
 
     def given(self) -> bool:
@@ -36,7 +33,7 @@ cranfield meta axioms -m alpha-nDCG,D#-nDCG,ERR-IA -f latex
         from cranfield.meta.axioms.axioms import axioms
 
         measures = chosen(self.measures)
-        result = axioms(measures, self.only.replace("-", "_").split(",") if self.only else None)
+        result = axioms(measures, **self.settings())
         if self.lists or len(measures) == 1:
             both = len(measures) > 1 and not self.for_programs
             self.show(*([result.table()] if both else []), result.examples())

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, RESULT, flag, option
+from cranfield.cli.declare import RESULT, flag, option
 from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.options.option_values import score_names
 from cranfield.cli.printing import Plotting
@@ -14,7 +14,12 @@ from cranfield.errors import UsageError
 MEASURES = "AP,Q,nDCG@10,RR"
 
 
-class ConcordVerb(ByClass, options.Source, Plotting, of="meta.agreement.concordance:predictive_power"):
+class ConcordVerb(
+    ByClass,
+    options.Source,
+    Plotting,
+    of="meta.agreement.concordance:predictive_power meta.agreement.concordance:concord",
+):
     """If two measures disagree on which of two lists is better, count which one agrees with the gold standard.
 
     With --preferences, count how often each measure prefers the list that people preferred. --plot draws either; with
@@ -40,14 +45,6 @@ cranfield meta concord --scores scores.csv --preferences judged.csv --measure-ti
         "Instead of --gold: lines of topic, run A, run B, preferred (A, B, tie or a run) and optionally assessor.",
         reads=True,
     )
-    measure_ties: str = option(
-        "--measure-ties RULE",
-        "With --preferences: a measure that scores both lists the same counts as {names}: half right, not at all, or "
-        "wrong.",
-        default="half",
-        names="meta.agreement.concordance:TIES",
-        group=MORE,
-    )
     pairs: bool = flag("--pairs", "Print a row per pair, with wins and p, as json, csv and tsv do.", group=RESULT)
 
     def check(self) -> None:
@@ -61,7 +58,7 @@ cranfield meta concord --scores scores.csv --preferences judged.csv --measure-ti
         if self.preferences is not None:
             from cranfield.meta.agreement.concordance import predictive_power
 
-            power = predictive_power(scores, self.preferences, ties=self.measure_ties, **self.settings())
+            power = predictive_power(scores, **self.settings("predictive_power"))
             self.show(power.table())
             self.save_plot(power)
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, RESULT, flag, option
+from cranfield.cli.declare import RESULT, flag, option
 from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
@@ -13,7 +13,9 @@ D_RANK = "d-rank"
 MEASURES = "AP,Q,nDCG@10,RR,P@10"
 
 
-class CorrelateVerb(ByClass, options.Source, Plotting, of="meta.agreement.correlation:correlate"):
+class CorrelateVerb(
+    ByClass, options.Source, Plotting, of="meta.agreement.correlation:correlate meta.agreement.gain_change:change_gains"
+):
     """Show how alike measures rank the runs: rank correlations of all pairs of measures, with intervals over topics.
 
     A new measure should correlate with those we trust, but not so much that it is not needed. In tau-ap the row is the
@@ -31,7 +33,7 @@ cranfield meta correlate qrels.txt runs/*.run -m AP,Q,nDCG@10 --pairs
 cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
 """
 
-    coefficient: str = option(
+    coefficients: str = option(
         "--coefficient, -c NAME,...",
         "{names}; several separated by commas.",
         default="tau-b",
@@ -41,13 +43,7 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
         "--gains W:W:...,...",
         "Correlate each measure with itself under other gains, highest grade first: 30:20:10,1:1:1.",
     )
-    rbo_ties: str = option(
-        "--rbo-ties RULE",
-        "For rbo: how ties are treated, {names}: they share a rank, mean over all orders, or corrected.",
-        default="w",
-        names="meta.agreement.overlap:TIES",
-        group=MORE,
-    )
+    not_options = ("coefficient",)
     pairs: bool = flag("--pairs", "Print a row per pair, with intervals, as json, csv and tsv do.", group=RESULT)
 
     def check(self) -> None:
@@ -55,17 +51,17 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
         from cranfield.check import nearest
         from cranfield.meta.agreement.coefficients import COEFFICIENTS
 
-        self.names = self.coefficient.replace(",", " ").split()
+        self.names = self.coefficients.replace(",", " ").split()
         known = [*COEFFICIENTS, D_RANK]
         for name in self.names:
             if name not in known:
                 raise nearest(name, known, "coefficient")
         if D_RANK in self.names and len(self.names) > 1:
-            raise UsageError(f"-c {self.coefficient}: d-rank is a distance with a table of its own; give it alone")
+            raise UsageError(f"-c {self.coefficients}: d-rank is a distance with a table of its own; give it alone")
         if self.gains is not None and self.scores:
             raise UsageError("--gains needs judgments and runs; leave out --scores")
         if self.gains is not None and (len(self.names) > 1 or D_RANK in self.names):
-            raise UsageError(f"-c {self.coefficient}: --gains takes one rank correlation at a time")
+            raise UsageError(f"-c {self.coefficients}: --gains takes one rank correlation at a time")
 
     def run(self) -> None:
         if self.gains is not None:
@@ -81,9 +77,8 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
             else:
                 from cranfield.meta.agreement.correlation import correlate
 
-                result = correlate(
-                    scores, coefficients=self.names, ties=self.rbo_ties, **self.settings(), progress=progress
-                )
+                settings = {**self.settings("correlate"), "coefficients": self.names}
+                result = correlate(scores, **settings, progress=progress)
                 table = result.pairs() if self.pairs or self.for_programs else result.table()
         self.show(table)
         self.save_plot(distances if self.names == [D_RANK] else result)
@@ -95,9 +90,9 @@ cranfield meta correlate --scores scores.csv -c d-rank --plot distances.html
             result = change_gains(
                 *self.read(),
                 chosen(self.measures or ["nDCG,Q"]),
-                gains=gains,
+                **{**self.settings("change_gains"), "gains": gains},
                 coefficient=self.names[0],
-                **self.values("level", "resamples", "seed", "missing"),
+                missing=self.missing,
                 options=self.joining(),
                 progress=progress,
             )

@@ -33,15 +33,14 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
         "{names}; default: all except confusion. May be repeated, or separated by commas.",
         names="meta.judgments.robustness:METHODS",
     )
-    rates: str | None = option("--rates P,P,...", "random: the share of judgments kept; default: 0.9 to 0.1.")
+    rates: str | None
     depths: str | None
-    flips: str | None = option("--flips P,P,...", "flips: the share of judgments changed; default: 0.05 to 0.3.")
+    flips: str | None
     confusion: str | None = option("--confusion FILE", "confusion: lines of grade, new grade, probability.", reads=True)
     sizes: str | None
     repeats: int
     seed: int
     condensed: bool
-    not_options = ("rates", "flips")
     what: str = options.show(
         "tau",
         "change",
@@ -73,21 +72,18 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
             )
 
     def run(self) -> None:
-        from cranfield.meta.judgments.robustness import FLIPS, RATES, VALUES, robustness, topic_subsets
+        from cranfield.meta.judgments.robustness import VALUES, robustness, topic_subsets
 
         if self.scores:
             kept = {name: value for name, value in self.settings().items() if name in ("sizes", "repeats", "seed")}
             result = topic_subsets(self.read_scores(), **kept)
         else:
             with self.progress("scoring") as progress:
+                confusion = None if self.confusion is None else read_confusion(self.confusion)
                 result = robustness(
                     *self.read(),
                     chosen(self.measures or ["AP"]),
-                    how=self.methods,
-                    rates=options.numbers("--rates", self.rates) or RATES,
-                    flips=options.numbers("--flips", self.flips) or FLIPS,
-                    confusion=None if self.confusion is None else read_confusion(self.confusion),
-                    **self.settings(),
+                    **{**self.settings(), "how": self.methods, "confusion": confusion},
                     missing=self.missing,
                     options=self.joining(),
                     progress=progress,

@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, option
 from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
 CONCLUSIONS = ("conclusions", "changed")
 
 
-class ScaleVerb(ByClass, options.Source, Plotting, of="meta.scale.scale:scales"):
+class ScaleVerb(ByClass, options.Source, Plotting, of="meta.scale.scale:scales meta.scale.conclusions:conclusions"):
     """Test on all lists of a length whether a measure orders and spaces them as an interval scale does.
 
     A scale is relative to an order of lists: a measure is on an ordinal scale if it keeps the order, and on an interval
@@ -44,15 +43,8 @@ cranfield meta scale qrels.txt runs/*.run -m AP@10 --show conclusions  # do they
 cranfield meta scale --show theory
 """
 
-    draw: int | None = option("--draw N", "Draw this many lists at random if there are too many.", solves="sample=")
-    alpha: float = options.alpha(help="With runs or scores: the significance level.")
-    test: str = option(
-        "--test, -t TEST",
-        "With --show conclusions or changed: the significance test, {names}.",
-        default="t",
-        names=options.TESTS,
-        group=MORE,
-    )
+    alpha: float
+    not_options = ("correction", "resamples", "threads")
     what: str = options.show(
         "scales",
         "lists",
@@ -91,7 +83,7 @@ cranfield meta scale --show theory
         else:
             from cranfield.meta.scale.scale import scales
 
-            result = scales(chosen(self.measures), sample=self.draw, **self.settings())
+            result = scales(chosen(self.measures), **self.settings("scales"))
             drawn = self._drawn(result) if self.plot else None
             self.show(*self._tables(result))
             if drawn is not None:
@@ -116,7 +108,7 @@ cranfield meta scale --show theory
                 interval = self.read_interval_scores()
             except UsageError as error:
                 notes.append(f"no interval scale: {error}")
-        result = conclusions(scores, interval, **self.values("test", "alpha", "seed"))
+        result = conclusions(scores, interval, **self.settings("conclusions"))
         return replace(result, notes=(*result.notes, *notes))
 
     def _tables(self, result: Scales) -> list[Table]:

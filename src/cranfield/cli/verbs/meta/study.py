@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cranfield.report.pages.report_parts import Outline
 
 
-class StudyVerb(Printing, Reporting):
+class StudyVerb(Printing, Reporting, of="meta.study.study:run_study"):
     """Run a study file: every method on every collection; tables and a report go to its output folder.
 
     Scores and results are cached by content (files, measures, options, code), so nothing is computed twice: a study can

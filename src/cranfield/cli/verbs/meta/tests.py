@@ -31,13 +31,13 @@ cranfield meta tests --scores scores.csv --truth shift --topics 25
 cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show best  # which test for which size?
 """
 
-    test: str | None = option(
+    tests: str | None = option(
         "--test, -t TEST,TEST,...",
         "The significance tests, or all: {names}; default: t, wilcoxon, sign, randomisation, bootstrap and "
         "bootstrap-shift.",
         names=options.TESTS,
     )
-    topics: str | None = option("--topics, -n N,N,...", "The topics in an experiment; default: as many as there are.")
+    sizes: str | None = option("--topics, -n N,N,...", "The topics in an experiment; default: as many as there are.")
     what: str = option(
         "--show WHAT",
         "{names}: all rates; the most powerful test that keeps its type I error, by measure and size; or how often two "
@@ -47,29 +47,30 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
         group=RESULT,
     )
     threads: int | None
+    not_options = ("topics",)
 
     def check(self) -> None:
         super().check()
         from cranfield.comparison.pair_tests import TESTS
         from cranfield.meta.stability.accuracy_of_tests import USUAL_TESTS
 
-        given = USUAL_TESTS if self.test is None else self.test.split(",")
+        given = USUAL_TESTS if self.tests is None else self.tests.split(",")
         self.names = [name.strip() for name in given if name.strip()]
         for name in self.names if self.names != ["all"] else []:
             TESTS.find(name)
 
-        self.sizes: list[int | None] = []
-        self.sizes += options.whole_numbers("--topics", self.topics) or [None]
+        self.counts: list[int | None] = []
+        self.counts += options.whole_numbers("--topics", self.sizes) or [None]
 
     def run(self) -> None:
         from cranfield.meta.stability.accuracy_of_tests import TestAccuracy, accuracy_of_tests
         from cranfield.record import table_of
 
         scores = self.read_scores(threads=self.threads)
+        settings = {**self.settings(), "tests": self.names}
         with self.progress("simulating") as progress:
             results = [
-                accuracy_of_tests(scores, tests=self.names, topics=size, **self.settings(), progress=progress)
-                for size in self.sizes
+                accuracy_of_tests(scores, **{**settings, "topics": size}, progress=progress) for size in self.counts
             ]
         if self.what == "rates" and len(results) == 1:
             self.show(results[0].table())

@@ -30,7 +30,7 @@ def given(*ways: int) -> Preferences:
 )
 def test_share_of_agreements_by_hand(ties: str, agreement: list[float]) -> None:
     # People preferred a, a, a: AP is right twice; P@1 ties on topic 1 and is wrong twice.
-    result = predictive_power(SCORES, given(1, 1, 1), ties=ties, resamples=0)
+    result = predictive_power(SCORES, given(1, 1, 1), measure_ties=ties, resamples=0)
     assert result.agreement.tolist() == pytest.approx(agreement)
     assert (result.agree.tolist(), result.tied.tolist(), result.disagree.tolist()) == ([2, 0], [0, 1], [1, 2])
     assert result.p[0] == pytest.approx(binomtest(2, 3).pvalue)
@@ -106,5 +106,5 @@ def test_bad_input_is_refused() -> None:
         predictive_power(SCORES, given(0, 0, 0))
     with pytest.raises(UsageError, match="no judgment is about runs and topics"):
         predictive_power(SCORES, Preferences(("9",), ("a",), ("b",), (1,), ("",)))
-    with pytest.raises(UsageError, match="ties == 'split'"):
-        predictive_power(SCORES, given(1), ties="split")
+    with pytest.raises(UsageError, match="measure_ties == 'split'"):
+        predictive_power(SCORES, given(1), measure_ties="split")
