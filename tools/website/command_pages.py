@@ -11,6 +11,7 @@ from website import text
 from website.staging import write
 
 FOLDER = "reference/commands"
+STAND_INS_TITLE = "Instead of other programs"
 
 
 def write_pages(folder: Path) -> dict[str, str]:
@@ -21,7 +22,8 @@ def write_pages(folder: Path) -> dict[str, str]:
             pages[word] = group_text(word)
             pages |= {f"{word} {verb}": verb_text(f"{word} {verb}") for verb in GROUPS[word].verbs}
         else:
-            pages[word] = stand_in_text(word) if word in STAND_INS else verb_text(word)
+            pages[word] = verb_text(word)
+    pages |= {word: stand_in_text(word) for word in STAND_INS}
     paths = {word: f"{FOLDER}/{text.slug(word)}.md" for word in pages}
     for word, content in pages.items():
         write(folder / paths[word], content)
@@ -93,6 +95,10 @@ def stand_in_text(word: str) -> str:
     )
 
 
+def _summary(word: str) -> str:
+    return STAND_INS[word][0] if word in STAND_INS else summary_of(word)[0]
+
+
 def index() -> str:
     """The list of all verbs."""
     parts = [
@@ -100,9 +106,9 @@ def index() -> str:
         "`cranfield VERB --help` prints the options of a verb that are used most, and `--help-all` prints all of them. "
         "The pages below have all options.",
     ]
-    for title, words in SECTIONS.items():
+    for title, words in (*SECTIONS.items(), (STAND_INS_TITLE, STAND_INS)):
         rows = [
-            (f"[`cranfield {word}`]({text.slug(word)}.md)", text.plain(summary_of(word)[0].partition("; see:")[0]))
+            (f"[`cranfield {word}`]({text.slug(word)}.md)", text.plain(_summary(word).partition("; see:")[0]))
             for word in words
         ]
         parts += [f"## {title}", text.table(["verb", "what it does"], rows)]

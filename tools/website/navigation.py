@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.cli import SECTIONS
+from website.command_pages import STAND_INS_TITLE
 from website.measure_pages import Entry
 
 GUIDES = {
@@ -121,7 +122,7 @@ def command_part(commands: Mapping[str, str]) -> Nav:
         parts.append({title: pages})
     placed = {word for words in SECTIONS.values() for word in words}
     others = {word: path for word, path in commands.items() if word.partition(" ")[0] not in placed}
-    return [*parts, *([{"Instead of other programs": by_name(others)}] if others else [])]
+    return [*parts, *([{STAND_INS_TITLE: by_name(others)}] if others else [])]
 
 
 def registry_part(place: str, registries: Mapping[str, Mapping[str, str]]) -> Nav:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from cranfield import _core
 from cranfield.assessed.segments import Judged
 from cranfield.collection.file_formats.formats import Layout
-from cranfield.collection.source import Buffer
+from cranfield.collection.source import Buffer, shown_path
 from cranfield.collection.tables.cells import Coded
 from cranfield.collection.tables.table_schema import Column, Schema, Words
 from cranfield.compat.trec_lists import TrecLists, lists_of, sorted_labels
@@ -62,7 +62,7 @@ def read_preferences(path: str, buffer: Buffer, format: str) -> _core.Table:
         if not len(table):
             raise DataError(path, None, f"is empty, expected lines of {expected}")
         return table
-    rows = PREFERENCES.read_content(buffer, path)
+    rows = PREFERENCES.read_content(buffer, shown_path(path))
     labels = list(map(" ".join, zip(rows["group"], rows["subgroup"], strict=True)))
     levels = rows["level"].tolist()
     return _core.table_from_columns(None, rows["topic"], rows["doc"], levels, None, labels, "error", "level")
