@@ -14,8 +14,8 @@ import sys
 
 import numpy as np
 
-from cranfield.meta import UserRatings, user_agreement
-from cranfield.meta.agreement.user_agreement import COEFFICIENTS
+from cranfield.meta import UserRatings
+from cranfield.meta.agreement.user_agreement import COEFFICIENTS, user_agreement
 from cranfield.scores.scores import Scores
 
 DESIGNS = {

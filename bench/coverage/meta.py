@@ -218,7 +218,7 @@ def prediction(data: str, topics: int, which: tuple[int, ...], rng: np.random.Ge
     x, y = PAIRS[data](rng, topics)
     names = [str(topic) for topic in range(topics)]
     scores = Scores.from_matrix(y[:, None], runs=["run"], topics=names, measure="AP")
-    found = meta.prediction_quality(scores, {"p": dict(zip(names, x.tolist(), strict=True))}, resamples=RESAMPLES)
+    found = meta.predict(scores, {"p": dict(zip(names, x.tolist(), strict=True))}, resamples=RESAMPLES)
     said = any(note.startswith("caution: pearson") for note in found.notes)
     for c in which:
         truth = true_quality(data, topics)[c]

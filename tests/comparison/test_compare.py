@@ -57,7 +57,7 @@ def test_a_share_of_resamples_has_to_be_below_alpha() -> None:
     p = at.columns()["p"]
     assert at.columns()["significant"].tolist() == (p < least).tolist()
     # meta power has the same rule
-    power = cf.meta.discriminative_power(SCORES, test="randomised-tukey", resamples=200, alpha=least, asl="share")
+    power = cf.meta.power(SCORES, test="randomised-tukey", resamples=200, alpha=least, asl="share")
     assert power.columns()["significant"].tolist() == [at.significant]
 
 

@@ -11,7 +11,7 @@ from cranfield.assessed.join import join
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import score
-from cranfield.evaluation.simulated_time_gain import simulated_scores, simulated_tbg
+from cranfield.evaluation.simulated_time_gain import simulate_time, simulated_tbg
 from cranfield.measures import TBG, parse
 
 GRADES, LENGTHS = [0, 1, None, 1, 1, 0, 1], [800, 400, 1500, 90, 2500, 700, 300]
@@ -95,7 +95,7 @@ def test_runs_have_the_expected_gain_within_their_intervals() -> None:
     with pytest.warns(UserWarning, match="missing"):
         lists = join(qrels, runs, JoinOptions(lengths=documents))
     model = TBG(h=60)
-    result = simulated_scores(lists, model, users=20_000, confidence=0.9999)
+    result = simulate_time(lists, model, users=20_000, confidence=0.9999)
     for r, order in enumerate(orders.values()):
         truth = exact(model, [qrels["1"].get(doc) for doc in order], [documents[doc] for doc in order])
         assert result.low[r, 0] < truth < result.high[r, 0]
@@ -112,9 +112,9 @@ def test_runs_have_the_expected_gain_within_their_intervals() -> None:
 
 def test_the_seed_decides_and_users_narrow_the_interval() -> None:
     lists = join({"1": {"d1": 1}}, {"a": {"1": {"d2": 2.0, "d1": 1.0}}}, JoinOptions(lengths={"d1": 400, "d2": 900}))
-    first, again = (simulated_scores(lists, users=500, seed=3) for _ in range(2))
+    first, again = (simulate_time(lists, users=500, seed=3) for _ in range(2))
     assert first.scores.values.tolist() == again.scores.values.tolist()
-    many = simulated_scores(lists, users=50_000, seed=3)
+    many = simulate_time(lists, users=50_000, seed=3)
     assert many.error[0] == pytest.approx(first.error[0] / 10, rel=0.2)
     with pytest.raises(UsageError, match="must be TBG without views"):
-        simulated_scores(lists, parse("TBG'"))  # type: ignore[arg-type]
+        simulate_time(lists, parse("TBG'"))  # type: ignore[arg-type]

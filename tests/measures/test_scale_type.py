@@ -11,8 +11,8 @@ from cranfield.comparison.apply_test import apply_test
 from cranfield.errors import CranfieldError
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.scale_type import scale_of
-from cranfield.meta import discriminative_power, scale
-from cranfield.meta.scale.scale import PROVED, proved_scales
+from cranfield.meta.scale.scale import PROVED, proved_scales, scale
+from cranfield.meta.stability.discrimination import discriminative_power
 from cranfield.report.tables import summary_table
 from cranfield.scores.scores import Scores
 

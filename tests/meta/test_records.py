@@ -16,6 +16,7 @@ from cranfield import meta
 from cranfield.assessed.join import join
 from cranfield.errors import UsageError
 from cranfield.meta.agreement.concordance import Preferences
+from cranfield.meta.scale.scale import scale
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.table import Table
@@ -44,28 +45,28 @@ RECORDS: dict[str, Callable[[], Record]] = {
     "Concordance": lambda: meta.concord(SCORES.select(runs=["a", "b"]), "AP", ["AP", "RR"]),
     "Correlation": lambda: meta.rank_correlation([1, 2, 3], [1, 3, 2]),
     "Correlations": lambda: meta.correlate(SCORES, resamples=10),
-    "DiscriminativePower": lambda: meta.discriminative_power(SCORES, test="t"),
+    "DiscriminativePower": lambda: meta.power(SCORES, test="t"),
     "Distances": lambda: meta.rank_distances(SCORES),
-    "GStudies": lambda: meta.g_studies(SCORES),
+    "GStudies": lambda: meta.gtheory(SCORES),
     "GStudy": lambda: meta.g_study(SCORES, "AP"),
     "GainChange": lambda: meta.change_gains(QRELS, RUNS, "nDCG", gains=["1:1"], resamples=0),
-    "Informativeness": lambda: meta.informativeness(join(QRELS, RUNS), "AP"),
-    "LeftOut": lambda: meta.leave_one_out(QRELS, RUNS, "P@2", pool_depth=1),
-    "Meaningfulness": lambda: meta.meaningfulness(SCORES),
+    "Informativeness": lambda: meta.inform(join(QRELS, RUNS), "AP"),
+    "LeftOut": lambda: meta.loo(QRELS, RUNS, "P@2", pool_depth=1),
+    "Meaningfulness": lambda: meta.meaningful(SCORES),
     "MixedAnova": lambda: meta.rating_model(RATINGS),
     "Outcome": study,
     "Overlap": lambda: meta.rbo("abc", "acb"),
-    "PredictionQuality": lambda: meta.prediction_quality(SCORES, {"p": dict(zip("012345", range(6), strict=True))}),
+    "PredictionQuality": lambda: meta.predict(SCORES, {"p": dict(zip("012345", range(6), strict=True))}),
     "PredictivePower": lambda: meta.predictive_power(SCORES, PREFERENCES, resamples=10),
-    "PreferredRanks": lambda: meta.preferred_ranks(QRELS, RUNS),
+    "PreferredRanks": lambda: meta.ranks(QRELS, RUNS),
     "Reproduction": lambda: meta.reproduce(QRELS, (RUNS["a"], RUNS["b"]), measures="RR"),
-    "Robustness": lambda: meta.robustness(QRELS, RUNS, "P@2", how="depth", depths=[1, 2]),
-    "Scale": lambda: meta.scale("AP", 3),
+    "Robustness": lambda: meta.robust(QRELS, RUNS, "P@2", how="depth", depths=[1, 2]),
+    "Scale": lambda: scale("AP", 3),
     "ScaleTests": lambda: meta.scale_tests(SCORES),
-    "Scales": lambda: meta.scales(["AP", "RR"], 3),
-    "SwapRates": lambda: meta.swap_rates(SCORES, resamples=10),
-    "TestAccuracy": lambda: meta.accuracy_of_tests(SCORES, tests=["t"], simulations=10),
-    "UserAgreement": lambda: meta.user_agreement(SCORES, RATINGS, resamples=10),
+    "Scales": lambda: meta.scale(["AP", "RR"], 3),
+    "SwapRates": lambda: meta.swap(SCORES, resamples=10),
+    "TestAccuracy": lambda: meta.tests(SCORES, tests=["t"], simulations=10),
+    "UserAgreement": lambda: meta.users(SCORES, RATINGS, resamples=10),
     "UsersNeeded": lambda: meta.users_needed(RATINGS, [1.0, 0.5]),
 }
 

@@ -22,7 +22,7 @@ curves = {run: cf.precision_recall(lists, run, "101") for run in lists.runs}
 figure = figures.describe_precision_recall(curves, topic="101")
 """,
     "describe_topics": """\
-figure = figures.describe_topics(cf.topic_sheet(scores["AP"], run="bm25"))
+figure = figures.describe_topics(cf.topics(scores["AP"], run="bm25"))
 """,
     "describe_diversity": """\
 diverse = cf.evaluate("intents.qrels", sample.runs, ["I-rec@10", "D-nDCG@10"])
@@ -71,42 +71,28 @@ from cranfield.comparison.gate.gate_history import gate_history
 figure = figures.describe_gate_history(gate_history("builds.jsonl"))
 """,
     "describe_asl": """\
-from cranfield.meta import discriminative_power
-
-result = discriminative_power(scores)
+result = cf.meta.power(scores)
 figure = figures.describe_asl({measure: result.p_of(measure) for measure in result.measures})
 """,
     "describe_swap_rates": """\
-from cranfield.meta import swap_rates
-
-figure = figures.describe_swap_rates(swap_rates(scores), open_end=True)
+figure = figures.describe_swap_rates(cf.meta.swap(scores), open_end=True)
 """,
     "describe_correlations": """\
-from cranfield.meta import correlate
-
-figure = figures.describe_correlations(correlate(scores))
+figure = figures.describe_correlations(cf.meta.correlate(scores))
 """,
     "describe_concordance": """\
-from cranfield.meta import concord
-
 with_gold = cf.evaluate(sample.qrels, sample.runs, ["AP", "nDCG@10", "RR", "P@5"])
-figure = figures.describe_concordance(concord(with_gold, "P@5", ["AP", "nDCG@10", "RR"]))
+figure = figures.describe_concordance(cf.meta.concord(with_gold, "P@5", ["AP", "nDCG@10", "RR"]))
 """,
     "describe_agreement": """\
-from cranfield.meta import predictive_power
-
-figure = figures.describe_agreement(predictive_power(scores, "preferences.tsv"))
+figure = figures.describe_agreement(cf.meta.predictive_power(scores, "preferences.tsv"))
 """,
     "describe_robustness": """\
-from cranfield.meta import robustness
-
-result = robustness(sample.qrels, sample.runs, ["AP", "nDCG@10", "bpref"])
+result = cf.meta.robust(sample.qrels, sample.runs, ["AP", "nDCG@10", "bpref"])
 figure = figures.describe_robustness(result.curve(result.methods[0], "tau"), kept="level")
 """,
     "describe_rank_changes": """\
-from cranfield.meta import leave_one_out
-
-ranks = leave_one_out(sample.qrels, sample.runs, "AP")
+ranks = cf.meta.loo(sample.qrels, sample.runs, "AP")
 figure = figures.describe_rank_changes(ranks, system="run", before="rank", after="rank_without", measure="AP")
 """,
     "describe_spacing": """\
@@ -117,26 +103,18 @@ scores_of_lists = {name: [cf.parse(name).of(list(each)) for each in grades] for 
 figure = figures.describe_spacing(scores_of_lists, ["".join(map(str, each)) for each in grades])
 """,
     "describe_axioms": """\
-from cranfield.meta import axioms
-
-figure = figures.describe_axioms(axioms(["AP", "nDCG", "RR", "RBP"]))
+figure = figures.describe_axioms(cf.meta.axioms(["AP", "nDCG", "RR", "RBP"]))
 """,
     "describe_components": """\
-from cranfield.meta import g_studies
-
-figure = figures.describe_components(g_studies(scores), component="source")
+figure = figures.describe_components(cf.meta.gtheory(scores), component="source")
 """,
     "describe_informativeness": """\
-from cranfield.meta import informativeness
-
-figure = figures.describe_informativeness(informativeness(lists, ["AP", "nDCG@10", "RR"]))
+figure = figures.describe_informativeness(cf.meta.inform(lists, ["AP", "nDCG@10", "RR"]))
 """,
     "describe_effects": """\
-from cranfield.meta import reproduce
-
 baseline = ("sample/bm25.run", "bm25-again.run")
 advanced = ("sample/dense.run", "dense-again.run")
-repetition = reproduce(sample.qrels, baseline, advanced, ["AP", "nDCG@10", "RR"])
+repetition = cf.meta.reproduce(sample.qrels, baseline, advanced, ["AP", "nDCG@10", "RR"])
 figure = figures.describe_effects(repetition)
 """,
     "describe_alike": """\

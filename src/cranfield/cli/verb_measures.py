@@ -23,12 +23,8 @@ FAMILIES = {
     }.items()
 }  # fmt: skip
 """The heading of each verb's measures."""
-FUNCTIONS = {
-    "rouge": "rouge", "bleu": "bleu", "nuggets": "nugget_scores", "citations": "citation_scores",
-    "one-click": "one_click_scores", "passages": "passage_scores", "verticals": "page_scores",
-    "pyramid": "pyramid_scores", "pyramid-modified": "pyramid_scores", "POURPRE": "pourpre",
-}  # fmt: skip
-"""The function of `cranfield.answers` behind each verb, or behind a measure that has its own."""
+FUNCTIONS = {"pyramid": "pyramid_scores", "pyramid-modified": "pyramid_scores", "POURPRE": "pourpre"}
+"""The function of `cranfield.answers` behind a measure that has its own; for others, it has the name of the verb."""
 PARAMETERS = {
     "rel": MEANINGS["rel"],
     "gain": MEANINGS["gain"],
@@ -114,11 +110,16 @@ def _example_of(entry: AnswerMeasure) -> str:
     """The example in the docstring of the function that computes a measure, with the import that it needs."""
     from cranfield import answers
 
-    function = FUNCTIONS.get(entry.name, FUNCTIONS[entry.verb])
-    lines = docstring_parts(getattr(answers, function).__doc__)["example"].split("\n")
-    code = [line for line in lines if not line.startswith(">>> from ")]
+    name = FUNCTIONS.get(entry.name, entry.verb.replace("-", "_"))
+    function = getattr(answers, name)
+    lines = docstring_parts(function.__doc__)["example"].split("\n")
+    call = name if name == function.__name__ else f"answers.{name}"
+    code = [line.replace(f"{function.__name__}(", f"{call}(") for line in lines if not line.startswith(">>> from ")]
     words = set(re.findall(r"\w+", " ".join(line for line in code if line.startswith((">>>", "...")))))
-    return "\n".join([f">>> from cranfield.answers import {', '.join(sorted(words & set(answers.__all__)))}", *code])
+    names = words & {*answers.__all__} - {entry.verb} | ({name} if call == name else set())
+    imports = ["from cranfield import answers"] if call != name else []
+    imports += [f"from cranfield.answers import {', '.join(sorted(names))}"] if names else []
+    return "\n".join([*(f">>> {line}" for line in imports), *code])
 
 
 def verb_pages() -> list[Page]:

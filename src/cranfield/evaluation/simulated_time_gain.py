@@ -178,7 +178,7 @@ class SimulatedScores(Record):
         }
 
 
-def simulated_scores(
+def simulate_time(
     lists: Assessed,
     measure: TBG | None = None,
     *,
@@ -195,12 +195,12 @@ def simulated_scores(
 
     >>> from cranfield.assessed.join import JoinOptions, join
     >>> runs = {"a": {"q": {"d1": 3.0, "x": 2.0}}, "b": {"q": {"x": 3.0, "d1": 2.0}}}
-    >>> result = simulated_scores(join({"q": {"d1": 1}}, runs, JoinOptions(lengths={"d1": 500, "x": 1000})))
+    >>> result = simulate_time(join({"q": {"d1": 1}}, runs, JoinOptions(lengths={"d1": 500, "x": 1000})))
     >>> result.columns()["gain"].round(1).tolist()  # 0.64 · 0.77, and less after the time for x
     [0.5, 0.5]
     """
     model = TBG() if measure is None else measure
-    check_simulation(model, users, spread, confidence, "simulated_scores")
+    check_simulation(model, users, spread, confidence, "simulate_time")
     expected = score(lists, [model], missing=missing)
     z = float(normal_quantile(0.5 - confidence / 2))
     every = lists.every(model.k)

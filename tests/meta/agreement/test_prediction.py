@@ -7,8 +7,9 @@ import pytest
 from scipy import stats
 
 from cranfield.errors import DataError, UsageError
-from cranfield.meta import prediction_quality, read_predictors
+from cranfield.meta import read_predictors
 from cranfield.meta.agreement import prediction
+from cranfield.meta.agreement.prediction import prediction_quality
 from cranfield.scores.scores import Scores
 
 TOPICS = [str(300 + i) for i in range(12)]

@@ -9,8 +9,8 @@ from scipy import stats
 
 from cranfield.building.topic_sets import user_study
 from cranfield.errors import DataError, UsageError
-from cranfield.meta import UserRatings, rating_model, read_user_ratings, user_agreement, users_needed
-from cranfield.meta.agreement.user_agreement import _cells, _coefficients, _signs
+from cranfield.meta import UserRatings, rating_model, read_user_ratings, users_needed
+from cranfield.meta.agreement.user_agreement import _cells, _coefficients, _signs, user_agreement
 from cranfield.scores.scores import Scores
 
 SYSTEMS, TOPICS = ["a", "b", "c"], [f"t{i}" for i in range(12)]

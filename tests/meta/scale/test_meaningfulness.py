@@ -8,8 +8,7 @@ from scipy import stats
 
 from cranfield import Scores, UsageError
 from cranfield.comparison import anova
-from cranfield.meta import meaningfulness
-from cranfield.meta.scale.meaningfulness import SMALL, transformations
+from cranfield.meta.scale.meaningfulness import SMALL, meaningfulness, transformations
 
 RNG = np.random.default_rng(4)
 VALUES = np.round(np.clip(RNG.beta(2, 3, (20, 1)) + 0.06 * np.arange(5) + RNG.normal(0, 0.12, (20, 5)), 0, 1), 2)

@@ -12,8 +12,7 @@ from scipy import stats
 from cranfield import Scores, UsageError
 from cranfield.comparison.data import Matrix
 from cranfield.comparison.pair_tests import TESTS, TestSettings
-from cranfield.meta import accuracy_of_tests
-from cranfield.meta.stability.accuracy_of_tests import OUTCOMES, equal_systems, p_values, two_halves
+from cranfield.meta.stability.accuracy_of_tests import OUTCOMES, accuracy_of_tests, equal_systems, p_values, two_halves
 
 RNG = np.random.default_rng(8)
 EASE = RNG.beta(2, 3, (44, 1))

@@ -9,8 +9,7 @@ import pytest
 
 from cranfield import Scores, UsageError
 from cranfield.comparison import unpaired_bootstrap
-from cranfield.meta import discriminative_power
-from cranfield.meta.stability.discrimination import SUMMARIES, summary_hits
+from cranfield.meta.stability.discrimination import SUMMARIES, discriminative_power, summary_hits
 from cranfield.scores.summary import statistic
 
 RNG = np.random.default_rng(5)

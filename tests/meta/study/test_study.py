@@ -251,7 +251,7 @@ def test_results_of_other_options_are_cached_separately(folder: Path, scored: li
 
 def test_another_version_of_the_code_computes_everything(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     run_study(folder / "study.toml")
-    monkeypatch.setattr("cranfield.meta.study.inputs.code_version", lambda: "another")
+    monkeypatch.setattr(study_inputs, "code_version", lambda: "another")
     assert set(states(run_study(folder / "study.toml")).values()) == {"computed"}
 
 

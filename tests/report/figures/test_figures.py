@@ -25,7 +25,8 @@ from cranfield.comparison.methods.tukey import tukey
 from cranfield.errors import UsageError
 from cranfield.measures import Trailtext
 from cranfield.measures.ranked_lists.curves import Curves, interpolated_precision, precision_recall, roc
-from cranfield.meta import axioms, correlate, scales
+from cranfield.meta import axioms, correlate
+from cranfield.meta.scale.scale import scales
 from cranfield.online.experiments import aa_splits, ab_power, analyse
 from cranfield.online.interleaving.interleaving_analysis import InterleavingAnalysis, analyse_interleaving
 from cranfield.online.interleaving.preference_counts import count_preferences

@@ -82,28 +82,28 @@ METHODS = {
     method.name: method
     for method in (
         Method("compare", "which systems differ", "comparison:compare"),
-        Method("power", "how many pairs of systems a measure separates", "meta:discriminative_power"),
-        Method("swap", "how often another topic set would reverse a difference", "meta:swap_rates"),
+        Method("power", "how many pairs of systems a measure separates", "meta:power"),
+        Method("swap", "how often another topic set would reverse a difference", "meta:swap"),
         Method("correlate", "do measures rank systems alike", "meta:correlate"),
         Method("concord", "which measures agree with a gold standard", "meta:concord"),
         Method("predict", "which measures agree with preference judgments", "meta:predictive_power"),
-        Method("loo", "what a run or team loses if it was not pooled", "meta:leave_one_out"),
-        Method("robust", "how scores change with fewer judgments or topics", "meta:robustness"),
+        Method("loo", "what a run or team loses if it was not pooled", "meta:loo"),
+        Method("robust", "how scores change with fewer judgments or topics", "meta:robust"),
         Method("gains", "do other gains change the ranking", "meta:change_gains"),
         Method("topics", "how rankings change with fewer topics", "meta:topic_subsets"),
-        Method("scale", "is a measure on an interval scale", "meta:scales"),
+        Method("scale", "is a measure on an interval scale", "meta:scale"),
         Method("scale-tests", "pairs that differ by ranks and by means", "meta:scale_tests"),
         Method("axioms", "what a measure rewards", "meta:axioms"),
-        Method("gtheory", "how well scores generalise to other topics", "meta:g_studies"),
-        Method("ranks", "where the preferred rank and the first relevant document are", "meta:preferred_ranks"),
-        Method("inform", "how much a score says about its list", "meta:informativeness"),
+        Method("gtheory", "how well scores generalise to other topics", "meta:gtheory"),
+        Method("ranks", "where the preferred rank and the first relevant document are", "meta:ranks"),
+        Method("inform", "how much a score says about its list", "meta:inform"),
         Method(
             "reproduce",
             "does a repeated run reproduce the original",
             "meta.study.study_methods:reproduce_in_collection",
         ),
-        Method("tests", "which significance test to trust", "meta:accuracy_of_tests"),
-        Method("meaningful", "which conclusions survive a change of scale", "meta:meaningfulness"),
+        Method("tests", "which significance test to trust", "meta:tests"),
+        Method("meaningful", "which conclusions survive a change of scale", "meta:meaningful"),
     )
 }
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.meta import prediction_quality
+from cranfield.meta.agreement.prediction import prediction_quality
 from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cranfield import Scores
-from cranfield.meta import accuracy_of_tests
+from cranfield.meta.stability.accuracy_of_tests import accuracy_of_tests
 from tests.cli.conftest import Cranfield
 
 

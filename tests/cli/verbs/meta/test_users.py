@@ -8,7 +8,8 @@ import pytest
 
 import cranfield as cf
 from cranfield.building.topic_sets import user_study
-from cranfield.meta import read_user_ratings, user_agreement
+from cranfield.meta import read_user_ratings
+from cranfield.meta.agreement.user_agreement import user_agreement
 from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield
 

@@ -41,7 +41,7 @@ cranfield simulate-time qrels.txt runs/*.run --lengths lengths.tsv -q --format c
             raise UsageError("the time to read a document needs its length in words; give --lengths FILE")
 
     def run(self) -> None:
-        from cranfield.evaluation.simulated_time_gain import simulated_scores
+        from cranfield.evaluation.simulated_time_gain import simulate_time
         from cranfield.measures.readers.time import TBG
 
         (measure,) = chosen([self.measure])[:1]
@@ -50,5 +50,5 @@ cranfield simulate-time qrels.txt runs/*.run --lengths lengths.tsv -q --format c
         lists = self.assessed()
         settings = self.values("users", "spread", "confidence", "seed", "missing")
         with self.progress("simulating") as progress:
-            result = simulated_scores(lists, measure, progress=progress, **settings)
+            result = simulate_time(lists, measure, progress=progress, **settings)
         self.show_with_topics(result.scores, result)

@@ -1,0 +1,26 @@
+"""Verbs that score and compare runs, whose functions have other names."""
+
+from typing import TYPE_CHECKING
+
+from cranfield._lazy import names_of
+
+if TYPE_CHECKING:
+    from cranfield.comparison.power.topic_set_size import topic_set_size as power
+    from cranfield.fairness.audit import audit as fairness
+    from cranfield.scores.topic_sheet import topic_sheet as topics
+
+__all__ = [
+    "fairness",
+    "power",
+    "topics",
+]
+
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = names_of(
+        __name__,
+        {
+            "fairness": "fairness.audit:audit",
+            "power": "comparison.power.topic_set_size:topic_set_size",
+            "topics": "scores.topic_sheet:topic_sheet",
+        },
+    )
