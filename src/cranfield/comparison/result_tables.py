@@ -338,7 +338,7 @@ def latex(
     kind = chosen_marks(comparison, marks)
     shown = chosen_columns(comparison, show, ("percent",))
     writer = _Writer(comparison, kind, shown, DIGITS if digits is None else digits)
-    lines = [f"% {printable(one_line(note))}" for note in comparison.notes]
+    lines = [f"% {printable(one_line(note))}" for note in writer.notes()]
     lines += [r"\begin{table}", r"\centering", rf"\caption{{{writer.caption() if caption is None else caption}}}"]
     lines += [rf"\label{{{label}}}", *writer.tabular(), r"\end{table}"]
     return "\n".join(lines)
@@ -421,17 +421,41 @@ class _Writer:
     def _number(self, value: float) -> str:
         return "--" if math.isnan(value) else f"{value:z.{self.digits}f}"
 
+    def notes(self) -> Iterator[str]:
+        """The notes on what the table has; the caption explains its marks."""
+        for note in self.comparison.notes:
+            on_groups = note.startswith("groups") and self.kind != "groups"
+            on_intervals = note.startswith(OF_DIFFERENCES) and "interval" not in self.shown
+            of_means = note.startswith(OF_MEANS)
+            if not (note.startswith(BETTER_MARK) or on_groups or on_intervals or of_means):
+                yield note
+
+    def _daggers(self, name: str) -> str:
+        """What the daggers of the table mean; those that it does not have are not named."""
+        marks = {entry.mark.removesuffix(AGAINST_MARK) for entries in self.entries for entry in entries.values()}
+        higher, lower = (mark in marks for mark in (BETTER_MARK, WORSE_MARK))
+        if higher and lower:
+            return rf"$\dagger$ and $\ddagger$: significantly higher and lower than {name}"
+        if higher:
+            return rf"$\dagger$: significantly higher than {name}"
+        if lower:
+            return rf"$\ddagger$: significantly lower than {name}"
+        return f"No system differs significantly from {name}"
+
     def caption(self) -> str:
         comparison = self.comparison
+        marked = any(entry.mark for entries in self.entries for entry in entries.values())
         measures = escape_latex(", ".join(dict.fromkeys(family.matrix.measure for family in comparison.families)))
         how = escape_latex(comparison.method())
         if self.kind == "baseline":
             name = escape_latex(str(comparison.baseline))
-            marks = rf"$\dagger$ and $\ddagger$: significantly higher and lower than {name}"
+            marks = self._daggers(name)
             if set(self.shown) & {"difference", "percent", "interval"}:
                 marks += rf"; $\Delta$: difference from {name}"
         elif self.kind == "groups":
             marks = comparison.group_rule().capitalize() or "Groups of systems that do not differ are too many to show"
+        elif self.kind == "beats" and not marked:
+            marks = "No two systems differ significantly"
         elif self.kind == "beats":
             marks = "Superscripts: the systems that are significantly worse"
         else:

@@ -43,7 +43,7 @@ def test_all_sections_are_in_the_page(cranfield: Cranfield) -> None:
         "r.html",
     )
     assert done.code == 0, done.err
-    assert sections("r.html") == list(SECTIONS)
+    assert sections("r.html") == [name for name in SECTIONS if name not in ("answers", "log", "ab")]
     page = Path("r.html").read_text("utf-8")
     assert done.err.count("missing from runs") == 1  # the warning is printed once, and is in the page
     assert "topics missing from runs, scored as empty lists: dense (1 topic: 114)" in page
@@ -95,13 +95,15 @@ def test_scores_and_an_outline(cranfield: Cranfield) -> None:
         (["qrels.txt", "bm25.run", "--sections", "leaderbord", "-o", "r.html"], "did you mean 'leaderboard'?"),
         (
             ["qrels.txt", "bm25.run", "--sections", ",", "-o", "r.html"],
-            "no section given; there are summary, evaluated",
+            "no section given; there are summary, leaderboard",
         ),
         (["qrels.txt", "bm25.run", "-o", "none/r.html"], "--output none/r.html: the folder none does not exist"),
         (["qrels.txt", "bm25.run", "-o", "."], "--output . is a folder"),
         (["qrels.txt", "bm25.run", "--level", "2", "-o", "r.html"], "--level == 2.0, must be above 0 and below 1"),
         (["qrels.txt", "bm25.run", "--pool-depth", "0", "-o", "r.html"], "--pool-depth == 0"),
-        (["qrels.txt", "bm25.run"], "--output"),
+        (["qrels.txt", "bm25.run"], "--output is missing; name the file to write, such as -o report.html"),
+        (["qrels.txt", "bm25.run", "--ab", "users.csv", "-o", "r.html"], "no metric; name one with --metric"),
+        (["qrels.txt", "bm25.run", "--metric", "revenue", "-o", "r.html"], "add --ab TABLE"),
     ],
 )
 def test_mistakes_are_named(cranfield: Cranfield, words: list[str], message: str) -> None:
@@ -117,6 +119,8 @@ def test_mistakes_are_named(cranfield: Cranfield, words: list[str], message: str
         ("--teams", "none.txt: no such file"),
         ("--topics", "none.txt: no such file"),
         ("--times", "none.txt: no such file"),
+        ("--docs", "none.txt: no such file"),
+        ("--answers", "none.txt: no such file"),
     ],
 )
 def test_a_file_that_is_missing_is_an_error_and_not_a_note(cranfield: Cranfield, option: str, message: str) -> None:
@@ -124,6 +128,35 @@ def test_a_file_that_is_missing_is_an_error_and_not_a_note(cranfield: Cranfield,
     assert done.code == 1
     assert message in done.err
     assert not Path("r.html").exists()
+
+
+def test_the_methods_alone(cranfield: Cranfield) -> None:
+    done = cranfield("report", "qrels.txt", "bm25.run", "dense.run", "-m", "AP", "--methods")
+    assert done.code == 0, done.err
+    assert done.out.startswith("We evaluated 2 runs on 24 topics by AP")
+    assert "@incollection{buckley2005," in done.out
+    assert cranfield("report", "qrels.txt", "bm25.run", "dense.run", "-m", "AP", "--methods", "-o", "m.tex").code == 0
+    both = f"{Path('m.tex').read_text()}\n{Path('m.bib').read_text()}"
+    assert both == done.out
+
+
+def test_answers_a_log_and_an_experiment_are_in_the_page(cranfield: Cranfield) -> None:
+    Path("answers.csv").write_text("topic,x,y\n1,0.2,0.4\n2,0.3,0.6\n3,0.1,0.7\n")
+    Path("users.csv").write_text("arm,revenue\n" + "".join(f"{arm},{n}\n" for arm in "AB" for n in range(9)))
+    assert cranfield("log", "demo", "log", "--days", "2", "--users", "40").code == 0
+    words = ["--answers", "answers.csv", "--log", "log", "--ab", "users.csv", "--metric", "revenue"]
+    done = cranfield("report", "qrels.txt", "bm25.run", *words, "--sections", "answers,log,ab", "-o", "r.html")
+    assert done.code == 0, done.err
+    assert sections("r.html") == ["answers", "log", "ab"]
+    assert "Not computed" not in Path("r.html").read_text("utf-8")
+
+
+def test_files_are_named_without_their_folders(cranfield: Cranfield) -> None:
+    Path("runs").mkdir()
+    shutil.move("bm25.run", "runs")
+    words = ["qrels.txt", "./runs/bm25.run", "--sections", "evaluated"]
+    assert cranfield("report", *words, "-o", "r.html").code == 0
+    assert "runs/bm25.run" not in Path("r.html").read_text("utf-8")
 
 
 def test_teams_of_other_runs_are_an_error(cranfield: Cranfield) -> None:

@@ -70,3 +70,14 @@ def test_wrong_input_is_an_error(
     done = cranfield("topics", *words)
     assert done.code in (1, 2)
     assert message in done.err
+
+
+def test_sheets_of_all_runs_are_written_in_one_call(cranfield: Cranfield, tmp_path: Path) -> None:
+    folder = tmp_path / "sheets"
+    done = cranfield("topics", "--sample", "-m", "AP,RR", "--sheets", str(folder))
+    assert done.code == 0, done.err
+    assert {path.name for path in folder.iterdir()} == {"bm25.html", "coord.html", "dense.html", "fusion.html"}
+    page = (folder / "bm25.html").read_text("utf-8")
+    assert "Mean AP 0.2924, rank 3 of 4 runs" in page  # as `cranfield eval --sample` has it
+    assert page.count("<svg role=") == 2
+    assert cranfield("topics", "--sample", "-m", "AP", "--sheets", str(folder), "--run", "bm25").code == 2

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
 import pytest
 
 from cranfield.collection.qrels import Qrels
@@ -15,8 +17,9 @@ from cranfield.collection.run import Run
 from cranfield.comparison import compare
 from cranfield.errors import DataError, UsageError
 from cranfield.evaluation.evaluator import evaluate
+from cranfield.online.experiments import analyse
 from cranfield.report.pages.report_parts import FigureBlock, ListingBlock, Outline, Section, TableBlock
-from cranfield.report.reports.citations import cited
+from cranfield.report.reports.citations import cited, works
 from cranfield.report.reports.experiment import Experiment, ReportSettings
 from cranfield.report.reports.run_report import SECTIONS, make_report
 from cranfield.scores.scores import Scores
@@ -50,7 +53,7 @@ def rows_of(block: TableBlock) -> list[dict[str, str]]:
 
 def test_all_sections_with_data_are_made_and_none_fails() -> None:
     report = make_report(experiment(times={run: {"1": 0.2, "2": 0.1} for run in RUNS}))
-    assert [made.key for made in report.sections] == list(SECTIONS)
+    assert [made.key for made in report.sections] == [name for name in SECTIONS if name not in ("answers", "log", "ab")]
     assert not [made.key for made in report.sections if any("Not computed" in text for text in made.text)]
     without_times = make_report(experiment())
     assert "efficiency" not in [made.key for made in without_times.sections]
@@ -59,7 +62,7 @@ def test_all_sections_with_data_are_made_and_none_fails() -> None:
 def test_from_scores_alone_there_are_the_sections_that_need_no_runs() -> None:
     scores = Scores.from_matrix([[0.5, 0.9], [0.4, 0.8], [0.6, 0.8]], runs=["x", "y"], measure="AP")
     keys = [made.key for made in make_report(Experiment(scores)).sections]
-    assert keys == ["summary", "evaluated", "leaderboard", "pairs", "topics", "measures", "methods"]
+    assert keys == ["summary", "leaderboard", "pairs", "topics", "measures", "methods", "evaluated"]
     made = section("curves", Experiment(scores))
     assert made.text == ("Not computed: this needs judgments and runs, and only scores are known.",)
 
@@ -152,6 +155,65 @@ def test_methods_cite_measures_and_test() -> None:
         assert f"{{{key}," in references.text
     assert references.text.count("@") == 6
     assert references.text.count("{") == references.text.count("}")
+
+
+def against_fair() -> Experiment:
+    return experiment(settings=ReportSettings(baseline="fair"))
+
+
+def test_with_a_baseline_every_other_run_is_compared_with_it() -> None:
+    (pairs,) = tables(section("pairs", against_fair())).values()
+    assert {(row["system"], row["other"]) for row in rows_of(pairs)} == {("good", "fair"), ("poor", "fair")}
+    points = section("summary", against_fair()).points
+    assert any(point.startswith("Against the baseline fair: ") for point in points)
+    assert against_fair().leaders == ("good", "fair")
+    board = tables(section("leaderboard", against_fair()))["leaderboard"]
+    assert len(board.table.rows) == 3
+
+
+def test_a_baseline_that_is_not_there_is_an_error() -> None:
+    with pytest.raises(UsageError, match="no run 'fare'"):
+        experiment(settings=ReportSettings(baseline="fare"))
+
+
+def test_titles_and_texts_are_beside_the_documents(tmp_path: Path) -> None:
+    path = tmp_path / "docs.jsonl"
+    apples, words = {"id": "a", "title": "Apples", "text": "They are red."}, {"id": "b", "text": "w " * 500}
+    path.write_text(f"{json.dumps(apples)}\n{json.dumps(words)}\n")
+    blocks = tables(section("explain", experiment(documents=path)))
+    texts = {row[0]: row[1] for block in blocks.values() for row in block.table.rows}
+    assert texts["a"] == "Apples: They are red."
+    assert texts["b"].endswith("…")
+    assert len(texts["b"]) < 210
+    assert texts.get("c", "") == ""
+
+
+def test_answers_log_and_experiment_have_sections() -> None:
+    answers = Scores.from_matrix([[0.5, 0.9], [0.4, 0.8], [0.6, 0.7]], runs=["x", "y"], measure="nugget-recall")
+    table = {"arm": ["A"] * 4 + ["B"] * 4, "revenue": [5, 6, 7, 6, 8, 9, 13, 9]}
+    of = experiment(answers=answers, ab=analyse(pyarrow.table(table), "revenue"))
+    keys = [made.key for made in make_report(of).sections]
+    assert keys[-4:] == ["answers", "ab", "methods", "evaluated"]
+    assert [row["run"] for row in rows_of(tables(section("answers", of))["answers"])][:1] == ["x"]
+    assert "ab_effects" in tables(section("ab", of))
+
+
+def test_known_works_are_found_by_doi_title_and_authors() -> None:
+    assert cited("Sakai, Give Me Just One Highly Relevant Document: P-measure, SIGIR 2006", "P")[0] == "sakai2006one"
+    assert cited("Savoy 1997; Smucker, Allan & Carterette 2007", "t")[0] == "savoy1997"
+    assert cited("Smucker, Allan & Carterette 2007", "t")[0] == "smucker2007"
+    # Two works of Sakai are from SIGIR 2006: without a title or a DOI it is neither.
+    assert cited("Sakai, SIGIR 2006", "x")[0] not in works()
+
+
+def test_works_that_reports_cite_are_complete() -> None:
+    """Authors, title, year, and where it appeared: each kind of work has its own field for that."""
+    for key, work in works().items():
+        venue = {"journal", "booktitle", "publisher", "institution", "school", "note"}
+        assert {"author", "title", "year"} <= work.fields.keys(), key
+        assert venue & work.fields.keys(), key
+        assert work.bibtex().count("{") == work.bibtex().count("}"), key
+    assert len(works()) == len(dict.fromkeys(work.fields.get("doi", key) for key, work in works().items()))
 
 
 def test_a_reference_without_an_author_still_has_a_key() -> None:

@@ -85,7 +85,7 @@ def _widths(text: str, bold: bool) -> list[int]:
     ]
 
 
-TEXT = re.compile(r"<text ([^>]*)>(.*?)</text>", re.DOTALL)
+TEXT = re.compile(r"<text ([^>]*)(?<!/)>(.*?)</text>", re.DOTALL)
 LINE = re.compile(r"<tspan([^>]*)>([^<]*)</tspan>")
 SHORT = 2
 """Texts that are not longer are not given a width: a single wide letter takes no room from others."""

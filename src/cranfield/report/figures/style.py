@@ -84,7 +84,7 @@ class Style:
 def _inches(side: str, length: str) -> float:
     """A length in inches.
 
-    >>> _inches("width", "2.54 cm")
+    >>> round(_inches("width", "2.54 cm"), 9)
     1.0
     """
     written = re.fullmatch(rf"\s*(\d+\.?\d*|\.\d+)\s*({'|'.join(UNITS)})\s*", length)

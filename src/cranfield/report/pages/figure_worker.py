@@ -18,10 +18,13 @@ from typing import Any
 from cranfield.report.figures.figure import Figure, figure_from_plain, figure_to_plain
 from cranfield.report.figures.lettering import with_widths
 from cranfield.report.figures.saving import specification, svg_of
+from cranfield.report.figures.style import enlarge
 from cranfield.report.pages.report_parts import FigureBlock, Section
 from cranfield.report.pages.sortable_table import shown_text
 
 COMMAND = "from cranfield.report.pages.figure_worker import answer; answer()"
+LARGER = 1.2
+"""How much larger figures are in a page, whose letters are larger than those of a paper."""
 PATIENCE = 120.0
 """Seconds to wait for a figure, which takes less than one."""
 
@@ -118,7 +121,7 @@ def inline_svg(figure: Figure, name: str) -> str:
     spec = specification(figure, validate=False)
     spec.setdefault("config", {})["aria"] = False
     _drop_tooltips(spec)
-    return cleaned(with_widths(svg_of(spec)), figure.title or name, name)
+    return cleaned(with_widths(svg_of(enlarge(spec, LARGER))), figure.title or name, name)
 
 
 def cleaned(svg: str, label: str, name: str) -> str:

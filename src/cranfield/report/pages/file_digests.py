@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -39,28 +38,26 @@ def files_table(files: Sequence[tuple[str, str]]) -> Table:
 
 
 def shown_paths(paths: Iterable[str]) -> dict[str, str]:
-    """{path: what readers of a page see}: a path as it was given, but of an absolute one only its end.
+    """{path: what readers of a page see}: the name of the file, without the folders of a machine they do not know.
 
-    The folders above it are those of a machine that readers do not know. The end is as long as it has to be to tell the
-    files apart.
+    Of files with the same name, as much of the path as tells them apart.
 
-    >>> shown_paths(["runs/a.run", "/home/me/x/b.run", "/home/me/y/b.run", "/home/me/qrels.txt"]).values()
-    dict_values(['runs/a.run', 'x/b.run', 'y/b.run', 'qrels.txt'])
+    >>> shown_paths(["runs/a.run", "/home/me/x/b.run", "../y/b.run", "/home/me/qrels.txt"]).values()
+    dict_values(['a.run', 'x/b.run', 'y/b.run', 'qrels.txt'])
     """
     parts = {path: os.path.normpath(path).split(os.sep) for path in paths}
-    shown = {path: path for path in parts}
-    left = [path for path in parts if os.path.isabs(path)]
-    for depth in range(1, max(map(len, parts.values()), default=0)):
-        ends = Counter(tuple(names[-depth:]) for names in parts.values())
-        shown |= {path: "/".join(parts[path][-depth:]).lstrip("/") for path in left}
-        left = [path for path in left if ends[tuple(parts[path][-depth:])] > 1]
+    shown = {}
+    for path, names in parts.items():
+        others = [other for other in parts.values() if other != names]
+        depth = next((n for n in range(1, len(names)) if all(other[-n:] != names[-n:] for other in others)), len(names))
+        shown[path] = "/".join(names[-depth:]).lstrip("/")
     return shown
 
 
 def without_folders(text: str, paths: Iterable[str]) -> str:
-    """A text in which absolute paths of these files are as `shown_paths` has them."""
+    """A text in which the paths of these files are as `shown_paths` has them."""
     for path, shown in sorted(shown_paths(paths).items(), key=lambda pair: -len(pair[0])):
-        text = text.replace(path, shown) if os.path.isabs(path) else text
+        text = text.replace(path, shown) if os.sep in path else text
     return text
 
 

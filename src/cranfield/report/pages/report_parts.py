@@ -19,6 +19,8 @@ from cranfield.report.figures.figure import Figure
 from cranfield.report.pages.sortable_table import HtmlColumn, table_columns
 from cranfield.table import Table
 
+IN_SIGHT = 30
+"""A table that is no longer does not scroll down."""
 MADE_WITH = f"cranfield {__version__}, numpy {np.__version__}, Python {platform.python_version()}"
 """The programs that made a report."""
 
@@ -45,6 +47,11 @@ class TableBlock:
     def heading(self) -> str:
         """The title, or the caption of the table."""
         return self.title or self.table.caption
+
+    @property
+    def whole(self) -> bool:
+        """Are all rows in sight at once? Longer tables scroll."""
+        return len(self.table.rows) <= IN_SIGHT
 
     @property
     def cut(self) -> bool:

@@ -12,10 +12,12 @@ from typing import NamedTuple
 from cranfield.table import DIGITS, Cell, Estimate, Table
 from cranfield.text import printable
 
-CLASSES = {"number": "number", "name": "name strong", "short": "nowrap"}
+CLASSES = {"number": "number", "name": "name strong", "short": "nowrap", "long": "words"}
 """The classes of cells, by the kind of their column."""
 ONE_LINE = 24
 """A column of texts that are no longer than this is not broken into lines."""
+SENTENCE = 80
+"""A column with longer texts is wide, so that its rows are not high."""
 PLAIN = re.compile(r"[ !#-%(-;=?-~]*")
 """Text in which nothing has to be escaped, as in most cells."""
 BAR_WIDTH = 160
@@ -50,8 +52,8 @@ class HtmlColumn:
     header: str
     cells: Sequence[HtmlCell]
     kind: str = "text"
-    """`text`, `short` (on one line), `name` (which stays in sight on a narrow screen), `number` or `picture`, which
-    does not sort."""
+    """`text`, `short` (on one line), `long` (wide), `name` (which stays in sight on a narrow screen), `number` or
+    `picture`, which does not sort."""
     best_first: str = "ascending"
     """The order of the first click."""
     chosen: bool = False
@@ -140,7 +142,9 @@ def table_columns(table: Table) -> list[HtmlColumn]:
     for c, column in enumerate(table.columns):
         cells = [HtmlCell(texts[c], _key(row[c])) for row, texts in zip(table.rows, shown, strict=True)]
         short = _are_short(cell.key for cell in cells)
-        kind = "number" if column.kind != "text" else "name" if c == 0 else "short" if short else "text"
+        long = any(len(str(cell.key)) > SENTENCE for cell in cells)
+        of_text = "name" if c == 0 else "short" if short else "long" if long else "text"
+        kind = "number" if column.kind != "text" else of_text
         first = "descending" if column.better == "higher" or column.kind in ("difference", "percent") else "ascending"
         columns.append(HtmlColumn(column.name, cells, kind, first))
     return columns

@@ -36,12 +36,14 @@ def ab_report(result: Analysis, outline: Outline | None = None) -> Report:
     return report_of(SECTIONS, result, "A/B test", lead, outline)
 
 
-def _verdict(result: Analysis) -> Content:
+def verdict_section(result: Analysis) -> Content:
+    """Which arm is better, and whether the numbers of users are as designed."""
     verdict = result.verdict[0].upper() + result.verdict[1:]
     return Content((f"{verdict}.",), (result.ratio.sentence(),))
 
 
-def _effects(result: Analysis) -> Content:
+def effects_section(result: Analysis) -> Content:
+    """The effect of each arm on each metric."""
     blocks: list[Block] = []
     with suppress(UsageError):  # no metric has an interval of the relative difference: the table says so
         blocks.append(FigureBlock("effects_figure", replace(describe_arm_effects(result), notes=())))
@@ -73,8 +75,8 @@ def _methods(result: Analysis) -> Content:
 
 
 SECTIONS = {
-    "verdict": Part("Verdict", _verdict),
-    "effects": Part("Effects", _effects),
+    "verdict": Part("Verdict", verdict_section),
+    "effects": Part("Effects", effects_section),
     "segments": Part("Segments", _segments, lambda result: result.by_segment is not None),
     "days": Part("Days since exposure", _days, lambda result: result.by_day is not None),
     "methods": Part("Methods", _methods),

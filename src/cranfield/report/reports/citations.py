@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from functools import cache
+from importlib.resources import files
+from typing import Any, NamedTuple
 
 from cranfield import __version__
 from cranfield.comparison.pair_tests import TESTS
@@ -16,89 +19,48 @@ from cranfield.report.reports.experiment import Experiment
 from cranfield.table import escape_latex
 from cranfield.text import counted, enumerated, one_line
 
-ENTRIES = {
-    "jarvelin2002": (
-        "article", "Kalervo J{\\\"a}rvelin and Jaana Kek{\\\"a}l{\\\"a}inen",
-        "Cumulated gain-based evaluation of {IR} techniques",
-        "journal = {ACM Transactions on Information Systems}, volume = {20}, number = {4}, pages = {422--446}", 2002,
-        "10.1145/582415.582418",
-    ),
-    "buckley2005": (
-        "incollection", "Chris Buckley and Ellen M. Voorhees", "Retrieval System Evaluation",
-        "booktitle = {TREC: Experiment and Evaluation in Information Retrieval}, pages = {53--75}, "
-        "publisher = {MIT Press}", 2005, "",
-    ),
-    "moffat2008": (
-        "article", "Alistair Moffat and Justin Zobel",
-        "Rank-biased precision for measurement of retrieval effectiveness",
-        "journal = {ACM Transactions on Information Systems}, volume = {27}, number = {1}, pages = {2:1--2:27}", 2008,
-        "10.1145/1416950.1416952",
-    ),
-    "student1908": (
-        "article", "Student", "The probable error of a mean",
-        "journal = {Biometrika}, volume = {6}, number = {1}, pages = {1--25}", 1908, "10.1093/biomet/6.1.1",
-    ),
-    "wilcoxon1945": (
-        "article", "Frank Wilcoxon", "Individual comparisons by ranking methods",
-        "journal = {Biometrics Bulletin}, volume = {1}, number = {6}, pages = {80--83}", 1945, "10.2307/3001968",
-    ),
-    "holm1979": (
-        "article", "Sture Holm", "A simple sequentially rejective multiple test procedure",
-        "journal = {Scandinavian Journal of Statistics}, volume = {6}, number = {2}, pages = {65--70}", 1979, "",
-    ),
-    "benjamini1995": (
-        "article", "Yoav Benjamini and Yosef Hochberg",
-        "Controlling the false discovery rate: a practical and powerful approach to multiple testing",
-        "journal = {Journal of the Royal Statistical Society: Series B (Methodological)}, volume = {57}, number = {1}, "
-        "pages = {289--300}", 1995,
-        "10.1111/j.2517-6161.1995.tb02031.x",
-    ),
-    "kendall1945": (
-        "article", "Maurice G. Kendall", "The treatment of ties in ranking problems",
-        "journal = {Biometrika}, volume = {33}, number = {3}, pages = {239--251}", 1945, "10.1093/biomet/33.3.239",
-    ),
-    "sakai2006": (
-        "inproceedings", "Tetsuya Sakai", "Evaluating evaluation metrics based on the bootstrap",
-        "booktitle = {Proceedings of SIGIR 2006}, pages = {525--532}", 2006, "10.1145/1148170.1148261",
-    ),
-    "webber2009": (
-        "inproceedings", "William Webber and Laurence A. F. Park", "Score adjustment for correction of pooling bias",
-        "booktitle = {Proceedings of SIGIR 2009}, pages = {444--451}", 2009, "10.1145/1571941.1572018",
-    ),
-    "cohen1960": (
-        "article", "Jacob Cohen", "A coefficient of agreement for nominal scales",
-        "journal = {Educational and Psychological Measurement}, volume = {20}, number = {1}, pages = {37--46}", 1960,
-        "10.1177/001316446002000104",
-    ),
-    "cohen1968": (
-        "article", "Jacob Cohen",
-        "Weighted kappa: nominal scale agreement with provision for scaled disagreement or partial credit",
-        "journal = {Psychological Bulletin}, volume = {70}, number = {4}, pages = {213--220}", 1968, "10.1037/h0026256",
-    ),
-    "yilmaz2008": (
-        "inproceedings", "Emine Yilmaz and Javed A. Aslam and Stephen Robertson",
-        "A new rank correlation coefficient for information retrieval",
-        "booktitle = {Proceedings of SIGIR 2008}, pages = {587--594}", 2008, "10.1145/1390334.1390435",
-    ),
-    "webber2010": (
-        "article", "William Webber and Alistair Moffat and Justin Zobel",
-        "A similarity measure for indefinite rankings",
-        "journal = {ACM Transactions on Information Systems}, volume = {28}, number = {4}, pages = {20:1--20:38}", 2010,
-        "10.1145/1852102.1852106",
-    ),
-}  # fmt: skip
-"""{key: (type, authors, title, where, year, DOI)} of works that most reports cite.
-
-Authors, titles, pages and years are those of the bibliographies of Sakai 2007 and 2014 and of Ferro & Maistro 2024
-where these have them; Holm, Kendall and Cohen, and all DOIs, those of other published bibliographies.
-"""
-
 METHODS_TEXT = (
     "A paragraph for a paper. Check it against your experiment: it says how the numbers of this report were made."
 )
-BY_DOI = {entry[5]: key for key, entry in ENTRIES.items() if entry[5]}
 BY_TEST = {"t": "student1908", "wilcoxon": "wilcoxon1945"}
 BY_CORRECTION = {"holm": "holm1979", "bh": "benjamini1995", "benjamini-hochberg": "benjamini1995"}
+
+
+class Work(NamedTuple):
+    """A work of `references.bib`."""
+
+    key: str
+    kind: str
+    """What BibTeX calls it, such as `article`."""
+    fields: dict[str, str]
+
+    def bibtex(self) -> str:
+        """The entry, a line per field."""
+        fields = ",\n  ".join(f"{name} = {{{value}}}" for name, value in self.fields.items())
+        return f"@{self.kind}{{{self.key},\n  {fields}\n}}"
+
+    @property
+    def surnames(self) -> list[str]:
+        """The last words of the names of the authors, in plain letters."""
+        return [plain_letters(author.split()[-1]) for author in self.fields["author"].split(" and ")]
+
+
+@cache
+def works() -> dict[str, Work]:
+    """{key: work} of all works of `references.bib`, which has one a line."""
+    text = files("cranfield.report.reports").joinpath("references.bib").read_text("utf-8")
+    entries = re.findall(r"^@(\w+){(\w+), (.*)}$", text, re.MULTILINE)
+    field = re.compile(r"(\w+) = {((?:[^{}]|{[^{}]*})*)}")
+    return {key: Work(key, kind, dict(field.findall(fields))) for kind, key, fields in entries}
+
+
+def plain_letters(text: str) -> str:
+    """Text in small letters without accents, braces and signs, to compare titles and names by.
+
+    >>> plain_letters('J{\\\\"a}rvelin') == plain_letters("Järvelin")
+    True
+    """
+    return re.sub("[^a-z0-9]", "", unicodedata.normalize("NFKD", text).casefold())
 
 
 def bibtex(key: str) -> str:
@@ -107,15 +69,7 @@ def bibtex(key: str) -> str:
     >>> print(bibtex("holm1979").splitlines()[0])
     @article{holm1979,
     """
-    kind, authors, title, where, year, doi = ENTRIES[key]
-    fields = [
-        f"author = {{{authors}}}",
-        f"title = {{{title}}}",
-        *re.split(r", (?=\w+ = )", where),
-        f"year = {{{year}}}",
-    ]
-    fields += [f"doi = {{{doi}}}"] if doi else []
-    return f"@{kind}{{{key},\n  " + ",\n  ".join(fields) + "\n}"
+    return works()[key].bibtex()
 
 
 def reference_of(measure: Measure) -> str:
@@ -139,32 +93,83 @@ def cited_in(function: Callable[..., Any]) -> tuple[str, str] | None:
 
 
 def cited(reference: str, name: str) -> tuple[str, str]:
-    """The key of the first work of a reference, and its BibTeX entry: a known work, or the reference as a note.
+    """The key of the first work of a reference, and its BibTeX entry: a known work, or what the reference says of it.
 
     >>> cited("Sakai, SIGIR 2006, doi:10.1145/1148170.1148261", "power")[0]
     'sakai2006'
-    >>> print(cited("Smith & Jones, A Journal 3, 2031", "X@10")[1])
-    @misc{smith2031,
+    >>> print(cited("Smith & Jones, On Y, A Journal 3(2), 2031", "X@10")[1])
+    @article{smith2031,
       author = {Smith and Jones},
-      note = {Smith \\& Jones, A Journal 3, 2031},
+      title = {On Y},
+      journal = {A Journal},
+      volume = {3},
+      number = {2},
       year = {2031}
     }
     """
-    first = reference.partition(";")[0].strip()
-    doi = re.search(r"doi:(\S+?)[.,;]?$", first)
-    if doi and doi[1] in BY_DOI:
-        return BY_DOI[doi[1]], bibtex(BY_DOI[doi[1]])
-    if first.startswith("Buckley & Voorhees, Retrieval System Evaluation"):
-        return "buckley2005", bibtex("buckley2005")
-    year = re.search(r"\b(1[89]|20)\d\d\b", first)
-    authors = first.partition(",")[0]
-    surname = re.sub(r"[^a-z]", "", authors.split()[0].casefold()) if authors else ""
-    key = f"{surname or re.sub(r'[^a-z]', '', name.casefold()) or 'work'}{year[0] if year else ''}"
-    note = re.sub(r",? ?doi:\S+$", "", first).replace("&", "\\&")
-    fields = [f"author = {{{authors.replace(' & ', ' and ').replace(' et al.', ' and others')}}}", f"note = {{{note}}}"]
-    fields += [f"year = {{{year[0]}}}"] if year else []
-    fields += [f"doi = {{{doi[1]}}}"] if doi else []
-    return key, f"@misc{{{key},\n  " + ",\n  ".join(fields) + "\n}"
+    first = reference.partition(";")[0].strip().removeprefix("after ")
+    work = known_work(first) or described_work(first, name)
+    return work.key, work.bibtex()
+
+
+DOI = re.compile(r",? ?doi:(\S+?)[.,;]?$")
+YEAR = re.compile(r"\b(1[89]|20)\d\d\b")
+AUTHORS = re.compile(r"(?!\d)(?:(?:[^,&]+, )*[^,&]+ & [^,(]+?(?=,| \d{4}|$)|[^,]+? et al\.|[^,]+?(?=,| \d{4}|$))")
+CONFERENCE = re.compile(r"(?:in )?([A-Z][A-Za-z-]+) (\d{4})")
+JOURNAL = re.compile(r"(.+?) (\d{1,3})(?:\(([^)]+)\))?")
+PAGES = re.compile(r"(\d+)[-–](\d+)")
+PROGRAM = "trec_eval"
+
+
+def known_work(reference: str) -> Work | None:
+    """The work of `references.bib` that a reference names, by its DOI, its title, or its authors and year."""
+    doi, year, authors = DOI.search(reference), YEAR.search(reference), AUTHORS.match(reference)
+    if doi is not None:
+        return next((work for work in works().values() if work.fields.get("doi") == doi[1]), None)
+    of_year = [work for work in works().values() if year is not None and work.fields["year"] == year[0]]
+    text = plain_letters(reference)
+    titled = [work for work in of_year if plain_letters(work.fields["title"]) in text]
+    if titled or authors is None:
+        return max(titled, key=lambda work: len(work.fields["title"]), default=None)
+    surnames = [plain_letters(author.split()[-1]) for author in re.split(", | & ", authors[0])]
+    same = [work for work in of_year if work.surnames == surnames]
+    return same[0] if len(same) == 1 else None
+
+
+def described_work(reference: str, name: str) -> Work:
+    """A work with what a reference says: authors, title, venue, year and DOI.
+
+    >>> described_work("Hull, The TREC-7 Filtering Track, 1998", "F").fields
+    {'author': 'Hull', 'title': 'The TREC-7 Filtering Track', 'year': '1998'}
+    """
+    doi, year, authors = DOI.search(reference), YEAR.search(reference), AUTHORS.match(reference)
+    who = authors[0] if authors is not None else ""
+    surname = plain_letters(who.split(",")[0].split(" & ")[0].split()[-1]) if who else ""
+    kind, fields = "misc", {"author": re.sub(", | & ", " and ", who.replace(" et al.", " and others"))}
+    rest = DOI.sub("", reference[len(who) :]).strip(", ")
+    parts = [part for part in rest.split(", ") if part != (year[0] if year else "")]
+    title = []
+    for part in parts:
+        if held := CONFERENCE.fullmatch(part):
+            kind, fields["booktitle"] = "inproceedings", f"Proceedings of {held[0].removeprefix('in ')}"
+        elif pages := PAGES.fullmatch(part):
+            fields["pages"] = f"{pages[1]}--{pages[2]}"
+        elif part.startswith(PROGRAM):
+            title.append(part)
+            fields["howpublished"] = "\\url{https://github.com/usnistgov/trec_eval}"
+        elif printed := JOURNAL.fullmatch(part):
+            kind, fields["journal"], fields["volume"] = "article", printed[1], printed[2]
+            fields |= {"number": printed[3]} if printed[3] else {}
+        else:
+            title.append(part)
+    author = {"author": fields.pop("author")}
+    fields = {**author, **({"title": ", ".join(title)} if title else {}), **fields}
+    fields |= {"year": year[0]} if year else {}
+    fields |= {"doi": doi[1]} if doi else {}
+    key = f"{surname or plain_letters(re.sub('[^A-Za-z]', '', name)) or 'work'}{year[0] if year else ''}"
+    key += "other" if key in works() else ""
+    written = {name: value if name == "doi" else value.replace("&", "\\&") for name, value in fields.items()}
+    return Work(key, kind, written)
 
 
 def citations_of(measures: Iterable[str]) -> dict[str, tuple[str, str]]:
@@ -213,6 +218,11 @@ def methods_section(experiment: Experiment) -> Content:
     return Content((METHODS_TEXT,), blocks=paragraph_blocks(sentences, works))
 
 
+def methods_texts(experiment: Experiment) -> list[str]:
+    """The paragraph alone, and the entries that it cites, if there are any."""
+    return [block.text for block in methods_section(experiment).blocks if isinstance(block, ListingBlock)]
+
+
 def _sentences(experiment: Experiment, cite: Callable[[tuple[str, str] | str | None], str]) -> list[str]:
     scores, settings = experiment.scores, experiment.settings
     known = citations_of(scores.measures)
@@ -244,9 +254,10 @@ def _sentences(experiment: Experiment, cite: Callable[[tuple[str, str] | str | N
         return sentences
     test = TESTS.find(comparison.test)
     work = BY_TEST.get(test.name) or cited(test.source, test.name)
-    tested = (
-        f"We compared {counted(comparison.comparisons, 'pair')} of runs by {escape_latex(experiment.measure)} with the "
-    )
+    compared = f"{counted(comparison.comparisons, 'pair')} of runs"
+    if settings.baseline is not None:
+        compared = f"{counted(comparison.comparisons, 'run')} with the baseline {escape_latex(settings.baseline)}"
+    tested = f"We compared {compared} by {escape_latex(experiment.measure)} with the "
     tested += f"two-sided {escape_latex(test.name)} test{cite(work)} at $\\alpha = {comparison.alpha:g}$"
     if comparison.resamples:
         tested += f" ($B = {comparison.resamples}$ resamples, seed {comparison.seed})"

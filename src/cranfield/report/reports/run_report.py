@@ -17,11 +17,11 @@ from cranfield.report.pages.report_parts import (
 )
 from cranfield.report.reports.citations import methods_section
 from cranfield.report.reports.experiment import Experiment
+from cranfield.report.reports.more_sections import ab_section, answers_section, explained_section, log_section
 from cranfield.report.reports.run_sections import (
     curves_section,
     efficiency_section,
     evaluated_section,
-    explained_section,
     judgments_section,
     leaderboard_section,
     measures_section,
@@ -76,7 +76,6 @@ def _has_runs(experiment: Experiment) -> bool:
 
 SECTIONS = {
     "summary": Part("In short", summary_section),
-    "evaluated": Part("What was evaluated", evaluated_section),
     "leaderboard": Part("Leaderboard", leaderboard_section),
     "pairs": Part("Pairs of runs", pairs_section),
     "topics": Part("Topics", topics_section),
@@ -85,6 +84,10 @@ SECTIONS = {
     "measures": Part("Measures", measures_section),
     "judgments": Part("Judgments", judgments_section, _has_runs),
     "efficiency": Part("Efficiency", efficiency_section, lambda experiment: experiment.times is not None),
+    "answers": Part("Answers", answers_section, lambda experiment: experiment.answers is not None),
+    "log": Part("Live traffic", log_section, lambda experiment: experiment.log is not None),
+    "ab": Part("A/B test", ab_section, lambda experiment: experiment.ab is not None),
     "methods": Part("Methods", methods_section),
+    "evaluated": Part("Data, rules and files", evaluated_section),
 }
 """The sections, in the order of the page."""

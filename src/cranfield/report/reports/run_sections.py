@@ -17,7 +17,6 @@ from cranfield.comparison.pair_tests import TESTS
 from cranfield.comparison.result import Comparison
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.evaluator import as_measures
-from cranfield.evaluation.explanation import explain
 from cranfield.evaluation.missing_judgments import pool_bias_of
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.measures.ranked_lists.curves import interpolated_precision
@@ -99,7 +98,7 @@ def _judgments(qrels: Qrels) -> list[tuple[Cell, ...]]:
     ]
 
 
-MOST_INTERVALS = 60
+MOST_INTERVALS = 150
 """With more runs there is no figure of intervals, because the table shows them all."""
 
 
@@ -113,7 +112,7 @@ def summary_section(experiment: Experiment) -> Content:
         f"{best} is the best of {counted(len(board.run), 'run')} by {board.measure}: {mean:.4f}{span} on {topics}."
     ]
     try:
-        comparison = experiment.comparison
+        comparison = experiment.all_pairs
         family = comparison.families[0]
         names = np.array(family.matrix.systems, dtype=object)
         with_best = (names[family.first] == best) | (names[family.second] == best)
@@ -129,7 +128,10 @@ def summary_section(experiment: Experiment) -> Content:
             of_runs = f"{counted(others_differ, 'run')}, but not from {counted(len(ranked), 'run')}"
             differ = f"It differs significantly from {of_runs}: {listed(ranked)}."
         points.append(f"{differ} ({comparison.method()})")
-        points.append(f"{comparison.significant:,} of {counted(comparison.comparisons, 'pair')} of runs differ.")
+        if experiment.settings.baseline is None:
+            points.append(f"{comparison.significant:,} of {counted(comparison.comparisons, 'pair')} of runs differ.")
+        else:
+            points.append(_against_baseline(experiment.comparison, experiment.settings.baseline))
         points += [f"{note[0].upper()}{note[1:]}." for note in comparison.notes if note.startswith("caution:")]
     except CranfieldError as error:
         points.append(f"No test: {error}.")
@@ -138,6 +140,25 @@ def summary_section(experiment: Experiment) -> Content:
     points += _other_measures(experiment, best)
     points += [f"The same ranking under {len(names)} names: {listed(names)}." for names in experiment.same.groups]
     return Content(points=points)
+
+
+def _against_baseline(comparison: Comparison, baseline: str) -> str:
+    """Which runs are significantly better or worse than the baseline."""
+    family = comparison.families[0]
+    winner, loser = (
+        np.array(family.matrix.systems, dtype=object)[of].tolist() for of in family.beaten(comparison.alpha)
+    )
+    better = [run for run, other in zip(winner, loser, strict=True) if other == baseline]
+    worse = [run for run, other in zip(loser, winner, strict=True) if other == baseline]
+    parts = [
+        f"{listed(runs)} {'are' if len(runs) > 1 else 'is'} {how}"
+        for runs, how in ((better, "better"), (worse, "worse"))
+        if runs
+    ]
+    rest = comparison.comparisons - len(better) - len(worse)
+    if rest:
+        parts.append(f"{counted(rest, 'run')} {'do' if rest > 1 else 'does'} not differ from it")
+    return f"Against the baseline {baseline}: {'; '.join(parts)} ({comparison.method()})."
 
 
 def _other_measures(experiment: Experiment, best: str) -> list[str]:
@@ -184,8 +205,12 @@ def pairs_section(experiment: Experiment) -> Content:
     comparison = experiment.comparison
     columns = comparison.columns()
     order = np.argsort(-np.abs(columns["difference"]), kind="stable")
+    baseline = experiment.settings.baseline
+    pairs = f"{counted(comparison.comparisons, 'pair')} of runs differ significantly by "
+    if baseline is not None:
+        pairs = f"{counted(comparison.comparisons, 'run')} differ significantly from the baseline {baseline} by "
     text = [
-        f"{comparison.significant:,} of {counted(comparison.comparisons, 'pair')} of runs differ significantly by "
+        f"{comparison.significant:,} of {pairs}"
         f"{experiment.measure}. {comparison.effect} is the effect size: the mean difference in standard deviations of "
         "the differences over topics."
     ]
@@ -306,48 +331,6 @@ def topics_section(experiment: Experiment) -> Content:
         blocks.append(TableBlock("deciding_topics", decide.table(), title, data=table_of(decide.columns())))
     except CranfieldError as error:
         text.append(f"Not shown: the topics that decide between two runs ({error}).")
-    return Content(text, blocks=blocks)
-
-
-MOST_ROWS = 20
-
-
-def explained_section(experiment: Experiment) -> Content:
-    """What each document adds to both scores, on the topics with the largest differences."""
-    qrels, runs = experiment.need_runs()
-    first, second = experiment.leaders
-    decide = deciding_topics(experiment.scores[experiment.measure], first, second).columns()
-    topics = [str(topic) for topic in decide["topic"][: experiment.settings.explained]]
-    blocks: list[Block] = []
-    text = [
-        f"How {experiment.measure} comes about on the topics with the largest differences between {first} and {second}"
-        ": which documents moved from the first to the second, and what each adds to both scores."
-    ]
-    for number, topic in enumerate(topics):
-        try:
-            explained = [
-                explain(
-                    qrels,
-                    runs[name],
-                    topic,
-                    experiment.measure,
-                    options=experiment.options,
-                    topics=experiment.topics,
-                    name=name,
-                )
-                for name in (first, second)
-            ]
-        except CranfieldError as error:
-            text.append(f"Topic {topic} is not shown: {error}.")
-            continue
-        both = explained[0].beside(explained[1])
-        table = both.table()
-        title = f"Topic {topic}: {first} {explained[0].score:.4f}, {second} {explained[1].score:.4f}"
-        notes = (*both.about_topic(), *table.notes)
-        if len(table.rows) > MOST_ROWS:
-            notes = (*notes, f"the first {MOST_ROWS} of {len(table.rows):,} rows; the CSV file has all")
-        shown = replace(table, rows=table.rows[:MOST_ROWS], caption="", notes=notes)
-        blocks.append(TableBlock(f"explained_{number + 1}", shown, title, data=both.all_rows()))
     return Content(text, blocks=blocks)
 
 

@@ -8,15 +8,19 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield import check
 from cranfield.cli import options
-from cranfield.cli.declare import MORE, RESULT, option
-from cranfield.cli.options import report_options
-from cranfield.cli.printing import check_page
+from cranfield.cli.declare import MORE, RESULT, flag, option
+from cranfield.cli.options import ab_options, report_options
+from cranfield.cli.options.source_options import read_score_files
+from cranfield.cli.printing import check_page, emit
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cranfield.online.experiments.ab_record import Analysis
+    from cranfield.online.log_measures.measured_log import LogMeasures
     from cranfield.report.reports.experiment import Experiment
+    from cranfield.scores.scores import Scores
 
 MEASURES = "nDCG@10,AP,RR,P@10"
 
@@ -24,10 +28,13 @@ MEASURES = "nDCG@10,AP,RR,P@10"
 class ReportVerb(options.Source, report_options.Outlined):
     """Write a report of an evaluation: one HTML file that makes no request, with tables that sort and figures.
 
-    It says what was evaluated (digests of files, rules, warnings), ranks the runs with intervals and groups, compares
-    all pairs, shows topics and what decides between the two best runs, how measures agree, what is not judged, and the
-    methods as a paragraph for a paper with BibTeX. Every table can be saved as CSV, every figure as SVG. The first
-    measure ranks the runs.
+    It begins with the verdict, ranks the runs with intervals and groups, compares all pairs (with --baseline each run
+    with that one), shows topics and what decides between the two best runs, how measures agree, what is not judged, the
+    methods as a paragraph for a paper with BibTeX, and at the end what was evaluated: rules, warnings, files with their
+    digests. Every table can be saved as CSV, every figure as SVG. The first measure ranks the runs.
+
+    --docs shows titles and texts beside ranks. --answers, --log and --ab add sections about generated answers, live
+    traffic and an experiment with users. --methods prints the methods alone.
 
     --sections chooses parts of it; --outline reads them, a title and texts from a TOML file with the entries title,
     introduction, sections and a table notes with text for each section. Sections that need runs are left out with
@@ -43,15 +50,34 @@ cranfield report qrels.txt runs/*.run -m nDCG@10,AP --teams teams.csv --pool-dep
 cranfield report qrels.txt runs/*.run --times times.tsv --topics topics.xml -o report.html
 cranfield report qrels.txt runs/*.run --sections summary,leaderboard,methods -o short.html
 cranfield report --scores scores.csv --outline report.toml -o report.html
+cranfield report qrels.txt runs/*.run --baseline bm25 --docs documents.jsonl -o report.html
+cranfield report qrels.txt runs/*.run --answers answers.csv --log log/ --ab users.csv --metric revenue -o report.html
+cranfield report qrels.txt runs/*.run --methods  # the paragraph for a paper, and its references in BibTeX
 """
 
-    output: str = option(
-        "--output, -o FILE", "The HTML file to write; - is standard output.", required=True, group=RESULT
+    output: str | None = option("--output, -o FILE", "The HTML file to write; - is standard output.", group=RESULT)
+    methods: bool = flag(
+        "--methods",
+        "Print only the methods: a paragraph in LaTeX and its references in BibTeX; with -o paper.tex, write paper.tex "
+        "and paper.bib.",
+        group=RESULT,
     )
+    baseline: str | None = option("--baseline RUN", "Compare every other run with this one, not all pairs.")
     sections: str | None = report_options.sections("report.reports.run_report:SECTIONS", RESULT)
     teams: str | None = option("--teams FILE", "The teams: lines of run, team.", reads=True)
     times: str | None = option("--times FILE", "The times: lines of run, topic, seconds.", reads=True)
     topics: str | None = options.topic_texts()
+    docs: str | None = option(
+        "--docs FILE", "Documents with titles and texts: JSON-lines, a table or a folder.", reads=True
+    )
+    answers: list[str] | None = option(
+        "--answers FILE",
+        "Scores of answers, as the verbs of cranfield answers write them with --per-topic. May be repeated.",
+        reads=True,
+    )
+    log: str | None = option("--log LOG", "A log of queries and clicks: online measures by day.", reads=True)
+    ab: str | None = option("--ab TABLE", "An A/B test: a table of users with their arms; needs --metric.", reads=True)
+    metric: list[str] | None = ab_options.metrics()
     pool_depth: int | None = options.pool_depth(
         "The number of first documents of each run that were judged, for the bias of the pool."
     )
@@ -83,11 +109,19 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
         default_correction(self.correction, TESTS.find(self.test))
         if not 0 < self.level < 1:
             raise UsageError(f"--level == {self.level!r}, must be above 0 and below 1, such as 0.95")
+        if self.ab is not None:
+            ab_options.split_metrics(self.metric)
+        elif self.metric is not None:
+            raise UsageError(f"--metric {self.metric[0]} is for an A/B test; add --ab TABLE")
         check.whole("", **{"--cutoff": self.cutoff, "--pool-depth": self.pool_depth})
         check.not_negative("", **{"--explained": self.explained})
         from cranfield.report.reports.run_report import SECTIONS
 
         self._outline = self.read_outline(SECTIONS)
+        if self.methods:
+            return
+        if self.output is None:
+            raise UsageError("--output is missing; name the file to write, such as -o report.html")
         figures = any(name not in WITHOUT_FIGURES for name in self._outline.sections or ("topics",))
         check_page(self.output, figures=figures)
 
@@ -95,9 +129,26 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
         from cranfield.report.pages.figure_worker import DrawnBeside
         from cranfield.report.reports.run_report import make_report
 
+        if self.methods:
+            self._write_methods()
+            return
+        assert self.output is not None
         with DrawnBeside() as drawing:
             report = make_report(self._experiment(), self._outline, drawing)
             report_options.write_page(report, self.output, drawing)
+
+    def _write_methods(self) -> None:
+        """Print the paragraph and its references, or write them to two files."""
+        from cranfield.report.reports.citations import methods_texts
+
+        paragraph, *references = methods_texts(self._experiment())
+        if self.output in (None, "-"):
+            emit("\n\n".join([paragraph, *references]))
+            return
+        assert self.output is not None
+        emit(paragraph, self.output)
+        for text in references:
+            emit(text, f"{os.path.splitext(self.output)[0]}.bib")
 
     def _experiment(self) -> Experiment:
         """What was read; its warnings are printed, and are in the report."""
@@ -126,10 +177,43 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
             **parts,
             teams=self._teams(parts["scores"].runs, parts["files"]),
             topics=None if self.topics is None else Topics.read(self.topics),
-            settings=ReportSettings(**self.values(*names)),
+            settings=ReportSettings(**self.values(*names), baseline=self._baseline(parts["scores"])),
+            documents=self._documents(),
+            answers=read_score_files(self.answers, None) if self.answers else None,
+            log=self._measured_log(),
+            ab=self._experiment_with_users(),
             times=None if self.times is None else read_times(self.times),
             warnings=tuple(dict.fromkeys(texts)),
         )
+
+    def _documents(self) -> str | None:
+        """The documents, whose texts are read later; an error if there are none."""
+        if self.docs is not None:
+            from cranfield.building.serve.project.judging_project import read_documents
+
+            next(read_documents(self.docs), None)
+        return self.docs
+
+    def _baseline(self, scores: Scores) -> str | None:
+        return None if self.baseline is None else self.run_named(self.baseline, scores)
+
+    def _measured_log(self) -> LogMeasures | None:
+        """The usual online measures of the log, by day."""
+        if self.log is None:
+            return None
+        from cranfield.online.log_measures import measure_log
+        from cranfield.online.logs import read_log
+
+        log = read_log(self.log)
+        with log.engine:
+            return measure_log(log, by="day", confidence=self.level)
+
+    def _experiment_with_users(self) -> Analysis | None:
+        if self.ab is None:
+            return None
+        from cranfield.online.experiments.ab_analysis import analyse
+
+        return analyse(self.ab, ab_options.split_metrics(self.metric), alpha=self.alpha)
 
     def _teams(self, runs: Sequence[str], files: Sequence[tuple[str, str]]) -> dict[str, str] | None:
         """{run: team} of the runs that have one; a table of other runs only is an error."""
@@ -150,8 +234,9 @@ cranfield report --scores scores.csv --outline report.toml -o report.html
         from cranfield.collection.source import named_paths
         from cranfield.evaluation.evaluator import evaluate
 
-        named = self.values("topics", "teams", "times", *SIDE_FILES)
+        named = self.values("topics", "teams", "times", "docs", "log", "ab", *SIDE_FILES)
         side = [(what.replace("_", " "), path) for what, path in named.items() if path and os.path.isfile(path)]
+        side += [("scores of answers", path) for path in self.answers or ()]
         if self.scores:
             return {"scores": self.read_scores(), "files": (*(("scores", path) for path in self.scores), *side)}
         qrels_path, run_paths = self.files()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
 from cranfield.cli.declare import RESULT, option
 from cranfield.cli.options.by_class import ByClass
-from cranfield.cli.printing import Plotting
+from cranfield.cli.printing import Plotting, check_page
 from cranfield.errors import UsageError
+from cranfield.text import counted
 
 if TYPE_CHECKING:
-    pass
+    from cranfield.scores.scores import Scores
 
 
 class TopicsVerb(ByClass, options.Rescaled, Plotting):
@@ -19,6 +22,7 @@ class TopicsVerb(ByClass, options.Rescaled, Plotting):
 
     With --run, also that run's score, its difference from the median and its rank, as in TREC's sheets of results; the
     topics where it is furthest below the median come first. With --runs A,B, the topics that decide between two runs.
+    --sheets writes such a sheet for every run, a page each with all measures, to send to the teams.
     """
 
     repeats_warnings = True
@@ -28,6 +32,7 @@ cranfield topics qrels.txt runs/*.run -m nDCG@10
 cranfield topics --sample  # try it on the bundled sample collection
 cranfield topics qrels.txt runs/*.run --run bm25 --topics topics.xml
 cranfield topics qrels.txt runs/*.run --runs dense,bm25 --plot topics.svg
+cranfield topics qrels.txt runs/*.run -m nDCG@10,AP --sheets sheets/  # a page for each run
 cranfield topics --scores scores.csv -m AP --sort spread --format csv
 """
 
@@ -41,14 +46,38 @@ cranfield topics --scores scores.csv -m AP --sort spread --format csv
         group=RESULT,
     )
     topics: str | None = options.topic_texts()
+    sheets: str | None = option("--sheets DIR", "Write a page for each run to this folder.", group=RESULT, writes=True)
 
     def check(self) -> None:
         super().check()
+        if self.sheets is not None:
+            named = {"--run": self.of_run, "--runs": self.pair, "--sort": self.sort, "--plot": self.plot}
+            for name, value in named.items():
+                if value is not None:
+                    raise UsageError(f"--sheets writes a page for each run; leave out {name}")
+            check_page(f"{self.sheets.rstrip('/')}/run.html" if os.path.isdir(self.sheets) else "run.html", "--sheets")
         if self.pair is not None:
             if self.of_run is not None or self.sort is not None:
                 raise UsageError("--runs goes without --run and --sort; it lists the largest differences first")
             if len(self.pair.split(",")) != 2:
                 raise UsageError(f"--runs {self.pair}: expected two names of runs, such as dense,bm25")
+
+    def _write_sheets(self, scores: Scores, folder: str) -> None:
+        """Write the page of each run."""
+        from cranfield.cli.options.report_options import write_page
+        from cranfield.collection.topics import Topics
+        from cranfield.report.reports.run_sheet import run_sheet, sheet_files
+
+        texts = None if self.topics is None else Topics.read(self.topics)
+        os.makedirs(folder, exist_ok=True)
+        files = sheet_files(scores.runs)
+        with self.progress("drawing") as progress:
+            for number, (run, file) in enumerate(files.items(), 1):
+                write_page(run_sheet(scores, run, texts), os.path.join(folder, file))
+                if progress is not None:
+                    progress(number, len(files))
+        if not self.quiet:
+            print(f"{folder}: {counted(len(files), 'page')}", file=sys.stderr)
 
     def run(self) -> None:
         from cranfield.scores.topic_sheet import deciding_topics, topic_sheet
@@ -56,6 +85,9 @@ cranfield topics --scores scores.csv -m AP --sort spread --format csv
         scores = self.read_scores()
         if self.plot and len(scores.measures) > 1:
             raise UsageError(f"--plot draws one measure, but there are {len(scores.measures)}; choose one with -m")
+        if self.sheets is not None:
+            self._write_sheets(scores, self.sheets)
+            return
         if self.pair is not None:
             first, second = (self.run_named(name.strip(), scores) for name in self.pair.split(","))
             decide = deciding_topics(scores, first, second, topics=self.topics)
