@@ -21,7 +21,7 @@ from cranfield.building.campaign.submitting import submit
 from cranfield.building.pools.pool_file import Pool
 from cranfield.building.serve.project.accounts import add_account
 from cranfield.building.serve.project.importing import import_log
-from cranfield.building.serve.project.judging_project import Sources, prepare, read_documents, read_facets, read_pairs
+from cranfield.building.serve.project.judging_project import prepare, read_documents, read_facets, read_pairs
 from cranfield.building.serve.project.judging_status import status
 from cranfield.building.serve.project.judgment_log import FIELDS
 from cranfield.building.serve.project.store import Store
@@ -121,8 +121,8 @@ def judging_parts(path: Path) -> None:
         old.unlink()
     with Store(str(path.parent / "project.db")) as store:
         store.add_topics(Topics([Topic("1", "a")]))
-        attempt(prepare, store, Sources(pool=name))
-        attempt(prepare, store, Sources(docs=(name,)))
+        attempt(prepare, store, pool=name)
+        attempt(prepare, store, docs=(name,))
 
 
 @cache

@@ -137,7 +137,7 @@ def judgments(folder: Path, topics: int) -> None:
 
 def project(folder: Path, topics: int) -> None:
     """A database without judgments, and judgments to read into it."""
-    from cranfield.building.serve.project.judging_project import Sources, prepare
+    from cranfield.building.serve.project.judging_project import prepare
     from cranfield.building.serve.project.store import Store
 
     kept(folder / "qrels.txt", judged, topics, 50)
@@ -153,7 +153,7 @@ def project(folder: Path, topics: int) -> None:
         (json.dumps({"id": doc, "text": "x"}) for doc in dict.fromkeys(line[2] for line in lines)),
     )
     with Store(str(folder / "judgments.db")) as store:
-        prepare(store, Sources(**names, docs=(str(folder / "docs.jsonl"),)))
+        prepare(store, **names, docs=(str(folder / "docs.jsonl"),))
     for name in ("topics.tsv", "pool.tsv", "docs.jsonl"):
         (folder / name).unlink()
 

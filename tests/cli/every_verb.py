@@ -310,7 +310,7 @@ def prepare(folder: Path, name: Callable[[str], str] = lambda mark: NAMES.get(ma
 
     write_files(folder, name)
     with Store("judgments.db") as store:
-        judging_project.prepare(store, judging_project.Sources(topics="topics.tsv", pool="pool.tsv"))
+        judging_project.prepare(store, topics="topics.tsv", pool="pool.tsv")
     for line in (
         "clicks fit clicks.csv --save model.json",
         "judge import judgments.db qrels.txt --assessor X1",

@@ -58,12 +58,12 @@ def test_numbers_that_do_not_rate_a_list_are_not_adjusted() -> None:
     assert bias.values[0, 0, 0] == 1 / 2
     judged = cf.evaluate(QRELS, {"new": {"q1": ranked("a", "b"), "q2": ranked("a", "e")}}, ["Judged@2", "P@2"])
     assert bias.adjusted(judged)["new"] == {"Judged@2": 1, "P@2": 1}  # P@2 would be 1 + 0.5/6
-    assert bias.notes(judged) == (
+    assert bias.limits(judged) == (
         "not adjusted: Judged@2, because it describes a list and does not rate it",
         "limited to the range of the measure: P@2 of new",
     )
     half = cf.evaluate(QRELS, {"new": {"q1": ranked("a", "n"), "q2": ranked("a", "n")}}, "P@2")
-    assert bias.notes(half) == ()
+    assert bias.limits(half) == ()
 
 
 def test_topics_without_relevant_documents_are_left_out() -> None:

@@ -9,22 +9,24 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
-from cranfield import check
 from cranfield.assessed.changed_lists.judged_documents import JudgedDocuments
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.collection.accepted_inputs import QrelsLike, RunLike
 from cranfield.collection.run import Belongs, Run, belongs
 from cranfield.collection.source import shown_path
+from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
 from cranfield.measures import Measure
 from cranfield.measures.declarations import Properties
+from cranfield.record import Columns, Record, crossed, table_of
 from cranfield.scores.scores import Scores
+from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
 from cranfield.views.unjudged import Unjudged
@@ -70,9 +72,14 @@ UNEVEN = 0.3
 """From this correlation of errors and scores on, a caution says that good runs stay too low."""
 
 
-@dataclass(frozen=True, eq=False)
-class PoolBias:
+ALL = "(all runs)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PoolBias(Record):
     """What each pooled run loses on each topic without its own documents."""
+
+    facts = ("depth",)
 
     measures: tuple[str, ...]
     runs: tuple[str, ...]
@@ -83,6 +90,36 @@ class PoolBias:
     """The properties of the measures, by name."""
     scores: Array = field(default_factory=lambda: np.empty((0, 0)))
     """Measures × runs: the mean scores of the pooled runs."""
+    depth: int = 0
+    """How many documents of each run were pooled."""
+
+    def columns(self) -> Columns:
+        """run, topic and each measure: a row per pooled run and topic."""
+        by_measure = dict(zip(self.measures, self.values, strict=True))
+        return crossed({"run": self.runs, "topic": self.topics}, by_measure)
+
+    def table(self) -> Table:
+        """The mean loss of each pooled run, and of all runs."""
+        means = [self.mean(run) for run in self.runs] + [self.mean()]
+        columns = {"run": [*self.runs, ALL], **{name: [row[name] for row in means] for name in self.measures}}
+        return table_of(columns, caption=f"Loss of each run if its first {self.depth} documents had not been pooled")
+
+    def adjusted_table(self, scores: Scores) -> Table:
+        """The scores of runs, and their adjusted scores."""
+        means, adjusted = scores.mean(), self.adjusted(scores)
+        columns: dict[str, list[str] | list[float]] = {"run": list(scores.runs)}
+        for name in scores.measures:
+            columns[name] = [means[run][name] for run in scores.runs]
+            columns[f"{name} adjusted"] = [adjusted[run][name] for run in scores.runs]
+        own = [run for run in scores.runs if run in self.runs]
+        notes = [*scores.notes, *self.limits(scores)]
+        if len(own) < len(scores.runs):
+            notes.append(f"adjusted by the mean loss of {len(self.runs)} pooled runs")
+            if caution := self.caution(scores):
+                notes.append(caution)
+        if own:
+            notes.append(f"adjusted by their own loss on other topics: {', '.join(own)}")
+        return table_of(columns, caption="Adjusted scores", notes=tuple(notes))
 
     def mean(self, run: str | None = None) -> dict[str, float]:
         """What to add to a mean score, by measure: the mean over topics and all runs, or over the topics of one run."""
@@ -108,7 +145,7 @@ class PoolBias:
             adjusted[run] = {name: self._adjusted(name, value, bias[name])[0] for name, value in row.items()}
         return adjusted
 
-    def notes(self, scores: Scores) -> tuple[str, ...]:
+    def limits(self, scores: Scores) -> tuple[str, ...]:
         """Which measures are not adjusted, and which adjusted scores were limited to the range of the measure."""
         notes = []
         described = [name for name in scores.measures if not self._rates(name)]
@@ -168,12 +205,16 @@ class PoolBias:
         return within, abs(within - (value + bias)) > 1e-9
 
 
+@operation
 def pool_bias_of(
     qrels: QrelsLike,
     pooled: Mapping[str, RunLike],
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
-    depth: int,
+    depth: Annotated[
+        int,
+        about("The number of first documents of each run that were judged.", least=1, spelled="--pool-depth N"),
+    ],
     groups: Belongs | None = None,
 ) -> PoolBias:
     """The bias of the pool that `qrels` were judged from.
@@ -194,7 +235,6 @@ def pool_bias_of(
     >>> bias.mean()  # a loses d2, 1/2 of its P@2; b loses no relevant document
     {'P@2': 0.25}
     """
-    check.whole("pool_bias_of", depth=depth)
     if len(pooled) < 2:
         raise UsageError(f"{counted(len(pooled), 'pooled run')} given, must be 2 or more")
     chosen = as_measures(measures)
@@ -217,7 +257,7 @@ def pool_bias_of(
         left_out = np.bincount(documents.topic[left & (documents.grade > 0)], minlength=shape[1]) == 0
         values[:, members] = full.values[:, members] - np.where(left_out, np.nan, without)
     properties = {name: measure.properties for name, measure in zip(full.measures, chosen, strict=True)}
-    return PoolBias(full.measures, full.runs, full.topics, values, properties, full.means())
+    return PoolBias(full.measures, full.runs, full.topics, values, properties, full.means(), depth)
 
 
 def _groups_of(groups: Belongs, runs: tuple[str, ...]) -> dict[str, str]:

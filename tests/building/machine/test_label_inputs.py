@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 
 from cranfield.building.document_texts import DocumentTexts, read_texts
-from cranfield.building.machine.asking import Patience
+from cranfield.building.machine.asking import Patience, waiting_time
 from cranfield.building.machine.endpoint import Endpoint
+from cranfield.building.machine.labelling import label
 from cranfield.building.machine.questions import (
     DEFAULT,
     SCALE,
@@ -23,7 +24,7 @@ from cranfield.building.machine.questions import (
     read_scale,
 )
 from cranfield.collection.topics import Topic, Topics
-from cranfield.errors import CranfieldError, DataError, UsageError
+from cranfield.errors import DataError, UsageError
 
 # -- prompts
 
@@ -296,8 +297,15 @@ def test_the_path_of_an_endpoint(base: str) -> None:
 
 def test_waits_double_up_to_the_longest_and_vary_by_half() -> None:
     patience = Patience(first_wait=1, longest_wait=10)
-    assert [patience.wait(attempt, 0.0) for attempt in range(1, 7)] == [1, 2, 4, 8, 10, 10]
-    assert patience.wait(3, 1.0) == 2
-    for wrong in ({"concurrency": 0}, {"attempts": 1.5}, {"first_wait": -1}):
-        with pytest.raises(CranfieldError):
-            Patience(**wrong)  # type: ignore[arg-type]
+    assert [waiting_time(patience, attempt, 0.0) for attempt in range(1, 7)] == [1, 2, 4, 8, 10, 10]
+    assert waiting_time(patience, 3, 1.0) == 2
+
+
+def test_a_patience_that_cannot_be_is_an_error() -> None:
+    wrong: list[tuple[dict[str, object], str]] = [
+        ({"concurrency": 0}, "concurrency == 0"), ({"attempts": 1.5}, "attempts == 1.5"),
+        ({"first_wait": -1}, "first_wait == -1"),
+    ]  # fmt: skip
+    for options, message in wrong:
+        with pytest.raises(UsageError, match=message):
+            label(None, None, "", **options)  # type: ignore[arg-type]

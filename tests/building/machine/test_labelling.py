@@ -39,7 +39,7 @@ def plan_of(docs: list[str] = DOCS, prompts: tuple[Prompt, ...] = (Prompt("defau
 def ask(server: ChatServer, log: Path, plan: LabelPlan | None = None, **options: object) -> Labelling:
     endpoint = Endpoint(server.url, "judge-1", {"temperature": 0.0}, timeout=float(options.pop("timeout", 5.0)))  # type: ignore[arg-type]
     patience = options.pop("patience", HASTE)
-    return label(plan or plan_of(), endpoint, log, patience=patience, **options)  # type: ignore[arg-type]
+    return label(plan or plan_of(), endpoint, log, **patience, **options)  # type: ignore[arg-type]
 
 
 def test_every_item_has_the_grade_of_the_model(tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ def test_an_endpoint_that_cannot_be_used_stops_at_once(
     with serving(lambda handler, doc, before: send(handler, status, b"no secret-key-1 here", **headers)) as server:
         endpoint = Endpoint(server.url, "judge-1", key="secret-key-1")
         patience = Patience(concurrency=1, attempts=3, first_wait=0.01)
-        result = label(plan_of(), endpoint, tmp_path / "log.jsonl", patience=patience)
+        result = label(plan_of(), endpoint, tmp_path / "log.jsonl", **patience)
     assert message in result.stopped
     assert sum(server.asked.values()) == 1
     assert "secret-key-1" not in "".join([result.to_json(), repr(endpoint), str(result)])
@@ -257,7 +257,7 @@ def test_an_endpoint_that_cannot_be_used_stops_at_once(
 def test_the_key_is_sent_and_never_written(tmp_path: Path) -> None:
     with serving() as server:
         endpoint = Endpoint(server.url, "judge-1", key="secret-key-1")
-        label(plan_of(["d1"]), endpoint, tmp_path / "log.jsonl", patience=HASTE)
+        label(plan_of(["d1"]), endpoint, tmp_path / "log.jsonl", **HASTE)
     assert server.headers[0]["Authorization"] == "Bearer secret-key-1"
     assert all(b"secret-key-1" not in path.read_bytes() for path in tmp_path.iterdir())
 

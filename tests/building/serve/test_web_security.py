@@ -13,7 +13,7 @@ from cranfield.building.serve.project.accounts import add_account, has_passwords
 from cranfield.building.serve.project.judging import Judging
 from cranfield.building.serve.project.judging_modes import Document, PoolEntry
 from cranfield.building.serve.project.store import Store
-from cranfield.building.serve.web.serving import Address, bound, local_name, url
+from cranfield.building.serve.web.serving import bound, listening_at, local_name, url
 from cranfield.building.serve.web.web_app import Site, make_app
 from cranfield.errors import CranfieldWarning, UsageError
 from tests.building.serve.web import PASSWORD, Client, app_of
@@ -187,40 +187,40 @@ def test_beyond_this_machine_accounts_are_needed(tmp_path: Any) -> None:
     with Store(str(tmp_path / "judgments.db")) as store:
         for host in ("0.0.0.0", "192.168.1.5", "example.org", "::"):
             with pytest.raises(UsageError, match="the project has no passwords"):
-                Address(host).check(store)
+                listening_at(host).check(store)
         for host in ("127.0.0.1", "localhost", "::1", "127.1.2.3"):
-            Address(host).check(store)
+            listening_at(host).check(store)
         add_account(store, "anna", password=PASSWORD)
         assert has_passwords(store)
-        Address("0.0.0.0", certificate=__file__, key=__file__).check(store)
-        Address("127.0.0.1").check(store)
+        listening_at("0.0.0.0", certificate=__file__, key=__file__).check(store)
+        listening_at("127.0.0.1").check(store)
         for host in ("0.0.0.0", "::", "192.168.1.5", "example.org"):
             with pytest.warns(CranfieldWarning, match="without TLS: whoever is on the way can read passwords"):
-                Address(host).check(store)
+                listening_at(host).check(store)
 
 
 def test_tls_needs_both_files(sqlite_store: Store, tmp_path: Any) -> None:
     with pytest.raises(UsageError, match="both a certificate and a key"):
-        Address(certificate="c.pem").check(sqlite_store)
+        listening_at(certificate="c.pem").check(sqlite_store)
     with pytest.raises(UsageError, match="there is no such file"):
-        Address(certificate=str(tmp_path / "c"), key=str(tmp_path / "k")).check(sqlite_store)
+        listening_at(certificate=str(tmp_path / "c"), key=str(tmp_path / "k")).check(sqlite_store)
 
 
 def test_a_port_that_is_taken_is_named() -> None:
-    taken = bound(Address(port=0))
+    taken = bound(listening_at(port=0))
     taken.listen()
     port = taken.getsockname()[1]
     with pytest.raises(UsageError, match=f"cannot listen on 127.0.0.1 port {port}"):
-        bound(Address(port=port))
+        bound(listening_at(port=port))
     taken.close()
     with pytest.raises(UsageError, match="must be between 0 and 65535"):
-        bound(Address(port=99999))
+        bound(listening_at(port=99999))
 
 
 def test_addresses() -> None:
-    assert url(Address(), 8500, "k") == "http://127.0.0.1:8500/enter?key=k"
-    assert url(Address("0.0.0.0", certificate="c", key="k"), 443) == "https://localhost:443/"
-    assert url(Address("::1"), 8500) == "http://[::1]:8500/"
+    assert url(listening_at(), 8500, "k") == "http://127.0.0.1:8500/enter?key=k"
+    assert url(listening_at("0.0.0.0", certificate="c", key="k"), 443) == "https://localhost:443/"
+    assert url(listening_at("::1"), 8500) == "http://[::1]:8500/"
     assert local_name()
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from cranfield.building.serve.project.judging import Judging
-from cranfield.building.serve.project.judging_project import Sources, prepare, proposals_of, read_facets
+from cranfield.building.serve.project.judging_project import prepare, proposals_of, read_facets
 from cranfield.building.serve.project.judgment_log import Entry
 from cranfield.building.serve.project.store import Store
 from cranfield.errors import CranfieldError, DataError, UsageError
@@ -37,7 +37,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def ready(**more: Any) -> Store:
     store = Store("judgments.db")
-    prepare(store, Sources(**{"topics": "topics.tsv", "pool": "pool.tsv", "docs": ("docs.jsonl",), **more}))
+    prepare(store, **{"topics": "topics.tsv", "pool": "pool.tsv", "docs": ("docs.jsonl",), **more})
     return store
 
 
@@ -54,7 +54,7 @@ def judge_all(store: Store, name: str = "me", grade: float = 1) -> list[tuple[st
 
 
 def test_the_pool_is_offered_in_its_order_and_keeps_its_audit_trail(files: Path) -> None:
-    with ready(settings={"order": "pool"}) as store:
+    with ready(order="pool") as store:
         assert judge_all(store) == [("1", "b"), ("1", "a"), ("2", "a")]
         rows = store.database.read("SELECT doc, audit FROM pool WHERE topic = '1' ORDER BY position")
     assert [(doc, json.loads(audit)) for doc, audit in rows] == [
@@ -64,18 +64,18 @@ def test_the_pool_is_offered_in_its_order_and_keeps_its_audit_trail(files: Path)
 
 
 def test_the_database_alone_is_enough_the_next_time(files: Path) -> None:
-    ready(settings={"overlap": 2, "title": "Wings"}).close()
+    ready(overlap=2, title="Wings").close()
     with Store("judgments.db") as store:
-        assert prepare(store, Sources()) == []
+        assert prepare(store) == []
         assert (store.settings().overlap, store.settings().title, store.pool_size()) == (2, "Wings", 3)
-        assert prepare(store, Sources(docs=("docs.jsonl",))) == ["docs.jsonl: unchanged, documents are in the database"]
+        assert prepare(store, docs=("docs.jsonl",)) == ["docs.jsonl: unchanged, documents are in the database"]
 
 
 def test_the_command_line_sets_how_documents_are_handed_out() -> None:
     from cranfield.cli.verbs.judge.serve import ServeVerb
 
     given = {"budget": 500, "per_topic": 30, "share": "adaptive", "order": "pool"}
-    settings = ServeVerb(database="judgments.db", **given).sources().settings
+    settings = ServeVerb(database="judgments.db", **given).settings("prepare")
     assert {name: settings[name] for name in given} == given
 
 
@@ -85,8 +85,7 @@ def test_an_adaptive_method_chooses_by_the_judgments(files: Path) -> None:
     Path("bad.run").write_text("".join(f"1 Q0 x{i} {i} {10 - i} bad\n" for i in range(1, 6)))
     with Store("judgments.db") as store:
         runs = ("good.run", "bad.run")
-        settings = {"order": "pool"}
-        notes = prepare(store, Sources(topics="topics.tsv", runs=runs, method="move-to-front", settings=settings))
+        notes = prepare(store, topics="topics.tsv", runs=runs, method="move-to-front", order="pool")
         assert "move-to-front chooses from 10 documents of 2 runs" in notes
         from cranfield.building.serve.project.accounts import add_account
 
@@ -110,9 +109,7 @@ def test_lists_of_runs_are_compared_in_pairs(files: Path) -> None:
         Path(f"{name}.run").write_text("".join(f"1 Q0 {d} {i} {9 - i} {name}\n" for i, d in enumerate(docs, 1)))
     with Store("judgments.db") as store:
         runs = ("one.run", "two.run", "three.run")
-        notes = prepare(
-            store, Sources(topics="topics.tsv", docs=("docs.jsonl",), runs=runs, settings={"mode": "preferences"})
-        )
+        notes = prepare(store, topics="topics.tsv", docs=("docs.jsonl",), runs=runs, mode="preferences")
         assert "2 pairs of lists by 3 runs" in notes  # one and three have the same list
         assert sorted(doc for (doc,) in store.database.read("SELECT doc FROM pool")) == ["one | two", "three | two"]
 
@@ -123,15 +120,15 @@ def test_lists_of_runs_are_compared_in_pairs(files: Path) -> None:
         ({"topics": None}, "there are no topics; give a file of topics"),
         ({"pool": None}, "has no documents to judge; add a pool"),
         ({"pool": "wide.tsv"}, "the pool has 1 topic without a text: 9"),
-        ({"settings": {"overlap": 0}}, "overlap == 0"),
-        ({"settings": {"per_topic": 0}}, "per_topic == 0"),
-        ({"settings": {"budget": 1, "overlap": 2}}, "budget == 1, must be at least the overlap, 2"),
-        ({"settings": {"share": "first"}}, "share == 'first', must be one of 'equal', 'adaptive'"),
-        ({"settings": {"order": "rank"}}, "order == 'rank', must be one of 'own', 'pool'"),
-        ({"settings": {"mode": "guess"}}, "mode == 'guess', must be one of 'graded'"),
-        ({"settings": {"mode": "dimensions"}}, "dimensions: there are none"),
-        ({"settings": {"mode": "intents"}}, "mode intents: no intents for topic 1, 2"),
-        ({"settings": {"gold_rate": 0.9}}, "gold_rate == 0.9, must be between 0 and 0.5"),
+        ({"overlap": 0}, "overlap == 0"),
+        ({"per_topic": 0}, "per_topic == 0"),
+        ({"budget": 1, "overlap": 2}, "budget == 1, must be at least the overlap, 2"),
+        ({"share": "first"}, "share == 'first', must be one of 'equal', 'adaptive'"),
+        ({"order": "rank"}, "order == 'rank', must be one of 'own', 'pool'"),
+        ({"mode": "guess"}, "mode == 'guess', must be one of 'graded'"),
+        ({"mode": "dimensions"}, "dimensions: there are none"),
+        ({"mode": "intents"}, "mode intents: no intents for topic 1, 2"),
+        ({"gold_rate": 0.9}, "gold_rate == 0.9, must be between 0 and 0.5"),
         ({"docs": ("none.jsonl",)}, "none.jsonl"),
         ({"docs": ("twice.jsonl",)}, "twice.jsonl:2: document 'a' appears twice, first on line 1"),
         ({"docs": ("bad.jsonl",)}, "bad.jsonl:1: not valid JSON"),
@@ -155,7 +152,7 @@ def test_wrong_files_and_settings_are_named(files: Path, sources: dict[str, Any]
     Path("gold.qrels").write_text("1 0 a 7\n")
     Path("empty").mkdir()
     with Store("judgments.db") as store, pytest.raises(CranfieldError) as error:
-        prepare(store, Sources(**{"topics": "topics.tsv", "pool": "pool.tsv", **sources}))
+        prepare(store, **{"topics": "topics.tsv", "pool": "pool.tsv", **sources})
     assert message in str(error.value)
 
 
@@ -163,13 +160,13 @@ def test_the_mode_cannot_change_once_something_is_judged(files: Path) -> None:
     with ready() as store:
         judge_all(store)
         with pytest.raises(UsageError, match="already has judgments in mode 'graded'; start another database"):
-            prepare(store, Sources(settings={"mode": "dimensions", "dimensions": ("relevance",)}))
+            prepare(store, mode="dimensions", dimensions=("relevance",))
 
 
 def test_documents_of_the_pool_without_a_text_are_counted(files: Path) -> None:
     Path("few.jsonl").write_text('{"id": "a", "text": "x"}\n')
     with Store("judgments.db") as store:
-        notes = prepare(store, Sources(topics="topics.tsv", pool="pool.tsv", docs=("few.jsonl",)))
+        notes = prepare(store, topics="topics.tsv", pool="pool.tsv", docs=("few.jsonl",))
     assert notes[-1] == "1 document of the pool without a text: b"
 
 
@@ -202,7 +199,7 @@ def test_documents_of_a_dataset_of_ir_datasets(files: Path) -> None:
     Path("dataset.tsv").write_text("a\tOn wing flutter.\nb\tOn heat.\n")
     ir_datasets.registry.register("cranfield-test", ir_datasets.create_dataset(docs_tsv="dataset.tsv"))
     with Store("judgments.db") as store:
-        notes = prepare(store, Sources(topics="topics.tsv", pool="pool.tsv", docs=("irds:cranfield-test",)))
+        notes = prepare(store, topics="topics.tsv", pool="pool.tsv", docs=("irds:cranfield-test",))
         assert "2 document texts from irds:cranfield-test" in notes
         document = store.document("a")
         assert document is not None
@@ -277,7 +274,7 @@ def test_accounts(cranfield: Cranfield, files: Path) -> None:
         (["status", "empty.db"], "error: empty.db: is empty, expected the database of a judging project"),
         (["export", "judgments.db", "all"], "what == 'all', must be one of qrels"),
         (["export", "judgments.db"], "there are no judgments to export"),
-        (["export", "judgments.db", "--dimension", "x"], "--dimension applies only to dimension-qrels"),
+        (["export", "judgments.db", "--dimension", "x"], "a dimension applies only to dimension-qrels"),
         (["export", "judgments.db", "intents"], "only in mode intents"),
         (["import", "judgments.db", "pool.tsv"], "expected the log of a project; qrels need the name of"),
         (["backup", "judgments.db", "judgments.db"], "is the database itself"),

@@ -92,7 +92,7 @@ def test_paths_of_any_measure(cranfield: Cranfield) -> None:
         ("qrels.txt mine.jsonl -m sU", "--lengths FILE"),
         ("qrels.txt mine.jsonl --click-gain 1", "--click-gain applies only to --gains clicks"),
         ("qrels.txt mine.jsonl --plot x.svg", "give --explain SESSION and -m sU"),
-        ("qrels.txt mine.jsonl --samples 5", "apply only to --paths"),
+        ("qrels.txt mine.jsonl --samples 5", "--samples applies only to --paths"),
         ("qrels.txt mine.jsonl --write x -m sDCG", "--write does not score"),
         ("qrels.txt mine.jsonl other.jsonl --paths AP", "--paths reads the sessions of one file"),
         ("qrels.txt mine.jsonl -m AP", "no measure of sessions 'AP'"),

@@ -14,15 +14,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.answers.sessions.session_files import Session
-from cranfield.answers.sessions.session_lists import SessionLists
+from cranfield.answers.sessions.session_lists import ListSettings, SessionLists
 from cranfield.answers.sessions.session_measures import SessionMeasure, session_measure
+from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure
 from cranfield.measures.gain import LINEAR, Gain, GainLike
@@ -362,19 +363,25 @@ class ExpectedOverPaths(Record):
         }  # fmt: skip
 
 
+@operation
 def expected_over_paths(
     sessions: Iterable[Session],
     qrels: Mapping[str, Mapping[str, float]],
     measure: Measure | str,
     *,
-    down: float = 0.8,
-    reform: float = 0.5,
+    down: Annotated[
+        float,
+        about("The probability of reading the next document.", above=0, most=1, spelled="--down P", rare=True),
+    ] = 0.8,
+    reform: Annotated[
+        float, about("The probability of asking the next query.", above=0, most=1, spelled="--reform P", rare=True)
+    ] = 0.5,
     most_paths: int = 1000,
-    samples: int = 1000,
+    samples: Annotated[int, about("The paths to draw, if there are many.", least=2, rare=True)] = 1000,
     confidence: float = 0.95,
-    seed: int = 0,
+    seed: Seed = 0,
     progress: Progress | None = None,
-    **options: Any,
+    **settings: Unpack[ListSettings],
 ) -> ExpectedOverPaths:
     r"""The expectation of a measure of ranked lists over the browsing paths of each session.
 
@@ -383,7 +390,7 @@ def expected_over_paths(
     The paths and their probabilities are those of esP, which has a fast formula, as esR, esAP, esDCG and esNDCG have;
     this function takes any measure that needs only grades. A session with up to `most_paths` paths is exact, and its
     interval has no width; otherwise `samples` paths are drawn, and the interval of the mean is a normal approximation.
-    options: those of `SessionLists.of`.
+    settings: those of `SessionLists.of`.
     Reference: Kanoulas, Carterette, Clough & Sanderson, SIGIR 2011, 1053-1062
 
     >>> from cranfield.answers.sessions import Query
@@ -396,21 +403,15 @@ def expected_over_paths(
     caller = "expected_over_paths"
     if wanted.needs:
         raise UsageError(f"{caller}: {wanted} needs {wanted.needs}, but paths have only grades; choose another measure")
-    if options.get("duplicates", "first") != "first" or options.get("gains", "judgments") != "judgments":
+    if settings.get("duplicates", "first") != "first" or settings.get("gains", "judgments") != "judgments":
         raise UsageError(f"{caller}: a path is judged, and has no document twice; leave out duplicates and gains")
-    check.whole(caller, most_paths=most_paths, samples=samples)
-    if samples < 2:
-        raise check.wrong(caller, "samples", samples, "2 or more, to have an interval")
-    for name, chance in (("down", down), ("reform", reform)):
-        check.finite(caller, **{name: chance})
-        if not 0 < chance <= 1:
-            raise check.wrong(caller, name, chance, "above 0 and at most 1")
+    check.whole(caller, most_paths=most_paths)
     if not 0 < confidence < 1:
         raise check.wrong(caller, "confidence", confidence, "between 0 and 1")
     from scipy.special import ndtri
 
     z = float(ndtri(0.5 + confidence / 2))
-    lists = SessionLists.of(sessions, qrels, **options)
+    lists = SessionLists.of(sessions, qrels, **settings)
     rows: list[tuple[float, float, float, int, bool]] = []
     for number, session in enumerate(lists.sessions):
         if progress is not None:
@@ -424,7 +425,7 @@ def expected_over_paths(
             continue
         grades_of_topic = sorted(lists.judged[session.topic or ""].tolist())
         rng = np.random.default_rng([seed, number])
-        rows.append(_one(by_query, grades_of_topic, wanted, (down, reform), most_paths, samples, z, rng))
+        rows.append(_expectation(by_query, grades_of_topic, wanted, (down, reform), most_paths, samples, z, rng))
     value, low, high, paths, sampled = zip(*rows, strict=True) if rows else ((),) * 5
     return ExpectedOverPaths(
         str(wanted), tuple(session.name for session in lists.sessions), np.array(value),
@@ -433,7 +434,7 @@ def expected_over_paths(
     )  # fmt: skip
 
 
-def _one(
+def _expectation(
     lists: list[list[float]],
     judged: list[float],
     measure: Measure,

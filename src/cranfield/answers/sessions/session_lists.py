@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any, TypedDict, Unpack
 
 import numpy as np
 
-from cranfield import check
 from cranfield.answers.sessions.session_files import Session
 from cranfield.assessed.lengths import LengthTable
+from cranfield.declared.operation import about, check_setting, declared_settings, with_defaults
 from cranfield.errors import UsageError
 from cranfield.measures.gain import Gain
 from cranfield.text import counted, listed
@@ -20,6 +20,47 @@ from cranfield.types import Array, Index
 DUPLICATES = ("first", "keep")
 GAINS = ("judgments", "clicks", "both")
 CUTS = ("none", "lowest-click")
+
+
+class ListSettings(TypedDict, total=False):
+    """How the lists of a session are put end to end."""
+
+    gains: Annotated[
+        str,
+        about(
+            "What makes a document gain: {names} (the judgments of clicked documents).",
+            "judgments",
+            choices=GAINS,
+            spelled="--gains SOURCE",
+            solves="gains='clicks'",
+        ),
+    ]
+    click_gain: Annotated[
+        float, about("What a click gains, with --gains clicks.", 0.5, above=0, spelled="--click-gain G")
+    ]
+    cut: Annotated[
+        str,
+        about(
+            "Where lists end: {names}. A list without clicks is then left out.",
+            "none",
+            choices=CUTS,
+            spelled="--cut WHERE",
+        ),
+    ]
+    depth: Annotated[int | None, about("Use only the first N documents of each list.", None, least=1)]
+    duplicates: Annotated[
+        str,
+        about(
+            "Documents that several lists of a session show: {names}.",
+            "first",
+            choices=DUPLICATES,
+            spelled="--duplicates RULE",
+        ),
+    ]
+    lengths: Any
+    """{document: length in characters}, or a file."""
+    missing_length: float | str | None
+    """The length of documents that `lengths` lacks, or `mean`; None: an error."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,14 +98,7 @@ class SessionLists:
     def of(
         sessions: Iterable[Session],
         qrels: Mapping[str, Mapping[str, float]] | None = None,
-        *,
-        gains: str = "judgments",
-        click_gain: float = 0.5,
-        cut: str = "none",
-        depth: int | None = None,
-        duplicates: str = "first",
-        lengths: Any = None,
-        missing_length: float | str | None = None,
+        **settings: Unpack[ListSettings],
     ) -> SessionLists:
         """Put the lists of each session end to end.
 
@@ -73,12 +107,10 @@ class SessionLists:
         cut: `lowest-click` ends every list at its lowest click; a list without clicks is left out.
         duplicates: a document that an earlier list of the session shows is left out (`first`), or kept (`keep`).
         """
-        check.one_of("sessions", GAINS, gains=gains)
-        check.one_of("sessions", CUTS, cut=cut)
-        check.one_of("sessions", DUPLICATES, duplicates=duplicates)
-        check.whole("sessions", depth=depth)
-        check.finite("sessions", click_gain=click_gain)
-        check.positive("sessions", click_gain=click_gain)
+        chosen, lengths = with_defaults(ListSettings, settings), settings.get("lengths")
+        for name, setting in declared_settings(ListSettings).items():
+            check_setting("sessions", name, chosen[name], setting)  # type: ignore[literal-required]
+        gains, click_gain, duplicates = chosen["gains"], chosen["click_gain"], chosen["duplicates"]
         every = tuple(sessions)
         if qrels is None and gains != "clicks":
             raise UsageError(f"gains == {gains!r} needs judgments; give qrels, or gains='clicks'")
@@ -93,8 +125,8 @@ class SessionLists:
             of_session: list[int] = []
             for asked, query in enumerate(session.queries, 1):
                 clicked = {click.rank for click in query.clicks}
-                shown = query.documents[:depth]
-                if cut == "lowest-click":
+                shown = query.documents[: chosen["depth"]]
+                if chosen["cut"] == "lowest-click":
                     shown = shown[: max(clicked, default=0)]
                 of_session.append(len(shown))
                 rank = 0
@@ -124,8 +156,8 @@ class SessionLists:
             every, session_of, query_of, rank_of, shown_rank, np.arange(len(names)) - start[session_of] + 1, columns[4],
             columns[5] > 0, tuple(names),
             {topic: np.array(list(of_topic.values()), dtype=np.float64) for topic, of_topic in grades.items()},
-            gains, click_gain, tuple(sizes), None if lengths is None else LengthTable.of(lengths), missing_length,
-            tuple(notes), tuple(left_out),
+            gains, click_gain, tuple(sizes), None if lengths is None else LengthTable.of(lengths),
+            settings.get("missing_length"),            tuple(notes), tuple(left_out),
         )  # fmt: skip
 
     def __len__(self) -> int:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.answers.sessions.click_trails import sCost, sU
 from cranfield.answers.sessions.session_files import Session, Sessions
-from cranfield.answers.sessions.session_lists import SessionLists
+from cranfield.answers.sessions.session_lists import ListSettings, SessionLists
 from cranfield.answers.sessions.session_measures import SessionMeasure, as_session_measure
+from cranfield.declared.operation import operation
 from cranfield.errors import UsageError
 from cranfield.measures.readers.time import Trailtext
 from cranfield.record import Record
@@ -23,15 +24,16 @@ Runs = Mapping[str, Sessions | Iterable[Session]]
 DEFAULT = ("sDCG", "nsDCG", "sRBP", "esP@10", "esAP", "esNDCG")
 
 
+@operation
 def session_scores(
     runs: Runs,
     qrels: Mapping[str, Mapping[str, float]] | None = None,
     measures: Iterable[SessionMeasure | str] = DEFAULT,
-    **options: Any,
+    **settings: Unpack[ListSettings],
 ) -> Scores:
     """Score the sessions of each system; the session takes the place of the topic.
 
-    options: those of `SessionLists.of`, such as gains="clicks", cut="lowest-click", depth=10, lengths=.
+    settings: those of `SessionLists.of`, such as gains="clicks", cut="lowest-click", depth=10, lengths=.
     A session that another system has and this one lacks is missing, with score 0.
 
     >>> from cranfield.answers.sessions import Query
@@ -48,7 +50,7 @@ def session_scores(
     notes: list[str] = []
     for run, sessions in runs.items():
         every = sessions.sessions if isinstance(sessions, Sessions) else tuple(sessions)
-        lists = laid[run] = SessionLists.of(every, qrels, **options)
+        lists = laid[run] = SessionLists.of(every, qrels, **settings)
         before = f"{run}: " if len(runs) > 1 else ""
         left_out = lists.repeated if any(measure.reads_lists(lists) for measure in wanted) else ()
         notes += [f"{before}{note}" for note in (*getattr(sessions, "notes", ()), *left_out, *lists.notes)]
@@ -97,7 +99,7 @@ def explain_session(
     measure: SessionMeasure | str,
     *,
     run: str = "",
-    **options: Any,
+    **settings: Unpack[ListSettings],
 ) -> ExplainedSession:
     """What each document of a session adds to a measure, with its discounts; for U and costs, what each step adds.
 
@@ -111,7 +113,7 @@ def explain_session(
     sDCG of session s1: 1.4307
     """
     wanted = as_session_measure(measure)
-    lists = SessionLists.of([session], qrels, **options)
+    lists = SessionLists.of([session], qrels, **settings)
     score = float(wanted.score(lists)[0])
     rows = wanted.trail_rows(lists)
     if rows is None:

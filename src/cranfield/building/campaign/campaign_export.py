@@ -21,6 +21,7 @@ from cranfield.building.campaign.campaign_store import FACT, SAMPLE, Campaign, S
 from cranfield.building.serve.project.exporting import EXPORTS, date_text, export_lines, log_record
 from cranfield.building.serve.project.judgment_log import select
 from cranfield.collection.whole_folder import whole_folder
+from cranfield.declared.operation import operation
 from cranfield.errors import CranfieldWarning, DataError
 from cranfield.text import guarded
 
@@ -33,6 +34,7 @@ Write = Callable[[str, str | Iterable[str]], None]
 ASSESSOR_FIELDS = ("name", "role", "state", "created")
 
 
+@operation
 def export_campaign(campaign: Campaign, folder: str) -> list[str]:
     """Write everything into a new or empty folder; returns the names of the files."""
     if os.path.isdir(folder) and os.listdir(folder):

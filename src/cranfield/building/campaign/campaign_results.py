@@ -24,6 +24,7 @@ from cranfield.collection.run import Run
 from cranfield.comparison.compare import compare
 from cranfield.comparison.leaderboard import Leaderboard
 from cranfield.comparison.result import Comparison
+from cranfield.declared.operation import operation
 from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 from cranfield.evaluation.evaluator import evaluate
 from cranfield.evaluation.same_rankings import same_rankings
@@ -71,6 +72,7 @@ class CampaignStatus(Record):
         return Table(table.columns, table.rows, self.name, (f"phase: {self.phase}", judged, *self.notes))
 
 
+@operation
 def campaign_status(campaign: Campaign) -> CampaignStatus:
     """The state of a campaign."""
     state, teams, submissions = status(campaign.store), campaign.teams(), campaign.submissions()

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from functools import partial
-from typing import Any, TextIO
+from typing import Annotated, Any, TextIO
 
 from cranfield.building.campaign.campaign_config import (
     FILE,
@@ -40,6 +40,7 @@ from cranfield.collection.run import Run
 from cranfield.collection.source import load, text_of
 from cranfield.collection.topics import Topics
 from cranfield.collection.whole_folder import whole_folder
+from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, shown, unguarded
 
@@ -71,6 +72,7 @@ def new_folder(folder: str) -> Iterator[str]:
         yield made
 
 
+@operation
 def init_campaign(
     folder: str,
     *,
@@ -80,11 +82,18 @@ def init_campaign(
     doc_ids: str | None = None,
     gold: str | None = None,
     measures: Sequence[str] | None = None,
-    mode: str = "graded",
+    mode: Annotated[
+        str,
+        about(
+            "What assessors judge: {names}.", names="building.campaign.campaign_config:JUDGED", spelled="--mode MODE"
+        ),
+    ] = "graded",
     dimensions: Sequence[str] = (),
     intents: str | None = None,
     nuggets: str | None = None,
-    database: str = "campaign.db",
+    database: Annotated[
+        str, about("A file in the folder, or postgresql://USER@HOST/NAME.", spelled="--database DB", rare=True)
+    ] = "campaign.db",
     progress: Callable[[int], None] | None = None,
 ) -> list[str]:
     """Make a campaign in a new folder; returns notes, a sentence each.
@@ -137,10 +146,21 @@ def add_organiser(campaign: Campaign, name: str) -> str:
 # ---- from an export
 
 
-def import_campaign(folder: str, source: str, *, database: str | None = None) -> Campaign:
+@operation
+def import_campaign(
+    folder: str,
+    source: str,
+    *,
+    database: Annotated[
+        str | None,
+        about(
+            "A file in the folder, or postgresql://USER@HOST/NAME; default: as in the exported campaign.toml.",
+            spelled="--database DB",
+            rare=True,
+        ),
+    ] = None,
+) -> Campaign:
     """Make a campaign in a new folder from an export; the caller closes it.
-
-    database: a file in the folder, or a URL of PostgreSQL, instead of the one that the exported file names.
 
     The files that an export computes (qrels, labels, leaderboard, scores, comparisons, sheets) are not read.
     """

@@ -16,12 +16,12 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import IO, Any
+from typing import IO, Annotated, Any, TypedDict
 
-from cranfield import check
 from cranfield.building.machine.endpoint import LONGEST, Answer, AskError, Endpoint, EndpointError
 from cranfield.building.machine.questions import Key, Prompt, Question, Reading, read_grade
 from cranfield.collection.source import PathLike, write_bytes
+from cranfield.declared.operation import about
 from cranfield.errors import DataError, UsageError
 from cranfield.text import shown
 from cranfield.types import Progress
@@ -195,29 +195,41 @@ FAILURES_IN_A_ROW = 10
 """After this many questions that failed, with no answer between them, no further question is asked."""
 
 
-@dataclass(frozen=True)
-class Patience:
+class Patience(TypedDict, total=False):
     """How often and how long to try."""
 
-    concurrency: int = 4
-    """Questions that are open at a time."""
-    attempts: int = 6
-    """How often a question is asked if the endpoint fails."""
-    first_wait: float = 1.0
-    """Seconds before the second attempt; twice as long before each further one, less up to half of it at random."""
-    longest_wait: float = 120.0
+    concurrency: Annotated[int, about("Questions that are open at a time.", 4, least=1, rare=True)]
+    attempts: Annotated[
+        int, about("How often to ask if the endpoint is busy (429), fails (5xx) or hangs up.", 6, least=1, rare=True)
+    ]
+    first_wait: Annotated[
+        float,
+        about(
+            "Seconds before the second attempt; they double each time.",
+            1.0,
+            least=0,
+            most=LONGEST,
+            rare=True,
+            spelled="--first-wait S",
+        ),
+    ]
+    longest_wait: Annotated[
+        float,
+        about(
+            "The most seconds between attempts.", 120.0, least=0, most=LONGEST, rare=True, spelled="--longest-wait S"
+        ),
+    ]
 
-    def __post_init__(self) -> None:
-        check.whole("label", concurrency=self.concurrency, attempts=self.attempts)
-        check.between("label", low=0, high=LONGEST, first_wait=self.first_wait, longest_wait=self.longest_wait)
 
-    def wait(self, attempt: int, jitter: float) -> float:
-        """Seconds to wait after this number of attempts; jitter is between 0 and 1.
+def waiting_time(patience: Patience, attempt: int, jitter: float) -> float:
+    """Seconds to wait after this number of attempts, less up to half of them at random; jitter is between 0 and 1.
 
-        >>> [Patience(longest_wait=5).wait(attempt, 0.0) for attempt in (1, 2, 3, 4)]
-        [1.0, 2.0, 4.0, 5.0]
-        """
-        return min(self.longest_wait, self.first_wait * 2.0 ** min(attempt - 1, 60)) * (1 - jitter / 2)
+    >>> patience = Patience(first_wait=1, longest_wait=5)
+    >>> [waiting_time(patience, attempt, 0.0) for attempt in (1, 2, 3, 4)]
+    [1.0, 2.0, 4.0, 5.0]
+    """
+    doubled = patience["first_wait"] * 2.0 ** min(attempt - 1, 60)
+    return float(min(patience["longest_wait"], doubled) * (1 - jitter / 2))
 
 
 @dataclass
@@ -290,7 +302,7 @@ class Asker:
     def run(self, questions: Iterable[Question], total: int, progress: Progress | None = None) -> Asked:
         """Ask all questions. Ctrl-C stops asking and waits for open questions; a second one drops these."""
         waiting = iter(questions)
-        count = max(1, min(self.patience.concurrency, total))
+        count = max(1, min(self.patience["concurrency"], total))
         workers = [_Worker(self._work, waiting) for _ in range(count)]
         writer = threading.Thread(target=self._write, daemon=True)
         writer.start()
@@ -360,17 +372,17 @@ class Asker:
         self._results.put(self._entry(question, answer, attempts, time.monotonic() - began))
 
     def _ask(self, question: Question) -> tuple[Answer, int]:
-        for attempt in range(1, self.patience.attempts + 1):
+        for attempt in range(1, self.patience["attempts"] + 1):
             self._pause_until(self._not_before)
             try:
                 return self.endpoint.ask(question.text), attempt
             except AskError as error:
-                if not error.again or attempt == self.patience.attempts:
+                if not error.again or attempt == self.patience["attempts"]:
                     raise
-                if error.wait > self.patience.longest_wait:
+                if error.wait > self.patience["longest_wait"]:
                     message = f"{error}; the endpoint asks to wait {error.wait:.0f} seconds, which is too long"
                     raise EndpointError(message) from None
-                wait = max(error.wait, self.patience.wait(attempt, random.random()))
+                wait = max(error.wait, waiting_time(self.patience, attempt, random.random()))
                 until = time.monotonic() + wait
                 if error.too_many:  # all threads slow down
                     with self._lock:

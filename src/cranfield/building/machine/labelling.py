@@ -6,12 +6,11 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield import check
 from cranfield.building.machine.asking import (
     LABELLED,
     UNPARSED,
@@ -27,6 +26,7 @@ from cranfield.building.machine.endpoint import Endpoint
 from cranfield.building.machine.questions import Key, LabelPlan, Question
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import PathLike
+from cranfield.declared.operation import about, operation, with_defaults
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.text import counted, cut, listed, one_line
@@ -106,28 +106,27 @@ class Labelling(Record):
         return Qrels.from_tuples(grades, name=worker)
 
 
+@operation
 def label(
     plan: LabelPlan,
     endpoint: Endpoint,
     log: PathLike,
     *,
-    patience: Patience | None = None,
-    limit: int | None = None,
-    again: bool = False,
+    limit: Annotated[int | None, about("Ask at most N questions this time.", least=1)] = None,
+    again: Annotated[bool, about("Ask once more where the answer had no grade.")] = False,
     progress: Progress | None = None,
     on_interrupt: Callable[[int], None] = lambda open_questions: None,
+    **patience: Unpack[Patience],
 ) -> Labelling:
     """Ask a language model for the grade of every item of a plan, and keep all answers in a log.
 
     endpoint: where to ask, by the protocol of OpenAI's chat completions. Nothing is sent anywhere else.
     log: a file of JSON-lines. Answers are appended, each on the disk before it counts; questions whose answers it holds
     are not asked again. A last line that is not complete, as after a kill, is dropped. `Labels` reads the file.
-    limit: ask at most this many questions this time. again: ask once more where the answer had no grade.
 
     An answer from which no grade can be read is kept, and counts as `unparsed`: it has no label. A question that fails
     after all attempts is not in the log.
     """
-    check.whole("label", limit=limit)
     if endpoint.model != plan.model:
         raise UsageError(f"the plan is for the model {plan.model!r}, the endpoint has {endpoint.model!r}")
     with LabelLog(log) as file:
@@ -140,7 +139,7 @@ def label(
         keep_templates(log, plan.prompts, plan.scale)
         wanted = [key for key in _keys(plan) if key not in known or (again and known[key].state == UNPARSED)]
         total = len(wanted) if limit is None else min(limit, len(wanted))
-        asker = Asker(endpoint, file, plan.scale, patience or Patience(), on_interrupt=on_interrupt)
+        asker = Asker(endpoint, file, plan.scale, with_defaults(Patience, patience), on_interrupt=on_interrupt)
         asked = asker.run(islice(_questions(plan, set(wanted)), total), total, progress) if total else Asked()
     return _result(plan, log, asked, notes)
 

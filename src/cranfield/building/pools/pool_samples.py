@@ -24,6 +24,7 @@ from cranfield.collection.file_formats.formats import QRELS
 from cranfield.collection.file_formats.writing import Outgoing, Part, encode
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import PathLike, write_bytes
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.record import Record, column
 from cranfield.text import counted, listed
@@ -251,7 +252,19 @@ class SampledQrels(Record):
         return Qrels.of(self.encoded())
 
 
-def join_pool(pool: Pool, qrels: Any, *, partial: bool = False) -> SampledQrels:
+@operation
+def join_pool(
+    pool: Pool,
+    qrels: Any,
+    *,
+    partial: Annotated[
+        bool,
+        about(
+            "Count drawn documents that are not judged yet as not drawn, and lower the probabilities in their strata.",
+            solves="partial=",
+        ),
+    ] = False,
+) -> SampledQrels:
     """The judgments of a sampled pool, for xinfAP, infNDCG and statAP.
 
     A drawn document without a judgment is an error, unless `partial`: then it counts as not drawn, and the probability

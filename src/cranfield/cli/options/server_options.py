@@ -12,23 +12,21 @@ if TYPE_CHECKING:
     from cranfield.building.serve.web.serving import Address
 
 
-class Server(Quiet):
+LISTENING = "building.serve.web.serving:listening_at"
+"""The operation whose settings say where a server listens."""
+
+
+class Server(Quiet, of=LISTENING):
     """Where a server listens."""
 
-    host: str = option("--host HOST", "Where to listen.", default="127.0.0.1")
-    port: int | None = option("--port N", "The port; default: 8500, or a free one.")
-    name: list[str] = option("--name HOST", "A further name of this server. May be repeated.", group=MORE)
-    certificate: str | None = option(
-        "--certificate FILE", "The certificate for TLS.", group=MORE, solves="a certificate"
-    )
-    key: str | None = option("--key FILE", "The key of the certificate.", group=MORE)
+    names: list[str] = option("--name HOST", "A further name of this server. May be repeated.", group=MORE)
     no_browser: bool = flag("--no-browser", "Do not open a browser.")
 
     def address(self) -> Address:
         """Where the server listens."""
-        from cranfield.building.serve.web.serving import Address
+        from cranfield.building.serve.web.serving import listening_at
 
-        return Address(self.host, self.port, self.certificate, self.key, tuple(self.name or ()))
+        return listening_at(**self.settings("listening_at"), names=self.names or ())
 
     def ready(self, what: str, url: str) -> None:
         """Print the address of the page, and open it."""

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from itertools import groupby
 from operator import itemgetter
-from typing import Any
+from typing import Annotated, Any
 
 from cranfield import check
 from cranfield.building.serve.project.judging_modes import Facet
 from cranfield.building.serve.project.judgment_log import FIELDS, select
 from cranfield.building.serve.project.store import Store
+from cranfield.declared.operation import about, operation
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.text import counted, guarded, listed, shown
 
@@ -73,14 +74,26 @@ EXPORTS = {
 """{name: file}."""
 
 
-def export_lines(store: Store, what: str, *, combine: str = "majority", dimension: str | None = None) -> Iterator[str]:
-    """The lines of a file of the export; rows come from the database as they are needed.
-
-    combine: the rule that makes one grade of several. dimension: one of them, for `dimension-qrels`.
-    """
-    check.one_of("", tuple(COMBINE), combine=combine)
+@operation
+def export_lines(
+    store: Store,
+    what: str = "qrels",
+    *,
+    combine: Annotated[
+        str,
+        about(
+            "The grade of a document with several judgments: {names}.",
+            choices=tuple(COMBINE),
+            spelled="--combine RULE",
+        ),
+    ] = "majority",
+    dimension: Annotated[str | None, about("The dimension of dimension-qrels, as qrels.")] = None,
+) -> Iterator[str]:
+    """The lines of a file of the export; rows come from the database as they are needed."""
     if what not in EXPORTS:
         raise UsageError(f"what == {shown(what)}, must be one of {', '.join(EXPORTS)}")
+    if dimension is not None and what != "dimension-qrels":
+        raise UsageError("a dimension applies only to dimension-qrels")
     mode = store.settings().mode
     modes = EXPORTS[what].modes
     if modes and mode not in modes:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import compress, repeat
 from operator import itemgetter
-from typing import Any
+from typing import Annotated, Any
 
 from cranfield.building.serve.database.database import Connection
 from cranfield.building.serve.database.schema import judgment_indexes, need_text
@@ -28,6 +28,7 @@ from cranfield.collection.doors import reads
 from cranfield.collection.linting.file_findings import blocks_of_lines
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import Buffer, load, release, shown_path
+from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.text import shown
 
@@ -171,6 +172,17 @@ class Imported:
     """Rows that the project already had."""
     assessors: int
     """Assessors that are new."""
+
+
+@operation
+def import_judgments(
+    store: Store,
+    path: str,
+    *,
+    assessor: Annotated[str | None, about("Whose judgments the qrels are.")] = None,
+) -> Imported:
+    """Add the judgments in a log that was exported, or in qrels, as those of an assessor."""
+    return import_log(store, path) if assessor is None else import_qrels(store, path, assessor)
 
 
 @reads

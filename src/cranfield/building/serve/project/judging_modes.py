@@ -11,10 +11,10 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
-from cranfield import check
 from cranfield.collection.topics import Subtopic, Topic
+from cranfield.declared.operation import about, check_setting, declared_settings
 from cranfield.errors import UsageError
 from cranfield.text import listed, shown
 
@@ -124,9 +124,81 @@ MOST_GRADES = 10
 _DIMENSION = re.compile(r"[\w.-]+")
 
 
+class JudgingSettings(TypedDict, total=False):
+    """How a project judges, where that is said anew; what is None stays as it is in the database."""
+
+    title: Annotated[str | None, about("The name of the project.", None, spelled="--title TEXT", rare=True)]
+    mode: Annotated[str | None, about("What is judged: {names}.", None, choices=tuple(MODES), spelled="--mode MODE")]
+    grades: Annotated[
+        str | Sequence[tuple[float, str]] | None,
+        about(
+            "The grades: their number, or their meanings, lowest first: 'not relevant, relevant'.",
+            None,
+            spelled="--grade-names LIST",
+        ),
+    ]
+    dimensions: Annotated[
+        Sequence[str] | None,
+        about(
+            "The dimensions of mode dimensions, with commas.",
+            None,
+            spelled="--dimensions LIST",
+            rare=True,
+            solves="dimensions: there are none",
+        ),
+    ]
+    overlap: Annotated[int | None, about("How many assessors judge each document; default: 1.", None, least=1)]
+    budget: Annotated[
+        int | None,
+        about("The most judgments, divided evenly over topics; default: the whole pool.", None, least=1),
+    ]
+    per_topic: Annotated[int | None, about("The most judgments of a topic.", None, least=1)]
+    share: Annotated[
+        str | None,
+        about(
+            "How --budget is shared over topics: {names}; default: equal. With adaptive, half of it goes to topics "
+            "where relevant documents are found.",
+            None,
+            choices=tuple(SHARES),
+            spelled="--share RULE",
+            rare=True,
+        ),
+    ]
+    order: Annotated[
+        str | None,
+        about(
+            "The order of the documents of a topic: {names}; default: own, an order of its own for each assessor, "
+            "which does not tell the rank.",
+            None,
+            choices=tuple(ORDERS),
+            rare=True,
+        ),
+    ]
+    gold_rate: Annotated[
+        float | None,
+        about("The share of gold documents among those offered.", None, least=0, most=0.5, rare=True),
+    ]
+    repeat_rate: Annotated[
+        float | None,
+        about("The share of documents that an assessor gets a second time.", None, least=0, most=0.5, rare=True),
+    ]
+    seed: Annotated[int | None, about("Seed of the random numbers; default: 0.", None, least=0, rare=True)]
+    lease: Annotated[
+        float | None,
+        about(
+            "Seconds that a document is kept for somebody who does nothing; default: 900.",
+            None,
+            above=0,
+            spelled="--lease S",
+            rare=True,
+        ),
+    ]
+    search: bool | None
+
+
 @dataclass(frozen=True)
 class Settings:
-    """How a project judges. The settings are kept in its database."""
+    """How a project judges, see `JudgingSettings`. The settings are kept in its database."""
 
     title: str = "Judgments"
     mode: str = "graded"
@@ -134,22 +206,14 @@ class Settings:
     """The value and meaning of each grade. The first has the key 0, and so on."""
     dimensions: tuple[str, ...] = ()
     overlap: int = 1
-    """How many assessors judge each document."""
     budget: int | None = None
-    """The most judgments that count; None: the whole pool."""
     per_topic: int | None = None
-    """The most judgments of a topic that count; None: all documents of the topic, or its share of the budget."""
     share: str = "equal"
-    """How the budget is shared over topics, one of `SHARES`."""
     order: str = "own"
-    """The order of the documents of a topic, one of `ORDERS`."""
     gold_rate: float = 0.0
-    """The share of offers that are documents with a known grade."""
     repeat_rate: float = 0.0
-    """The share of offers that are documents that the assessor has already judged."""
     seed: int = 0
     lease: float = 900.0
-    """Seconds that a document is kept for an assessor who does nothing."""
     search: bool = True
     """May assessors search the collection, and judge documents outside the pool?"""
     url: str | None = None
@@ -157,17 +221,14 @@ class Settings:
 
     def check(self) -> None:
         """Raise an error for settings that make no sense."""
-        check.one_of("", tuple(MODES), mode=self.mode)
-        check.one_of("", tuple(ORDERS), order=self.order)
-        check.one_of("", tuple(SHARES), share=self.share)
-        check.whole("", overlap=self.overlap, budget=self.budget, per_topic=self.per_topic)
+        for name, setting in declared_settings(JudgingSettings).items():
+            if name not in ("grades", "dimensions"):
+                check_setting("", name, getattr(self, name), setting)
         for name, most in {"budget": self.budget, "per_topic": self.per_topic}.items():
             if most is not None and most < self.overlap:
                 raise UsageError(
                     f"{name} == {most}, must be at least the overlap, {self.overlap}: judgments a document"
                 )
-        check.between("", low=0, high=0.5, gold_rate=self.gold_rate, repeat_rate=self.repeat_rate)
-        check.positive("", lease=self.lease)
         if not 2 <= len(self.grades) <= MOST_GRADES:
             raise UsageError(f"grades: there are {len(self.grades)}, must be 2 to {MOST_GRADES}, one for each key")
         values = [value for value, _ in self.grades]

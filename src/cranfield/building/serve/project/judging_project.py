@@ -6,9 +6,8 @@ import json
 import math
 import os
 from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass, field
 from html.parser import HTMLParser
-from typing import Any
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 
@@ -22,9 +21,11 @@ from cranfield.building.serve.project.judging_modes import (
     MODE_GRADES,
     Document,
     Facet,
+    JudgingSettings,
     PoolEntry,
     Settings,
     list_key,
+    read_grades,
 )
 from cranfield.building.serve.project.proposals import Adaptive, Proposals
 from cranfield.building.serve.project.store import Store
@@ -35,6 +36,7 @@ from cranfield.collection.run import Run, read_runs
 from cranfield.collection.source import PathLike, load, read_bytes, shown_path, text_of
 from cranfield.collection.tables.table_schema import TOPIC, Numbers, Schema, Words
 from cranfield.collection.topics import Topics
+from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, shown, unguarded
 
@@ -223,47 +225,53 @@ def text_of_html(html: str) -> str:
     return "\n".join(paragraphs)
 
 
-@dataclass(frozen=True)
-class Sources:
-    """The files of a project; what is None stays as it is in the database."""
+class Sources(JudgingSettings, total=False):
+    """The files of a project, and how it judges; what is None, or not given, stays as it is in the database."""
 
-    topics: str | None = None
-    pool: str | None = None
-    docs: tuple[str, ...] = ()
-    gold: str | None = None
-    guidelines: str | None = None
-    intents: str | None = None
-    nuggets: str | None = None
-    runs: tuple[str, ...] = ()
+    topics: str | None
+    pool: str | None
+    docs: Sequence[str]
+    gold: str | None
+    guidelines: str | None
+    intents: str | None
+    nuggets: str | None
+    runs: Sequence[str]
     """Runs from which a policy chooses, or whose lists are compared."""
-    method: str | None = None
-    depth: int | None = None
-    settings: dict[str, Any] = field(default_factory=dict)
+    method: Annotated[
+        str | None,
+        about(
+            "The method that chooses documents of --runs: {names}.",
+            None,
+            names="building.pools.pooling:POLICIES",
+            spelled="--method NAME",
+        ),
+    ]
+    depth: Annotated[int | None, about("The documents of each list of --runs; default: 100.", None, least=1, rare=True)]
 
 
-def prepare(store: Store, sources: Sources, progress: Callable[[int], None] | None = None) -> list[str]:
+@operation
+def prepare(store: Store, progress: Callable[[int], None] | None = None, **sources: Unpack[Sources]) -> list[str]:
     """Read the files into the database; returns notes, a sentence each."""
     notes: list[str] = []
     settings = _settings(store, sources)
     store.set_settings(settings)
-    if sources.topics is not None:
-        notes.append(counted(store.add_topics(Topics.read(sources.topics)), "topic"))
+    if (topics := sources.get("topics")) is not None:
+        notes.append(counted(store.add_topics(Topics.read(topics)), "topic"))
     if not store.database.read("SELECT 1 FROM topic LIMIT 1"):
         raise UsageError("there are no topics; give a file of topics")
-    if sources.intents is not None:
-        store.add_facets(read_facets(sources.intents, "intent"))
-    if sources.nuggets is not None:
-        store.add_facets(read_facets(sources.nuggets, "nugget"))
-    if sources.pool is not None:
-        notes += _pool(store, settings, sources.pool)
-    if sources.runs:
+    for kind, file in (("intent", sources.get("intents")), ("nugget", sources.get("nuggets"))):
+        if file is not None:
+            store.add_facets(read_facets(file, kind))
+    if (pool := sources.get("pool")) is not None:
+        notes += _pool(store, settings, pool)
+    if sources.get("runs"):
         notes += _lists(store, settings, sources) if settings.mode == "preferences" else _adaptive(store, sources)
-    if sources.gold is not None:
-        gold = [(entry.topic, entry.doc, entry.grade) for entry in Qrels.read(sources.gold)]
-        notes.append(counted(store.add_gold(gold), "gold document"))
-    if sources.guidelines is not None:
-        store.write_guidelines(text_of(read_bytes(sources.guidelines), sources.guidelines).strip(), "organiser")
-    for path in sources.docs:
+    if (gold := sources.get("gold")) is not None:
+        graded = [(entry.topic, entry.doc, entry.grade) for entry in Qrels.read(gold)]
+        notes.append(counted(store.add_gold(graded), "gold document"))
+    if (guidelines := sources.get("guidelines")) is not None:
+        store.write_guidelines(text_of(read_bytes(guidelines), guidelines).strip(), "organiser")
+    for path in sources.get("docs", ()):
         notes += _documents(store, path, progress)
     store.need_pool()
     store.need_facets()
@@ -273,11 +281,14 @@ def prepare(store: Store, sources: Sources, progress: Callable[[int], None] | No
 
 def _settings(store: Store, sources: Sources) -> Settings:
     before = store.settings()
-    values = dict(sources.settings)
-    mode = values.get("mode") or before.mode
-    if values.get("grades") is None and before.grades == DEFAULT_GRADES:
-        values["grades"] = MODE_GRADES.get(mode)
-    urls = [path for path in sources.docs if path.startswith(("http://", "https://"))]
+    values: dict[str, Any] = {name: sources.get(name) for name in JudgingSettings.__annotations__}
+    if isinstance(values["grades"], str):
+        values["grades"] = read_grades(values["grades"])
+    if values["grades"] is None and before.grades == DEFAULT_GRADES:
+        values["grades"] = MODE_GRADES.get(values["mode"] or before.mode)
+    if values["dimensions"] is not None:
+        values["dimensions"] = tuple(values["dimensions"])
+    urls = [path for path in sources.get("docs", ()) if path.startswith(("http://", "https://"))]
     if urls:
         values["url"] = check_url(urls[0])
     return before.changed(**values)
@@ -335,9 +346,9 @@ def pair_entry(topic: str, first: str, second: str, origin: str = "pairs", line:
 
 def _lists(store: Store, settings: Settings, sources: Sources) -> list[str]:
     """All pairs of runs, and the first documents of their lists."""
-    runs = read_runs(list(sources.runs))
+    runs = read_runs(list(sources.get("runs", ())))
     pairs = pairs_of_lists(store, runs)
-    if sources.pool is None:
+    if sources.get("pool") is None:
         store.add_pool(pairs)
     return [f"{counted(len(pairs), 'pair')} of lists by {counted(len(runs), 'run')}"]
 
@@ -367,9 +378,9 @@ def _best(docs: dict[str, float]) -> list[str]:
 def _adaptive(store: Store, sources: Sources) -> list[str]:
     """Keep which runs and policy choose the documents, and put all documents of the runs into the pool."""
     chosen = {
-        "runs": [path if path == "-" else os.path.abspath(path) for path in sources.runs],
-        "method": sources.method or "max-mean",
-        "depth": sources.depth or 100,
+        "runs": [path if path == "-" else os.path.abspath(path) for path in sources.get("runs", ())],
+        "method": sources.get("method") or "max-mean",
+        "depth": sources.get("depth") or 100,
     }
     pooling = _pooling(chosen, store.settings().seed)
     lists = pooling.lists

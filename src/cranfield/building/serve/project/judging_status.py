@@ -13,6 +13,7 @@ from cranfield.building.agreement.pairs_and_groups import PairAgreement, pair_ag
 from cranfield.building.serve.project.judgment_log import standing_sums
 from cranfield.building.serve.project.proposals import TopicBudgets
 from cranfield.building.serve.project.store import Store
+from cranfield.declared.operation import operation
 from cranfield.record import Record, column, table_of
 from cranfield.table import Table
 from cranfield.types import Array, Index64
@@ -84,6 +85,7 @@ class Status(Record):
         )
 
 
+@operation
 def status(store: Store) -> Status:
     """The state of a project. It reads sums, not judgments, so that a million of them take less than a second.
 

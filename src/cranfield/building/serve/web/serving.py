@@ -9,10 +9,10 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from cranfield.building.serve.database.database import Database
 from cranfield.building.serve.project import accounts
@@ -20,6 +20,7 @@ from cranfield.building.serve.project.judging import Judging
 from cranfield.building.serve.project.judging_project import proposals_of
 from cranfield.building.serve.project.store import Store
 from cranfield.collection.whole_folder import ending_calls
+from cranfield.declared.operation import about, operation
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.frames import need
 
@@ -31,15 +32,13 @@ PORT = 8500
 
 @dataclass(frozen=True)
 class Address:
-    """Where the server listens."""
+    """Where the server listens, see `listening_at`."""
 
-    host: str = "127.0.0.1"
-    port: int | None = None
-    """None: the usual port, or a free one."""
-    certificate: str | None = None
-    key: str | None = None
-    names: tuple[str, ...] = ()
-    """Further names by which browsers may call the server."""
+    host: str
+    port: int | None
+    certificate: str | None
+    key: str | None
+    names: tuple[str, ...]
 
     @property
     def secure(self) -> bool:
@@ -85,6 +84,21 @@ class Address:
         if any_address and not self.names:
             return ()  # people log in, so that another name for this server gives nothing away
         return (*LOOPBACK, *self.names, *(() if any_address else (self.host,)))
+
+
+@operation
+def listening_at(
+    host: Annotated[str, about("Where to listen.", spelled="--host HOST")] = "127.0.0.1",
+    port: Annotated[int | None, about("The port; default: 8500, or a free one.")] = None,
+    certificate: Annotated[
+        str | None,
+        about("The certificate for TLS.", spelled="--certificate FILE", rare=True, solves="a certificate"),
+    ] = None,
+    key: Annotated[str | None, about("The key of the certificate.", spelled="--key FILE", rare=True)] = None,
+    names: Sequence[str] = (),
+) -> Address:
+    """Where a server listens; `names` are further ones by which browsers may call it."""
+    return Address(host, port, certificate, key, tuple(names))
 
 
 def bound(address: Address) -> socket.socket:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cranfield.cli.declare import MORE, READING, SIDE, argument, option
+from cranfield.cli.declare import READING, SIDE, argument, declared, option
 from cranfield.cli.options import Sized
 from cranfield.cli.options.option_values import measure_names
 from cranfield.cli.printing import Plotting
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from cranfield.answers.sessions import Sessions
 
 
-class SessionsVerb(Sized, Plotting, ScorePrinting):
+OPERATIONS = "answers.sessions.session_scores:session_scores answers.sessions.browsing_paths:expected_over_paths"
+OF_PATHS = ("down", "reform", "samples", "seed")
+"""The options that apply only to --paths."""
+
+
+class SessionsVerb(Sized, Plotting, ScorePrinting, of=OPERATIONS):
     """Score sessions of several queries by their lists, clicks and time.
 
     Each file has the sessions of one system: XML of the TREC Session tracks, or JSON-lines with an object for each
@@ -42,20 +47,6 @@ cranfield answers sessions qrels.txt sessions.xml --write sessions.jsonl
         "--measure, -m MEASURE", "A measure, such as sRBP(p=0.9), or several: {names}. May be repeated.",
         names="answers.sessions:SESSION_MEASURES",
     )  # fmt: skip
-    gains: str = option(
-        "--gains SOURCE", "What makes a document gain: {names} (the judgments of clicked documents).",
-        default="judgments", names="answers.sessions.session_lists:GAINS", solves="gains='clicks'",
-    )  # fmt: skip
-    click_gain: float = option("--click-gain G", "What a click gains, with --gains clicks.", default=0.5)
-    cut: str = option(
-        "--cut WHERE", "Where lists end: {names}. A list without clicks is then left out.", default="none",
-        names="answers.sessions.session_lists:CUTS",
-    )  # fmt: skip
-    depth: int | None = option("--depth N", "Use only the first N documents of each list.")
-    duplicates: str = option(
-        "--duplicates RULE", "Documents that several lists of a session show: {names}.", default="first",
-        names="answers.sessions.session_lists:DUPLICATES",
-    )  # fmt: skip
     lengths: str | None = option(
         "--lengths FILE", "Document lengths in characters, for sU: lines of doc and length.", group=SIDE, reads=True,
         solves="give lengths=",
@@ -76,11 +67,11 @@ cranfield answers sessions qrels.txt sessions.xml --write sessions.jsonl
         "The expectation of any measure of ranked lists over browsing paths, such as ERR@10, by session: exact if "
         "there are few paths, sampled with an interval if there are many.",
     )
-    down: float = option("--down P", "With --paths: probability of reading the next document.", default=0.8, group=MORE)
-    reform: float = option("--reform P", "With --paths: probability of asking the next query.", default=0.5, group=MORE)
-    samples: int = option("--samples N", "With --paths: paths to draw, if there are many.", default=1000, group=MORE)
-    seed: int = option("--seed N", "With --paths: seed of the random numbers.", default=0, group=MORE)
     write: str | None = option("--write FILE", "Write the sessions as JSON-lines instead of scoring them.", writes=True)
+
+    gains: str
+    click_gain: float
+    duplicates: str
 
     def check(self) -> None:
         super().check()
@@ -94,8 +85,9 @@ cranfield answers sessions qrels.txt sessions.xml --write sessions.jsonl
             raise UsageError("--paths prints one measure; leave out -m, -q, --interval, --explain and --write")
         if self.paths is not None and len(self.files) != 1:
             raise UsageError(f"--paths reads the sessions of one file, but {len(self.files)} are given")
-        if self.paths is None and (self.down, self.reform, self.samples, self.seed) != (0.8, 0.5, 1000, 0):
-            raise UsageError("--down, --reform, --samples and --seed apply only to --paths")
+        for parameter in declared(type(self)):
+            if self.paths is None and parameter.name in OF_PATHS and getattr(self, parameter.name) != parameter.default:
+                raise UsageError(f"{parameter.label} applies only to --paths")
         if self.gains != "clicks" and self.click_gain != 0.5:
             raise UsageError("--click-gain applies only to --gains clicks")
         if self.plot is not None and (self.explain is None or [n.partition("(")[0] for n in self.names] != ["sU"]):
@@ -116,7 +108,7 @@ cranfield answers sessions qrels.txt sessions.xml --write sessions.jsonl
         if self.explain is not None:
             self._explain(runs, measures)
             return
-        scores = session_scores(runs, self._grades(), measures, **self._options())
+        scores = session_scores(runs, self._grades(), measures, **self._list_settings())
         self.show_scores(scores, better={str(measure): measure.better for measure in measures})
 
     def _read(self) -> dict[str, Sessions]:
@@ -137,15 +129,14 @@ cranfield answers sessions qrels.txt sessions.xml --write sessions.jsonl
 
         return None if self.qrels == "none" else Qrels.read(self.qrels).to_dict()
 
-    def _options(self) -> dict[str, Any]:
+    def _list_settings(self) -> dict[str, Any]:
         length: float | str | None = self.missing_length
         if length is not None and length != "mean":
             try:
                 length = float(length)
             except ValueError:
                 raise UsageError(f"--missing-length {length}: expected a number or mean") from None
-        settings = self.values("gains", "click_gain", "cut", "depth", "duplicates", "lengths")
-        return {**settings, "missing_length": length}
+        return {**self.settings(), "lengths": self.lengths, "missing_length": length}
 
     def _paths(self, sessions: Sessions) -> None:
         from cranfield.answers.sessions import expected_over_paths
@@ -154,10 +145,8 @@ cranfield answers sessions qrels.txt sessions.xml --write sessions.jsonl
         if grades is None or self.gains != "judgments" or self.duplicates != "first":
             raise UsageError("--paths needs judgments, and takes neither --gains nor --duplicates")
         with self.progress("paths") as progress:
-            result = expected_over_paths(
-                sessions.sessions, grades, self.paths or "", progress=progress,
-                **self.values("down", "reform", "samples", "seed", "cut", "depth"),
-            )  # fmt: skip
+            settings = self.settings("expected_over_paths")
+            result = expected_over_paths(sessions.sessions, grades, self.paths or "", progress=progress, **settings)
         self.show_record(replace(result, notes=(*sessions.notes, *result.notes)))
 
     def _write(self, sessions: Sessions) -> None:
@@ -174,7 +163,7 @@ cranfield answers sessions qrels.txt sessions.xml --write sessions.jsonl
     def _explain(self, runs: dict[str, Sessions], measures: list[Any]) -> None:
         from cranfield.answers.sessions import SessionLists, explain_session, session_trailtext
 
-        grades, options = self._grades(), self._options()
+        grades, settings = self._grades(), self._list_settings()
         name = self.explain or ""
         holders = {run: sessions for run, sessions in runs.items() if any(s.name == name for s in sessions.sessions)}
         for run, sessions in (holders or runs).items():
@@ -182,12 +171,12 @@ cranfield answers sessions qrels.txt sessions.xml --write sessions.jsonl
             if self.plot is not None:
                 from cranfield.report.figures import describe_trailtext
 
-                lists = SessionLists.of([session], grades, **options)
+                lists = SessionLists.of([session], grades, **settings)
                 title = f"Text read in session {name} of {run}"
                 read = session_trailtext(measures[0], lists)
                 self.save_figure(describe_trailtext(read, measures[0].L, title=title))
         explained = [
-            explain_session(sessions.named(name), grades, measure, run=run, **options)
+            explain_session(sessions.named(name), grades, measure, run=run, **settings)
             for run, sessions in holders.items()
             for measure in measures
         ]

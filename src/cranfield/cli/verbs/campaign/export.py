@@ -7,7 +7,7 @@ from cranfield.cli.printing import Quiet
 from cranfield.cli.verbs.campaign.init import FOLDER
 
 
-class ExportVerb(Quiet):
+class ExportVerb(Quiet, of="building.campaign.campaign_export:export_campaign"):
     """Write everything of a campaign as plain files: rules, topics, teams, runs, pool, qrels, leaderboard, sheets, log.
 
     `cranfield campaign import` makes an equal campaign of them. Passwords are not written. The server may be running.

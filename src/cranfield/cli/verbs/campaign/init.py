@@ -10,7 +10,7 @@ from cranfield.cli.printing import Quiet
 FOLDER = "The folder of the campaign."
 
 
-class InitVerb(Quiet):
+class InitVerb(Quiet, of="building.campaign.campaign_setup:init_campaign"):
     """Make the folder of a new campaign: its rules in campaign.toml, and a database with topics and documents.
 
     An account for an organiser is made, and its password is printed once. Edit campaign.toml (measures, rules for runs,
@@ -41,12 +41,6 @@ cranfield campaign init notes2027 --topics topics.xml --database postgresql://me
     gold: str | None = option(
         "--gold FILE", "Documents with known grades (qrels), shown now and then to check assessors.", reads=True
     )
-    mode: str = option(
-        "--mode MODE",
-        "What assessors judge: {names}.",
-        default="graded",
-        names="building.campaign.campaign_config:JUDGED",
-    )
     dimension: list[str] = option(
         "--dimension NAME", "With --mode dimensions: one of them; relevance must be among them. May be repeated."
     )
@@ -67,9 +61,6 @@ cranfield campaign init notes2027 --topics topics.xml --database postgresql://me
         "--measure, -m NAME", "A measure; the first one ranks the leaderboard. May be repeated. Default: nDCG@10, AP."
     )
     organiser: str = option("--organiser NAME", "The account of the organiser.", default="organiser")
-    database: str = option(
-        "--database DB", "A file in the folder, or postgresql://USER@HOST/NAME.", default="campaign.db", group=MORE
-    )
 
     def check(self) -> None:
         super().check()
@@ -93,7 +84,8 @@ cranfield campaign init notes2027 --topics topics.xml --database postgresql://me
                 measures=tuple(self.measure or ()),
                 dimensions=tuple(self.dimension or ()),
                 progress=(lambda done: progress(done, 0)) if progress else None,
-                **self.values("topics", "doc_ids", "gold", "database", "mode", "intents", "nuggets"),
+                **self.values("topics", "doc_ids", "gold", "intents", "nuggets"),
+                **self.settings(),
             )
         if not self.quiet:
             for note in notes:

@@ -8,7 +8,7 @@ from cranfield.cli.printing import Printing
 from cranfield.cli.verbs.campaign.init import FOLDER
 
 
-class StatusVerb(Printing):
+class StatusVerb(Printing, of="building.campaign.campaign_results:campaign_status"):
     """Show the phase of a campaign and its teams, or the leaderboard of now. The server may be running."""
 
     summary = "how far a campaign is"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from cranfield.cli.declare import argument, flag, option
+from cranfield.cli.declare import argument, flag
+from cranfield.cli.options.server_options import LISTENING
 from cranfield.cli.printing import Quiet
 
 TOPICS = [str(topic) for topic in range(101, 113)]
@@ -24,13 +25,14 @@ You need not be an engineer. If you cannot decide, say so and go on.
 """
 
 
-class DemoVerb(Quiet):
+class DemoVerb(Quiet, of=LISTENING):
     """Try judging: start the server with topics and documents of the bundled sample collection.
 
     The judgments are kept in the database; `cranfield judge export` writes them to files. Start the command again to go
     on, or delete the file to begin anew.
     """
 
+    not_options = ("host", "certificate", "key")
     summary = "try judging, with the bundled sample collection"
     examples = """
 cranfield judge demo
@@ -39,7 +41,6 @@ cranfield judge demo by-intent.db --by-intent
 
     database: str = argument("DATABASE", "The file of the database; default: demo.db.")
     by_intent: bool = flag("--by-intent", "Judge three topics by their intents instead of twelve by grade.")
-    port: int | None = option("--port N", "The port; default: 8500, or a free one.")
     no_browser: bool = flag("--no-browser", "Do not open a browser.")
 
     def run(self) -> None:

@@ -9,7 +9,7 @@ from cranfield.cli.printing import Quiet, emit_lines
 from cranfield.cli.verbs.judge.serve import PROJECT
 
 
-class ExportVerb(Quiet):
+class ExportVerb(Quiet, of="building.serve.project.exporting:export_lines"):
     """Write the judgments of a project as files that cranfield and other programs read.
 
     With several judgments of a document, --combine makes one grade of them; `labels` has all of them, for
@@ -30,13 +30,6 @@ cranfield judge export judgments.db log -o log.jsonl
     what: str | None = argument(
         "WHAT", "What to write: {names}; default: qrels.", names="building.serve.project.exporting:EXPORTS"
     )
-    combine: str = option(
-        "--combine RULE",
-        "The grade of a document with several judgments: {names}.",
-        default="majority",
-        names="building.serve.project.exporting:COMBINE",
-    )
-    dimension: str | None = option("--dimension NAME", "The dimension of dimension-qrels, as qrels.")
     output: str | None = option("--output, -o FILE", "Write to this file instead of standard output.", writes=True)
 
     def run(self) -> None:
@@ -44,10 +37,8 @@ cranfield judge export judgments.db log -o log.jsonl
         from cranfield.building.serve.project.store import existing
         from cranfield.errors import UsageError
 
-        if self.dimension is not None and self.what != "dimension-qrels":
-            raise UsageError("--dimension applies only to dimension-qrels")
         with existing(self.database) as store:
-            lines = export_lines(store, self.what or "qrels", **self.values("combine", "dimension"))
+            lines = export_lines(store, self.what or "qrels", **self.settings())
             first = next(lines, None)
             if first is None:
                 raise UsageError(f"{self.database}: there are no judgments to export")

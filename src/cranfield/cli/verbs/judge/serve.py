@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import sys
 from functools import partial
-from typing import Any
 
 from cranfield.cli import interrupts, options
 from cranfield.cli.declare import MORE, READING, argument, flag, option
-from cranfield.cli.options.server_options import Server
+from cranfield.cli.options.server_options import LISTENING, Server
 
 DATABASE = "The database: a file, which is created if needed, or postgresql://USER@HOST/NAME."
 PROJECT = "The database of the project: a file, or postgresql://USER@HOST/NAME."
 
 
-class ServeVerb(Server):
+OPERATIONS = f"building.serve.project.judging_project:prepare {LISTENING}"
+
+
+class ServeVerb(Server, of=OPERATIONS):
     """Start a server on which you and others judge documents in the browser.
 
     It prints an address and opens it. Everything that is given is kept in the database, so that the next time the
@@ -46,49 +48,8 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
         "repeated.",
     )
     runs: list[str] = option("--runs, --run RUN", "Runs from which --method chooses the documents. May be repeated.")
-    method: str | None = option(
-        "--method NAME",
-        "The method that chooses documents of --runs: {names}.",
-        names="building.pools.pooling:POLICIES",
-    )
-    depth: int | None = option("--depth N", "The documents of each list of --runs; default: 100.", group=MORE)
-    mode: str | None = option(
-        "--mode MODE", "What is judged: {names}.", names="building.serve.project.judging_modes:MODES"
-    )
-    grades: str | None = option(
-        "--grade-names LIST", "The grades: their number, or their meanings, lowest first: 'not relevant, relevant'."
-    )
-    dimensions: str | None = option(
-        "--dimensions LIST",
-        "The dimensions of mode dimensions, with commas.",
-        solves="dimensions: there are none",
-        group=MORE,
-    )
-    overlap: int | None = option("--overlap N", "How many assessors judge each document; default: 1.")
-    budget: int | None = option(
-        "--budget N", "The most judgments, divided evenly over topics; default: the whole pool."
-    )
-    per_topic: int | None = option("--per-topic N", "The most judgments of a topic.")
-    share: str | None = option(
-        "--share RULE",
-        "How --budget is shared over topics: {names}; default: equal. With adaptive, half of it goes to topics where "
-        "relevant documents are found.",
-        names="building.serve.project.judging_modes:SHARES",
-        group=MORE,
-    )
-    order: str | None = option(
-        "--order NAME",
-        "The order of the documents of a topic: {names}; default: own, an order of its own for each assessor, which "
-        "does not tell the rank.",
-        names="building.serve.project.judging_modes:ORDERS",
-        group=MORE,
-    )
     guidelines: str | None = option("--guidelines FILE", "A text for assessors.", reads=True)
     gold: str | None = option("--gold-qrels FILE", "Qrels with known grades, to check assessors with.", reads=True)
-    gold_rate: float | None = option("--gold-rate X", "The share of gold documents among those offered.", group=MORE)
-    repeat_rate: float | None = option(
-        "--repeat-rate X", "The share of documents that an assessor gets a second time.", group=MORE
-    )
     intents: str | None = option(
         "--intents FILE",
         "Intents: lines of topic, intent, text, type, probability.",
@@ -103,12 +64,9 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
         solves="a file of nuggets",
         group=MORE,
     )
-    title: str | None = option("--title TEXT", "The name of the project.", group=MORE)
-    seed: int | None = option("--seed N", "Seed of the random numbers; default: 0.", group=MORE)
-    lease: float | None = option(
-        "--lease S", "Seconds that a document is kept for somebody who does nothing; default: 900.", group=MORE
-    )
     no_search: bool = flag("--no-search", "Do not let assessors search the collection.", group=MORE)
+    method: str | None
+    depth: int | None
     max_size: str | None = option(
         "--max-size SIZE",
         "The most to unpack from a compressed file, such as 20G.",
@@ -133,12 +91,17 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
         from cranfield.building.serve.project.judging_project import prepare
         from cranfield.building.serve.project.store import Store
         from cranfield.building.serve.web.serving import serve
+        from cranfield.collection.source import expand
         from cranfield.collection.whole_folder import ends_cleanly
         from cranfield.errors import UsageError
 
         with ends_cleanly(), Store(self.database) as store, store.database.locked():
             with self.progress("reading documents") as progress:
-                notes = prepare(store, self.sources(), (lambda done: progress(done, 0)) if progress else None)
+                notes = prepare(
+                    store, (lambda done: progress(done, 0)) if progress else None, docs=self.docs or (),
+                    runs=expand(self.runs or ()), search=False if self.no_search else None, **self.settings("prepare"),
+                    **self.values("topics", "pool", "gold", "guidelines", "intents", "nuggets"),
+                )  # fmt: skip
             if not self.quiet:
                 for note in notes:
                     print(f"note: {note}", file=sys.stderr)
@@ -150,20 +113,3 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
                     raise
                 command = f"cranfield judge account {self.database} NAME --role organiser"
                 raise UsageError(f"{error}, on the command line: {command}") from None
-
-    def sources(self) -> Any:
-        """What is read, and the settings that were given."""
-        from cranfield.building.serve.project.judging_modes import read_grades
-        from cranfield.building.serve.project.judging_project import Sources
-        from cranfield.collection.source import expand
-
-        settings = self.values(
-            "title", "mode", "overlap", "budget", "per_topic", "share", "order", "gold_rate", "repeat_rate", "seed",
-            "lease",
-        ) | {
-            "grades": None if self.grades is None else read_grades(self.grades),
-            "dimensions": None if self.dimensions is None else tuple(self.dimensions.replace(",", " ").split()),
-            "search": False if self.no_search else None,
-        }  # fmt: skip
-        files = self.values("topics", "pool", "gold", "guidelines", "intents", "nuggets", "method", "depth")
-        return Sources(**files, docs=tuple(self.docs or ()), runs=tuple(expand(self.runs or ())), settings=settings)

@@ -8,7 +8,7 @@ from cranfield.cli.printing import Printing
 from cranfield.cli.verbs.judge.serve import PROJECT
 
 
-class StatusVerb(Printing):
+class StatusVerb(Printing, of="building.serve.project.judging_status:status"):
     """Show how far a judging project is, by assessor or by topic.
 
     Checks are judgments of gold and repeated documents. The server may be running.

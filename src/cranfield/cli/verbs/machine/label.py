@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cranfield.building.machine.questions import LabelPlan
 
 
-class LabelVerb(Sized, Printing):
+class LabelVerb(Sized, Printing, of="building.machine.labelling:label"):
     """Ask a language model how relevant the documents of a pool are, and keep every answer.
 
     The model is behind an endpoint with the protocol of OpenAI's chat completions, which many servers have. Nothing is
@@ -75,9 +75,7 @@ cranfield machine label topics.xml qrels.txt docs.jsonl --endpoint URL --model M
     scale: str | None = option(
         "--scale SCALE", "The grades, such as 0,1,2, or a file with lines of grade and meaning; default: 0 to 3."
     )
-    limit: int | None = option("--limit N", "Ask at most N questions this time.")
     dry_run: bool = flag("--dry-run", "Show the first prompt and the number of characters; send nothing.")
-    again: bool = flag("--again", "Ask once more where the answer had no grade.")
     most_characters: int | None = option(
         "--characters N", "Cut documents to their first N characters; default: 8000.", group=MORE
     )
@@ -91,18 +89,7 @@ cranfield machine label topics.xml qrels.txt docs.jsonl --endpoint URL --model M
     parameters: str | None = option(
         "--parameters JSON", "Further fields of the request, such as '{\"seed\": 1}'.", group=MORE
     )
-    concurrency: int = option("--concurrency N", "Questions that are open at a time.", default=4, group=MORE)
     timeout: float = option("--timeout S", "Seconds to wait for an answer.", default=120.0, group=MORE)
-    attempts: int = option(
-        "--attempts N",
-        "How often to ask if the endpoint is busy (429), fails (5xx) or hangs up.",
-        default=6,
-        group=MORE,
-    )
-    first_wait: float = option(
-        "--first-wait S", "Seconds before the second attempt; they double each time.", default=1.0, group=MORE
-    )
-    longest_wait: float = option("--longest-wait S", "The most seconds between attempts.", default=120.0, group=MORE)
 
     def check(self) -> None:
         super().check()
@@ -124,14 +111,12 @@ cranfield machine label topics.xml qrels.txt docs.jsonl --endpoint URL --model M
         if self.dry_run:
             self.show_dry_run(plan)
             return 0
-        from cranfield.building.machine.asking import Patience
         from cranfield.building.machine.endpoint import Endpoint
         from cranfield.building.machine.labelling import label
 
         endpoint = Endpoint(
             self.endpoint or "", self.model or "", self.request_parameters(), self.key(), timeout=self.timeout
         )
-        patience = Patience(self.concurrency, self.attempts, self.first_wait, self.longest_wait)
 
         def interrupted(open_questions: int) -> None:
             if not self.quiet:
@@ -139,9 +124,8 @@ cranfield machine label topics.xml qrels.txt docs.jsonl --endpoint URL --model M
 
         with self.progress("asking") as progress:
             result = label(
-                plan, endpoint, self.log or "", patience=patience, limit=self.limit, again=self.again,
-                progress=progress, on_interrupt=interrupted,
-            )  # fmt: skip
+                plan, endpoint, self.log or "", progress=progress, on_interrupt=interrupted, **self.settings()
+            )
         interrupts.expected()  # the log has all answers, and the result says that there are questions left
         self.show_record(result)
         if self.qrels is not None:

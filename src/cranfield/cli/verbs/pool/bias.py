@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from cranfield import check
 from cranfield.cli import options
 from cranfield.cli.declare import argument, option
 from cranfield.cli.options.by_class import Experiment, SplitByClass
@@ -17,12 +16,9 @@ if TYPE_CHECKING:
     from cranfield.collection.qrels import Qrels
     from cranfield.evaluation.missing_judgments import PoolBias
     from cranfield.scores.scores import Scores
-    from cranfield.table import Cell, Table
-
-ALL = "(all runs)"
 
 
-class BiasVerb(options.Files, SplitByClass, Printing):
+class BiasVerb(options.Files, SplitByClass, Printing, of="evaluation.missing_judgments:pool_bias_of"):
     """Show how much the judgments favour the runs whose documents were judged (the pooled runs).
 
     Usually only the first documents of some runs, the pool, are judged. The loss of a pooled run is how much lower it
@@ -50,7 +46,6 @@ cranfield pool bias qrels.txt pooled/*.run --pool-depth 100 --groups teams.txt -
 
     qrels: str = argument("QRELS", "The judgments of the pool; - is standard input.", required=True, reads=True)
     runs: list[str] = argument("RUN", "The pooled runs: files or patterns.", required=True, reads=True)
-    pool_depth: int = options.pool_depth("The number of first documents of each run that were judged.", required=True)
     measures: list[str] | None = options.measures()
     adjust: list[str] | None = option(
         "--adjust RUN",
@@ -73,7 +68,6 @@ cranfield pool bias qrels.txt pooled/*.run --pool-depth 100 --groups teams.txt -
 
     def check(self) -> None:
         super().check()
-        check.whole("", **{"--pool-depth": self.pool_depth})
         if self.adjust_qrels is not None and not self.adjust:
             raise UsageError(f"--adjust-qrels {self.adjust_qrels} needs a run to score; add --adjust RUN")
         self._qrels: dict[str, Qrels] = {}
@@ -81,10 +75,11 @@ cranfield pool bias qrels.txt pooled/*.run --pool-depth 100 --groups teams.txt -
     def run(self) -> None:
         from cranfield.evaluation.evaluator import evaluate
         from cranfield.evaluation.missing_judgments import pool_bias_of
+        from cranfield.record import table_of
 
         measures = chosen(self.measures)
         judgments, pooled = self.part(lambda: Experiment(self._judgments(self.qrels), self.read_runs(self.runs)))
-        bias = pool_bias_of(judgments, pooled, measures, depth=self.pool_depth, groups=self.groups)
+        bias = pool_bias_of(judgments, pooled, measures, groups=self.groups, **self.settings())
         scores = None
         if self.adjust:
             files = self.adjust
@@ -98,12 +93,12 @@ cranfield pool bias qrels.txt pooled/*.run --pool-depth 100 --groups teams.txt -
                 )
             scores = evaluate(judgments, new, measures, on_duplicate=self.on_duplicate)
         if self.format == "json":
-            self.emit_json(data(bias, scores, self.pool_depth, self.per_topic, self.digits))
+            self.emit_json(data(bias, scores, self.per_topic, self.digits))
             return
-        tables = [topic_table(bias)] if self.per_topic else []
-        tables.append(loss_table(bias, self.pool_depth))
+        tables = [table_of(bias.columns())] if self.per_topic else []
+        tables.append(bias.table())
         if scores is not None:
-            tables.append(adjusted_table(bias, scores))
+            tables.append(bias.adjusted_table(scores))
         if self.format in ("csv", "tsv"):
             tables = tables[:1] if self.per_topic and scores is None else tables[-1:]
         self.show(*tables)
@@ -115,55 +110,7 @@ cranfield pool bias qrels.txt pooled/*.run --pool-depth 100 --groups teams.txt -
         return self._qrels[file]
 
 
-def loss_table(bias: PoolBias, depth: int) -> Table:
-    """The mean loss of each pooled run, and of all runs."""
-    from cranfield.table import Column, Table
-
-    rows: list[tuple[Cell, ...]] = [(run, *bias.mean(run).values()) for run in bias.runs]
-    rows.append((ALL, *bias.mean().values()))
-    return Table(
-        (Column("run"), *(Column(name, "number") for name in bias.measures)),
-        tuple(rows),
-        caption=f"Loss of each run if its first {depth} documents had not been pooled",
-    )
-
-
-def topic_table(bias: PoolBias) -> Table:
-    """The loss of each pooled run on each topic."""
-    from cranfield.table import Column, Table
-
-    return Table(
-        (Column("run"), Column("topic"), *(Column(name, "number") for name in bias.measures)),
-        tuple(
-            (run, topic, *bias.values[:, r, t].tolist())
-            for r, run in enumerate(bias.runs)
-            for t, topic in enumerate(bias.topics)
-        ),
-    )
-
-
-def adjusted_table(bias: PoolBias, scores: Scores) -> Table:
-    """The scores, and the adjusted scores."""
-    from cranfield.table import Column, Table
-
-    means, adjusted = scores.mean(), bias.adjusted(scores)
-    columns = [Column(heading, "number") for name in scores.measures for heading in (name, f"{name} adjusted")]
-    rows: tuple[tuple[Cell, ...], ...] = tuple(
-        (run, *(value for name in scores.measures for value in (means[run][name], adjusted[run][name])))
-        for run in scores.runs
-    )
-    own = [run for run in scores.runs if run in bias.runs]
-    notes = [*scores.notes, *bias.notes(scores)]
-    if len(own) < len(scores.runs):
-        notes.append(f"adjusted by the mean loss of {len(bias.runs)} pooled runs")
-        if caution := bias.caution(scores):
-            notes.append(caution)
-    if own:
-        notes.append(f"adjusted by their own loss on other topics: {', '.join(own)}")
-    return Table((Column("run"), *columns), rows, caption="Adjusted scores", notes=tuple(notes))
-
-
-def data(bias: PoolBias, scores: Scores | None, depth: int, per_topic: bool, digits: int | None) -> dict[str, Any]:
+def data(bias: PoolBias, scores: Scores | None, per_topic: bool, digits: int | None) -> dict[str, Any]:
     """Everything as plain data; an undefined number is null."""
 
     def plain(values: dict[str, float]) -> dict[str, float | None]:
@@ -171,7 +118,7 @@ def data(bias: PoolBias, scores: Scores | None, depth: int, per_topic: bool, dig
         return {name: None if math.isnan(value) else value for name, value in shown.items()}
 
     facts: dict[str, Any] = {
-        "pool_depth": depth,
+        "pool_depth": bias.depth,
         "loss": plain(bias.mean()),
         "runs": {run: plain(bias.mean(run)) for run in bias.runs},
     }
@@ -187,6 +134,6 @@ def data(bias: PoolBias, scores: Scores | None, depth: int, per_topic: bool, dig
             run: {name: plain({"score": means[run][name], "adjusted": adjusted[run][name]}) for name in scores.measures}
             for run in scores.runs
         }
-        if notes := bias.notes(scores):
+        if notes := bias.limits(scores):
             facts["notes"] = list(notes)
     return facts

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cranfield.cli import options
-from cranfield.cli.declare import RESULT, argument, flag, option
+from cranfield.cli.declare import RESULT, argument, option
 from cranfield.cli.printing import Quiet
 from cranfield.errors import CranfieldWarning
 
 
-class JoinVerb(options.Files, Quiet):
+class JoinVerb(options.Files, Quiet, of="building.pools.pool_samples:join_pool"):
     """Combine a sampled pool with the judgments of its drawn documents, for xinfAP, infNDCG and statAP.
 
     The result has a header and the columns topic, stratum, doc, grade and probability; grade -1 means that a document
@@ -23,11 +23,6 @@ cranfield pool join sample.tsv half.qrels --partial -o sampled.qrels
 
     pool: str = argument("POOL", "The sampled pool that cranfield pool wrote.", required=True, reads=True)
     qrels: str = argument("QRELS", "The judgments of the drawn documents.", required=True, reads=True)
-    partial: bool = flag(
-        "--partial",
-        "Count drawn documents that are not judged yet as not drawn, and lower the probabilities in their strata.",
-        solves="partial=",
-    )
     output: str = option("--output, -o FILE", "Write to this file.", default="-", group=RESULT)
 
     def run(self) -> None:
@@ -36,7 +31,7 @@ cranfield pool join sample.tsv half.qrels --partial -o sampled.qrels
         from cranfield.building.pools.pool_file import Pool
         from cranfield.building.pools.pool_samples import join_pool
 
-        sampled = join_pool(Pool.read(self.pool), self.read_qrels(self.qrels), partial=self.partial)
+        sampled = join_pool(Pool.read(self.pool), self.read_qrels(self.qrels), **self.settings())
         for note in sampled.notes:
             warnings.warn(note, CranfieldWarning, stacklevel=2)
         sampled.write(self.output)
