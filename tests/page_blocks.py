@@ -75,6 +75,7 @@ def run(path: Path) -> Iterator[tuple[Block, str]]:
             shutil.copytree(Path(cranfield.__file__).parent / "samples", folder / "sample")
             for block in blocks(text):
                 if block.path:
+                    (folder / block.path).parent.mkdir(parents=True, exist_ok=True)
                     (folder / block.path).write_text(block.content, encoding="utf-8")
         names: dict[str, Any] = {}
         for block in blocks(text):

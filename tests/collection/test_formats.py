@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import re
 from collections import namedtuple
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -289,7 +290,9 @@ utf8_id = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\
 grade = st.integers(-3, 5) | st.floats(allow_nan=False)
 score = st.floats(allow_nan=False)
 ALPHABET = {"parquet": (utf8_id, utf8_id), "json": (any_id, any_id), "jsonl": (any_id, any_id)}
-csv_id = any_id.filter(lambda text: "\0" not in text)
+# nor a word in Windows-1252
+windows = re.compile("[A-Za-z][\udcc0-\udcff]|[\udcc0-\udcff][A-Za-z]")
+csv_id = any_id.filter(lambda text: "\0" not in text and not windows.search(text))
 ALPHABET |= {"csv": (csv_id, csv_id), "tsv": (csv_id, csv_id)}
 
 

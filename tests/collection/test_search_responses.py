@@ -28,6 +28,15 @@ SOLR = {
         "docs": [{"id": "a", "score": 1.5}, {"id": "b", "score": 0.5}],
     },
 }
+VESPA = {
+    "root": {
+        "id": "toplevel", "relevance": 1.0, "fields": {"totalCount": 2}, "coverage": {"coverage": 100, "full": True},
+        "children": [
+            {"id": "id:shop:item::a", "relevance": 1.5, "source": "items", "fields": {"title": "x"}},
+            {"id": "index:items/0/c4ca", "relevance": 0.5, "fields": {"documentid": "id:shop:item:n=1:b::c"}},
+        ],
+    }
+}  # fmt: skip
 A, B = response(("a", 2.0), ("b", 1.0)), response(("c", 3.5))
 RUNS: dict[str, tuple[Any, dict[str, dict[str, float]]]] = {
     "search": (A, {"1": {"a": 2.0, "b": 1.0}}),
@@ -41,6 +50,8 @@ RUNS: dict[str, tuple[Any, dict[str, dict[str, float]]]] = {
         {"responseHeader": {}, "response": {"numFound": 2, "docs": [{"id": "b"}, {"id": "a"}]}},
         {"1": {"b": 1.0, "a": 0.5}},
     ),
+    "vespa": (VESPA, {"1": {"a": 1.5, "b::c": 0.5}}),
+    "vespa by topic": ({"lamp": VESPA, "empty": {"root": {"id": "toplevel"}}}, {"lamp": {"a": 1.5, "b::c": 0.5}}),
     "answer of rank-eval": (
         {"metric_score": 0.5, "details": {"q": {"hits": [{"hit": {"_id": "a", "_score": 1.0}, "rating": 2}]}}},
         {"q": {"a": 1.0}},
@@ -176,3 +187,24 @@ def test_responses_get_the_ids_of_their_queries(tmp_path: Path) -> None:
     assert Run.of(path, queries=["q9", 4]).to_dict() == {"q9": {"a": 1.5}, "4": {"b": 1.5}}
     with pytest.raises(DataError, match=r"responses.json: has 2 responses, but there are ids of 3 queries"):
         Run.of(path, queries="xyz")
+
+
+@pytest.mark.parametrize(
+    ("root", "message"),
+    [
+        ({"errors": [{"code": 4, "message": "Invalid query"}]}, "the response has errors: "),
+        ({"coverage": {"degraded": {"timeout": True}}, "children": []}, "the response timed out and may lack hits"),
+        (
+            {"children": [{"id": "index:items/0/c4ca", "relevance": 1}]},
+            "the id 'index:items/0/c4ca' is internal to Vespa",
+        ),
+        ({"children": [{"relevance": 1}]}, "hit 1 is {'relevance': 1}, expected"),
+    ],
+)
+def test_a_response_of_vespa_that_lacks_documents_is_an_error(root: dict[str, Any], message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        Run.of(json.dumps({"root": {"id": "toplevel", **root}}).encode())
+
+
+def test_a_topic_called_root_is_no_response_of_vespa() -> None:
+    assert Run.of(b'{"root": {"d1": 2.0}}').to_dict() == {"root": {"d1": 2.0}}

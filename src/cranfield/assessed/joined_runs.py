@@ -22,11 +22,11 @@ from cranfield.assessed.lengths import LengthTable
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.parts import can_be_cut, join_contents, join_in_parts, join_rules
 from cranfield.assessed.segments import Judged
-from cranfield.collection.columns import with_way_out
 from cranfield.collection.file_formats import formats as layouts
 from cranfield.collection.file_formats.blocks import Blocks, load_or_open
 from cranfield.collection.file_formats.structured import plain_lists, wrong_depth
 from cranfield.collection.qrels import Qrels
+from cranfield.collection.records import DATASET_PREFIXES
 from cranfield.collection.run import TIES, Run, runs_of, several_tags
 from cranfield.collection.source import (
     DATA_LINE,
@@ -141,7 +141,7 @@ class RunJoiner:
         return self.memory.threads
 
     def add(self, name: str | None, run: Any) -> None:
-        if isinstance(run, str | os.PathLike) and not str(run).startswith(("irds:", "ir_datasets:")):
+        if isinstance(run, str | os.PathLike) and not str(run).startswith(DATASET_PREFIXES) and not os.path.isdir(run):
             path = shown_path(os.fspath(run))
             content = load_or_open(
                 os.fspath(run),
@@ -242,7 +242,7 @@ class RunJoiner:
             for source, line, message in faults:
                 if "the memory that is allowed" in message:
                     message += "; to allow more: memory="
-                message = with_way_out(layouts.explained(message, files[source].head, line))
+                message = layout.way_out(message, files[source].head, line)
                 raise DataError(files[source].path, line or None, message)
             assert joined is not None
             for source, file in enumerate(files):

@@ -345,14 +345,32 @@ def way_out(message: str, verb: type[Verb], command: Verb | None = None) -> str:
     from cranfield.cli.declare import declared
 
     options = [
-        f"{parameter.label} {parameter.metavar}".rstrip()
+        f"{parameter.label} {_example(message[match.end() :]) or parameter.metavar}".rstrip()
         for parameter in declared(verb)
         if parameter.solves
         and (command is None or getattr(command, parameter.name) == parameter.default)
         and parameter.label not in message
-        and re.search(rf"(?<!\w){parameter.solves}(?!=)", message)
+        and (match := re.search(rf"(?<!\w){parameter.solves}(?!=)", message))
     ]
     return f"on the command line: {' or '.join(options)}" if options else ""
+
+
+def _example(text: str) -> str:
+    """A dict or a list at the start of a text, as it is typed on the command line.
+
+    >>> _example("{'Exact': 1, 'Bad': 0}"), _example("['topic', 'doc']"), _example("")
+    ('Exact=1,Bad=0', 'topic,doc', '')
+    """
+    import ast
+    import shlex
+
+    end = max(text.rfind("}"), text.rfind("]")) + 1
+    try:
+        value = ast.literal_eval(text[:end])
+    except (ValueError, SyntaxError):
+        return ""
+    words = [f"{key}={entry}" for key, entry in value.items()] if isinstance(value, dict) else list(map(str, value))
+    return shlex.quote(",".join(words)) if words else ""
 
 
 def find(verb: str) -> type[Verb]:

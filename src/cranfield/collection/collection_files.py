@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cranfield.collection.file_formats.response_folders import holds_responses
 from cranfield.collection.source import PathLike, expand
 from cranfield.collection.toml_files import only_known, read_toml, typed_entry
 from cranfield.errors import UsageError
@@ -87,9 +88,14 @@ def _of_table(name: str, table: Any, folder: str) -> CollectionFiles:
 
 
 def run_files(path: str) -> list[str]:
-    """The files of a pattern, or of a folder (not of folders in it, and no hidden files)."""
+    """The files of a pattern, or of a folder (not of folders in it, and no hidden files).
+
+    A folder with the response to one query in each file is one run.
+    """
     if not os.path.isdir(path):
         return expand([path])
+    if holds_responses(path):
+        return [path]
     inside = (os.path.join(path, name) for name in sorted(os.listdir(path)) if not name.startswith("."))
     files = [file for file in inside if os.path.isfile(file)]
     if not files:

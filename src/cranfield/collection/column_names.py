@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from types import MappingProxyType
+from typing import TypeAlias
 
 from cranfield.errors import DataError, UsageError
 
@@ -26,7 +28,10 @@ VALUE = {"qrels": "grade", "run": "score"}
 _HEADER_WORDS = frozenset(word for words in COLUMNS.values() for word in words)
 ROLES = ("topic", "doc", "grade", "score", "rank", "name", "label")
 """The roles that a column can be given by `named_columns`."""
+ColumnNames: TypeAlias = Mapping[str, str] | Sequence[str]
+"""{role: name of its column}; or, for a file without a header, the names of its columns in their order."""
 _chosen: ContextVar[Mapping[str, str]] = ContextVar("named columns", default=MappingProxyType({}))
+_header: ContextVar[tuple[str, ...]] = ContextVar("header of files without one", default=())
 
 
 def checked_columns(columns: Mapping[str, str], words: Mapping[str, Sequence[str]] = COLUMNS) -> dict[str, str]:
@@ -49,18 +54,64 @@ def checked_columns(columns: Mapping[str, str], words: Mapping[str, Sequence[str
 
 
 @contextmanager
-def named_columns(columns: Mapping[str, str] | None) -> Iterator[None]:
-    """Within this context, tables are read with these columns: {role: name}.
+def named_columns(columns: ColumnNames | None) -> Iterator[None]:
+    """Within this context, tables are read with these columns: {role: name}, or the names for files without a header.
 
     >>> with named_columns({"topic": "term", "doc": "sku"}):
     ...     find_columns(["term", "sku", "score"], COLUMNS)
     {'topic': 0, 'doc': 1, 'grade': 2, 'score': 2}
     """
-    token = _chosen.set(checked_columns(columns) if columns else _chosen.get())
+    named = isinstance(columns, Mapping)
+    chosen = _chosen.set(checked_columns(columns) if columns and named else _chosen.get())  # type: ignore[arg-type]
+    header = _header.set(_checked_header(columns) if columns and not named else _header.get())
     try:
         yield
     finally:
-        _chosen.reset(token)
+        _chosen.reset(chosen)
+        _header.reset(header)
+
+
+def _checked_header(names: Iterable[str]) -> tuple[str, ...]:
+    header = tuple(names) if not isinstance(names, str) else ()
+    if len(header) < 2 or not all(isinstance(name, str) and name.strip() for name in header):
+        raise UsageError(f"columns == {names!r}, must be {{role: name}}, or the names of two columns or more")
+    return header
+
+
+def header_of(line: str, kind: str) -> tuple[str, tuple[str, ...]] | None:
+    """The delimiter and the header that `named_columns` gives to a file of this kind with this first line, if any.
+
+    >>> with named_columns(["topic", "doc", "grade"]):
+    ...     header_of("7;d1;3", "qrels"), header_of("topic;doc;grade", "qrels"), header_of("7;d1;3", "run")
+    ((';', ('topic', 'doc', 'grade')), None, None)
+    """
+    names = _header.get()
+    if not names or header_delimiter(line) is not None:
+        return None
+    delimiter = next((mark for mark in DELIMITERS if len(split_cells(line, mark)) == len(names)), None)
+    places = run_or_qrels_columns(names, kind)
+    complete = {"topic", "doc"} <= places.keys() and not places.keys().isdisjoint({"value", "rank"})
+    return (delimiter, names) if delimiter is not None and complete else None
+
+
+def split_cells(line: str, delimiter: str) -> list[str]:
+    """The cells of a line, which may be quoted.
+
+    >>> split_cells('7;"a;b";3', ";")
+    ['7', 'a;b', '3']
+    """
+    if '"' not in line:
+        return line.split(delimiter)
+    try:
+        return next(csv.reader([line], delimiter=delimiter), [])
+    except csv.Error:
+        return [line]
+
+
+def assumed_header(width: int) -> list[str]:
+    """The names that `named_columns` gives to the columns of a small table without a header; empty if none."""
+    names = _header.get()
+    return list(names) if len(names) == width else []
 
 
 DELIMITERS = ("\t", ",", ";", "|")

@@ -15,11 +15,12 @@ import numpy as np
 
 from cranfield import _core
 from cranfield.collection.column_names import VALUE
+from cranfield.collection.grade_labels import grades_of, way_out_of_words
 from cranfield.errors import CranfieldWarning, DataError, warn_caller
 
 
 def with_way_out(message: str) -> str:
-    """Add what to do about a document that appears twice, or a grade that is a letter.
+    """Add what to do about a document that appears twice, a decimal comma, or a grade that is a letter.
 
     >>> with_way_out("document 'd1' appears twice for topic '7'")
     "document 'd1' appears twice for topic '7'; to keep one: on_duplicate='first' or 'max'"
@@ -29,6 +30,8 @@ def with_way_out(message: str) -> str:
     if " appears twice for topic " in message:
         split = ", or a run for each tag: split_tags=True" if re.search(r"with [\d,]+ tags$", message) else ""
         return f"{message}; to keep one: on_duplicate='first' or 'max'{split}"
+    if comma := re.search(r"is '([-+]?\d*),(\d+)', expected a number", message):
+        return f"{message}; numbers need a decimal point: {comma[1]}.{comma[2]}"
     letter = re.match("the grade is '[A-Z]', expected a number", message)
     return f"{message} (the grades S, A, B, C are read if every line has one)" if letter else message
 
@@ -69,6 +72,8 @@ class Columns:
         self._check_labels(self.labels, "label")
         self._check_ids(self.topics, "topic")
         self._check_ids(self.docs, "document")
+        if kind == "qrels":
+            self.values = grades_of(self.values)
         if kind == "qrels" and bool in set(map(type, self.values)):
             self.values = [int(value) if type(value) is bool else value for value in self.values]
         self.check_numbers(self.values, noun)
@@ -117,7 +122,7 @@ class Columns:
         """Raise an error about the first entry that is not a number."""
         row = _wrong_type(column, (Real, Decimal))
         if row is not None:
-            raise self.fault(row, f"the {noun} is {shown(column[row])}, expected a number")
+            raise self.not_a_number(row, column, noun)
         try:
             numbers = np.asarray(column, dtype=np.float64)
         except OverflowError:
@@ -126,6 +131,12 @@ class Columns:
         if np.isnan(numbers).any():
             row = int(np.flatnonzero(np.isnan(numbers))[0])
             raise self.fault(row, f"the {noun} is nan, not a number that can be ordered")
+
+    def not_a_number(self, row: int, column: list[Any], noun: str) -> DataError:
+        """The error about an entry that is not a number, with what to do about it."""
+        message = with_way_out(f"the {noun} is {shown(column[row])}, expected a number")
+        words = way_out_of_words(value for value in column if isinstance(value, str)) if noun == "grade" else ""
+        return self.fault(row, f"{message}{words}")
 
     def infinite(self) -> Iterator[tuple[str, list[int]]]:
         """The rows with an infinite number, by its role; the columns are checked."""

@@ -13,8 +13,9 @@ from numpy.typing import ArrayLike, NDArray
 from cranfield import _core
 from cranfield.collection.accepted_inputs import FrameLike, QrelsLike
 from cranfield.collection.accepted_inputs import Records as GivenRecords
-from cranfield.collection.column_names import named_columns
+from cranfield.collection.column_names import ColumnNames, named_columns
 from cranfield.collection.file_formats.writing import Outgoing, Part
+from cranfield.collection.grade_labels import named_grades
 from cranfield.collection.records import PLAIN, Reading, Records, are_whole, from_mapping, matrix_columns, table_of
 from cranfield.collection.source import PathLike, stem
 from cranfield.errors import DataError
@@ -67,14 +68,17 @@ class Qrels(Records):
         on_duplicate: str = "error",
         name: str | None = None,
         threads: int | None = None,
-        columns: Mapping[str, str] | None = None,
+        columns: ColumnNames | None = None,
+        grades: Mapping[str, float] | None = None,
     ) -> Qrels:
         """Qrels from a file or an object; qrels are returned as they are.
 
         `thing` is a path (`-` is standard input, `irds:NAME` a dataset of ir_datasets), bytes, an open file,
         {topic: {doc: grade}}, {topic: [relevant doc, ...]}, a pandas, polars or Arrow frame, or an iterable of named
         tuples or tuples (topic, doc, grade[, iteration]).
-        True and False are the grades 1 and 0. `columns` names columns of a table that have unusual names, as for `Run`.
+        True and False are the grades 1 and 0. `grades` are the numbers of labels in place of grades: {"Exact": 3,
+        "Bad": 0}. `columns` names columns of a table that have unusual names, or all columns of a file without a
+        header, as for `Run`.
         A document judged twice is an error, unless `on_duplicate` is "first" or "max".
 
         Column 2 (of frames: a column such as `iteration`) is the intent if some document has two labels in a topic, and
@@ -88,7 +92,7 @@ class Qrels(Records):
                 named.judged(on_duplicate)  # complains of a document that is judged twice
             return named.with_intents() if format == DIVERSITY else named
         reading = Reading("qrels", format, on_duplicate, threads)
-        with named_columns(columns):
+        with named_columns(columns), named_grades(grades):
             table, path = table_of(thing, reading)
         name = name or (stem(path) if path else "qrels")
         qrels = cls(table, name, path, tuple(reading.notes), by_intent=format == DIVERSITY, plain=format == PLAIN)
@@ -96,10 +100,17 @@ class Qrels(Records):
 
     @classmethod
     def read(
-        cls, path: PathLike, *, format: str | None = None, on_duplicate: str = "error", threads: int | None = None
+        cls,
+        path: PathLike,
+        *,
+        format: str | None = None,
+        on_duplicate: str = "error",
+        threads: int | None = None,
+        columns: ColumnNames | None = None,
+        grades: Mapping[str, float] | None = None,
     ) -> Qrels:
         """Qrels from a file; the format is detected unless given. See `of`."""
-        return cls.of(path, format=format, on_duplicate=on_duplicate, threads=threads)
+        return cls.of(path, format=format, on_duplicate=on_duplicate, threads=threads, columns=columns, grades=grades)
 
     @classmethod
     def from_dict(cls, lists: Mapping[Any, Mapping[Any, float]], name: str = "qrels") -> Qrels:
@@ -114,9 +125,10 @@ class Qrels(Records):
         on_duplicate: str = "error",
         name: str = "qrels",
         columns: Mapping[str, str] | None = None,
+        grades: Mapping[str, float] | None = None,
     ) -> Qrels:
         """Qrels from a pandas, polars or Arrow frame; `columns` names columns that have unusual names."""
-        return cls.of(frame, on_duplicate=on_duplicate, name=name, columns=columns)
+        return cls.of(frame, on_duplicate=on_duplicate, name=name, columns=columns, grades=grades)
 
     @classmethod
     def from_tuples(cls, records: GivenRecords, *, on_duplicate: str = "error", name: str = "qrels") -> Qrels:

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from cranfield import _core, check
 from cranfield.collection import compression, source
 from cranfield.collection.column_names import VALUE
-from cranfield.collection.columns import Columns, with_way_out
+from cranfield.collection.columns import Columns
 from cranfield.collection.doors import reads
 from cranfield.collection.file_formats import formats, structured, writing
 from cranfield.collection.file_formats.blocks import Blocks, load_or_open, read_in_parts
+from cranfield.collection.file_formats.response_folders import read_response_folder
 from cranfield.collection.file_formats.structured import booleans_as_grades, plain_lists, wrong_depth
-from cranfield.collection.grade_labels import are_named, levels_as_numbers
+from cranfield.collection.grade_labels import are_named, labels_as_grades, levels_as_numbers, way_out_of_words
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.frames import install_command
 from cranfield.text import counted, cut, one_line
@@ -65,6 +66,8 @@ def table_of(thing: Any, reading: Reading, name: str = "") -> tuple[_core.Table,
         path = os.fspath(thing)
         if path.startswith(DATASET_PREFIXES):
             return _from_dataset(path, reading), path
+        if reading.kind == "run" and os.path.isdir(path):
+            return _from_columns(read_response_folder(path), reading, path), path.rstrip(os.sep)
         shown = source.shown_path(path)
         load = load_or_open if reading.kind == "qrels" else source.load
         content = load(path, lambda head: formats.check_block(head, reading.kind, reading.format, shown))
@@ -120,7 +123,7 @@ def from_content(content: source.Buffer | Blocks, reading: Reading, origin: str)
         labels_count=reading.format != PLAIN and format.name != SAMPLED_FORMAT,
     )  # fmt: skip
     for _, line, message in faults:
-        raise DataError(origin, line or None, with_way_out(formats.explained(message, buffer, line)))
+        raise DataError(origin, line or None, format.way_out(message, buffer, line))
     reading.tags.extend(table.tags)
     if not len(table):
         raise DataError(origin, None, f"is empty, expected lines of {format.expected}")
@@ -152,9 +155,10 @@ def from_mapping(lists: Mapping[Any, Any], kind: str, name: str = "", origin: st
     except (ValueError, TypeError) as error:
         if message := wrong_depth(lists, kind):
             raise DataError(where, None, message) from None
-        if kind == "qrels" and (graded := booleans_as_grades(lists)):
+        if kind == "qrels" and (graded := booleans_as_grades(lists) or labels_as_grades(lists)):
             return from_mapping(graded, kind, name, origin)
-        raise DataError(where, None, str(error)) from None
+        grades = (grade for documents in lists.values() for grade in documents.values() if isinstance(grade, str))
+        raise DataError(where, None, f"{error}{way_out_of_words(grades) if kind == 'qrels' else ''}") from None
 
 
 @contextmanager

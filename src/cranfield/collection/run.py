@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from cranfield import check
 from cranfield.collection.accepted_inputs import FrameLike, RunLike
 from cranfield.collection.accepted_inputs import Records as GivenRecords
-from cranfield.collection.column_names import COLUMNS, named_columns
+from cranfield.collection.column_names import COLUMNS, ColumnNames, named_columns
 from cranfield.collection.columns import Columns
 from cranfield.collection.file_formats.search_responses import named_queries
 from cranfield.collection.file_formats.writing import Outgoing, Part
@@ -78,7 +78,7 @@ class Run(Records):
         *,
         format: str | None = None,
         on_duplicate: str = "error",
-        columns: Mapping[str, str] | None = None,
+        columns: ColumnNames | None = None,
         queries: Iterable[object] | None = None,
     ) -> Run:
         """One run from a file or an object; a run is returned as it is.
@@ -88,7 +88,8 @@ class Run(Records):
         iterable of named tuples or tuples (topic, doc, score). Its name is `name`, or its tag, or that of its file.
         Several tags are one run, with a warning; `read_runs` can read a run for each tag. `columns` names columns of a
         table that have unusual names:
-        {"topic": "search term", "doc": "sku"}. `queries` are the ids of topics for responses of a search engine that do
+        {"topic": "search term", "doc": "sku"}; or all columns of a file without a header: ["topic", "doc", "score"].
+        `queries` are the ids of topics for responses of a search engine that do
         not name theirs, such as those of msearch, in their order.
 
         >>> Run.of([{"term": "lamp", "sku": "L1", "score": 2.5}], columns={"topic": "term", "doc": "sku"}).to_dict()
@@ -99,10 +100,16 @@ class Run(Records):
 
     @classmethod
     def read(
-        cls, path: PathLike, name: str | None = None, *, format: str | None = None, on_duplicate: str = "error"
+        cls,
+        path: PathLike,
+        name: str | None = None,
+        *,
+        format: str | None = None,
+        on_duplicate: str = "error",
+        columns: ColumnNames | None = None,
     ) -> Run:
-        """The run in a file; the format is detected unless given."""
-        return cls.of(path, name, format=format, on_duplicate=on_duplicate)
+        """The run in a file, or in a folder with the response to one query in each file; see `of`."""
+        return cls.of(path, name, format=format, on_duplicate=on_duplicate, columns=columns)
 
     @classmethod
     def from_dict(cls, lists: Mapping[Any, Mapping[Any, float]], name: str = "run") -> Run:

@@ -79,12 +79,31 @@ def load(path: PathLike, check: Check | None = None) -> Buffer:
         return plain(file, name)
 
 
+ADDRESS = re.compile(r"(https?|ftp|s3|gs|abfss?|hdfs)://\S+")
+
+
+def check_address(name: str) -> None:
+    """Refuse an address in place of a file: nothing is read from the network."""
+    match = ADDRESS.fullmatch(name)
+    if match is None:
+        return
+    copy = {"s3": f"aws s3 cp {name} -", "gs": f"gcloud storage cat {name}", "hdfs": f"hdfs dfs -cat {name}"}
+    fetch = copy.get(match[1], f"curl -sSfL '{name}'" if match[1] in ("http", "https", "ftp") else "")
+    how = (
+        f"; pipe it in, with - as the file: {fetch} | cranfield ... -; or copy it to a file first"
+        if fetch
+        else "; copy it first"
+    )
+    raise DataError(name, None, f"is an address, and files are not read from the network{how}")
+
+
 @contextmanager
 def open_errors(name: str) -> Iterator[None]:
     """Errors of the system that occur while a file is opened and read become errors that name the file."""
     try:
         yield
     except OSError as error:
+        check_address(name)
         raise DataError(
             name, None, _OPEN_ERRORS.get(type(error)) or f"cannot be read: {error.strerror or error}"
         ) from None
@@ -276,6 +295,7 @@ def expand(paths: Iterable[PathLike]) -> list[str]:
             continue
         matches = sorted(glob.glob(name, recursive=True))
         if not matches:
+            check_address(name)
             raise UsageError(f"{name}: no file matches this pattern")
         names.extend(matches)
     return names
@@ -346,6 +366,10 @@ _NOT_TEXT = {
     rb"(\xff\xfe)+[^\0]\0|(\xfe\xff)+\0[^\0]|([ -~\t\r\n]\0){4}|(\0[ -~\t\r\n]){4}":
         "is UTF-16 text, expected UTF-8; to convert it: iconv -f UTF-16 -t UTF-8",
     rb"version https://git-lfs": "is a pointer of git-lfs, not the file itself; to fetch that: git lfs pull",
+    rb"(?s)PK\x03\x04.{26}(\[Content_Types\]|_rels/|docProps/|xl/)|\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
+        "is an Excel workbook; save the sheet as 'CSV UTF-8'",
+    rb"(?s)PK\x03\x04.{26}mimetypeapplication/vnd\.oasis": "is an OpenDocument file; save the sheet as CSV in UTF-8",
+    rb"(?s)PK\x03\x04.\0..[\0\x08]\0": "is a ZIP archive; unpack it first",
     rb"\s*(<!doctype html|<html)": "is an HTML page, perhaps an error page of a web server; download the file again",
 }  # fmt: skip
 """How files begin that are not what they seem, and what to say about them."""

@@ -21,6 +21,8 @@ from cranfield.assessed.lengths import LengthTable
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import distinct
 from cranfield.collection.accepted_inputs import Content, Numbers, QrelsLike, RunsLike
+from cranfield.collection.column_names import ColumnNames, named_columns
+from cranfield.collection.grade_labels import named_grades
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import load
 from cranfield.errors import CranfieldError, CranfieldWarning, NotedWarning, UsageError, warn_caller
@@ -59,6 +61,8 @@ class EvaluateOptions(TypedDict, total=False):
     empty_intents: str
     topic_numbers: Content | Numbers | None
     together: Content | Mapping[Any, Mapping[Any, Iterable[str]]] | None
+    columns: ColumnNames | None
+    grades: Mapping[str, float] | None
     progress: Progress | None
     shards: int | None
     executor: Executor | None
@@ -101,6 +105,8 @@ def evaluate(
     empty_intents: str = "renormalise",
     topic_numbers: Content | Numbers | None = None,
     together: Content | Mapping[Any, Mapping[Any, Iterable[str]]] | None = None,
+    columns: ColumnNames | None = None,
+    grades: Mapping[str, float] | None = None,
     progress: Progress | None = None,
 ) -> Scores:
     """Score runs against judgments.
@@ -111,6 +117,8 @@ def evaluate(
     missing: a judged topic that a run lacks scores as an empty list (`"zero"`), or is left out (`"skip"`).
     executor, shards, resume: join run files in about `shards` parts, by an executor of concurrent.futures, and keep
     their hits in the folder `resume`, so that a job that was stopped goes on where it was. The scores are the same.
+    columns: columns of tables with unusual names, {"topic": "search term"}; or all columns of files without a header.
+    grades: the numbers of labels in place of grades: {"Exact": 3, "Partial": 1, "Irrelevant": 0}.
     The other arguments are those of `JoinOptions`.
 
     >>> qrels = {"q1": {"d1": 2, "d2": 0, "d3": 1}}
@@ -140,7 +148,8 @@ def evaluate(
         topic_numbers=topic_numbers,
         together=together,
     )
-    return Evaluator(qrels, measures, missing=missing, options=options).evaluate(runs, progress=progress)
+    with named_columns(columns), named_grades(grades):
+        return Evaluator(qrels, measures, missing=missing, options=options).evaluate(runs, progress=progress)
 
 
 class Evaluator:

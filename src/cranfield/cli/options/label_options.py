@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.cli import options
 from cranfield.cli.declare import READING, Verb, argument, option
-from cranfield.cli.options import Sized, columns_of
+from cranfield.cli.options import Sized, roles_of
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Quiet
 from cranfield.errors import UsageError
@@ -79,7 +79,7 @@ class LabelReading(Sized):
         from cranfield.building.assessor_labels import Labels
 
         labels = Labels.read(
-            *paths, scale=split_scale(self.scale), columns=columns_of(self.columns),
+            *paths, scale=split_scale(self.scale), columns=roles_of(self.columns),
             **self.values("separator", "on_duplicate"),
         )  # fmt: skip
         return labels if self.assessors is None else labels.with_assessors(self.assessors)

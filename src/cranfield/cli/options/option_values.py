@@ -33,12 +33,20 @@ def assumed_length(text: str | None) -> float | str | None:
     return float(text) if text is not None and re.fullmatch(r"\d+(\.\d*)?", text) else text
 
 
-def columns_of(text: str | None) -> dict[str, str]:
-    """The value of `--columns`.
+def columns_of(text: str | None) -> dict[str, str] | list[str]:
+    """The value of `--columns`: names by role, or the names of all columns of a file without a header.
 
-    >>> columns_of("topic=search term, doc=sku")
-    {'topic': 'search term', 'doc': 'sku'}
+    >>> columns_of("topic=search term, doc=sku"), columns_of("topic, doc, grade")
+    ({'topic': 'search term', 'doc': 'sku'}, ['topic', 'doc', 'grade'])
     """
+    words = [word.strip() for word in (text or "").split(",")]
+    if len(words) > 1 and all(words) and "=" not in (text or ""):
+        return words
+    return roles_of(text)
+
+
+def roles_of(text: str | None) -> dict[str, str]:
+    """The value of `--columns` where it names columns by role."""
     columns: dict[str, str] = {}
     for pair in (text or "").split(",") if text else ():
         role, sign, name = (part.strip() for part in pair.partition("="))
@@ -48,6 +56,27 @@ def columns_of(text: str | None) -> dict[str, str]:
             raise UsageError(f"--columns {text}: {role} is given twice")
         columns[role] = name
     return columns
+
+
+def grades_of(text: str | None) -> dict[str, float]:
+    """The value of `--grades`.
+
+    >>> grades_of("Exact=3, Partial=0.5")
+    {'Exact': 3, 'Partial': 0.5}
+    """
+    grades: dict[str, float] = {}
+    for pair in (text or "").split(",") if text else ():
+        label, _, number = (part.strip() for part in pair.rpartition("="))
+        try:
+            grade = float(number)
+        except ValueError:
+            grade = float("nan")
+        if not label or grade != grade:
+            raise UsageError(f"--grades {text}: expected labels and numbers, such as Exact=3,Partial=1,Irrelevant=0")
+        if label in grades:
+            raise UsageError(f"--grades {text}: {label} is given twice")
+        grades[label] = int(grade) if grade.is_integer() else grade
+    return grades
 
 
 def baseline_file(runs: list[str] | None, baseline: str | None) -> tuple[list[str] | None, str | None]:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli.declare import RANKING, READING, SIDE, Verb, declared, flag, option
-from cranfield.cli.options.option_values import assumed_length, bytes_of, columns_of, named_files
+from cranfield.cli.options.option_values import assumed_length, bytes_of, columns_of, grades_of, named_files
 from cranfield.cli.options.recurring import intent_types, order, split_tags, ties
 from cranfield.errors import UsageError
 
@@ -36,7 +36,50 @@ class Sized(Verb):
         set_size_limit(MOST_BYTES if self.max_size is None else bytes_of(self.max_size))
 
 
-class Detected(Sized):
+class Tables(Sized):
+    """How tables with unusual columns are read."""
+
+    columns: str | None = option(
+        "--columns ROLE=NAME,...",
+        "Columns of tables that have unusual names: topic=search_term,doc=sku,grade=stars; or the columns of a file "
+        "without a header, in their order: topic,doc,grade. Roles: topic, doc, grade, score, rank, name and label.",
+        group=READING,
+        solves="columns=",
+    )
+
+    def check(self) -> None:
+        super().check()
+        columns_of(self.columns)
+
+    def perform(self) -> int | None:
+        from cranfield.collection.column_names import named_columns
+
+        with named_columns(columns_of(self.columns)):
+            return super().perform()
+
+
+class Graded(Tables):
+    """How judgments with labels in place of grades are read."""
+
+    grades: str | None = option(
+        "--grades LABEL=N,...",
+        "The numbers of labels in place of grades: Exact=3,Partial=1,Irrelevant=0.",
+        group=READING,
+        solves="grades=",
+    )
+
+    def check(self) -> None:
+        super().check()
+        grades_of(self.grades)
+
+    def perform(self) -> int | None:
+        from cranfield.collection.grade_labels import named_grades
+
+        with named_grades(grades_of(self.grades)):
+            return super().perform()
+
+
+class Detected(Graded):
     """Files whose kind is detected, and options for those whose kind is not."""
 
     qrels: list[str] | None = option(
@@ -56,7 +99,7 @@ class Detected(Sized):
         return {path: kind for kind, paths in named.items() for path in expand(paths or [])}
 
 
-class Files(Sized):
+class Files(Graded):
     """How files of judgments and runs are read."""
 
     run_format: str | None = option(
@@ -74,13 +117,6 @@ class Files(Sized):
         solves="'(diversity|trec)'",
     )
     split_tags: bool = split_tags()
-    columns: str | None = option(
-        "--columns ROLE=NAME,...",
-        "Columns of tables that have unusual names: topic=search_term,doc=sku,grade=stars. Roles: topic, doc, grade, "
-        "score, rank, name and label.",
-        group=READING,
-        solves="columns=",
-    )
     query_ids: str | None = option(
         "--queries FILE",
         "The topics of responses of a search engine that do not name theirs, such as those of msearch, in their order: "
@@ -101,7 +137,6 @@ class Files(Sized):
 
     def check(self) -> None:
         super().check()
-        columns_of(self.columns)
         for parameter in declared(type(self)):
             value = getattr(self, parameter.name)
             if parameter.name in ("run_format", "qrels_format") and value not in (None, *parameter.values()):
@@ -109,10 +144,9 @@ class Files(Sized):
                 raise UsageError(f"{parameter.spellings[-1]} == {value!r}, must be one of {formats}")
 
     def perform(self) -> int | None:
-        from cranfield.collection.column_names import named_columns
         from cranfield.collection.file_formats.search_responses import queries_named_in
 
-        with named_columns(columns_of(self.columns)), queries_named_in(self.query_ids):
+        with queries_named_in(self.query_ids):
             return super().perform()
 
     def read_qrels(self, path: str) -> Qrels:

@@ -24,7 +24,7 @@ from typing import IO
 
 from cranfield import _core
 from cranfield.collection import compression, source
-from cranfield.collection.column_names import DELIMITER, VALUE, header_delimiter, required_columns
+from cranfield.collection.column_names import DELIMITER, VALUE, header_delimiter, header_of, required_columns
 from cranfield.collection.columns import Columns
 from cranfield.collection.compression import MAGIC_LENGTH, Check
 from cranfield.collection.doors import text_blocks
@@ -331,10 +331,11 @@ def delimited(format: str, buffer: Buffer, kind: str) -> Iterator[Columns]:
     _, start = structured.without_comments(next(blocks))
     if not start:
         raise NotPlain  # a block of comments
-    delimiter = header_delimiter(start.partition("\n")[0].rstrip("\r")) or DELIMITER[format]
-    lines = chain.from_iterable(io.StringIO(text, newline="") for text in chain([start], blocks))
+    first = start.partition("\n")[0].rstrip("\r")
+    delimiter, names = header_of(first, kind) or (header_delimiter(first) or DELIMITER[format], ())
+    lines = chain.from_iterable(io.StringIO(_in_utf8(text), newline="") for text in chain([start], blocks))
     rows = filter(None, csv.reader(lines, delimiter=delimiter, strict=True))
-    header = next(rows)
+    header = list(names) or next(rows)
     places = required_columns(header, kind, "")
     words = None
     while some := list(islice(rows, ROWS)):
@@ -346,13 +347,18 @@ def delimited(format: str, buffer: Buffer, kind: str) -> Iterator[Columns]:
             if words not in (None, graded is not columns.values):
                 raise NotPlain  # words in one part, and numbers in another
             words = graded is not columns.values
-            columns.values = graded
+            columns.values = structured.label_grades(graded)
         if any(map(structured.in_base_16, filter(None, (columns.values, columns.ranks)))):
             raise NotPlain  # a warning names the line
         columns.values = structured.numbers(columns, columns.values, VALUE[kind])
         if columns.ranks is not None:
             columns.ranks = structured.numbers(columns, columns.ranks, "rank")
         yield structured.score_by_rank(columns, places)
+
+
+def _in_utf8(text: str) -> str:
+    structured.check_encoding(text, 0, "")
+    return text
 
 
 def _column(rows: list[list[str]], place: int) -> list[str]:

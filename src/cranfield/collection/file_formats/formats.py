@@ -16,13 +16,20 @@ from itertools import islice
 from typing import Any
 
 from cranfield import _core
-from cranfield.collection.column_names import header_delimiter
+from cranfield.collection.column_names import (
+    DELIMITERS,
+    VALUE,
+    header_delimiter,
+    header_of,
+    run_or_qrels_columns,
+    split_cells,
+)
 from cranfield.collection.columns import Columns, with_way_out
 from cranfield.collection.doors import check_json, whole_lines
 from cranfield.collection.file_formats import search_responses, structured, writing
 from cranfield.collection.file_formats.blocks import Blocks
 from cranfield.collection.file_formats.writing import Outgoing
-from cranfield.collection.grade_labels import levels_as_numbers
+from cranfield.collection.grade_labels import levels_as_numbers, way_out_of_words, word_of_grade
 from cranfield.collection.source import (
     DATA_LINE,
     HEAD,
@@ -98,6 +105,17 @@ class Layout:
             check_complete(content)
         return table, faults
 
+    def way_out(self, message: str, buffer: Buffer, line: int) -> str:
+        """A message about a line, with what to do."""
+        words = ""
+        if word_of_grade(message):
+            lines = islice(DATA_LINE.finditer(unmarked(bytes(buffer))), MOST_WORDS)
+            cells = [self.split(match[0].decode("utf-8", "surrogateescape")) for match in lines]
+            place = self.columns.index("value")
+            grades = [row[place] for row in cells if len(row) == len(self.columns)]
+            words = way_out_of_words(grades)
+        return with_way_out(f"{message}{words}" if words else explained(message, buffer, line))
+
     def encode(self, out: Outgoing, path: str) -> Iterator[bytes]:
         """The bytes of a file in this format, part by part."""
         return writing.lines_of_columns(out, self, path)
@@ -145,6 +163,8 @@ QRELS = {
     )
 }
 
+MOST_WORDS = 1 << 16
+"""The number of lines in which words in place of grades are looked for."""
 INSPECTED = 20
 """The number of lines that are inspected to tell judgments from runs."""
 _JSON = re.compile(r'\s*(\{\s*("|\}|$)|\[\s*([\[{\]]|$))')
@@ -249,12 +269,15 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>", *, check_kind: bool
     if match is None:
         raise DataError(path, None, f"is empty, expected {kind} (lines of {layouts['trec'].expected})")
     first = match[0].decode("utf-8", "replace")
+    if (assumed := header_of(first.strip("\r"), kind)) is not None:
+        return STRUCTURED["tsv" if assumed[0] == "\t" else "csv"]
     candidates = (layout for layout in layouts.values() if layout.detected and not layout.header)
     layout = next((layout for layout in candidates if len(layout.split(first)) == len(layout.columns)), None)
     if layout is None or not _is_entry(layout.split(first), layout):
         other = _by_header(first, head, layouts)
         if other is not None:
             return other
+        _check_table(first.strip("\r"), kind, path, line_of(match.start()))
     if match.end() == len(head) > HEAD and data_start(buffer) + len(head) < len(buffer):  # columns may follow
         message = f"the line is longer than {len(head):,} bytes, expected {kind} (lines of {layouts['trec'].expected})"
         raise DataError(path, line_of(match.start()), message)
@@ -286,7 +309,7 @@ def check_block(head: bytes, kind: str, format: str | None, path: str, *, every_
     table, faults = chosen.read(lines, kind, on_duplicate="first", threads=1, most_faults=most)
     if every_line or not len(table):
         for _, line, message in faults:
-            raise DataError(path, line, with_way_out(explained(message, lines, line)))
+            raise DataError(path, line, chosen.way_out(message, lines, line))
 
 
 def _check_kind(head: bytes, kind: str, path: str, line: int) -> None:
@@ -306,14 +329,11 @@ def _check_kind(head: bytes, kind: str, path: str, line: int) -> None:
 
 
 def explained(message: str, buffer: Buffer, line: int) -> str:
-    """A message about a line, with its likely cause: a header, or a decimal comma.
+    """A message about a line, with its likely cause: a header.
 
-    >>> explained("the score is '0,5', expected a number", b"1 Q0 d 1 0,5 t", 1)
-    "the score is '0,5', expected a number; numbers need a decimal point: 0.5"
+    >>> explained("the score is 'score', expected a number", b"topic Q0 doc rank score tag", 1)
+    "the score is 'score', expected a number; if this line is a header, remove it"
     """
-    comma = re.search(r"is '([-+]?\d*),(\d+)', expected a number", message)
-    if comma:
-        return f"{message}; numbers need a decimal point: {comma[1]}.{comma[2]}"
     head = bytes(buffer[:HEAD])
     first = DATA_LINE.search(unmarked(head))
     if first and unmarked(head).count(b"\n", 0, first.start()) + 1 == line:
@@ -336,6 +356,25 @@ def _by_header(first: str, head: bytes, layouts: dict[str, Layout]) -> Layout | 
             return layout
     lines = [line.decode("utf-8", "replace") for line in DATA_LINE.findall(head)]
     return next((format for format in STRUCTURED.values() if format.recognised(lines)), None)
+
+
+def _check_table(first: str, kind: str, path: str, line: int) -> None:
+    """Refuse a table whose first line does not name the columns, or not by known names, with a way to name them."""
+    for delimiter in DELIMITERS:
+        cells = [cell.strip() for cell in split_cells(first, delimiter)]
+        if len(cells) < 3 or "" in cells or (delimiter == "\t" and len(first.split()) == len(cells)):
+            continue
+        known = {place: role for role, place in run_or_qrels_columns(cells, kind).items()}
+        value = VALUE[kind]
+        if any(_core.parse_number(cell.encode("utf-8", "surrogateescape")) is not None for cell in cells[1:]):
+            names = ["topic", "doc", value, *["-"] * (len(cells) - 3)]
+            what = f"no header: the first line has {', '.join(cells)}; to name the columns, such as: columns={names}"
+            raise DataError(path, line, what)
+        rest = [cell for place, cell in enumerate(cells) if place not in known]
+        wanted = [role for role in ("topic", "doc", value) if role.replace(value, "value") not in known.values()]
+        names_of = dict(zip(wanted, rest, strict=False))
+        what = f"the columns are {', '.join(cells)}; to say which is which, such as: columns={names_of}"
+        raise DataError(path, line, what)
 
 
 def _check_rank(words: list[str], layout: Layout, path: str, line: int) -> None:

@@ -1,4 +1,4 @@
-"""Read what search engines return: responses of Elasticsearch, OpenSearch and Solr, and rank-eval requests.
+"""Read what search engines return: responses of Elasticsearch, OpenSearch, Solr and Vespa, and rank-eval requests.
 
 | JSON | read as |
 |---|---|
@@ -7,6 +7,7 @@
 | {topic: response} | a list for each topic |
 | lines of responses, or of {"query_id": ..., "response": response} | a list for each line |
 | {"response": {"docs": [{"id": ..., "score": ...}]}} (Solr) | the list of one topic |
+| {"root": {"children": [{"id": ..., "relevance": ..., "fields": {...}}]}} (Vespa) | the list of one topic |
 | {"requests": [{"id": ..., "ratings": [{"_id": ..., "rating": ...}]}]} (rank-eval) | the judgments of each topic |
 | {"queries": [{"placeholders": {"$query": ...}, "relevant_documents": {grade: [...]}}]} (RRE) | judgments by query |
 | {"details": {topic: {"hits": [{"hit": {...}}]}}} (the answer of rank-eval) | a list for each topic |
@@ -39,11 +40,14 @@ INSPECTED = 4000
 """The number of characters in which a response is recognised."""
 _RESPONSE = re.compile(
     r'\s*[\[{].*?"(?:hits"\s*:\s*\{|responses"\s*:\s*\[|timed_out"\s*:|_shards"\s*:\s*\{|responseHeader"\s*:\s*\{'
+    r'|root"\s*:\s*\{\s*"(?:id"\s*:\s*"toplevel"|(?:children|errors)"\s*:\s*\[|coverage"\s*:\s*\{)'
     r'|ratings"\s*:\s*\[|numFound"\s*:|metric_score"\s*:|relevant_documents"\s*:\s*\{)',
     re.DOTALL,
 )
 
 _ids: ContextVar[tuple[str, ...] | None] = ContextVar("ids of queries", default=None)
+_VESPA_ID = re.compile(r"id:[^:]*:[^:]*:[^:]*:(.+)", re.DOTALL)
+"""id:NAMESPACE:TYPE:GROUP:NAME; the group is usually empty."""
 _JUDGMENTS = re.compile(rb'"(?:ratings|relevant_documents)"')
 
 
@@ -106,7 +110,7 @@ def read_response(buffer: Buffer, kind: str, origin: str) -> Columns:
     found = list(_responses(data, origin))
     if not found:
         raise DataError(origin, None, "is empty, expected responses of a search engine")
-    return _run(found, origin)
+    return run_of_responses(found, origin)
 
 
 def _lines(text: str, origin: str, error: json.JSONDecodeError) -> list[Any]:
@@ -135,7 +139,7 @@ def _responses(data: Any, origin: str) -> Iterable[Response]:
             raise DataError(origin, None, f"has {counted(len(data), 'response')}, but there are ids of {queries}")
         for number, entry in enumerate(data, 1):
             topic = str(number) if ids is None else ids[number - 1]
-            yield _one(entry, topic, f"response {number}", origin)
+            yield response_of(entry, topic, f"response {number}", origin)
     elif not isinstance(data, dict):
         raise DataError(origin, None, f"is {shown(data)}, expected responses of a search engine")
     elif isinstance(data.get("responses"), list):
@@ -147,20 +151,55 @@ def _responses(data: Any, origin: str) -> Iterable[Response]:
                 raise DataError(origin, None, f"topic {topic!r} has {shown(entry)}, expected hits")
             yield topic, f"topic {topic!r}", [hit.get("hit") if isinstance(hit, dict) else hit for hit in hits]
     elif _is_one(data):
-        yield _one(data, "1", "the response", origin)
+        yield response_of(data, "1", "the response", origin)
     else:
         for topic, entry in data.items():
-            yield _one(entry, topic, f"topic {topic!r}", origin)
+            yield response_of(entry, topic, f"topic {topic!r}", origin)
 
 
 def _is_one(data: dict[str, Any]) -> bool:
     """Whether this is a response, and not {topic: response}, even if a topic is called `hits`."""
-    hits, response = data.get("hits"), data.get("response")
+    hits, response, root = data.get("hits"), data.get("response"), data.get("root")
     inner = hits.get("hits", []) if isinstance(hits, dict) else hits
-    return isinstance(inner, list) or (isinstance(response, dict) and "docs" in response) or "error" in data
+    return (
+        isinstance(inner, list)
+        or (isinstance(response, dict) and "docs" in response)
+        or "error" in data
+        or _is_vespa(root)
+    )
 
 
-def _one(entry: Any, topic: str, where: str, origin: str) -> Response:
+def _is_vespa(root: Any) -> bool:
+    return isinstance(root, dict) and (root.get("id") == "toplevel" or "children" in root or "errors" in root)
+
+
+def _hits_of_vespa(root: dict[str, Any], where: str, origin: str) -> list[Any]:
+    """The hits of Vespa under the names of other engines; a document has the id that its owner gave it."""
+    errors, coverage = root.get("errors"), root.get("coverage")
+    if errors:
+        raise DataError(origin, None, f"{where} has errors: {shown(errors)}; repeat this search, or remove it")
+    if isinstance(coverage, dict) and (coverage.get("degraded") or {}).get("timeout") is True:
+        raise DataError(origin, None, f"{where} timed out and may lack hits; repeat this search")
+    children = root.get("children", [])
+    if not isinstance(children, list):
+        raise DataError(origin, None, f"{where} has {shown(children)}, expected a list of hits (children)")
+    return [_hit_of_vespa(hit, where, origin) for hit in children]
+
+
+def _hit_of_vespa(hit: Any, where: str, origin: str) -> Any:
+    if not isinstance(hit, dict) or "id" not in hit:
+        return hit
+    fields = hit.get("fields")
+    doc = fields.get("documentid", hit["id"]) if isinstance(fields, dict) else hit["id"]
+    if isinstance(doc, str) and doc.startswith("index:"):
+        what = f"{where}: the id {shown(doc)} is internal to Vespa; ask for a summary with the field documentid"
+        raise DataError(origin, None, what)
+    named = _VESPA_ID.fullmatch(doc) if isinstance(doc, str) else None
+    scores = {"score": hit["relevance"]} if "relevance" in hit else {}
+    return {"id": named[1] if named else doc, **scores}
+
+
+def response_of(entry: Any, topic: str, where: str, origin: str) -> Response:
     """The hits of one response; a failed search is an error."""
     if not isinstance(entry, dict):
         raise DataError(origin, None, f"{where} is {shown(entry)}, expected an object with hits")
@@ -174,15 +213,17 @@ def _one(entry: Any, topic: str, where: str, origin: str) -> Response:
     hits = entry.get("hits")
     if isinstance(hits, dict):
         hits = hits.get("hits")
+    if hits is None and _is_vespa(entry.get("root")):
+        hits = _hits_of_vespa(entry["root"], where, origin)
     if hits is None and isinstance(entry.get("response"), dict):
         hits = entry["response"].get("docs")
     if not isinstance(hits, list):
-        message = f"{where} has no hits: expected hits.hits (Elasticsearch, OpenSearch) or response.docs (Solr)"
-        raise DataError(origin, None, message)
+        engines = "hits.hits (Elasticsearch, OpenSearch), response.docs (Solr) or root.children (Vespa)"
+        raise DataError(origin, None, f"{where} has no hits: expected {engines}")
     return topic, where, hits
 
 
-def _run(responses: list[Response], origin: str) -> Columns:
+def run_of_responses(responses: list[Response], origin: str) -> Columns:
     """Hits as columns; without scores, a document scores 1 / rank."""
     topics: list[str] = []
     docs: list[Any] = []

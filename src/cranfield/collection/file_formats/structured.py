@@ -23,10 +23,12 @@ from cranfield.collection.column_names import (
     VALUE,
     column_key,
     header_delimiter,
+    header_of,
     required_columns,
     run_or_qrels_columns,
 )
 from cranfield.collection.columns import Columns, shown
+from cranfield.collection.grade_labels import grades_of
 from cranfield.collection.source import HEAD, Buffer, check_complete, text_of
 from cranfield.errors import DataError
 from cranfield.frames import need
@@ -290,13 +292,18 @@ def header_names(buffer: Buffer, origin: str) -> list[str]:
     head = bytes(buffer[:HEAD])
     start = without_comments(text_of(head))[1] if b"\0" not in head else ""
     first = (start if "\n" in start else without_comments(text_of(buffer, origin))[1]).partition("\n")[0].strip("\r")
+    for kind in ("qrels", "run"):
+        if (assumed := header_of(first, kind)) is not None:
+            return list(assumed[1])
     return [word.strip().strip('"') for word in first.split(header_delimiter(first) or ",")]
 
 
 def read_delimited(format: str, buffer: Buffer, kind: str, origin: str) -> Columns:
     """Read `csv` or `tsv` with a header, which shows the delimiter."""
     skipped, text = without_comments(text_of(buffer, origin))
-    delimiter = header_delimiter(text.partition("\n")[0].rstrip("\r")) or DELIMITER[format]
+    first = text.partition("\n")[0].rstrip("\r")
+    delimiter, names = header_of(first, kind) or (header_delimiter(first) or DELIMITER[format], ())
+    check_encoding(text, skipped, origin)
 
     def reader() -> Any:
         return csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -308,10 +315,10 @@ def read_delimited(format: str, buffer: Buffer, kind: str, origin: str) -> Colum
         raise DataError(origin, skipped + max(1, lines.line_num), f"is not valid {format.upper()}: {error}") from None
     if not rows:
         raise DataError(origin, None, f"is empty, expected a header and lines of topic, doc, {VALUE[kind]}")
-    header = rows.pop(0)
+    header = list(names) or rows.pop(0)
 
     def line(row: int) -> int:
-        again, number, begin = reader(), -2, 1
+        again, number, begin = reader(), -1 if names else -2, 1
         for cells in again:
             number += bool(cells)
             if number == row:
@@ -323,16 +330,45 @@ def read_delimited(format: str, buffer: Buffer, kind: str, origin: str) -> Colum
     if set(map(len, rows)) - {len(header)}:
         wrong = next(row for row, cells in enumerate(rows) if len(cells) != len(header))
         count = counted(len(rows[wrong]), "column")
-        raise DataError(origin, line(wrong), f"{count}, expected {len(header)}: {', '.join(header)}")
+        comma = _decimal_comma(rows[wrong], len(header), delimiter)
+        raise DataError(origin, line(wrong), f"{count}, expected {len(header)}: {', '.join(header)}{comma}")
     columns = columns_at(lambda place: list(map(itemgetter(place), rows)), places, origin, header)
     columns.line = line
     if kind == "qrels":
-        columns.values = yes_and_no(columns.values)
+        columns.values = label_grades(yes_and_no(columns.values))
     only_ranks = places["value"] == places.get("rank")
     columns.values = numbers(columns, columns.values, "rank" if only_ranks else VALUE[kind])
     if columns.ranks is not None:
         columns.ranks = list(columns.values) if only_ranks else numbers(columns, columns.ranks, "rank")
     return score_by_rank(columns, places)
+
+
+def _decimal_comma(cells: list[str], width: int, delimiter: str) -> str:
+    """The end of a message about a row with a cell too many: its last number may have a decimal comma.
+
+    >>> _decimal_comma(["7", "d1", "0", "25"], 3, ",")
+    '; if the last number is 0.25, write it with a decimal point'
+    """
+    if delimiter != "," or len(cells) != width + 1 or not re.fullmatch(r"[-+]?\d*,\d+", ",".join(cells[-2:])):
+        return ""
+    return f"; if the last number is {'.'.join(cells[-2:])}, write it with a decimal point"
+
+
+_WINDOWS = re.compile("[A-Za-z]{2}[\udcc0-\udcff]|[A-Za-z][\udcc0-\udcff][A-Za-z]|[\udcc0-\udcff][A-Za-z]{2}")
+"""A word with a letter that is one byte outside ASCII, as spreadsheets on Windows write it."""
+
+
+def check_encoding(text: str, skipped: int, origin: str) -> None:
+    """Refuse text in Windows-1252: its ids would match no others."""
+    match = None if text.isascii() else _WINDOWS.search(text)
+    if match is None:
+        return
+    word = match[0].encode("utf-8", "surrogateescape").decode("cp1252", "replace")
+    message = (
+        f"is not UTF-8, and looks like Windows-1252 ({word!r}); save it as 'CSV UTF-8', or convert it: "
+        "iconv -f WINDOWS-1252 -t UTF-8"
+    )
+    raise DataError(origin, skipped + text.count("\n", 0, match.start()) + 1, message)
 
 
 BASE_16 = "which is read as a number in base 16"
@@ -344,6 +380,12 @@ def yes_and_no(grades: list[str]) -> list[str]:
     if not set(map(str.casefold, map(str.strip, set(grades)))) <= set(YES_AND_NO):
         return grades
     return [YES_AND_NO[grade.strip().casefold()] for grade in grades]
+
+
+def label_grades(grades: list[str]) -> list[str]:
+    """Grades in which labels with a grade (`named_grades`) are replaced by it."""
+    graded = grades_of(grades)
+    return grades if graded is grades else list(map(str, graded))
 
 
 def in_base_16(column: list[str]) -> list[int]:
@@ -363,7 +405,7 @@ def numbers(columns: Columns, column: list[str], noun: str) -> list[Any]:
     numbers = list(map(_core.parse_number, [text.strip().encode("utf-8", "surrogateescape") for text in column]))
     if None in numbers:
         row = numbers.index(None)
-        raise columns.fault(row, f"the {noun} is {shown(column[row])}, expected a number")
+        raise columns.not_a_number(row, column, noun)
     if rows := in_base_16(column):
         columns.warn(rows, f"the {noun} is {shown(column[rows[0]])}, {BASE_16}")
     return numbers

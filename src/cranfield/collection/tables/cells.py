@@ -156,7 +156,7 @@ def _objects(text: Iterable[str], origin: str, expected: str, *, complete: bool 
 
     text: blocks of whole lines, such as `text_blocks` gives.
 
-    >>> read_json_lines(['{"query": "maps"}\\n{"query": "news", "count": 2}'], "log.jsonl", "an object").columns
+    >>> _objects(['{"query": "maps"}\\n{"query": "news", "count": 2}'], "log.jsonl", "an object").columns
     [['maps', 'news'], [None, 2]]
     """
     columns: dict[str, list[Any]] = {}

@@ -21,6 +21,7 @@ import numpy as np
 
 from cranfield.collection.column_names import (
     COLUMNS,
+    assumed_header,
     checked_columns,
     column_key,
     find_columns,
@@ -315,9 +316,12 @@ class Schema:
             return self._named(
                 cells.names, lambda at: cells.columns[at], origin, chosen, cells.header_line, cells.lines
             )
+        names = assumed_header(len(cells.columns))
+        if set(self._needed) <= find_columns(names, self._words(chosen)).keys() and names:
+            return self._named(names, lambda at: cells.columns[at], origin, chosen, None, cells.lines)
         if chosen:
-            names = listed(map(repr, chosen.values()))
-            raise DataError(origin, cells.lines[0], f"is not a header with the columns {names}")
+            names = list(map(repr, chosen.values()))
+            raise DataError(origin, cells.lines[0], f"is not a header with the columns {listed(names)}")
         width = len(cells.columns)
         layout = self.layouts.get(width, [])
         others = {}

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import argument, option
-from cranfield.cli.options import Sized
+from cranfield.cli.options import Tables
 from cranfield.cli.options.text_options import explain, measures, same_source
 from cranfield.cli.score_printing import ScorePrinting, chosen_names
 from cranfield.errors import UsageError
 
 
-class CitationsVerb(Sized, ScorePrinting, of="answers.cited_answers:citation_scores"):
+class CitationsVerb(Tables, ScorePrinting, of="answers.cited_answers:citation_scores"):
     """Score generated answers by their citations: are sentences supported, and do citations support them?
 
     Answers are JSON-lines with run_id, topic_id, references and answer, a list of sentences with text and citations, as

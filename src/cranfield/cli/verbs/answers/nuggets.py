@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cranfield.cli.declare import MORE, declared, option
-from cranfield.cli.options import Sized
+from cranfield.cli.options import Tables
 from cranfield.cli.options.text_options import WordOptions, explain, same_source, systems
 from cranfield.cli.score_printing import ScorePrinting, chosen_names
 from cranfield.errors import UsageError, warn_caller
@@ -21,7 +21,7 @@ EVERY = (
 )  # fmt: skip
 
 
-class NuggetsVerb(WordOptions, Sized, ScorePrinting, of="answers.nugget_scores:nugget_scores"):
+class NuggetsVerb(WordOptions, Tables, ScorePrinting, of="answers.nugget_scores:nugget_scores"):
     """Score answers by the nuggets of information that were found in them, by people, by a machine, or by words.
 
     all, vital and weighted are the nugget scores of TREC's RAG track; W-Rec, Prec and F those of question answering;

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import option
-from cranfield.cli.options import Sized
+from cranfield.cli.options import Tables
 from cranfield.cli.options.text_options import explain, measures, systems
 from cranfield.cli.score_printing import ScorePrinting, chosen_names
 from cranfield.errors import UsageError
 
 
-class OneClickVerb(Sized, ScorePrinting, of="answers.one_click:one_click_scores"):
+class OneClickVerb(Tables, ScorePrinting, of="answers.one_click:one_click_scores"):
     """Score outputs of one click access: do they tell the important things early and briefly?
 
     S rewards iUnits that come early, T those told in few words; S-flat and T-flat are cut off at 1, and S# combines

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import argument
-from cranfield.cli.options import Sized
+from cranfield.cli.options import Tables
 from cranfield.cli.options.text_options import measures
 from cranfield.cli.score_printing import ScorePrinting, chosen_names
 
 
-class PassagesVerb(Sized, ScorePrinting, of="answers.passages:passage_scores"):
+class PassagesVerb(Tables, ScorePrinting, of="answers.passages:passage_scores"):
     """Score ranked lists of passages by their characters: precision, recall, F and bpref.
 
     Relevant passages have the columns topic, doc, start and end, as judge export writes spans; a judged document

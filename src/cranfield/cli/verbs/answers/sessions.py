@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cranfield.cli.declare import READING, SIDE, argument, declared, option
-from cranfield.cli.options import Sized
+from cranfield.cli.options import Graded
 from cranfield.cli.options.option_values import measure_names
 from cranfield.cli.printing import Plotting
 from cranfield.cli.score_printing import ScorePrinting
@@ -21,7 +21,7 @@ OF_PATHS = ("down", "reform", "samples", "seed")
 """The options that apply only to --paths."""
 
 
-class SessionsVerb(Sized, Plotting, ScorePrinting, of=OPERATIONS):
+class SessionsVerb(Graded, Plotting, ScorePrinting, of=OPERATIONS):
     """Score sessions of several queries by their lists, clicks and time.
 
     Each file has the sessions of one system: XML of the TREC Session tracks, or JSON-lines with an object for each

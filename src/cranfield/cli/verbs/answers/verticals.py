@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import argument, option
-from cranfield.cli.options import QRELS, Sized
+from cranfield.cli.options import QRELS, Graded
 from cranfield.cli.options.text_options import measures
 from cranfield.cli.score_printing import ScorePrinting, chosen_names
 from cranfield.errors import UsageError
 
 
-class VerticalsVerb(Sized, ScorePrinting, of="answers.verticals:page_scores"):
+class VerticalsVerb(Graded, ScorePrinting, of="answers.verticals:page_scores"):
     """Score pages of aggregated search: blocks of web pages, news, images and others, one below the other.
 
     A block is worth the mean relevance of its documents times the orientation of its vertical: the share of users who

@@ -8,7 +8,7 @@ from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
 
-class DesignVerb(options.Sized, Printing):
+class DesignVerb(options.Tables, Printing):
     """Plan a user study: which user searches for which topic with which system, and in which order.
 
     The topics are cut at random into as many groups as there are systems. Every user works on each group with one

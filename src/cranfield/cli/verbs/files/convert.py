@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cranfield.cli.declare import argument, flag, option
 from cranfield.cli.file_kind import kind_of_file
-from cranfield.cli.options import QRELS_FORMATS, RUN_FORMATS
+from cranfield.cli.options import QRELS_FORMATS, RUN_FORMATS, Graded
 from cranfield.cli.printing import Quiet
 
 FORMATS = f"{RUN_FORMATS} {QRELS_FORMATS} collection.topics:FORMATS"
@@ -12,7 +12,7 @@ KINDS = ("run", "qrels", "topics")
 ENTRY = {"run": "document", "qrels": "judgment", "topics": "topic"}
 
 
-class ConvertVerb(Quiet):
+class ConvertVerb(Graded, Quiet):
     """Convert runs, judgments or topics to another format; data that this format cannot hold is an error.
 
     A DST that ends in .gz, .bz2, .xz or .zst is compressed; compressed input is recognised by its content.

@@ -21,7 +21,7 @@ MANY_RUNS = 8
 """With at least this number of runs, the table of runs comes first."""
 
 
-class ValidateVerb(options.Sized, Output):
+class ValidateVerb(options.Graded, Output):
     """Check judgments, runs and topics for mistakes, within files and between them (such as missing topics).
 
     Each finding is printed as path:line: severity: message [code]. The exit code is 1 if there are errors. With many
