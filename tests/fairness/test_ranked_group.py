@@ -96,7 +96,7 @@ def test_fair_rankings_fail_as_often_as_the_level_allows() -> None:
 def test_one_ranking_by_hand() -> None:
     # p = 1/2: no member among four has probability 1/16, among five 1/32
     test = fair_ranking([False] * 5 + [True], 0.5, corrected=False)
-    assert (test.fair, test.first_failure, test.found) == (False, 4, (0, 0, 0, 0, 0, 1))
+    assert (test.fair, test.first_failure, test.members_above) == (False, 4, (0, 0, 0, 0, 0, 1))
     assert fair_ranking([0] * 5, 0.5).p_value == 1 / 32
     assert fair_ranking([1, 0, 1, 0], 0.5).fair
     assert fair_ranking([0, 0, 0], 0).fair

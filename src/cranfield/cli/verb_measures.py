@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from cranfield.cli.measure_page import MEANINGS, Page, docstring_parts, hanging, range_text
-from cranfield.measures.base import docstring_reference, show
+from cranfield.measures.base import show
+from cranfield.measures.declarations import docstring_reference
 
 if TYPE_CHECKING:
     from cranfield.answers.measure_catalogue import AnswerMeasure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from cranfield.comparison.result import Comparison
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.several_collections import CollectionScores, sample_variance, stratified_error
-from cranfield.record import Record, table_of
+from cranfield.record import Record, column, table_of
 from cranfield.scores.scores import Scores
 from cranfield.scores.t_and_normal import t_quantile, t_tail
 from cranfield.table import Estimate, Table
@@ -45,49 +45,29 @@ class AcrossCollections(Record):
     facts = ("collections", "alpha", "correction", "unit_test", "baseline")
 
     collections: tuple[str, ...]
-    measure: tuple[str, ...]
-    system: tuple[str, ...]
-    other: tuple[str, ...]
-    mean: Array
-    other_mean: Array
-    difference: Array
-    low: Array
-    high: Array
-    p: Array
-    adjusted: Array
-    unit_low: Array
-    unit_high: Array
-    unit_p: Array
-    unit_adjusted: Array
-    win: Index64
-    loss: Index64
+    measure: Annotated[tuple[str, ...], column()]
+    system: Annotated[tuple[str, ...], column()]
+    other: Annotated[tuple[str, ...], column()]
+    mean: Annotated[Array, column()]
+    other_mean: Annotated[Array, column()]
+    difference: Annotated[Array, column()]
+    low: Annotated[Array, column()]
+    high: Annotated[Array, column()]
+    p: Annotated[Array, column()]
+    adjusted: Annotated[Array, column("p adjusted")]
+    significant: Annotated[NDArray[np.bool_], column()]
+    unit_low: Annotated[Array, column("collection low")]
+    unit_high: Annotated[Array, column("collection high")]
+    unit_p: Annotated[Array, column("collection p")]
+    unit_adjusted: Annotated[Array, column("collection p adjusted")]
+    win: Annotated[Index64, column()]
+    loss: Annotated[Index64, column()]
     """The number of collections on which the system has the higher, and the lower mean."""
     alpha: float
     correction: str
     unit_test: str
     baseline: str | None
     notes: tuple[str, ...] = ()
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """measure, system, other, means, difference; interval and p of topics, and of collections."""
-        texts = {"measure": self.measure, "system": self.system, "other": self.other}
-        return {
-            **{name: np.array(column, dtype=object) for name, column in texts.items()},
-            "mean": self.mean,
-            "other mean": self.other_mean,
-            "difference": self.difference,
-            "low": self.low,
-            "high": self.high,
-            "p": self.p,
-            "p adjusted": self.adjusted,
-            "significant": self.adjusted <= self.alpha,
-            "collection low": self.unit_low,
-            "collection high": self.unit_high,
-            "collection p": self.unit_p,
-            "collection p adjusted": self.unit_adjusted,
-            "win": self.win,
-            "loss": self.loss,
-        }
 
     def table(self) -> Table:
         """A row per pair, the largest difference first."""
@@ -160,15 +140,16 @@ def compare_collections(
     notes: list[str] = []
     settings = {"test": test, "correction": correction, "alpha": alpha, "seed": seed, "resamples": resamples}
     unit, comparison = _by_unit(units, names, first, second, baseline, notes, **settings)
-    p = np.concatenate([part["p"] for part in blocked])
     joined = {key: np.concatenate([part[key] for part in blocked]) for key in blocked[0]}
-    notes[:0] = list(_notes(every, comparison, test, method, alpha, len(p)))
+    adjusted = adjust(joined["p"], method)
+    notes[:0] = list(_notes(every, comparison, test, method, alpha, len(adjusted)))
     return AcrossCollections(
         collections=every.collections,
         measure=tuple(name for name in names for _ in first),
         system=tuple(units.runs[at] for _ in names for at in first),
         other=tuple(units.runs[at] for _ in names for at in second),
-        adjusted=adjust(p, method),
+        adjusted=adjusted,
+        significant=adjusted <= alpha,
         alpha=alpha,
         correction=method,
         unit_test=chosen.name,
@@ -200,16 +181,16 @@ def _blocked(
     """Means and differences over collections, with the stratified t test of every pair."""
     size = (len(first), len(scores.parts))
     mean, other, difference, variance, n = (np.empty(size) for _ in range(5))
-    for column, part in enumerate(scores.parts.values()):
+    for place, part in enumerate(scores.parts.values()):
         values = part.select(measures=measure, runs=runs).values[0]
         d = values[first] - values[second]
         count = (~np.isnan(d)).sum(axis=1)
         with np.errstate(invalid="ignore"):
-            difference[:, column] = np.nansum(d, axis=1) / np.where(count, count, np.nan)
+            difference[:, place] = np.nansum(d, axis=1) / np.where(count, count, np.nan)
         means = np.array([row[~np.isnan(row)].mean() if not np.isnan(row).all() else np.nan for row in values])
-        mean[:, column], other[:, column] = means[first], means[second]
-        variance[:, column] = sample_variance(d) / np.maximum(count, 1)
-        n[:, column] = count
+        mean[:, place], other[:, place] = means[first], means[second]
+        variance[:, place] = sample_variance(d) / np.maximum(count, 1)
+        n[:, place] = count
     error, degrees = stratified_error(variance, n)
     total = difference.mean(axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):

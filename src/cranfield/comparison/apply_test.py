@@ -308,9 +308,9 @@ def apply_test(
     )
 
 
-def _own_settings(test: SampleTest, given: dict[str, float | str | None]) -> dict[str, float | str]:
+def _own_settings(test: SampleTest, settings: dict[str, float | str | None]) -> dict[str, float | str]:
     """The settings that this test has."""
-    chosen = SAMPLE_TESTS.own_settings(test, **given).items()
+    chosen = SAMPLE_TESTS.own_settings(test, **settings).items()
     own = {name: setting if isinstance(setting, str) else float(setting) for name, setting in chosen}
     if "value" in test.settings and "value" not in own:
         raise UsageError(f"{test.name} compares means with a number; give it: value=")

@@ -14,9 +14,9 @@ from cranfield.comparison.corrections import CORRECTIONS, CorrectionName, adjust
 from cranfield.comparison.data import Baseline, Matrix, NanRule, ScoresLike, all_pairs, difference_blocks, zeros_for_nan
 from cranfield.comparison.effects import PAIRED_EFFECTS
 from cranfield.comparison.methods.wilcoxon_and_sign import METHODS, ZEROS, widened
-from cranfield.comparison.pair_tests import TESTS, PairTest, PairTestName, TestSettings
+from cranfield.comparison.pair_tests import TESTS, Family, PairTest, PairTestName, TestSettings
 from cranfield.comparison.resampling import Asl, TestResamples, Threads, check_asl
-from cranfield.comparison.result import Comparison, Family
+from cranfield.comparison.result import Comparison
 from cranfield.comparison.test_result import Alternative, Assumption
 from cranfield.declared.operation import ALPHA, Seed, about, operation
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller

@@ -138,15 +138,15 @@ class Leaderboard(Record):
         """rank, run, team, mean, its interval, the interval of the rank, groups, other measures, and more."""
         counts = {"above": self.above, "below": self.below} if (self.above >= 0).any() else {}
         texts = {"team": self.team, "groups": self.groups, "same as": self.same_as}
-        given = {name: np.array(column, dtype=object) for name, column in texts.items() if any(column)}
+        shown = {name: np.array(column, dtype=object) for name, column in texts.items() if any(column)}
         columns: dict[str, NDArray[Any]] = {"rank": self.rank, "run": np.array(self.run, dtype=object)}
-        columns |= {name: given[name] for name in ("team",) if name in given}
+        columns |= {name: shown[name] for name in ("team",) if name in shown}
         columns |= {self.measure: self.mean, "low": self.low, "high": self.high}
         columns |= {"rank low": self.rank_low, "rank high": self.rank_high}
-        columns |= {name: given[name] for name in ("groups",) if name in given}
+        columns |= {name: shown[name] for name in ("groups",) if name in shown}
         columns |= counts | ({AGAINST_MARK: np.array(self.against, dtype=object)} if any(self.against) else {})
         columns |= dict(self.others)
-        return columns | {name: given[name] for name in ("same as",) if name in given}
+        return columns | {name: shown[name] for name in ("same as",) if name in shown}
 
     @property
     def places(self) -> list[str]:

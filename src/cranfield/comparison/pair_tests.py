@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.comparison.assumptions import MEANS
-from cranfield.comparison.data import Matrix
+from cranfield.comparison.data import Matrix, difference_blocks
+from cranfield.comparison.effects import paired_effects
 from cranfield.comparison.resampling import check_resampling
+from cranfield.comparison.result_tables import letters
 from cranfield.comparison.test_result import check_alternative
 from cranfield.declared.operation import about
 from cranfield.declared.registry import Registry, registers
 from cranfield.errors import UsageError
 from cranfield.record import Record, table_of
+from cranfield.scores.mean_intervals import mean_interval_of
 from cranfield.table import Table
 from cranfield.types import Array, Index64, Progress
 
@@ -186,3 +190,104 @@ def pair_columns(names: Sequence[str], first: Index64, second: Index64, **column
     """The names of both members of each pair, and then the other columns."""
     array = np.array(names, dtype=object)
     return {"first": array[first], "second": array[second], **columns}
+
+
+MOST_LETTERS = 200
+"""With more systems than this, groups are not shown, because they would be unreadable."""
+
+
+ROUNDING = 1e-12
+"""A share of resamples that equals α up to rounding is not below it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Family:
+    """The pairs of one measure on one collection; arrays have an entry per pair: `first` − `second`."""
+
+    collection: str
+    matrix: Matrix
+    first: Index64
+    second: Index64
+    difference: Array
+    tests: PairTests
+    adjusted: Array
+    """p-values after the correction for all comparisons of the call."""
+    effect_kind: str
+    effect_level: float
+    """The level of the intervals of effects."""
+    win: NDArray[np.int64]
+    tie: NDArray[np.int64]
+    loss: NDArray[np.int64]
+    below: bool = False
+    """Whether p has to be below α, because it is the share of resamples, not (1 + hits) / (1 + B)."""
+
+    def differ(self, alpha: float) -> NDArray[np.bool_]:
+        """The significant pairs."""
+        return np.asarray(self.adjusted < alpha - ROUNDING if self.below else self.adjusted <= alpha)
+
+    @cached_property
+    def means(self) -> Array:
+        return np.asarray(np.nanmean(self.matrix.values, axis=0))
+
+    @cached_property
+    def effects(self) -> tuple[Array, Array, Array]:
+        """The effect sizes and both ends of their intervals; on first use, because intervals take time."""
+        return paired_effects(self.matrix, self.first, self.second, self.effect_kind, self.effect_level)
+
+    @cached_property
+    def direction(self) -> NDArray[np.int64]:
+        """1 where the test finds the first system higher, −1 where it finds it lower; a mark follows this."""
+        return self.tests.signs(self.difference)
+
+    def against(self, alpha: float) -> NDArray[np.bool_]:
+        """The significant pairs whose test points in the opposite direction of their means."""
+        return np.asarray(self.differ(alpha) & (self.direction * self.difference < 0))
+
+    def beaten(self, alpha: float) -> tuple[Index64, Index64]:
+        """The better and the worse system of each significant pair, as the test finds."""
+        better = (self.direction < 0) if self.lower_is_better else (self.direction > 0)
+        pairs = np.where(better, (self.first, self.second), (self.second, self.first))
+        winner, loser = pairs[:, self.differ(alpha)]
+        return winner, loser
+
+    @cached_property
+    def lower_is_better(self) -> bool:
+        """Whether lower scores are better; False if the name is not that of a measure."""
+        from cranfield.measures.property_tables import lower_is_better
+
+        return lower_is_better(self.matrix.measure)
+
+    @cached_property
+    def ranking(self) -> NDArray[np.int64]:
+        """Columns of the matrix, best first."""
+        return np.argsort(self.means if self.lower_is_better else -self.means, kind="stable")
+
+    def intervals(self, level: float) -> tuple[Array, Array]:
+        """The mean ± half the critical difference if the test has one (Ferro & Maistro 2024 (11)), else its own."""
+        if not math.isnan(self.tests.critical):
+            return self.means - self.tests.critical / 2, self.means + self.tests.critical / 2
+        return mean_interval_of(self.matrix.measure, self.matrix.values.T, level)
+
+    def differences_of(self, pairs: NDArray[np.intp]) -> Iterator[Array]:
+        """The differences of some pairs, topic by topic, without undefined ones."""
+        for _, block in difference_blocks(self.matrix, self.first[pairs], self.second[pairs]):
+            yield from (row[~np.isnan(row)] for row in block)
+
+    def letters(self, alpha: float) -> list[str] | None:
+        """The groups of each system in the order of `ranking`; None if they would not fit in a table."""
+        m = len(self.matrix.systems)
+        if m > MOST_LETTERS:
+            return None
+        place = np.empty(m, dtype=np.int64)
+        place[self.ranking] = np.arange(m)
+        differ = np.zeros((m, m), dtype=bool)
+        significant = self.differ(alpha)
+        a, b = place[self.first[significant]], place[self.second[significant]]
+        differ[a, b] = differ[b, a] = True
+        return letters(differ)
+
+    def counts(self, alpha: float) -> tuple[Index64, Index64]:
+        """For each system: how many others are significantly worse, and how many significantly better."""
+        size = len(self.matrix.systems)
+        winner, loser = self.beaten(alpha)
+        return np.bincount(winner, minlength=size), np.bincount(loser, minlength=size)

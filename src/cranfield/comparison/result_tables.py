@@ -17,7 +17,8 @@ from cranfield.errors import UsageError
 from cranfield.table import DIGITS, Cell, Column, Estimate, Table, escape_latex, one_line, printable
 
 if TYPE_CHECKING:
-    from cranfield.comparison.result import Comparison, Family
+    from cranfield.comparison.pair_tests import Family
+    from cranfield.comparison.result import Comparison
 
 BETTER_MARK, WORSE_MARK = "▲", "▼"
 AGAINST_MARK = "≠"

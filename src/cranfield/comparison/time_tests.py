@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.comparison.compare import compare
 from cranfield.errors import UsageError
-from cranfield.record import Record, table_of
+from cranfield.record import Record, column
 from cranfield.scores.efficiency import Times, read_times
 from cranfield.scores.scores import Scores
-from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
 
@@ -25,43 +24,23 @@ class TimeComparison(Record):
 
     facts = ("test", "correction", "alpha", "topics")
 
-    faster: NDArray[Any]
-    slower: NDArray[Any]
-    ratio: Array
+    faster: Annotated[NDArray[Any], column()]
+    slower: Annotated[NDArray[Any], column()]
+    ratio: Annotated[Array, column()]
     """How many times as long the slower run takes: the geometric mean over topics of the ratio of seconds."""
-    low: Array
-    high: Array
+    low: Annotated[Array, column()]
+    high: Annotated[Array, column()]
     """The interval of the ratio at level 1 − α; with a correction, for all pairs together."""
-    p: Array
-    adjusted: Array
-    against: NDArray[np.bool_]
+    p: Annotated[Array, column()]
+    adjusted: Annotated[Array, column("p adjusted")]
+    significant: Annotated[NDArray[np.bool_], column()]
+    against: Annotated[NDArray[np.bool_], column("against mean", optional=True)]
     """Significant pairs in which the test, of ranks or wins, finds the slower run to be the faster one."""
     test: str
     correction: str
     alpha: float
     topics: int
     notes: tuple[str, ...]
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """faster and slower (by the ratio), ratio, low, high, p, p adjusted, significant, against mean."""
-        return {
-            "faster": self.faster,
-            "slower": self.slower,
-            "ratio": self.ratio,
-            "low": self.low,
-            "high": self.high,
-            "p": self.p,
-            "p adjusted": self.adjusted,
-            "significant": self.adjusted <= self.alpha,
-            "against mean": self.against,
-        }
-
-    def table(self) -> Table:
-        """A row per pair."""
-        columns = self.columns()
-        if not self.against.any():
-            del columns["against mean"]
-        return table_of(columns, notes=self.notes)
 
 
 def compare_times(
@@ -126,5 +105,6 @@ def compare_times(
     return TimeComparison(
         np.where(turn, second, first), np.where(turn, first, second), np.exp(np.abs(family.difference)),
         np.exp(np.where(turn, low, -high)), np.exp(np.where(turn, high, -low)), family.tests.p, family.adjusted,
-        family.against(alpha), result.test, result.correction, alpha, len(shared), tuple(notes),
+        family.adjusted <= alpha, family.against(alpha), result.test, result.correction, alpha, len(shared),
+        tuple(notes),
     )  # fmt: skip

@@ -319,8 +319,8 @@ def _undefined(measures: Mapping[str, Array], topics: int) -> list[str]:
     """Count, for each measure, the topics on which some run has no value (of any group)."""
     counts = []
     for name, values in measures.items():
-        nothing = np.isnan(values) if values.ndim == 2 else np.isnan(values).all(axis=2)
-        count = int(nothing.any(axis=0).sum())
+        undefined = np.isnan(values) if values.ndim == 2 else np.isnan(values).all(axis=2)
+        count = int(undefined.any(axis=0).sum())
         if count:
             counts.append(f"{name} on {count}")
     return [f"undefined in some run, of {counted(topics, 'topic')}: {', '.join(counts)}"] if counts else []

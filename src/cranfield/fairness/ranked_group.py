@@ -37,7 +37,7 @@ class RankedGroupFairness:
     alpha: float
     corrected_alpha: float
     """The level of each single prefix, so that a fair ranking fails with probability `alpha` at most."""
-    found: tuple[int, ...]
+    members_above: tuple[int, ...]
     """The number of members down to each rank."""
     least: tuple[int, ...]
     """The number of members that are needed down to each rank."""
@@ -74,11 +74,11 @@ def fair_ranking(
     if members.ndim != 1 or not len(members) or not np.isin(members, (0, 1)).all():
         raise UsageError("FA*IR: a ranking must be a list of 0 and 1, or False and True, one for each document")
     _check(len(members), proportion, alpha)
-    found = np.cumsum(members.astype(np.int64))
-    chance = _chances(len(members), float(proportion))[np.arange(len(members)), found]
+    members_above = np.cumsum(members.astype(np.int64))
+    chance = _chances(len(members), float(proportion))[np.arange(len(members)), members_above]
     level = corrected_alpha(len(members), proportion, alpha) if corrected else float(alpha)
     least = least_members(len(members), proportion, level)
-    too_few = np.flatnonzero(found < least)
+    too_few = np.flatnonzero(members_above < least)
     return RankedGroupFairness(
         fair=not len(too_few),
         p_value=failure_probability(least_members(len(members), proportion, float(chance.min())), proportion),
@@ -86,7 +86,7 @@ def fair_ranking(
         proportion=float(proportion),
         alpha=float(alpha),
         corrected_alpha=level,
-        found=tuple(found.tolist()),
+        members_above=tuple(members_above.tolist()),
         least=tuple(least.tolist()),
     )
 

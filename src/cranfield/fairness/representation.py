@@ -251,9 +251,9 @@ def dissatisfaction(
     values = np.full((len(COLUMNS), len(table.names), len(topics)), np.nan)
     for t, topic in enumerate(topics):
         lists = [ranking for ranking in shown[topic] if ranking]
-        found = [_of_list(docs, relevant_grades(grades[topic], rel), table, attention) for docs in lists]
-        if found:
-            values[:, :, t] = np.mean(found, axis=0)
+        scores = [_of_list(docs, relevant_grades(grades[topic], rel), table, attention) for docs in lists]
+        if scores:
+            values[:, :, t] = np.mean(scores, axis=0)
     names = [f"{column}({group})" for column in COLUMNS for group in table.names]
     return Scores(names, (name,), tuple(topics), values.reshape(len(names), 1, len(topics)))
 

@@ -129,25 +129,25 @@ def _check_norm(method: FusionMethod, norm: str | None, options: JoinOptions, de
         )
 
 
-def _weights(given: Sequence[float] | Mapping[str, float] | None, runs: tuple[str, ...]) -> Array:
+def _weights(weights: Sequence[float] | Mapping[str, float] | None, runs: tuple[str, ...]) -> Array:
     """The weight of each run."""
-    if given is None:
+    if weights is None:
         return np.ones(len(runs))
-    if isinstance(given, Mapping):
-        for name in given:
+    if isinstance(weights, Mapping):
+        for name in weights:
             if name not in runs:
                 raise check.nearest(name, runs, "run")
-        if len(given) < len(runs):
-            raise UsageError(f"weights lacks {listed([name for name in runs if name not in given])}")
-        given = [given[name] for name in runs]
-    if len(given) != len(runs):
-        raise UsageError(f"{counted(len(given), 'weight')} for {len(runs)} runs ({listed(runs)}); give one for each")
-    for name, weight in zip(runs, given, strict=True):
+        if len(weights) < len(runs):
+            raise UsageError(f"weights lacks {listed([name for name in runs if name not in weights])}")
+        weights = [weights[name] for name in runs]
+    if len(weights) != len(runs):
+        raise UsageError(f"{counted(len(weights), 'weight')} for {len(runs)} runs ({listed(runs)}); give one for each")
+    for name, weight in zip(runs, weights, strict=True):
         check.finite("fuse", **{f"weight of {name}": weight})
         check.not_negative("fuse", **{f"weight of {name}": weight})
-    if not any(given):
+    if not any(weights):
         raise UsageError("fuse: all weights are 0, at least one must be above 0")
-    return np.asarray(given, dtype=np.float64)
+    return np.asarray(weights, dtype=np.float64)
 
 
 def _warn_of_missing_topics(lists: RetrievedLists) -> None:

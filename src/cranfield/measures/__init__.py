@@ -14,7 +14,7 @@ from cranfield.measures.ranked_lists.counts import Judged, NumRel, NumRelRet, Nu
 from cranfield.measures.ranked_lists.curves import Curve, Curves, interpolated_precision, precision_recall, roc
 from cranfield.measures.ranked_lists.estimates import ADM
 from cranfield.measures.ranked_lists.first import ERR, NWRR, RR, WRR, O, Pmeasure, Pplus, nERR
-from cranfield.measures.ranked_lists.graded import GAP, gAP
+from cranfield.measures.ranked_lists.graded import GAP, Q, Rmeasure, gAP
 from cranfield.measures.ranked_lists.incomplete import (
     bpref,
     bpref_N,
@@ -26,7 +26,7 @@ from cranfield.measures.ranked_lists.incomplete import (
     rpref_relative2,
 )
 from cranfield.measures.ranked_lists.ncu import EBR, NCU, iRBU
-from cranfield.measures.ranked_lists.ranked import AP, AP11, CG, DCG, RBP, IPrec, Q, RBPres, Rmeasure, nCG, nDCG
+from cranfield.measures.ranked_lists.ranked import AP, AP11, CG, DCG, RBP, IPrec, RBPres, nCG, nDCG
 from cranfield.measures.ranked_lists.recall import ESL, PRES, WSS, LastRel
 from cranfield.measures.ranked_lists.sampled import infNDCG, statAP, xinfAP
 from cranfield.measures.ranked_lists.sets import (

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import inspect
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import Field, FrozenInstanceError, dataclass, field
+from abc import ABCMeta
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, FrozenInstanceError, field
 from functools import partial
-from numbers import Real
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, dataclass_transform, overload
 
 import numpy as np
@@ -20,9 +19,17 @@ from cranfield.assessed.hits_by_intent import intents_of, with_intents
 from cranfield.assessed.lengths import Lengths
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.sampling import Sample
-from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
-from cranfield.measures.declarations import Parameter, Properties, PropertiesOfMeasure, normalised_unless_cut
+from cranfield.measures.declarations import (
+    Parameter,
+    Properties,
+    PropertiesOfMeasure,
+    Terms,
+    divide,
+    docstring_reference,
+    normalised_unless_cut,
+    number_tuple,
+)
 from cranfield.measures.gain import LINEAR, Gain, number
 from cranfield.types import Array
 from cranfield.views import parse_view
@@ -45,40 +52,11 @@ ALIASES: dict[str, type[Measure]] = {}
 """Every measure by its other names; filled by `@measure`."""
 
 
-@dataclass(frozen=True, eq=False)
-class Terms:
-    """A score as a sum: (the sum of `adds` over the hits of a list + `unretrieved`) / `over`.
-
-    `unretrieved` is what documents outside the list add. `columns` are further numbers per hit that `explain` shows.
-    """
-
-    hits: Hits
-    adds: Array
-    over: Array | float = 1.0
-    columns: Mapping[str, Array] = field(default_factory=dict)
-    unretrieved: Array | float = 0.0
-
-    def score(self) -> Array:
-        return divide(self.hits.sum(self.adds) + self.unretrieved, self.over)
-
-    def running(self, ranks: int) -> Array:
-        """The scores of a single list cut after each rank, if a document adds the same in every cut list."""
-        adds = np.broadcast_to(self.adds, len(self.hits)) * (1.0 if self.hits.weight is None else self.hits.weight)
-        total = np.cumsum(np.bincount(self.hits.rank, adds, minlength=ranks + 1))[1 : ranks + 1].astype(np.float64)
-        return divide(total + self.unretrieved, self.over)
-
-
-def divide(above: Array, below: Array | float) -> Array:
-    """`above / below`, undefined (NaN) where `below` is 0."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(np.equal(below, 0), np.nan, np.true_divide(above, below))
-
-
 T = TypeVar("T")
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))
-class MeasureType(type):
+class MeasureType(ABCMeta):
     """Turns the annotated names of a class into parameters, and lets a class stand for its default: `nDCG @ 10`.
 
     Type checkers see measures as frozen dataclasses. The class does not use `dataclass`, which compiles code for every
@@ -472,12 +450,6 @@ class Measure(metaclass=MeasureType):
         return docstring_reference(cls)
 
 
-def docstring_reference(thing: object) -> str:
-    """The paper, from the docstring's `Reference:` line."""
-    match = re.search(r"Reference: (.*?)(?:\n\s*\n|\Z)", inspect.getdoc(thing) or "", re.DOTALL)
-    return " ".join(match[1].split()) if match else ""
-
-
 def show(value: Any) -> str:
     """A parameter's value as it is written in a measure's name."""
     if isinstance(value, Gain):
@@ -491,15 +463,6 @@ def show(value: Any) -> str:
     if isinstance(value, bool) or value is None:
         return repr(value)
     return number(value)
-
-
-def number_tuple(values: Any) -> Any:
-    """A sequence of numbers as a tuple of floats; anything else unchanged, for `check` to complain about."""
-    if not isinstance(values, Iterable):
-        return values
-    listed = tuple(values)
-    numbers = all(isinstance(value, Real) and not isinstance(value, bool) for value in listed)
-    return tuple(map(float, listed)) if numbers else listed
 
 
 class FunctionMeasure(Measure):

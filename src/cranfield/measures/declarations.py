@@ -1,15 +1,22 @@
-"""What a measure declares: its properties, and parameters whose annotations say how they are checked."""
+"""What a measure declares: its properties, its parameters and how they are checked, and its sum over hits."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from dataclasses import dataclass
+import inspect
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from numbers import Real
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from cranfield import check
+from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.gain import Gain
+from cranfield.types import Array
 
 if TYPE_CHECKING:
     from cranfield.measures.base import Measure
@@ -142,3 +149,47 @@ class Parameter(NamedTuple):
             check.finite(caller, **{name: value})
         if kind in RULES:
             RULES[kind](caller, **{name: value})
+
+
+@dataclass(frozen=True, eq=False)
+class Terms:
+    """A score as a sum: (the sum of `adds` over the hits of a list + `unretrieved`) / `over`.
+
+    `unretrieved` is what documents outside the list add. `columns` are further numbers per hit that `explain` shows.
+    """
+
+    hits: Hits
+    adds: Array
+    over: Array | float = 1.0
+    columns: Mapping[str, Array] = field(default_factory=dict)
+    unretrieved: Array | float = 0.0
+
+    def score(self) -> Array:
+        return divide(self.hits.sum(self.adds) + self.unretrieved, self.over)
+
+    def running(self, ranks: int) -> Array:
+        """The scores of a single list cut after each rank, if a document adds the same in every cut list."""
+        adds = np.broadcast_to(self.adds, len(self.hits)) * (1.0 if self.hits.weight is None else self.hits.weight)
+        total = np.cumsum(np.bincount(self.hits.rank, adds, minlength=ranks + 1))[1 : ranks + 1].astype(np.float64)
+        return divide(total + self.unretrieved, self.over)
+
+
+def divide(above: Array, below: Array | float) -> Array:
+    """`above / below`, undefined (NaN) where `below` is 0."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.equal(below, 0), np.nan, np.true_divide(above, below))
+
+
+def docstring_reference(thing: object) -> str:
+    """The paper, from the docstring's `Reference:` line."""
+    match = re.search(r"Reference: (.*?)(?:\n\s*\n|\Z)", inspect.getdoc(thing) or "", re.DOTALL)
+    return " ".join(match[1].split()) if match else ""
+
+
+def number_tuple(values: Any) -> Any:
+    """A sequence of numbers as a tuple of floats; anything else unchanged, for `check` to complain about."""
+    if not isinstance(values, Iterable):
+        return values
+    listed = tuple(values)
+    numbers = all(isinstance(value, Real) and not isinstance(value, bool) for value in listed)
+    return tuple(map(float, listed)) if numbers else listed

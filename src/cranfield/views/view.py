@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Protocol
 
@@ -33,7 +34,7 @@ class Scorer(Protocol):
     def score(self, lists: Assessed) -> Array: ...
 
 
-class View:
+class View(ABC):
     """A reading of the lists that any measure can be computed on. By default it only changes the lists."""
 
     mark: ClassVar[str] = ""
@@ -55,9 +56,9 @@ class View:
         """Whether it matters which intents are navigational."""
         return False
 
+    @abstractmethod
     def apply(self, lists: Assessed) -> Assessed:
         """The lists as this view reads them."""
-        raise NotImplementedError
 
     def around(self, score: Score, *, additive: bool, cutoff: int | None) -> Score:
         """The score of the lists as this view reads them."""

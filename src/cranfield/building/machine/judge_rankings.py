@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from cranfield.building.machine.judged_pairs import BOTH, DOCUMENTS, ScoredTwice
 from cranfield.comparison.compare import compare
 from cranfield.comparison.data import noise
-from cranfield.comparison.result import Comparison, Family
+from cranfield.comparison.pair_tests import Family
+from cranfield.comparison.result import Comparison
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.coefficients import overlap, tau_ap, tau_b
 from cranfield.meta.complete_scores import levels_of

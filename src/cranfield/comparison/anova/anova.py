@@ -325,9 +325,9 @@ def by_class(layout: Layout, interactions: str | int | Iterable[str]) -> str | i
     """The interactions, and that of the class of topics with every factor of the systems."""
     if isinstance(interactions, int) or interactions == "all":
         return interactions
-    given = [interactions] if isinstance(interactions, str) else list(interactions)
+    named = [interactions] if isinstance(interactions, str) else list(interactions)
     own = [name for name, factor in layout.factors.items() if name not in (CLASS, TOPIC) and not factor.parents]
-    return [*given, *(f"{CLASS}:{name}" for name in own)]
+    return [*named, *(f"{CLASS}:{name}" for name in own)]
 
 
 def layout_for(data: Any, measure: Any, **settings: Unpack[LayoutSettings]) -> Layout:

@@ -24,7 +24,7 @@ from cranfield.comparison.test_result import check_alpha, shown_p
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.frames import need
-from cranfield.record import Record, table_of
+from cranfield.record import Record, labels, table_of
 from cranfield.table import Table
 from cranfield.text import listed
 from cranfield.types import Array
@@ -163,15 +163,9 @@ class MixedAnova(Record):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """source, df, f, p, variance, share, against; a row per fixed term, random term and error."""
+        absent = {"source": "", **dict.fromkeys(("df", "f", "p", "variance", "share"), math.nan), "against": ""}
         rows = (*self.tests, *self.components)
-        numbers = {
-            name: np.array([getattr(row, name, math.nan) for row in rows])
-            for name in ("df", "f", "p", "variance", "share")
-        }
-        texts = {
-            name: np.array([getattr(row, name, "") for row in rows], dtype=object) for name in ("source", "against")
-        }
-        return {"source": texts["source"], **numbers, "against": texts["against"]}
+        return {name: labels(getattr(row, name, value) for row in rows) for name, value in absent.items()}
 
     def _metadata(self) -> dict[str, Any]:
         return {"model": self.formula, **self._facts("measure", "random", "n")}

@@ -73,8 +73,8 @@ class Conditions:
     @property
     def accepted(self) -> tuple[str, ...]:
         """The changes that are accepted; those of topics are if only common topics are compared."""
-        given = self.accept_changes
-        names = given.replace(",", " ").split() if isinstance(given, str) else list(given)
+        changes = self.accept_changes
+        names = changes.replace(",", " ").split() if isinstance(changes, str) else list(changes)
         return CHANGES if names == [ALL] else (*names, *(["topics"] if self.common_topics else []))
 
     def for_measures(self, measures: Sequence[Measure]) -> tuple[list[Measure], Conditions]:
@@ -209,8 +209,8 @@ def gate_scores(
     measures = list(scores.measures)
     limits = margins(conditions.margin, measures) if against is not None else {}
     floors = {
-        what: limits_by_measure(given, measures, what)
-        for what, given in {
+        what: limits_by_measure(named, measures, what)
+        for what, named in {
             "at_least": conditions.at_least, "at_most": conditions.at_most,
             "no_topic_below": conditions.no_topic_below, "no_topic_drop": conditions.no_topic_drop,
         }.items()

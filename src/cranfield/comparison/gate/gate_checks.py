@@ -227,12 +227,12 @@ def is_percentage(text: Limit) -> bool:
     return isinstance(text, str) and text.strip().endswith("%")
 
 
-def margins(given: Any, measures: list[str]) -> dict[str, Limit]:
+def margins(margin: Any, measures: list[str]) -> dict[str, Limit]:
     """The margin of each measure: one for all, or {measure: margin}, in which measures may be missing."""
-    if isinstance(given, Mapping):
-        limits = limits_by_measure(given, measures, "margin")
+    if isinstance(margin, Mapping):
+        limits = limits_by_measure(margin, measures, "margin")
     else:
-        limits = dict.fromkeys(measures, given)
+        limits = dict.fromkeys(measures, margin)
     for limit in limits.values():
         if amount(limit, "margin", 1.0) < 0:
             raise UsageError(f"margin == {limit!r}, must be 0 or above: the loss that is tolerated")

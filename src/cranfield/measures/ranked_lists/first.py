@@ -16,7 +16,7 @@ from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.declarations import NotNegative, Positive
 from cranfield.measures.gain import EXP, LINEAR, Gain, GainLike, gained
-from cranfield.measures.ranked_lists.ranked import Q
+from cranfield.measures.ranked_lists.graded import Q
 from cranfield.types import Array, Index
 
 

@@ -1,4 +1,4 @@
-"""Average precision with grades: two forms in which a better document counts more."""
+"""Average precision with grades: forms in which a better document counts more."""
 
 from __future__ import annotations
 
@@ -11,10 +11,12 @@ import numpy as np
 
 from cranfield import check
 from cranfield.assessed.lists import Assessed
+from cranfield.assessed.segments import Hits
 from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure, normalised_unless_cut, number_tuple
-from cranfield.measures.declarations import Norm
+from cranfield.measures.declarations import Norm, NotNegative
 from cranfield.measures.gain import LINEAR, Gain, GainLike, gained
+from cranfield.measures.ranked_lists.ranked import normaliser
 from cranfield.types import Array
 
 
@@ -132,3 +134,95 @@ class GAP(Measure):
             return None
         highest = math.floor(lists.max_grade)
         return f"thresholds at grades 1 to {highest}, the largest in the judgments, are equally likely"
+
+
+@dataclass(frozen=True)
+class FromGrade:
+    """A gain that is 0 for grades below `rel`."""
+
+    gain: Gain
+    rel: float
+
+    def __call__(self, grade: Array) -> Array:
+        return np.where(grade >= self.rel, self.gain(grade), 0.0)
+
+
+class _Blended(Measure):
+    """The base class of Q and R-measure: gains of the relevant documents, and the ideal list with these gains."""
+
+    beta: NotNegative = 1
+    rel: float = 1
+    gain: GainLike = LINEAR
+
+    def declares(self, default: Properties) -> Properties:
+        return default.replace(graded=self.beta > 0)
+
+    def blend(self, lists: Assessed) -> tuple[Hits, Array, FromGrade]:
+        from_grade = FromGrade(Gain.of(self.gain), 0 if lists.every_gain_counts else self.rel)
+        hits = lists.relevant(self.rel, self.k)
+        return hits, lists._once(("relevant gain", from_grade, self.k), lambda: from_grade(hits.grade)), from_grade
+
+
+@measure
+class Q(_Blended):
+    r"""Q-measure: average precision with the blended ratio instead of precision, so that grades count.
+
+    .. math:: \frac{1}{R}\sum_r I(r)\,BR(r), \qquad BR(r) = \frac{C(r) + \beta\,cg(r)}{r + \beta\,cg^*(r)}
+
+    The larger `beta`, the less a late rank costs; `beta=0` is AP. `@l` divides by min(l, R), as
+    Sakai does, also in D-Q@l and DIN-Q@l; `norm="R"` divides by R, like AP@l.
+    No relevant documents: undefined.
+    Reference: Sakai, Information Processing & Management 43(2), 2007, doi:10.1016/j.ipm.2006.07.020
+
+    >>> Q().of([1, 2])
+    0.8333333333333333
+    """
+
+    norm: Norm = "min"
+
+    aliases = ("Q-measure", "Qmeasure")
+    top_down = True
+    properties = normalised_unless_cut(Properties(graded=True, normalised=True))
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits, gains, from_grade = self.blend(lists)
+        so_far = hits.running(gains)
+        best = lists._once(
+            ("ideal cg at hits", from_grade, self.k), lambda: lists.ideal(from_grade).cumulative(hits.row, hits.rank)
+        )
+        ratio = (hits.nth + self.beta * so_far) / (hits.rank + self.beta * best)
+        columns = {"gain": gains, "cg": so_far, "ideal cg": best, "blended ratio": ratio}
+        return Terms(hits, ratio, normaliser(lists.num_rel(self.rel), self.k, self.norm), columns)
+
+    def note(self, lists: Assessed) -> str | None:
+        if self.k is None or self.norm == "R" or not (lists.num_rel(self.rel) > self.k).any():
+            return None
+        return f'Q@{self.k} divides by min({self.k}, R), AP@{self.k} by R; to divide by R: Q(norm="R")@{self.k}'
+
+
+@measure
+class Rmeasure(_Blended):
+    r"""R-measure: the blended ratio at rank R, the number of relevant documents.
+
+    .. math:: BR(R) = \frac{C(R) + \beta\,cg(R)}{R + \beta\,cg^*(R)}
+
+    `beta` is as for Q. The score is 1 if the first R documents are all relevant, in any order.
+    No relevant documents: undefined.
+    Reference: Sakai, Information Processing & Management 43(2), 2007, doi:10.1016/j.ipm.2006.07.020
+
+    >>> Rmeasure().of([1, 0, 2])
+    0.4
+    """
+
+    aliases = ("R-measure",)
+    cutoff_kind = "none"
+    top_down = True
+    properties = Properties(graded=True, normalised=True, additive=True)
+
+    def terms(self, lists: Assessed) -> Terms:
+        hits, gains, from_grade = self.blend(lists)
+        ideal, relevant = lists.ideal(from_grade), lists.num_rel(self.rel)
+        inside = np.flatnonzero(hits.rank <= relevant[hits.row])
+        gains = gains[inside]
+        over = relevant + self.beta * lists._once(("ideal cg", from_grade, None), lambda: ideal.sum(ideal.gain))
+        return Terms(hits.at(inside), 1.0 + self.beta * gains, over, {"gain": gains})

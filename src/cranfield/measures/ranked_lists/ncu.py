@@ -26,14 +26,8 @@ from cranfield.measures.ranked_lists.first import (
     preferred,
     stopping,
 )
-from cranfield.measures.ranked_lists.ranked import (
-    LARGEST,
-    FromGrade,
-    Q,
-    largest_gain_of_topics,
-    normaliser,
-    persistence,
-)
+from cranfield.measures.ranked_lists.graded import FromGrade, Q
+from cranfield.measures.ranked_lists.ranked import LARGEST, largest_gain_of_topics, normaliser, persistence
 from cranfield.types import Array
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -82,9 +83,9 @@ class ClickModelMeasure(Measure):
         grade = np.nan_to_num(every.grade, nan=0.0)
         return every, grade, self.chance("attractive", lists, grade)
 
+    @abstractmethod
     def read(self, lists: Assessed) -> Reading:
         """What happens at every retrieved document."""
-        raise NotImplementedError
 
     def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
         terms = self.terms(lists)  # what a document adds depends only on the documents above it

@@ -6,6 +6,7 @@ i is the last rank read. Each of the three determines the other two; the measure
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -192,9 +193,9 @@ class CWLMeasure(Measure):
     needs: ClassVar[Any] = _NeedsLengths()
     properties = Properties(graded=True, recall_free=True)
 
+    @abstractmethod
     def continues(self, seen: Seen) -> Array:
         """C: the chance to go on from every rank, between 0 and 1; one row per list, or one row for all lists."""
-        raise NotImplementedError
 
     def examined(self, seen: Seen, reach: Array) -> Array:
         """The expected number of documents that a reader examines: the sum of the chances to reach each rank."""

@@ -186,8 +186,8 @@ class MP(Measure):
         chain = {name: default for name, default in self.parameters().items() if name in CHAIN}
         changed = [name for name, default in chain.items() if getattr(self, name) != default]
         if changed and (self.visits or self.transitions is not None):
-            given = "visits" if self.visits else "transitions"
-            raise UsageError(f"{self.name}: {given} says how the reader moves; {', '.join(changed)} would do nothing")
+            first = "visits" if self.visits else "transitions"
+            raise UsageError(f"{self.name}: {first} says how the reader moves; {', '.join(changed)} would do nothing")
         self._check_seconds()
 
     def _check_seconds(self) -> None:
@@ -221,8 +221,8 @@ class MP(Measure):
         over: Array | float = 1.0
         if self.recall:
             relevant = lists.num_rel(self.rel)
-            found = np.maximum(hits.count, 1.0)
-            over = np.where(relevant > 0, relevant / found, 0.0)
+            retrieved = np.maximum(hits.count, 1.0)
+            over = np.where(relevant > 0, relevant / retrieved, 0.0)
         return Terms(hits, share * precision, over, {"precision": precision, "share of visits": share})
 
     def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
@@ -233,8 +233,8 @@ class MP(Measure):
         precision, total, scores = hits.nth / hits.rank, np.zeros(len(hits)), np.zeros(ranks)
         seconds = np.ones(len(hits)) if self.seconds is None else self._seconds_at(hits)
         fixed = self._visits(lists, hits) if self.visits or self.transitions is not None else None
-        found = np.searchsorted(hits.rank, np.arange(1, ranks + 1), side="right")
-        for cut, seen in enumerate(found.tolist(), 1):
+        hits_above = np.searchsorted(hits.rank, np.arange(1, ranks + 1), side="right")
+        for cut, seen in enumerate(hits_above.tolist(), 1):
             if seen > 1 and hits.rank[seen - 1] == cut:
                 first = seen - 2 if self.moves == "adjacent" else 0
                 steps = self.move_weights(cut - hits.rank[first : seen - 1])
@@ -251,7 +251,7 @@ class MP(Measure):
         if not self.recall:
             return scores
         relevant = float(lists.num_rel(self.rel)[0])
-        return scores * found / relevant if relevant else np.full(ranks, np.nan)
+        return scores * hits_above / relevant if relevant else np.full(ranks, np.nan)
 
     def has_bounds(self) -> bool:
         """A document that turns out relevant can draw visits away from better places, and so lower the score."""
@@ -359,12 +359,12 @@ def session_precision(
     weights: list[float] = []
     precision: list[float] = []
     for query, grades in enumerate(lists):
-        found = 0
+        relevant = 0
         for rank, grade in enumerate(grades, 1):
             if grade is not None and grade >= model.rel:
-                found += 1
+                relevant += 1
                 weights.append(float(visits[begins[query] + rank - 1]) * _seconds(model, rank, float(grade)))
-                precision.append(found / rank)
+                precision.append(relevant / rank)
     total = sum(weights)
     return float(np.dot(weights, precision) / total) if total > 0 else 0.0
 

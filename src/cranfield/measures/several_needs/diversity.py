@@ -13,7 +13,7 @@ from cranfield.measures.base import Measure, Properties, Terms, divide, measure,
 from cranfield.measures.declarations import Norm, NotNegative, Persistence, Positive, Probability
 from cranfield.measures.gain import LINEAR, GainLike, ones, precision_divisor
 from cranfield.measures.ranked_lists.first import Pplus, cascade, highest_grade
-from cranfield.measures.ranked_lists.ranked import Q
+from cranfield.measures.ranked_lists.graded import Q
 from cranfield.types import Array
 from cranfield.views.by_intent import ByIntent, defined, intent_line
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from functools import reduce
 from typing import Any, ClassVar, Self
 
@@ -36,9 +37,9 @@ class BiasedRBP(Measure):
 
     needs = "dimensions"
 
+    @abstractmethod
     def factors(self) -> tuple[tuple[str, str], ...]:
         """The dimensions whose gains are multiplied, each with its kind of gain."""
-        raise NotImplementedError
 
     def looks_at(self) -> frozenset[str]:
         """The ranks of documents not judged for relevance matter only if a view counts these as judged."""
@@ -211,23 +212,9 @@ class OverDimensions(Measure):
             scores[name] = np.where(judged, (inner or self.inner).evaluate(judged_in(lists, name)), np.nan)
         return scores
 
-    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
-        dimensions = dimensions_of(lists, self.name)
-        shares, scores = self.shares(dimensions), []
-        for name in shares:
-            judged = dimensions.judged[dimensions.column(name, self.name), lists.topic[0]]
-            values = self.inner.evaluate_prefixes(judged_in(lists, name), ranks) if judged else np.nan
-            scores.append(np.broadcast_to(values, ranks))
-        return self.mean(np.stack(scores), np.array(list(shares.values()))[:, None])
-
+    @abstractmethod
     def score(self, lists: Assessed, inner: Measure | None = None) -> Array:
-        values = np.stack(list(self.by_dimension(lists, inner).values()))
-        shares = np.array(list(self.shares(dimensions_of(lists, self.name)).values()))
-        return self.mean(values, shares[:, None])
-
-    def mean(self, values: Array, share: Array) -> Array:
-        """One number per list, from values by dimension and list."""
-        raise NotImplementedError
+        """The scores, also with another measure inside."""
 
     def first_through(self, view: View) -> Self:
         """The inner measure reads through the view, because dimensions judge different documents."""
@@ -281,8 +268,30 @@ def with_grades(lists: Assessed, dimensions: Dimensions, grade: Array) -> Assess
     )
 
 
+class _MeanOverDimensions(OverDimensions):
+    """The base class of measures that average the scores of the inner measure in each dimension."""
+
+    def score_prefixes(self, lists: Assessed, ranks: int) -> Array:
+        dimensions = dimensions_of(lists, self.name)
+        shares, scores = self.shares(dimensions), []
+        for name in shares:
+            judged = dimensions.judged[dimensions.column(name, self.name), lists.topic[0]]
+            values = self.inner.evaluate_prefixes(judged_in(lists, name), ranks) if judged else np.nan
+            scores.append(np.broadcast_to(values, ranks))
+        return self.mean(np.stack(scores), np.array(list(shares.values()))[:, None])
+
+    def score(self, lists: Assessed, inner: Measure | None = None) -> Array:
+        values = np.stack(list(self.by_dimension(lists, inner).values()))
+        shares = np.array(list(self.shares(dimensions_of(lists, self.name)).values()))
+        return self.mean(values, shares[:, None])
+
+    @abstractmethod
+    def mean(self, values: Array, share: Array) -> Array:
+        """One number per list, from values by dimension and list."""
+
+
 @measure
-class CAM(OverDimensions):
+class CAM(_MeanOverDimensions):
     r"""Convex aggregating measure: the weighted mean of another measure over the dimensions of relevance.
 
     .. math:: \sum_i \lambda_i M_i, \quad \sum_i \lambda_i = 1
@@ -311,7 +320,7 @@ class CAM(OverDimensions):
 
 
 @measure
-class MM(OverDimensions):
+class MM(_MeanOverDimensions):
     r"""Multidimensional measure: the weighted harmonic mean of another measure over the dimensions of relevance.
 
     .. math:: \frac{1}{\sum_i w_i / M_i}, \quad \sum_i w_i = 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -112,8 +113,9 @@ class Novelty(DiversityMeasure):
             out = np.where(alphas == alpha, value(alpha), out)
         return out
 
+    @abstractmethod
     def weight(self, rank: Index) -> Array:
-        raise NotImplementedError
+        """The weight of each rank."""
 
     @property
     def depth(self) -> int | None:
@@ -356,9 +358,9 @@ class _ERROverIntents(Novelty):
 
     weight = staticmethod(reciprocal)
 
+    @abstractmethod
     def normaliser(self, lists: Assessed) -> Array | float:
         """What ndeval divides by."""
-        raise NotImplementedError
 
     def normaliser_of_grades(self, lists: Assessed) -> Array | float:
         """What the average of ERR over intents is divided by."""

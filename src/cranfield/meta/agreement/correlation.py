@@ -31,7 +31,7 @@ from cranfield.meta.complete_scores import (
     studentised_interval,
 )
 from cranfield.meta.meta_record import MetaRecord, index_of, interval, report
-from cranfield.record import Columns, Record, columns_of, labels
+from cranfield.record import Columns, Record, labels, one_row
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table, headings
 from cranfield.text import counted
@@ -46,16 +46,15 @@ class Correlation(Record):
     """The rank correlation of two rankings."""
 
     coefficient: str
-    value: float
     n: int
     """The number of systems."""
+    value: float
     z: float
     """|τ| divided by its standard deviation without correlation (`normal_test`); NaN for other coefficients."""
     p: float
 
     def columns(self) -> Columns:
-        """coefficient, n, value, z, p; one row."""
-        return columns_of([self], Correlation, "coefficient", "n", "value", "z", "p")
+        return one_row(vars(self))
 
     def table(self) -> Table:
         columns = (Column("coefficient"), Column("value", "number"), Column("n", "count"), Column("p", "probability"))
@@ -110,7 +109,7 @@ def rank_correlation(x: Any, y: Any, coefficient: str = "tau-b", *, p: float = 0
         spread = _variance(two.n, _tie_sums(two.sizes_x), _tie_sums(two.sizes_y))
         z = abs(two.agreement) / math.sqrt(spread) if spread > 0 else math.nan
         p_value = math.erfc(z / math.sqrt(2))
-    return Correlation(coefficient, value, len(a), z, p_value)
+    return Correlation(coefficient, len(a), value, z, p_value)
 
 
 def normal_test(levels: Levels) -> tuple[Array, Array]:

@@ -18,7 +18,7 @@ from cranfield.meta.agreement.correlation import correlate
 from cranfield.meta.complete_scores import TopicResamples
 from cranfield.meta.judgments.rescoring import joined
 from cranfield.meta.meta_record import MetaRecord, interval, report
-from cranfield.record import Columns, crossed, entries_of
+from cranfield.record import column, entries_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table, headings
 from cranfield.types import Array, Progress
@@ -32,17 +32,12 @@ class GainChange(MetaRecord):
     facts = ("coefficient",)
 
     coefficient: str
-    measures: tuple[str, ...]
-    gains: tuple[str, ...]
-    values: Array
-    low: Array
-    high: Array
+    measures: Annotated[tuple[str, ...], column("measure", axis=True)]
+    gains: Annotated[tuple[str, ...], column(axis=True)]
+    values: Annotated[Array, column(over="measures gains")]
+    low: Annotated[Array, column(over="measures gains")]
+    high: Annotated[Array, column(over="measures gains")]
     notes: tuple[str, ...]
-
-    def columns(self) -> Columns:
-        """measure, gains, values, low, high."""
-        arrays = {"values": self.values, "low": self.low, "high": self.high}
-        return crossed({"measure": self.measures, "gains": self.gains}, arrays)
 
     def table(self) -> Table:
         """As Sakai 2007 Table 5: a row per measure, a column per choice of gains."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from cranfield.measures.ranked_lists.first import down_to_preferred, first_relev
 from cranfield.meta.complete_scores import Rel
 from cranfield.meta.judgments.rescoring import joined
 from cranfield.meta.meta_record import MetaRecord
-from cranfield.record import Columns, crossed
+from cranfield.record import column
 from cranfield.table import Cell, Column, Table, headings
 from cranfield.text import counted
 from cranfield.types import Array
@@ -30,13 +30,13 @@ class PreferredRanks(MetaRecord):
 
     figure = "preferred_rank_figure"
 
-    runs: tuple[str, ...]
-    topics: tuple[str, ...]
+    runs: Annotated[tuple[str, ...], column("run", axis=True)]
+    topics: Annotated[tuple[str, ...], column("topic", axis=True)]
     grades: tuple[float, ...]
     """The relevant grades, best first."""
-    first: Array
+    first: Annotated[Array, column("r1", over="runs topics")]
     """r1, the rank of the first relevant document."""
-    preferred: Array
+    preferred: Annotated[Array, column("rp", over="runs topics")]
     """rp, the rank of the first document of the best grade in the list."""
     deepest: NDArray[np.int64]
     """For each topic, the run with the largest rp; −1 if no run retrieved a relevant document."""
@@ -45,10 +45,6 @@ class PreferredRanks(MetaRecord):
     judged: NDArray[np.int64]
     """topics × grades: relevant documents of the topic."""
     notes: tuple[str, ...]
-
-    def columns(self) -> Columns:
-        """run, topic, r1, rp; a row per list."""
-        return crossed({"run": self.runs, "topic": self.topics}, {"r1": self.first, "rp": self.preferred})
 
     def table(self) -> Table:
         """As Sakai 2007 Tables 7-9: for each topic the largest rp, the run, its r1, and for each grade the number of

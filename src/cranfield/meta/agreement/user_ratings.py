@@ -67,8 +67,8 @@ class UserRatings:
         preferences: Preferences | None = None,
     ) -> UserRatings:  # fmt: skip
         """Ratings from columns of one length."""
-        given = {"rating": rating, "time": time}
-        outcomes = {name: np.asarray(list(values), float) for name, values in given.items() if values is not None}
+        columns = {"rating": rating, "time": time}
+        outcomes = {name: np.asarray(list(values), float) for name, values in columns.items() if values is not None}
         lengths = {"user": len(user), "topic": len(topic), "system": len(system)}
         lengths |= {name: len(values) for name, values in outcomes.items()}
         if len(set(lengths.values())) > 1:

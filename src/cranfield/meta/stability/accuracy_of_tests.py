@@ -17,7 +17,7 @@ from cranfield.errors import UsageError
 from cranfield.frames import need
 from cranfield.meta.complete_scores import CompleteScores, check_count, divided, levels_of, mean_ranks
 from cranfield.meta.meta_record import MetaRecord, report
-from cranfield.record import Columns, crossed, labels
+from cranfield.record import Columns, column, labels
 from cranfield.scores.scores import Scores
 from cranfield.types import Array, Index64, Progress
 
@@ -44,15 +44,15 @@ class TestAccuracy(MetaRecord):
 
     facts = ("alpha", "truth", "difference", "topics", "simulations", "resamples", "seed", "systems")
 
-    measures: tuple[str, ...]
-    tests: tuple[str, ...]
-    type_1: Array
+    measures: Annotated[tuple[str, ...], column("measure", axis=True)]
+    tests: Annotated[tuple[str, ...], column("test", axis=True)]
+    type_1: Annotated[Array, column("type I error", over="measures tests")]
     """The share of experiments without a difference in which the test found one; it should be `alpha`, at most."""
-    power: Array
+    power: Annotated[Array, column(over="measures tests")]
     """The share of experiments with the true difference `difference` in which the test found it."""
-    significant: Array
+    significant: Annotated[Array, column("significant in a half", over="measures tests")]
     """The share of random pairs that differ significantly on the first half of the topics."""
-    outcomes: Array
+    outcomes: Annotated[Array, column(*OUTCOMES, over="measures tests")]
     """outcomes × measures × tests: what the second half says of these, as shares; NaN if there are none."""
     agreement: Array
     """measures × tests × tests: the share of random pairs on which two tests agree, on the first half of the topics."""
@@ -69,12 +69,6 @@ class TestAccuracy(MetaRecord):
     systems: int
     selection_notes: tuple[str, ...]
     """Notes on the scores that were used."""
-
-    def columns(self) -> Columns:
-        """measure, test, type I error, power, significant in a half, success, lack of power, conflicts."""
-        rates = {"type I error": self.type_1, "power": self.power, "significant in a half": self.significant}
-        rates |= dict(zip(OUTCOMES, self.outcomes, strict=True))
-        return crossed({"measure": self.measures, "test": self.tests}, rates)
 
     @property
     def highest_type_1(self) -> float:

@@ -120,15 +120,15 @@ def repetition(measure: Measure) -> float | None:
             return None
         if not np.allclose(_judged_scores(measure, possible, relevant), list(scores.values()), atol=SAME, rtol=0):
             return None
-        nothing = scores[()]
-        weight = {rank: scores[rank,] - nothing for rank in range(1, PROBED + 1)}
+        of_empty = scores[()]
+        weight = {rank: scores[rank,] - of_empty for rank in range(1, PROBED + 1)}
         counted = [rank for rank in weight if abs(weight[rank]) > SAME]
         if not counted:
             return None
         if alpha is None:
-            alpha = _alpha(scores, weight, counted, nothing)
+            alpha = _alpha(scores, weight, counted, of_empty)
         if alpha is None or not all(
-            abs(nothing + sum(weight[rank] * _factor(alpha, n) for n, rank in enumerate(ranks)) - score) < SAME
+            abs(of_empty + sum(weight[rank] * _factor(alpha, n) for n, rank in enumerate(ranks)) - score) < SAME
             for ranks, score in scores.items()
         ):
             return None
@@ -144,13 +144,13 @@ def _judged_scores(measure: Measure, lists: Sequence[Sequence[int]], relevant: i
 
 
 def _alpha(
-    scores: dict[tuple[int, ...], float], weight: dict[int, float], counted: list[int], nothing: float
+    scores: dict[tuple[int, ...], float], weight: dict[int, float], counted: list[int], of_empty: float
 ) -> float | None:
     """The α that two relevant documents show: the second adds 1 − α times what it adds alone, or twice as much."""
     if len(counted) < 2:
         return 0.0
     first, second = counted[:2]
-    factor = (scores[first, second] - nothing - weight[first]) / weight[second]
+    factor = (scores[first, second] - of_empty - weight[first]) / weight[second]
     if abs(factor - 2) < SAME:
         return COUNTING
     alpha = round(1 - factor, 12)
@@ -184,13 +184,13 @@ def expected_of_rows(measure: Measure, relevant: Array, length: Index64, ranks: 
         return None
     key = np.stack([relevant.astype(np.int64), length if _depends_on_length(measure) else np.full_like(length, ranks)])
     keys, table = np.unique(key, axis=1, return_inverse=True)
-    tables, nothing = np.zeros((keys.shape[1], ranks)), np.zeros(keys.shape[1])
+    tables, of_empty = np.zeros((keys.shape[1], ranks)), np.zeros(keys.shape[1])
     for number, (count, documents) in enumerate(keys.T.tolist()):
         if count:
-            *weights, nothing[number] = _weights(measure, count, documents).tolist()
+            *weights, of_empty[number] = _weights(measure, count, documents).tolist()
             tables[number, :documents] = weights
     table = np.asarray(table, dtype=np.int64).reshape(-1)
-    return Part(tables, table, np.ones(len(table)), np.full(len(table), alpha)), nothing[table]
+    return Part(tables, table, np.ones(len(table)), np.full(len(table), alpha)), of_empty[table]
 
 
 def expected_of_lists(measure: Measure, lists: Assessed, rows: Index64, ranks: int) -> ExpectedScore | None:
@@ -263,9 +263,9 @@ def _averaged(plain: Measure, rows: IntentRows, divisor: Array | float) -> Expec
     expected = expected_of_rows(plain, rows.relevant, rows.length, rows.ranks)
     if expected is None:
         return None
-    part, nothing = expected
+    part, of_empty = expected
     scale = rows.probability * (rows.relevant > 0) / rows.per_row(divisor)
-    constant = np.bincount(rows.list_of_row, nothing * scale, len(rows.chosen)).astype(np.float64)
+    constant = np.bincount(rows.list_of_row, of_empty * scale, len(rows.chosen)).astype(np.float64)
     return ExpectedScore((part.scaled(scale),), constant)
 
 

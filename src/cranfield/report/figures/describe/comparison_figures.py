@@ -16,7 +16,8 @@ from cranfield.text import counted
 if TYPE_CHECKING:
     from cranfield.comparison.gate.gate_history import GateHistory
     from cranfield.comparison.methods.tukey import LevelPairs
-    from cranfield.comparison.result import Comparison, Family
+    from cranfield.comparison.pair_tests import Family
+    from cranfield.comparison.result import Comparison
 
 
 def describe_intervals(comparison: Comparison, measure: str | None = None) -> Figure:
