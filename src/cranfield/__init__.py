@@ -63,6 +63,7 @@ if TYPE_CHECKING:
     from cranfield.evaluation.several_collections import evaluate_collections as evaluate_collections
     from cranfield.evaluation.shard_scores import shard_scores as shard_scores
     from cranfield.evaluation.simulated_time_gain import simulate_time as simulate_time
+    from cranfield.evaluation.topic_sheet import deciding_topics as deciding_topics
     from cranfield.fusion.fuse import fuse as fuse
     from cranfield.measures import *  # noqa: F403
     from cranfield.operations import ab as ab
@@ -75,10 +76,10 @@ if TYPE_CHECKING:
     from cranfield.operations.scores import fairness as fairness
     from cranfield.operations.scores import power as power
     from cranfield.operations.scores import topics as topics
+    from cranfield.report.reports.report_of_runs import report as report
     from cranfield.samples import sample as sample
     from cranfield.scores.efficiency import efficiency as efficiency
     from cranfield.scores.scores import Scores as Scores
-    from cranfield.scores.topic_sheet import deciding_topics as deciding_topics
 
 _HOMES = {
     "evaluate": "evaluation.evaluator:evaluate",
@@ -89,6 +90,7 @@ _HOMES = {
     "simulate_time": "evaluation.simulated_time_gain:simulate_time",
     "compare": "comparison.compare:compare",
     "leaderboard": "comparison.leaderboard:leaderboard",
+    "report": "report.reports.report_of_runs:report",
     "gate": "comparison.gate.gate:gate",
     "anova": "comparison.anova.anova:anova",
     "power": "operations.scores:power",
@@ -117,7 +119,7 @@ _HOMES = {
     "UsageError": "errors:UsageError",
     "assess_arrays": "assessed.join:assess_arrays",
     "compare_collections": "comparison.across_collections:compare_collections",
-    "deciding_topics": "scores.topic_sheet:deciding_topics",
+    "deciding_topics": "evaluation.topic_sheet:deciding_topics",
     "evaluate_collections": "evaluation.several_collections:evaluate_collections",
     "join": "assessed.join:join",
     "read_runs": "collection.run:read_runs",

@@ -20,6 +20,7 @@ from cranfield.comparison.result import Comparison
 from cranfield.comparison.test_result import Alternative, Assumption
 from cranfield.declared.operation import ALPHA, Seed, about, operation
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
+from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.scores.scores import Scores
 from cranfield.text import INTERRUPTED_AFTER
 from cranfield.types import Index64, Progress
@@ -32,6 +33,7 @@ MOST_PAIRS = 5_000_000
 DIRECTIONS = ("better", "given")
 
 
+@takes_runs
 @operation
 def compare(
     data: ScoresLike | Mapping[str, Scores],

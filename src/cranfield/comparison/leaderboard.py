@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Annotated, Any, Unpack
+from typing import Annotated, Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +26,7 @@ from cranfield.comparison.result_tables import AGAINST_MARK
 from cranfield.declared.operation import Alpha, Level, Seed, about, operation
 from cranfield.errors import CranfieldError, SameRunWarning, UsageError
 from cranfield.evaluation.evaluator import EvaluateOptions, MeasureLike, evaluate
+from cranfield.evaluation.runs_or_scores import ScoresInput, inputs_in, scores_of
 from cranfield.evaluation.same_rankings import SameRankings, runs_by_name, same_rankings
 from cranfield.measures.property_tables import better_of, lower_is_better
 from cranfield.record import Record
@@ -319,8 +320,8 @@ def teams_of_runs(
 
 
 def leaderboard(
-    qrels: QrelsLike,
-    runs: RunsLike,
+    qrels: QrelsLike | ScoresInput,
+    runs: RunsLike | MeasureLike | None = None,
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     teams: Belongs | None = None,
@@ -333,7 +334,8 @@ def leaderboard(
     """Rank runs by the first of the measures, with intervals, groups of runs that do not differ, teams and ties.
 
     `qrels`, `runs`, `measures` and `options` are those of `evaluate`, the others those of `leaderboard_of`. Runs that
-    are the same under two names are noted: they have the same documents in the same order on every topic.
+    are the same under two names are noted: they have the same documents in the same order on every topic. Scores may
+    take the place of judgments and runs: `leaderboard(scores, "AP")`.
 
     >>> qrels = {"1": {"a": 1, "b": 0}, "2": {"c": 1}}
     >>> best, other = {"1": {"a": 2, "b": 1}, "2": {"c": 1}}, {"1": {"a": 1, "b": 2}, "2": {"d": 2, "c": 1}}
@@ -341,10 +343,16 @@ def leaderboard(
     >>> board.places, board.run, board.same_as
     (['1=', '1=', '3'], ('y', 'z', 'x'), ('z', 'y', ''))
     """
+    if inputs_in((qrels, runs)) < 2:
+        given: Any = runs if measures is None else measures
+        scores = scores_of(qrels, "leaderboard")
+        chosen = scores if given is None else scores.select(measures=given)
+        return leaderboard_of(chosen, teams=teams, level=level, test=test, correction=correction, alpha=alpha)
+    lists, judgments = cast(RunsLike, runs), cast(QrelsLike, qrels)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SameRunWarning)  # a note says which runs are the same
-        scores = evaluate(qrels, runs, measures, **options)
-    by_name = runs_by_name(scores, runs)
+        scores = evaluate(judgments, lists, measures, **options)
+    by_name = runs_by_name(scores, lists)
     same = same_rankings(scores, by_name, options.get("order"), options.get("ties", "z-a"), **_reading(options))
     files = {name: os.fspath(run) for name, run in by_name.items() if isinstance(run, str | os.PathLike)}
     return leaderboard_of(

@@ -29,9 +29,9 @@ from cranfield.comparison.result_tables import (
 )
 from cranfield.comparison.test_result import Assumption, pairs_differ
 from cranfield.errors import UsageError
+from cranfield.evaluation.topic_sheet import topics_that_decide
 from cranfield.record import Record, plain, rows_of, table_of
 from cranfield.scores.mean_intervals import how_of
-from cranfield.scores.topic_sheet import topics_that_decide
 from cranfield.table import Cell, Column, Estimate, Table
 from cranfield.text import counted, listed
 

@@ -6,8 +6,8 @@ from cranfield._lazy import names_of
 
 if TYPE_CHECKING:
     from cranfield.comparison.power.topic_set_size import topic_set_size as power
+    from cranfield.evaluation.topic_sheet import topic_sheet as topics
     from cranfield.fairness.audit import audit as fairness
-    from cranfield.scores.topic_sheet import topic_sheet as topics
 
 __all__ = [
     "fairness",
@@ -21,6 +21,6 @@ if not TYPE_CHECKING:
         {
             "fairness": "fairness.audit:audit",
             "power": "comparison.power.topic_set_size:topic_set_size",
-            "topics": "scores.topic_sheet:topic_sheet",
+            "topics": "evaluation.topic_sheet:topic_sheet",
         },
     )

@@ -23,6 +23,7 @@ from cranfield.comparison.compare import compare
 from cranfield.comparison.gate.gate_history import Build, GateHistory
 from cranfield.comparison.methods.tukey import tukey
 from cranfield.errors import UsageError
+from cranfield.evaluation.topic_sheet import topic_sheet
 from cranfield.measures import Trailtext
 from cranfield.measures.ranked_lists.curves import Curves, interpolated_precision, precision_recall, roc
 from cranfield.meta import axioms, correlate
@@ -90,7 +91,6 @@ from cranfield.report.figures.result_figures import spacing_figure
 from cranfield.report.figures.saving import rendered, specification
 from cranfield.report.figures.theme import MARKED, PALETTE, SIZE, STYLES, row_step, style, style_numbers, with_room
 from cranfield.scores.scores import Scores
-from cranfield.scores.topic_sheet import topic_sheet
 from tests.online.experiments.data import users
 from tests.report.figures import test_judge_figures as judge_data
 

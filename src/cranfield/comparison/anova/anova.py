@@ -19,6 +19,7 @@ from cranfield.comparison.effects import omega_squared
 from cranfield.comparison.test_result import Effect, check_alpha, shown_p
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
+from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.frames import need
 from cranfield.record import Record, table_of
 from cranfield.table import Table
@@ -239,6 +240,7 @@ def two_way(data: Any, measure: Any = None) -> Anova:
     return analyse(layout_of(Matrix.of(data, measure).complete()))
 
 
+@takes_runs
 @operation
 def anova(
     data: Any,

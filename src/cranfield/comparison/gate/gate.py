@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Unpack, cast
 
 from cranfield import check
 from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
@@ -27,6 +27,7 @@ from cranfield.comparison.test_result import check_alpha
 from cranfield.declared.operation import RESAMPLES, Alpha, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import EvaluateOptions, as_measures, evaluate
+from cranfield.evaluation.runs_or_scores import ScoresInput, inputs_in, scores_of
 from cranfield.evaluation.same_rankings import digests, may_be_same
 from cranfield.scores.basis import CHANGES, changed_topics
 from cranfield.scores.scores import Scores
@@ -100,8 +101,8 @@ def gate_tests() -> tuple[str, ...]:
 
 @operation
 def gate(
-    qrels: QrelsLike,
-    candidates: RunsLike,
+    qrels: QrelsLike | ScoresInput,
+    candidates: RunsLike | MeasureLike | None = None,
     measures: MeasureLike | Iterable[MeasureLike] | None = None,
     *,
     baseline: RunsLike | None = None,
@@ -164,6 +165,9 @@ def gate(
         more than it against the baseline.
     options: of `evaluate`, such as `missing`.
 
+    Scores may take the place of judgments and runs: `gate(scores, "AP", baseline="prod")`, where `baseline` names one
+    of their runs.
+
     Reference: Berger & Hsu, Statistical Science 11(4), 1996, doi:10.1214/ss/1032280304 (intersection–union tests)
 
     >>> qrels = {"q1": {"d1": 1}, "q2": {"d2": 1}}
@@ -180,7 +184,11 @@ def gate(
         margin, rule, test, alpha, at_least, at_most, no_topic_below, no_topic_drop, resamples, seed, accept_changes,
         common_topics,
     )  # fmt: skip
-    judgments = Qrels.of(qrels)
+    if inputs_in((qrels, candidates)) < 2:
+        wanted = candidates if measures is None else measures
+        return _gate_of_scores(scores_of(qrels, "gate"), wanted, baseline, against, conditions)
+    judgments = Qrels.of(cast(QrelsLike, qrels))
+    candidates = cast(RunsLike, candidates)
     chosen, conditions = conditions.for_measures(as_measures(measures) if measures else [])
     scores = evaluate(judgments, candidates, chosen, **options)
     if baseline is not None and against is not None:
@@ -192,6 +200,19 @@ def gate(
         known = digests(against, baseline, options).get(against.runs[0])
         same = {run for run, digest in digests(scores, candidates, options).items() if digest == known}
     return gate_scores(scores, against, conditions, same=same)
+
+
+def _gate_of_scores(
+    scores: Scores, measures: Any, baseline: Any, against: Scores | None, conditions: Conditions
+) -> GateResult:
+    """As `gate`, where the baseline is one of the runs of the scores."""
+    if baseline is not None and not isinstance(baseline, str):
+        raise UsageError("gate: with scores, baseline is the name of a run; give other scores as against=")
+    chosen = scores if measures is None else scores.select(measures=measures)
+    if baseline is not None:
+        against = chosen.select(runs=baseline)
+        chosen = chosen.select(runs=[run for run in chosen.runs if run != baseline])
+    return gate_scores(chosen, against, conditions)
 
 
 def gate_scores(

@@ -19,6 +19,7 @@ from cranfield.comparison.power.designs import DESIGNS, Design, Experiment, Vari
 from cranfield.comparison.test_result import ALTERNATIVES
 from cranfield.declared.operation import ALPHA, about, operation
 from cranfield.errors import UsageError
+from cranfield.evaluation.runs_or_scores import may_take_runs
 from cranfield.record import Record, one_row, plain, table_of
 from cranfield.scores.labels import label
 from cranfield.table import Column, Table
@@ -37,6 +38,7 @@ Systems = Annotated[
 Side = Annotated[str, about("The alternative hypothesis: {names}.", choices=ALTERNATIVES)]
 
 
+@may_take_runs
 @operation
 def topic_set_size(
     data: Any = None,

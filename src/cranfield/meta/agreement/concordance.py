@@ -17,6 +17,7 @@ from cranfield.comparison.distributions import sign_p
 from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike
+from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.coefficients import products
 from cranfield.meta.complete_scores import CompleteScores, central_interval, divided, names_of, resampled_topics
@@ -115,6 +116,7 @@ class Concordance(MetaRecord):
         return table_of(self.columns(), notes=self.notes, caption="Concordance")
 
 
+@takes_runs
 @operation
 def concord(
     scores: Scores,
@@ -301,6 +303,7 @@ class PredictivePower(MetaRecord):
         )
 
 
+@takes_runs
 @operation
 def predictive_power(
     scores: Scores,

@@ -19,6 +19,7 @@ from cranfield import check
 from cranfield.comparison.data import noise, sample
 from cranfield.declared.operation import Level, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.meta.agreement.coefficients import COEFFICIENTS, DIRECTED, KENDALL, TwoRankings, tau_a
 from cranfield.meta.agreement.overlap import TIES, check_settings
 from cranfield.meta.complete_scores import (
@@ -260,6 +261,7 @@ def _at_topics(topics: int) -> str:
     return f"{rankings}: with more, less is left to chance, and measures usually agree more"
 
 
+@takes_runs
 @operation
 def correlate(
     scores: Scores,

@@ -17,6 +17,7 @@ from cranfield.collection.tables.table_schema import MISSING, TOPIC, Numbers, Sc
 from cranfield.comparison.data import noise
 from cranfield.declared.operation import Level, Seed, operation
 from cranfield.errors import DataError, UsageError
+from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.meta.complete_scores import (
     CompleteScores,
     Levels,
@@ -161,6 +162,7 @@ class PredictionQuality(MetaRecord):
         return 0
 
 
+@takes_runs
 @operation
 def prediction_quality(
     scores: Scores,

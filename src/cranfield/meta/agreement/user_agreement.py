@@ -13,6 +13,7 @@ from cranfield.collection.source import PathLike
 from cranfield.comparison.data import noise
 from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.concordance import Preferences, signs_of
 from cranfield.meta.agreement.user_ratings import UserRatings, read_user_ratings
@@ -100,6 +101,7 @@ class _Cells:
         return first, second
 
 
+@takes_runs
 @operation
 def user_agreement(
     scores: Scores,

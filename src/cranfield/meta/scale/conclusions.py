@@ -18,6 +18,7 @@ from cranfield.comparison.test_result import check_alpha
 from cranfield.declared.operation import Resamples, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures, score
+from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures import Measure
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.measures.scale_type import scale_of
@@ -213,6 +214,7 @@ class Conclusions(MetaRecord):
         return Table(tuple(heads), tuple(rows), caption, notes)
 
 
+@takes_runs
 @operation
 def conclusions(
     scores: Scores,
@@ -351,6 +353,7 @@ class ScaleTests(MetaRecord):
         return Table(heads, rows, notes=self.notes)
 
 
+@takes_runs
 @operation
 def scale_tests(scores: Scores, *, alpha: OfPairs = 0.05) -> ScaleTests:
     """How many pairs of systems differ by a test that needs only an order, and by one that needs an interval scale.

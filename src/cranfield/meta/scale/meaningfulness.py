@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cranfield.comparison.data import noise
 from cranfield.declared.operation import ALPHA, about, operation
+from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.frames import need
 from cranfield.measures.scale_type import scale_of
 from cranfield.meta.agreement.coefficients import tau_b
@@ -157,6 +158,7 @@ class Meaningfulness(MetaRecord):
         return Table(heads, tuple(rows), "Correlation of two rankings of systems under transformations")
 
 
+@takes_runs
 @operation
 def meaningfulness(
     scores: Scores,

@@ -14,6 +14,7 @@ from cranfield.comparison.pair_tests import TESTS, PairTest, TestSettings
 from cranfield.comparison.resampling import Threads
 from cranfield.declared.operation import RESAMPLES, Alpha, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.frames import need
 from cranfield.meta.complete_scores import CompleteScores, check_count, divided, levels_of, mean_ranks
 from cranfield.meta.meta_record import MetaRecord, report
@@ -121,6 +122,7 @@ class TestAccuracy(MetaRecord):
         )
 
 
+@takes_runs
 @operation
 def accuracy_of_tests(
     scores: Scores,

@@ -22,6 +22,7 @@ from cranfield.comparison.pair_tests import TESTS, PairTest, PairTests, TestSett
 from cranfield.comparison.resampling import TIE, Asl, Threads, check_asl
 from cranfield.declared.operation import RESAMPLES, Alpha, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import CompleteScores
 from cranfield.meta.meta_record import MetaRecord, index_of, part_of, report, upper_triangle
@@ -264,6 +265,7 @@ def default_resamples(test: str) -> int:
     return 5_000 if test == "randomised-tukey" else 1_000
 
 
+@takes_runs
 @operation
 def discriminative_power(
     scores: Scores,

@@ -16,6 +16,7 @@ from cranfield import check
 from cranfield.comparison.test_result import check_alpha
 from cranfield.declared.operation import Level, about, operation
 from cranfield.errors import UsageError
+from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.meta.complete_scores import check_count
 from cranfield.meta.meta_record import MetaRecord, index_of, interval
 from cranfield.meta.stability.variance_components import (
@@ -293,6 +294,7 @@ def g_study(
     return GStudy(name, components, sizes, level, facet if len(axes) == 3 else "", notes, wider)
 
 
+@takes_runs
 @operation
 def g_studies(
     scores: Scores, *, target: Target = TARGET, drop: Drop = 0.0, level: Level = 0.95, normal: Normal = False

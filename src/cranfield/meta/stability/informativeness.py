@@ -24,6 +24,7 @@ from cranfield.comparison.resampling import threads_of
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
+from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures import Measure
 from cranfield.meta.complete_scores import Rel
 from cranfield.meta.meta_record import MetaRecord, report
@@ -186,6 +187,7 @@ class Informativeness(MetaRecord):
         return Table((Column("measure"), *columns), rows, notes=(what, *self.notes))
 
 
+@takes_runs
 @operation
 def informativeness(
     lists: Assessed,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import CompleteScores, divided
 from cranfield.meta.meta_record import MetaRecord, report
@@ -227,6 +228,7 @@ def first_low_bin(counts: NDArray[Any], swaps: NDArray[Any], rate: float) -> NDA
     return np.asarray(np.where(low.any(axis=-1), np.argmax(low, axis=-1), counts.shape[-1]))
 
 
+@takes_runs
 @operation
 def swap_rates(
     scores: Scores,

@@ -18,6 +18,7 @@ from cranfield.collection.tables.table_schema import Numbers, Schema, Words
 from cranfield.comparison.data import noise
 from cranfield.declared.operation import RESAMPLES, Alpha, Level, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.meta.complete_scores import CompleteScores, central_interval
 from cranfield.online.interleaving.interleaving_simulation import simulate_interleaving
 from cranfield.online.interleaving.simulated_impressions import (
@@ -270,6 +271,7 @@ class OnlineAgreement(Record):
         )  # fmt: skip
 
 
+@takes_runs
 @operation
 def online_agreement(
     scores: Scores,

@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # these import half of the package
     from cranfield.comparison.anova.anova import LevelMeans
     from cranfield.comparison.power.topic_set_size import PowerAnswer
     from cranfield.comparison.result import Comparison
+    from cranfield.evaluation.topic_sheet import DecidingTopics
     from cranfield.meta.agreement.concordance import PredictivePower
     from cranfield.meta.agreement.correlation import Distances
     from cranfield.meta.agreement.gain_change import GainChange
@@ -46,7 +47,6 @@ if TYPE_CHECKING:  # these import half of the package
     from cranfield.online.log_measures.measured_log import LogMeasures
     from cranfield.online.log_measures.satisfaction.learned_satisfaction import Satisfaction
     from cranfield.online.prediction.online_agreement import OnlineAgreement
-    from cranfield.scores.topic_sheet import DecidingTopics
 
 
 from cranfield.errors import CranfieldError

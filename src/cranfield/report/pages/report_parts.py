@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import warnings
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -12,7 +13,7 @@ import numpy as np
 
 from cranfield import __version__
 from cranfield.check import nearest
-from cranfield.collection.source import PathLike
+from cranfield.collection.source import PathLike, write_bytes
 from cranfield.collection.toml_files import only_known, read_toml, typed_entry
 from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 from cranfield.report.figures.figure import Figure
@@ -116,6 +117,12 @@ class Report:
     introduction: tuple[str, ...] = ()
     """Paragraphs before the first section."""
     footer: str = ""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page, a single HTML file that works offline."""
+        from cranfield.report.pages.report_page import report_page
+
+        write_bytes(path, report_page(self).encode("utf-8"))
 
 
 class Drawing(Protocol):

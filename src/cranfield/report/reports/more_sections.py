@@ -10,13 +10,13 @@ from cranfield.building.serve.project.judging_project import read_documents
 from cranfield.collection.source import PathLike
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.explanation import explain
+from cranfield.evaluation.topic_sheet import deciding_topics
 from cranfield.record import table_of
 from cranfield.report.figures import describe_boxes
 from cranfield.report.pages.report_parts import Block, Content, FigureBlock, TableBlock
 from cranfield.report.reports import ab_report
 from cranfield.report.reports.experiment import Experiment
 from cranfield.report.tables import summary_table
-from cranfield.scores.topic_sheet import deciding_topics
 from cranfield.table import Column
 from cranfield.text import counted
 

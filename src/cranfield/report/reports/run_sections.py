@@ -18,6 +18,7 @@ from cranfield.comparison.result import Comparison
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.evaluation.missing_judgments import pool_bias_of
+from cranfield.evaluation.topic_sheet import deciding_topics, topic_sheet
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.measures.ranked_lists.curves import interpolated_precision
 from cranfield.meta.agreement.correlation import correlate
@@ -44,7 +45,6 @@ from cranfield.report.pages.report_parts import (
 from cranfield.report.reports.experiment import Experiment
 from cranfield.scores.efficiency import efficiency
 from cranfield.scores.score_text import all_notes
-from cranfield.scores.topic_sheet import deciding_topics, topic_sheet
 from cranfield.table import (
     Cell,
     Column,

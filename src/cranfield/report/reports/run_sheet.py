@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from cranfield import __version__
 from cranfield.collection.accepted_inputs import TopicsLike
+from cranfield.evaluation.topic_sheet import topic_sheet
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.report.pages.report_parts import Block, FigureBlock, Report, Section, TableBlock
 from cranfield.scores.scores import Scores
-from cranfield.scores.topic_sheet import topic_sheet
 from cranfield.text import counted
 
 MOST_TOPICS = 250

@@ -42,7 +42,7 @@ cranfield topics --scores scores.csv -m AP --sort spread --format csv
         "--sort ORDER",
         "Order of topics, {names}: lowest median first, where the run is furthest below the median first, largest "
         "best − worst first, or as they are read; default: difference with --run, else hardest.",
-        names="scores.topic_sheet:SORTS",
+        names="evaluation.topic_sheet:SORTS",
         group=RESULT,
     )
     topics: str | None = options.topic_texts()
@@ -80,7 +80,7 @@ cranfield topics --scores scores.csv -m AP --sort spread --format csv
             print(f"{folder}: {counted(len(files), 'page')}", file=sys.stderr)
 
     def run(self) -> None:
-        from cranfield.scores.topic_sheet import deciding_topics, topic_sheet
+        from cranfield.evaluation.topic_sheet import deciding_topics, topic_sheet
 
         scores = self.read_scores()
         if self.plot and len(scores.measures) > 1:

@@ -14,9 +14,9 @@ from cranfield.text import counted
 from cranfield.types import Array
 
 if TYPE_CHECKING:
+    from cranfield.evaluation.topic_sheet import TopicSheet
     from cranfield.measures.ranked_lists.curves import Curve, Curves
     from cranfield.measures.readers.time import Trailtext
-    from cranfield.scores.topic_sheet import TopicSheet
 
 REACH = 1.5
 """Whiskers end at the last score within this many box lengths of the box."""
@@ -118,7 +118,7 @@ def describe_topics(sheet: TopicSheet) -> Figure:
     """Show the range of scores on every topic, with the median, and where a run stands, above or below the median.
 
     >>> from cranfield.scores import Scores
-    >>> from cranfield.scores.topic_sheet import topic_sheet
+    >>> from cranfield.evaluation.topic_sheet import topic_sheet
     >>> figure = describe_topics(topic_sheet(Scores.from_matrix([[0.2, 0.5], [0.1, 0.0]], measure="AP")))
     >>> figure.columns()["mean"].round(2).tolist()
     [0.05, 0.35]

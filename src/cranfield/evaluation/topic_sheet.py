@@ -13,6 +13,7 @@ from cranfield import check
 from cranfield.check import nearest
 from cranfield.collection.accepted_inputs import TopicsLike
 from cranfield.errors import UsageError
+from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.record import Record, table_of
 from cranfield.table import Table
 from cranfield.text import counted, listed
@@ -82,6 +83,7 @@ class DecidingTopics(Record):
         return table_of(shown, kinds=kinds, caption=caption, notes=self.notes)
 
 
+@takes_runs
 def topic_sheet(
     scores: Scores,
     measure: MeasureLike | Iterable[MeasureLike] | None = None,

@@ -5,15 +5,15 @@ import pytest
 
 import cranfield as cf
 from cranfield.errors import UsageError
+from cranfield.evaluation.topic_sheet import deciding_topics, topic_sheet, topics_that_decide
 from cranfield.report.figures import describe_topics
 from cranfield.scores import Scores
-from cranfield.scores.topic_sheet import deciding_topics, topic_sheet, topics_that_decide
 
 VALUES = np.array([[0.2, 0.5, 0.9, 0.4], [0.1, 0.0, 0.3, 0.1], [0.6, 0.6, 0.6, 0.6]])
 SCORES = Scores.from_matrix(VALUES, runs=["a", "b", "c", "d"], topics=["1", "2", "3"], measure="AP")
 
 
-def by_topic(sheet: cf.scores.topic_sheet.TopicSheet) -> dict[str, dict[str, object]]:
+def by_topic(sheet: cf.evaluation.topic_sheet.TopicSheet) -> dict[str, dict[str, object]]:
     rows = sheet.to_dict()["rows"]
     return {row["topic"]: row for row in rows}
 
