@@ -48,6 +48,8 @@ class RawTable:
     paths: Mapping[str, str]
     """The column of each role that the table has."""
     origin: str
+    columns: tuple[str, ...] = ()
+    """All columns of the table."""
     lists: Any = None
     """The columns `LISTS` of queries with lists of documents. They may be most of a log, so those of typed tables are
     never copied."""
@@ -145,11 +147,11 @@ def _read_table(
     guessed: list[str] = []
     types = engine.column_types(frame)
     ubi = any(name in types or any(known.startswith(f"{name}.") for known in types) for name in UBI)
+    columns = tuple(name for name in types if not name.startswith("_"))
     for role, path in {**mapped, **{f"segment {name}": path for name, path in segments.items()}}.items():
         there = engine.field(frame, path)
         if there is None:
-            known = listed([name for name in types if not name.startswith("_")], most=12)
-            raise DataError(origin, None, f"no column {path!r} for the {role}; there are {known}")
+            raise DataError(origin, None, f"no column {path!r} for the {role}; there are {listed(columns, most=12)}")
         fields[role], paths[role] = there, path
     for role, candidates in names.items():
         if role in fields or (role == "doc" and "documents" in fields):
@@ -161,7 +163,11 @@ def _read_table(
                 guessed.append(role)
     if options.application is not None:
         if "application" not in fields:
-            raise DataError(origin, None, "no column for the application: expected application; or name it in columns=")
+            raise DataError(
+                origin,
+                None,
+                f"no column for the application among {listed(columns, most=12)}; name it: columns={{'application': 'COLUMN'}}",
+            )
         frame = engine.select(frame, {"_application": engine.dialect.text(fields["application"])}, add=True)
         frame = frame.filter(nw.col("_application") == options.application)
     selection = _selection(engine, fields, names, segments, options, salt)
@@ -181,7 +187,7 @@ def _read_table(
     kept = engine.select(kept, absent, add=True) if absent else kept
     if "documents" in fields and lists is None:
         lists = kept.filter(~nw.col("_unreadable")).select(*LISTS)
-    return RawTable(kept, paths, origin, lists, tuple(guessed), ubi)
+    return RawTable(kept, paths, origin, columns, lists, tuple(guessed), ubi)
 
 
 def _with_time_kind(engine: Engine, rows: Any, time: Field | None) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from itertools import zip_longest
 from typing import Any
 from zoneinfo import available_timezones
 
@@ -134,18 +135,24 @@ def _check_application(raw: RawLog, application: str) -> None:
 
 def need_columns(raw: RawLog) -> None:
     """Raise an error if a table lacks a column without which it cannot be used."""
-    tables = [(raw.queries, QUERY_NAMES, ("query_id", "user", "time"))]
+    tables = [("", raw.queries, QUERY_NAMES, ("query_id", "user", "time"))]
     if raw.events is not None:
         own = () if "query_id" in raw.events.paths else ("user",)
-        tables.append((raw.events, EVENT_NAMES, ("time", *own)))
-    for table, names, roles in tables:
-        for role in roles:
-            if role not in table.paths:
-                _check_readable(raw, table)
-                usual = ", ".join(names[role])
-                raise DataError(
-                    table.origin, None, f"no column for the {role}: expected {usual}; or name it in columns="
-                )
+        tables.append(("events.", raw.events, EVENT_NAMES, ("time", *own)))
+    for prefix, table, names, roles in tables:
+        lacking = [role for role in roles if role not in table.paths]
+        if lacking:
+            _check_readable(raw, table)
+            free = [name for name in table.columns if name not in table.paths.values()]
+            named = zip_longest(lacking, free[: len(lacking)], fillvalue="COLUMN")
+            example = {f"{prefix}{role}": name for role, name in named}
+            missing = f"no columns for {listed(lacking)}" if len(lacking) > 1 else f"no column for the {lacking[0]}"
+            usual = f"expected one called {listed(names[lacking[0]], most=6)}; or " if len(lacking) == 1 else ""
+            raise DataError(
+                table.origin, None,
+                f"{missing} among {listed(table.columns, most=12)}; {usual}name {'one' if usual else 'them'}, such as "
+                f"columns={example}",
+            )  # fmt: skip
 
 
 def _check_readable(raw: RawLog, table: RawTable) -> None:

@@ -51,6 +51,15 @@ def test_a_log_that_cannot_be_used_names_the_option(cranfield: Cranfield, log: P
     assert cranfield("log", "sessions", str(log), "--zone", "Europe/Berlin").code == 0
 
 
+def test_a_table_with_unknown_columns_says_what_to_type(cranfield: Cranfield, tmp_path: Path) -> None:
+    table = tmp_path / "table.csv"
+    table.write_text("who,what,when\n1,2,3\n")
+    done = cranfield("log", "measures", str(table))
+    assert done.code == 1
+    assert "no columns for query_id, user, time among who, what, when" in done.err
+    assert done.err.endswith("on the command line: --columns query_id=who,user=what,time=when\n")
+
+
 def test_sessions_are_written_and_drawn(cranfield: Cranfield, log: Path) -> None:
     rows, plot = log / "out" / "sessions.parquet", log / "out" / "sessions.csv"
     rows.parent.mkdir()
