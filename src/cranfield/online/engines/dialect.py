@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -33,6 +34,26 @@ class Dialect(ABC):
     """The type of text."""
     array: str
     """The type of lists of text."""
+    zoned_micros: Callable[..., str]
+    """Microseconds since 1970 of text with a zone, or of an instant."""
+    length: Callable[..., str]
+    """The length of a list; 0 without a list."""
+    joined: Callable[..., str]
+    """The items of a list as one text; two lists have the same text only if they are the same."""
+    repeats: Callable[..., str]
+    """How many items of a list are repetitions of others."""
+    place: Callable[..., str]
+    """The position of an item in a list, from 1; 0 if it is not there, null without a list."""
+    share_a_word: Callable[..., str]
+    """Whether two texts have a word in common; null if one of them is null."""
+    key: Callable[..., str]
+    """A number of 64 bits for a text, which is cheaper to group and to sort; null stays null."""
+    different_words: Callable[..., str]
+    """The number of different words in a text with single blanks; null without a text."""
+    shared_words: Callable[..., str]
+    """The number of different words that two texts with single blanks have in common; null without a text."""
+    divided: Callable[..., str]
+    """The division of whole numbers."""
 
     @abstractmethod
     def kind(self, type: str) -> str:
@@ -46,10 +67,6 @@ class Dialect(ABC):
     def matches(self, sql: str, pattern: str) -> str: ...
 
     @abstractmethod
-    def zoned_micros(self, sql: str) -> str:
-        """Microseconds since 1970 of text with a zone, or of an instant."""
-
-    @abstractmethod
     def local_micros(self, sql: str, zone: str) -> str:
         """Microseconds since 1970 of text or a time without a zone, which is in `zone`."""
 
@@ -60,42 +77,6 @@ class Dialect(ABC):
     @abstractmethod
     def undecimal(self, text: str) -> str:
         """Whether a text is not a decimal number, although the engine reads it as a number."""
-
-    @abstractmethod
-    def length(self, items: str) -> str:
-        """The length of a list; 0 without a list."""
-
-    @abstractmethod
-    def joined(self, items: str) -> str:
-        """The items of a list as one text; two lists have the same text only if they are the same."""
-
-    @abstractmethod
-    def repeats(self, items: str) -> str:
-        """How many items of a list are repetitions of others."""
-
-    @abstractmethod
-    def place(self, items: str, item: str) -> str:
-        """The position of an item in a list, from 1; 0 if it is not there, null without a list."""
-
-    @abstractmethod
-    def share_a_word(self, first: str, second: str) -> str:
-        """Whether two texts have a word in common; null if one of them is null."""
-
-    @abstractmethod
-    def key(self, text: str) -> str:
-        """A number of 64 bits for a text, which is cheaper to group and to sort; null stays null."""
-
-    @abstractmethod
-    def different_words(self, text: str) -> str:
-        """The number of different words in a text with single blanks; null without a text."""
-
-    @abstractmethod
-    def shared_words(self, first: str, second: str) -> str:
-        """The number of different words that two texts with single blanks have in common; null without a text."""
-
-    @abstractmethod
-    def divided(self, sql: str, by: int) -> str:
-        """The division of whole numbers."""
 
     def plain(self, field: Field) -> str:
         """The value of a field; a text in JSON is without its quotes."""
@@ -200,6 +181,18 @@ class DuckDBDialect(Dialect):
 
     string = "VARCHAR"
     array = "VARCHAR[]"
+    zoned_micros = "epoch_us(TRY_CAST({} AS TIMESTAMPTZ))".format
+    length = "coalesce(len({}), 0)".format
+    joined = "CAST(to_json({}) AS VARCHAR)".format
+    repeats = "len({0}) - list_unique({0})".format
+    place = "CASE WHEN {0} IS NOT NULL THEN CAST(coalesce(list_position({0}, {1}), 0) AS BIGINT) END".format
+    share_a_word = (
+        "list_has_any(regexp_split_to_array(trim(lower({})), '\\s+'), regexp_split_to_array(trim(lower({})), '\\s+'))"
+    ).format
+    key = "CASE WHEN {0} IS NOT NULL THEN hash({0}) END".format
+    different_words = "CAST(list_unique(str_split({}, ' ')) AS BIGINT)".format
+    shared_words = "CAST(len(list_intersect(str_split({}, ' '), str_split({}, ' '))) AS BIGINT)".format
+    divided = "{} // {}".format
 
     def kind(self, type: str) -> str:
         if type.endswith("[]"):
@@ -225,9 +218,6 @@ class DuckDBDialect(Dialect):
     def undecimal(self, text: str) -> str:
         return f"contains({text}, '_')"  # 1_000
 
-    def zoned_micros(self, sql: str) -> str:
-        return f"epoch_us(TRY_CAST({sql} AS TIMESTAMPTZ))"
-
     def local_micros(self, sql: str, zone: str) -> str:
         local = f"TRY_CAST({sql} AS TIMESTAMP)"
         return f"epoch_us({local})" if zone == "UTC" else f"epoch_us(timezone({_literal(zone)}, {local}))"
@@ -244,40 +234,27 @@ class DuckDBDialect(Dialect):
             f" ELSE regexp_split_to_array(trim({text}), {_literal(LIST_SEPARATORS)}) END"
         )
 
-    def length(self, items: str) -> str:
-        return f"coalesce(len({items}), 0)"
-
-    def joined(self, items: str) -> str:
-        return f"CAST(to_json({items}) AS VARCHAR)"
-
-    def repeats(self, items: str) -> str:
-        return f"len({items}) - list_unique({items})"
-
-    def place(self, items: str, item: str) -> str:
-        return f"CASE WHEN {items} IS NOT NULL THEN CAST(coalesce(list_position({items}, {item}), 0) AS BIGINT) END"
-
-    def share_a_word(self, first: str, second: str) -> str:
-        words = [f"regexp_split_to_array(trim(lower({text})), '\\s+')" for text in (first, second)]
-        return f"list_has_any({words[0]}, {words[1]})"
-
-    def key(self, text: str) -> str:
-        return f"CASE WHEN {text} IS NOT NULL THEN hash({text}) END"
-
-    def different_words(self, text: str) -> str:
-        return f"CAST(list_unique(str_split({text}, ' ')) AS BIGINT)"
-
-    def shared_words(self, first: str, second: str) -> str:
-        return f"CAST(len(list_intersect(str_split({first}, ' '), str_split({second}, ' '))) AS BIGINT)"
-
-    def divided(self, sql: str, by: int) -> str:
-        return f"{sql} // {by}"
-
 
 class SparkDialect(Dialect):
     """Spark's SQL."""
 
     string = "STRING"
     array = "ARRAY<STRING>"
+    zoned_micros = "unix_micros(TRY_CAST({} AS TIMESTAMP))".format
+    length = "CAST(coalesce(array_size({}), 0) AS BIGINT)".format
+    joined = "to_json({})".format
+    repeats = "CASE WHEN {0} IS NOT NULL THEN size({0}) - size(array_distinct({0})) END".format
+    place = "CAST(array_position({}, {}) AS BIGINT)".format
+    share_a_word = "arrays_overlap(split(trim(lower({})), '\\\\s+'), split(trim(lower({})), '\\\\s+'))".format
+    key = "CASE WHEN {0} IS NOT NULL THEN xxhash64({0}) END".format
+    different_words = (
+        "CASE WHEN {0} IS NOT NULL THEN CAST(size(array_distinct(split({0}, ' '))) AS BIGINT) END"
+    ).format
+    shared_words = (
+        "CASE WHEN {0} IS NOT NULL AND {1} IS NOT NULL"
+        " THEN CAST(size(array_intersect(split({0}, ' '), split({1}, ' '))) AS BIGINT) END"
+    ).format
+    divided = "{} DIV {}".format
 
     def kind(self, type: str) -> str:
         word = type.partition("<")[0].partition("(")[0]
@@ -297,9 +274,6 @@ class SparkDialect(Dialect):
     def undecimal(self, text: str) -> str:
         return self.matches(text, "[dDfFxX]")  # 1d, 1f and 0x1p3, as in Java
 
-    def zoned_micros(self, sql: str) -> str:
-        return f"unix_micros(TRY_CAST({sql} AS TIMESTAMP))"
-
     def local_micros(self, sql: str, zone: str) -> str:
         # The session is in UTC, so that a time without a zone is first read as if it were UTC
         local = f"TRY_CAST({sql} AS TIMESTAMP)"
@@ -315,36 +289,6 @@ class SparkDialect(Dialect):
             f" WHEN startswith(trim({text}), '[') THEN from_json({text}, 'array<string>')"
             f" ELSE split(trim({text}), {separators}) END"
         )
-
-    def length(self, items: str) -> str:
-        return f"CAST(coalesce(array_size({items}), 0) AS BIGINT)"
-
-    def joined(self, items: str) -> str:
-        return f"to_json({items})"
-
-    def repeats(self, items: str) -> str:
-        return f"CASE WHEN {items} IS NOT NULL THEN size({items}) - size(array_distinct({items})) END"
-
-    def place(self, items: str, item: str) -> str:
-        return f"CAST(array_position({items}, {item}) AS BIGINT)"
-
-    def share_a_word(self, first: str, second: str) -> str:
-        words = [f"split(trim(lower({text})), '\\\\s+')" for text in (first, second)]
-        return f"arrays_overlap({words[0]}, {words[1]})"
-
-    def key(self, text: str) -> str:
-        return f"CASE WHEN {text} IS NOT NULL THEN xxhash64({text}) END"
-
-    def different_words(self, text: str) -> str:
-        words = f"split({text}, ' ')"
-        return f"CASE WHEN {text} IS NOT NULL THEN CAST(size(array_distinct({words})) AS BIGINT) END"
-
-    def shared_words(self, first: str, second: str) -> str:
-        words = f"array_intersect(split({first}, ' '), split({second}, ' '))"
-        return f"CASE WHEN {first} IS NOT NULL AND {second} IS NOT NULL THEN CAST(size({words}) AS BIGINT) END"
-
-    def divided(self, sql: str, by: int) -> str:
-        return f"{sql} DIV {by}"
 
 
 def _literal(text: str) -> str:
