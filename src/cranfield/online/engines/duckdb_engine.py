@@ -6,7 +6,7 @@ import os
 import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import count
 from typing import Any, ClassVar
@@ -120,8 +120,8 @@ class DuckDBEngine(Engine):
     def read(self, source: Any, *, text: Sequence[str] = ()) -> Any:
         if isinstance(source, str | os.PathLike | Sequence):
             table = find_table(source)
-            return self._frame(self._sql(self.scan(table, text=text), table.origin))
-        return self._frame(self._relation(source))
+            return nw.from_native(self._sql(self.scan(table, text=text), table.origin))
+        return nw.from_native(self._relation(source))
 
     def scan(self, table: TableSource, *, text: Sequence[str] = (), **options: str) -> str:
         """The query that scans a table; `options` are further arguments of DuckDB's reader, as SQL."""
@@ -223,7 +223,7 @@ class DuckDBEngine(Engine):
         relation = self.relation(frame)
         kept = ", ".join(self.quote(name) for name in relation.columns if name != column)
         listed = self.quote(column)
-        return self._frame(
+        return nw.from_native(
             relation.project(
                 f"{kept}, unnest({listed}) AS {self.quote(item)},"
                 f" CAST(generate_subscripts({listed}, 1) AS BIGINT) AS {self.quote(position)}"
@@ -233,10 +233,10 @@ class DuckDBEngine(Engine):
     def keep(self, frame: Any) -> Any:
         name = next(self._names)
         relation = self.relation(frame)
-        with self._translated("the log"):
+        with self.translated("the log"):
             self.connection.execute(f"CREATE TEMP TABLE {name} AS {relation.sql_query()}")
         self._kept.append(name)
-        return self._frame(self.connection.table(name))
+        return nw.from_native(self.connection.table(name))
 
     def fetch(self, frame: Any) -> Any:
         names = {name: self.quote(name) for name in self.relation(frame).columns}
@@ -244,19 +244,19 @@ class DuckDBEngine(Engine):
         wide = [name for name, kind in self.column_types(frame).items() if kind == "HUGEINT"]
         if wide:
             frame = self.select(frame, names | {name: f"CAST({names[name]} AS BIGINT)" for name in wide})
-        with self._translated("the log"):
+        with self.translated("the log"):
             return frame.collect("pyarrow").to_arrow()
 
     def write(self, frame: Any, path: str) -> None:
         format = "PARQUET" if path.endswith(".parquet") else "CSV"
         query = self.relation(frame).sql_query()
-        with self._translated(path):
+        with self.translated(path):
             self.connection.execute(f"COPY ({query}) TO {literal(path)} (FORMAT {format})")
 
     def write_text(self, frame: Any, path: str, header: bool = True) -> None:
         """Write a frame as JSON-lines, or as CSV if the path ends in .csv, in its order."""
         format = f"FORMAT CSV, HEADER {str(header).lower()}" if path.endswith(".csv") else "FORMAT JSON"
-        with self._translated(path):
+        with self.translated(path):
             self.connection.execute(f"COPY ({self.relation(frame).sql_query()}) TO {literal(path)} ({format})")
 
     def quantiles(self, frame: Any, column: str, at: Sequence[float], by: Sequence[str] = ()) -> Any:
@@ -268,7 +268,7 @@ class DuckDBEngine(Engine):
         states = f"quantile_cont(CAST({value} AS DOUBLE), [{wanted}]) AS states"
         result = relation.aggregate(", ".join([*keys, states]), ", ".join(keys))
         result = result.project(", ".join([*keys, *(f"states[{i + 1}] AS q{i}" for i in range(len(at)))]))
-        return self.fetch(self._frame(result).sort(*by) if by else self._frame(result))
+        return self.fetch(nw.from_native(result).sort(*by) if by else nw.from_native(result))
 
     def select(self, frame: Any, columns: Mapping[str, str], *, add: bool = False) -> Any:
         relation = self.relation(frame)
@@ -276,14 +276,14 @@ class DuckDBEngine(Engine):
         if add:
             kept = [self.quote(name) for name in relation.columns if name not in columns]
             expressions = [*kept, *expressions]
-        with self._translated("the log"):
-            return self._frame(relation.project(", ".join(expressions)))
+        with self.translated("the log"):
+            return nw.from_native(relation.project(", ".join(expressions)))
 
     def rows_with(self, frame: Any, column: str, values: Sequence[str]) -> Any:
         # narwhals would look for each text in a list, from its first item on; DuckDB hashes the values of IN
         name = self.quote(column)
         among = f" OR {name} IN ({', '.join(map(literal, values))})" if values else ""
-        return self._frame(self.relation(frame).filter(f"{name} IS NULL{among}"))
+        return nw.from_native(self.relation(frame).filter(f"{name} IS NULL{among}"))
 
     def full_join(self, left: Any, right: Any, on: Sequence[str]) -> Any:
         first, second = self.relation(left), self.relation(right)
@@ -300,7 +300,7 @@ class DuckDBEngine(Engine):
 
     def query(self, sql: str, origin: str) -> Any:
         """A lazy frame of a query; the origin is named if DuckDB refuses it."""
-        return self._frame(self._sql(sql, origin))
+        return nw.from_native(self._sql(sql, origin))
 
     def relation(self, frame: Any) -> Any:
         """The DuckDB relation of a lazy frame."""
@@ -321,11 +321,8 @@ class DuckDBEngine(Engine):
     def quote(name: str) -> str:
         return '"' + name.replace('"', '""') + '"'
 
-    def _frame(self, relation: Any) -> Any:
-        return nw.from_native(relation)
-
     def _sql(self, sql: str, origin: str) -> Any:
-        with self._translated(origin):
+        with self.translated(origin):
             return self.connection.sql(sql)
 
     def _relation(self, source: Any) -> Any:
@@ -350,7 +347,7 @@ class DuckDBEngine(Engine):
         name = next((name for name, at in attached if at and os.path.realpath(at) == path), None)
         if name is None:
             name = next(self._names)
-            with self._translated(table.files[0]):
+            with self.translated(table.files[0]):
                 self.connection.execute(f"ATTACH {literal(path)} AS {name} (READ_ONLY)")
         tables = self.connection.execute(
             "SELECT table_name FROM duckdb_tables() WHERE database_name = ?"
@@ -378,18 +375,15 @@ class DuckDBEngine(Engine):
     def _known(self, table: TableSource) -> str:
         """A table or view of the connection; DuckDB would also take the name of a file, or SQL."""
         own = "SELECT database_name, schema_name, {0}_name FROM duckdb_{0}s() WHERE NOT internal"
-        with self._translated(table.origin):
+        with self.translated(table.origin):
             rows = self.connection.execute(" UNION ALL ".join(map(own.format, ("table", "view")))).fetchall()
         parts = next((parts for parts in rows if table.table in (".".join(parts[at:]) for at in range(3))), None)
         if parts is None:
             raise no_table(replace(table, files=(table.origin,)), sorted({parts[-1] for parts in rows}))
         return ".".join(map(self.quote, parts))
 
-    def translated(self, origin: str) -> AbstractContextManager[None]:
-        return self._translated(origin)
-
     @contextmanager
-    def _translated(self, origin: str) -> Iterator[None]:
+    def translated(self, origin: str) -> Iterator[None]:
         """Turn DuckDB's errors into ours."""
         try:
             yield

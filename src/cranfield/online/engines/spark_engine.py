@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from typing import Any, ClassVar
 from urllib.parse import urlsplit
 
@@ -108,10 +108,10 @@ class SparkEngine(Engine):
 
     def read(self, source: Any, *, text: Sequence[str] = ()) -> Any:
         if not isinstance(source, str | os.PathLike | Sequence):
-            return self._frame(self._spark_frame(source))
+            return nw.from_native(self._spark_frame(source))
         table = find_table(source)
-        with self._translated(table.origin):
-            return self._frame(self.scan(table, text=text))
+        with self.translated(table.origin):
+            return nw.from_native(self.scan(table, text=text))
 
     def scan(self, table: TableSource, *, text: Sequence[str] = ()) -> Any:
         """The Spark frame of a table; columns of files with the names `text` are read as text."""
@@ -145,7 +145,7 @@ class SparkEngine(Engine):
     def read_rows(self, source: Any, *, numbered: bool = False, skip: bool = False) -> Any:
         in_files = isinstance(source, str | os.PathLike | Sequence)
         table = find_table(source) if in_files else None
-        with self._translated(table.origin if table else "the frame"):
+        with self.translated(table.origin if table else "the frame"):
             if table is None or table.format not in ("json", "csv"):
                 native = self.read(source).to_native()
                 unreadable = "FALSE"
@@ -155,7 +155,7 @@ class SparkEngine(Engine):
             columns = [self.quote(name) for name in native.columns if name != "_corrupt"]
             if numbered:
                 columns += ["input_file_name() AS _file" if table else "'' AS _file", "CAST(NULL AS BIGINT) AS _row"]
-            return self._frame(native.selectExpr(*columns, f"{unreadable} AS _unreadable"))
+            return nw.from_native(native.selectExpr(*columns, f"{unreadable} AS _unreadable"))
 
     def _text_scan(self, table: TableSource, skip: bool) -> Any:
         """JSON-lines or CSV files as text, with a column `_corrupt` for rows that cannot be read."""
@@ -171,28 +171,28 @@ class SparkEngine(Engine):
         kept = [self.quote(name) for name in native.columns if name != column]
         exploded = native.selectExpr(*kept, f"posexplode({self.quote(column)}) AS (_place, {self.quote(item)})")
         place = f"CAST(_place + 1 AS BIGINT) AS {self.quote(position)}"
-        return self._frame(exploded.selectExpr(*kept, self.quote(item), place))
+        return nw.from_native(exploded.selectExpr(*kept, self.quote(item), place))
 
     def keep(self, frame: Any) -> Any:
         native = frame.to_native()
-        with self._translated("the log"):
+        with self.translated("the log"):
             if self.session.sparkContext.master.startswith("local"):
                 # Its rows without its plan, which Spark would analyse again in each later step. A cluster may lose
                 # a worker with its rows, and needs the plan to make them again.
-                return self._frame(native.localCheckpoint())
+                return nw.from_native(native.localCheckpoint())
             native = native.persist()
             native.count()
         self._kept.append(native)
-        return self._frame(native)
+        return nw.from_native(native)
 
     def fetch(self, frame: Any) -> Any:
-        with self._translated("the log"):
+        with self.translated("the log"):
             return frame.collect("pyarrow").to_arrow()
 
     def write(self, frame: Any, path: str) -> None:
         writer = frame.to_native().write.mode("overwrite")
         target = path if REMOTE_MARK in path else f"file://{os.path.abspath(path)}"
-        with self._translated(path):
+        with self.translated(path):
             writer.parquet(target) if path.endswith(".parquet") else writer.option("header", "true").csv(target)
 
     def quantiles(self, frame: Any, column: str, at: Sequence[float], by: Sequence[str] = ()) -> Any:
@@ -201,15 +201,15 @@ class SparkEngine(Engine):
         value = functions.col(self.quote(column)).cast("double")
         columns = [functions.percentile_approx(value, float(p), ACCURACY).alias(f"q{i}") for i, p in enumerate(at)]
         native = frame.to_native().groupBy(*[self.quote(name) for name in by]).agg(*columns)
-        return self.fetch(self._frame(native).sort(*by) if by else self._frame(native))
+        return self.fetch(nw.from_native(native).sort(*by) if by else nw.from_native(native))
 
     def select(self, frame: Any, columns: Mapping[str, str], *, add: bool = False) -> Any:
         native = frame.to_native()
         expressions = [f"{sql} AS {self.quote(name)}" for name, sql in columns.items()]
         if add:
             expressions = [*(self.quote(name) for name in native.columns if name not in columns), *expressions]
-        with self._translated("the log"):
-            return self._frame(native.selectExpr(*expressions))
+        with self.translated("the log"):
+            return nw.from_native(native.selectExpr(*expressions))
 
     def full_join(self, left: Any, right: Any, on: Sequence[str]) -> Any:
         from functools import reduce
@@ -222,7 +222,7 @@ class SparkEngine(Engine):
         equal = reduce(and_, (first.eqNullSafe(other) for first, other in pairs.values()))
         keys = [functions.coalesce(*pair).alias(name) for name, pair in pairs.items()]
         others = [frame[self.quote(name)] for frame in (first, second) for name in frame.columns if name not in on]
-        return self._frame(first.join(second, equal, "full").select(*keys, *others))
+        return nw.from_native(first.join(second, equal, "full").select(*keys, *others))
 
     def column_types(self, frame: Any) -> dict[str, str]:
         return dict(frame.to_native().dtypes)
@@ -238,9 +238,6 @@ class SparkEngine(Engine):
     @staticmethod
     def quote(name: str) -> str:
         return "`" + name.replace("`", "``") + "`"
-
-    def _frame(self, native: Any) -> Any:
-        return nw.from_native(native)
 
     def _spark_frame(self, source: Any) -> Any:
         """The Spark frame of a frame in memory."""
@@ -271,11 +268,8 @@ class SparkEngine(Engine):
         shutil.rmtree(folder, ignore_errors=True)
         return frame
 
-    def translated(self, origin: str) -> AbstractContextManager[None]:
-        return self._translated(origin)
-
     @contextmanager
-    def _translated(self, origin: str) -> Iterator[None]:
+    def translated(self, origin: str) -> Iterator[None]:
         """Turn Spark's errors into ours."""
         from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
