@@ -229,7 +229,7 @@ def positive_ends(value: Array, variance: Array, df: Array, third: Array, critic
 
 
 FEW_USERS = 20
-"""With fewer users, or with fewer degrees of freedom for something that is no share, intervals may be too narrow."""
+"""With fewer users, or with fewer degrees of freedom for something that is not a share, intervals may be too narrow."""
 FEW_DEGREES = 4.0
 
 

@@ -22,18 +22,7 @@ from cranfield.online.clicks.click_pages import Pages
 from cranfield.online.clicks.click_simulation import ClickSimulation, SimulatedClicks, simulate_clicks
 
 __all__ = [
-    "CLICK_MODELS",
-    "ClickEvaluation",
-    "ClickJudgments",
-    "ClickModel",
-    "ClickSimulation",
-    "Estimates",
-    "Pages",
-    "SimulatedClicks",
-    "click_judgments",
-    "evaluate_clicks",
-    "fit_clicks",
-    "load_click_model",
-    "save_click_model",
+    "CLICK_MODELS", "ClickEvaluation", "ClickJudgments", "ClickModel", "ClickSimulation", "Estimates", "Pages",
+    "SimulatedClicks", "click_judgments", "evaluate_clicks", "fit_clicks", "load_click_model", "save_click_model",
     "simulate_clicks",
-]
+]  # fmt: skip

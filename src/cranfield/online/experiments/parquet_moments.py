@@ -154,16 +154,9 @@ def _of_sets(
     for label, names in sets.items():
         at = [place[name] for name in names]
         own = moments_from_sums(
-            tuple(names),
-            (ARM,),
-            groups,
-            rows,
-            rows,
-            first[:, at],
-            square[:, at][:, :, at],
-            shift[at],
+            tuple(names), (ARM,), groups, rows, rows, first[:, at], square[:, at][:, :, at], shift[at],
             np.tile(largest[at], (len(arms), 1)),
-        )
+        )  # fmt: skip
         if (shift_distance(own, dict(zip(names, shift[at].tolist(), strict=True))) > FAR).any():
             return None
         result[label] = own

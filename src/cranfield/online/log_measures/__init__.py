@@ -16,24 +16,9 @@ from cranfield.online.log_measures.online_measure import (
 )
 
 __all__ = [
-    "OEC",
-    "ONLINE_MEASURES",
-    "SETS",
-    "DocumentClicks",
-    "LogMeasures",
-    "LogRows",
-    "MetricSet",
-    "OECPart",
-    "OnlineMeasure",
-    "UserSums",
-    "document_clicks",
-    "measure_log",
-    "metric_set",
-    "online_measure",
-    "parse_online",
-    "parse_online_many",
-    "per_user",
-    "read_oec",
+    "OEC", "ONLINE_MEASURES", "SETS", "DocumentClicks", "LogMeasures", "LogRows", "MetricSet", "OECPart",
+    "OnlineMeasure", "UserSums", "document_clicks", "measure_log", "metric_set", "online_measure", "parse_online",
+    "parse_online_many", "per_user", "read_oec",
 ]  # fmt: skip
 
 LEVEL_MODULES = (document_level, ranking_level, user_level, query_level)

@@ -402,17 +402,10 @@ def run_agreement(
         comparison = compare(scores, test=test, alpha=alpha, seed=seed)
     cycle = shortest_cycle(majority(_wins(names, values)))
     return RunAgreement(
-        names,
-        np.array([np.nanmean(row) if (~np.isnan(row)).any() else np.nan for row in values]),
-        (sums > 0).sum(axis=1),
-        tallies[:, :, 0].sum(axis=1),
-        tallies[:, :, 1].sum(axis=1),
-        tallies[:, :, 2].sum(axis=1),
-        scores,
-        comparison,
-        cycle,
-        _notes(counts, queries, names, cycle),
-    )
+        names, np.array([np.nanmean(row) if (~np.isnan(row)).any() else np.nan for row in values]),
+        (sums > 0).sum(axis=1), tallies[:, :, 0].sum(axis=1), tallies[:, :, 1].sum(axis=1),
+        tallies[:, :, 2].sum(axis=1), scores, comparison, cycle, _notes(counts, queries, names, cycle),
+    )  # fmt: skip
 
 
 def _decided(run: Run, counts: Any, texts: Mapping[str, str] | None) -> dict[str, tuple[int, int, int]]:

@@ -141,21 +141,12 @@ def document_clicks(
         notes.append(f"caution: intervals of fewer than {FEW_USERS} users may be too narrow")
     notes += [*_missing_notes(log, on_shown, int(left_out), least), *log.notes]
     return DocumentClicks(
-        {key: np.array(best.column(key).to_pylist(), dtype=object) for key in keys},
-        users,
-        counts["impressions"].astype(np.int64),
-        counts["clicks"].astype(np.int64),
-        np.array(best.column("ranks").to_pylist(), dtype=np.float64) / counts["impressions"],
-        ctr[0][places],
-        ctr[1][places],
-        ctr[2][places],
-        coec[0][places],
-        coec[1][places],
-        coec[2][places],
-        confidence,
-        least,
+        {key: np.array(best.column(key).to_pylist(), dtype=object) for key in keys}, users,
+        counts["impressions"].astype(np.int64), counts["clicks"].astype(np.int64),
+        np.array(best.column("ranks").to_pylist(), dtype=np.float64) / counts["impressions"], ctr[0][places],
+        ctr[1][places], ctr[2][places], coec[0][places], coec[1][places], coec[2][places], confidence, least,
         tuple(notes),
-    )
+    )  # fmt: skip
 
 
 def _per_user(log: Log, keys: list[str], on_shown: Any) -> Any:

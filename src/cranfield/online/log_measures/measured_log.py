@@ -274,21 +274,12 @@ def measure_log(
     notes += _largest_users(estimates, kept)
     notes += log.notes
     return LogMeasures(
-        tuple(estimates),
-        tuple(described[name].unit if name in described else "weighted sum" for name in estimates),
+        tuple(estimates), tuple(described[name].unit if name in described else "weighted sum" for name in estimates),
         tuple(described[name].better if name in described else "higher" for name in estimates),
-        tuple(metric_set.parts_of(name) if metric_set else "" for name in estimates),
-        rows.by,
-        tuple(group for group, keep in zip(groups, kept, strict=True) if keep),
-        users[kept],
-        value,
-        error,
-        low,
-        high,
-        confidence,
-        least,
-        tuple(notes),
-    )
+        tuple(metric_set.parts_of(name) if metric_set else "" for name in estimates), rows.by,
+        tuple(group for group, keep in zip(groups, kept, strict=True) if keep), users[kept], value, error, low, high,
+        confidence, least, tuple(notes),
+    )  # fmt: skip
 
 
 def _estimates(

@@ -140,14 +140,11 @@ def make_world(**chosen: Unpack[DemoSettings]) -> World:
     order = np.argsort(-score, axis=-1, kind="stable")[..., : settings["depth"]]
     weight = 1 / np.arange(1, topics + 1)
     return World(
-        settings,
-        np.take_along_axis(np.broadcast_to(grade, score.shape), order, axis=-1),
-        order + pool * np.arange(topics)[:, None],
-        np.cumsum(weight) / weight.sum(),
-        rng.random(topics) < ANSWERED,
+        settings, np.take_along_axis(np.broadcast_to(grade, score.shape), order, axis=-1),
+        order + pool * np.arange(topics)[:, None], np.cumsum(weight) / weight.sum(), rng.random(topics) < ANSWERED,
         1 / np.arange(1.0, settings["depth"] + 1),
         tuple(f"{_text(topic)} {variant}".strip() for topic in range(topics) for variant in VARIANTS),
-    )
+    )  # fmt: skip
 
 
 def _text(topic: int) -> str:

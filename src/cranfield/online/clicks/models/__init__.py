@@ -9,14 +9,6 @@ from cranfield.online.clicks.models.cascade_models import DynamicBayesian, Simpl
 from cranfield.online.clicks.models.examination_models import UserBrowsing  # isort: skip
 
 __all__ = [
-    "Cascade",
-    "ClickChain",
-    "DependentClick",
-    "DocumentRate",
-    "DynamicBayesian",
-    "PositionBased",
-    "RandomClicks",
-    "RankRate",
-    "SimplifiedBayesian",
-    "UserBrowsing",
-]
+    "Cascade", "ClickChain", "DependentClick", "DocumentRate", "DynamicBayesian", "PositionBased", "RandomClicks",
+    "RankRate", "SimplifiedBayesian", "UserBrowsing",
+]  # fmt: skip
