@@ -11,12 +11,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.online.engines.engine import Engine
-from cranfield.online.experiments.arm_effects import BY_ORDER, ArmEffect, Looks, Unadjusted, decision, untested
+from cranfield.online.experiments.arm_effects import (
+    BY_COUNTS,
+    BY_ORDER,
+    ArmEffect,
+    Looks,
+    Unadjusted,
+    decision,
+    untested,
+)
+from cranfield.online.experiments.ratio_mismatch import sample_ratio
 from cranfield.online.experiments.unit_table import ARM
 from cranfield.online.expressions import nw
 from cranfield.online.few_users import Influence, Part, carried, largest_shares
 from cranfield.online.moments import Moments
-from cranfield.text import listed
+from cranfield.text import counted, listed
 from cranfield.types import Array
 
 if TYPE_CHECKING:
@@ -207,6 +216,55 @@ def heavy_notes(metric: MomentMetric, own: Moments, estimates: ArmEstimates, ord
             f"{metric}: the largest user's share of a sum: {listed(large, most=6)}; if it is a robot, leave it out"
         )
     return notes
+
+
+def missing_values(metric: object, order: Sequence[str], missing: Sequence[int], arms: Mapping[str, int]) -> list[str]:
+    """How many users of each arm have no value of a metric."""
+    if not sum(missing):
+        return []
+    by_arm = listed((f"{arm} {count:,}" for arm, count in zip(order, missing, strict=True)), most=6)
+    note = f"{metric}: {counted(sum(missing), 'user')} without a finite value left out ({by_arm})"
+    present = {arm: count for arm, count in zip(order, missing, strict=True) if arms[arm]}
+    uneven = sample_ratio(present, {arm: arms[arm] for arm in present})
+    return [note + "; caution: arms differ in how many are missing, which biases the metric" * uneven.mismatch]
+
+
+def cautions(
+    metric: MomentMetric, estimates: ArmEstimates, order: Sequence[str], effects: Sequence[ArmEffect]
+) -> list[str]:
+    """What makes a comparison of a metric doubtful or impossible."""
+    by_counts = all(effect.method in BY_COUNTS for effect in effects)  # these tests need no variance
+    return ([] if by_counts else _constant(metric, estimates, order)) + _not_testable(metric, estimates, order)
+
+
+def _constant(metric: object, estimates: ArmEstimates, order: Sequence[str]) -> list[str]:
+    value = {
+        arm: float(value)
+        for arm, value, v, n in zip(order, estimates.value, estimates.variance, estimates.n, strict=True)
+        if n > 1 and v == 0
+    }
+    if not value:
+        return []
+    if len(value) < len(order):
+        return [f"caution: {metric} is constant in {listed(value)}: it has no variance there"]
+    if len(set(value.values())) == 1:
+        return [f"caution: {metric} has the same value for all users, so it cannot be tested"]
+    values = listed((f"{arm} {constant:.4g}" for arm, constant in value.items()), most=6)
+    return [f"caution: {metric} is constant in each arm ({values}), so it cannot be tested"]
+
+
+def _not_testable(metric: MomentMetric, estimates: ArmEstimates, order: Sequence[str]) -> list[str]:
+    """Why a metric cannot be compared: too few users, or a ratio whose denominator is 0."""
+    sizes = [int(n) for n in estimates.n]
+    few = [f"{arm} {n}" for arm, n in zip(order, sizes, strict=True) if n < 2]
+    undefined = [arm for arm, value, n in zip(order, estimates.value, sizes, strict=True) if n and np.isnan(value)]
+    notes = []
+    large = [arm for arm, v, n in zip(order, estimates.variance, sizes, strict=True) if n > 1 and not np.isfinite(v)]
+    if large and not undefined:
+        notes.append(f"caution: {metric}: the numbers of {listed(large)} are too large for a test")
+    if few:
+        notes.append(f"caution: {metric}: a test needs two users or more in each arm, there are {listed(few, most=6)}")
+    return notes + (metric.undefined(undefined) if undefined else [])
 
 
 REACH = 7.0

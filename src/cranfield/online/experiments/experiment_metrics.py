@@ -14,7 +14,6 @@ import numpy as np
 from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.online.experiments.arm_effects import (
-    BY_COUNTS,
     ArmEffect,
     EffectRow,
     Settings,
@@ -27,15 +26,16 @@ from cranfield.online.experiments.arm_estimates import (
     QuantileArm,
     adjustment,
     arm_estimates,
+    cautions,
     heavy_notes,
     jackknifed,
+    missing_values,
     quantile_arms,
     quantile_effect,
     skew_cautions,
     skewed_side,
     users_for,
 )
-from cranfield.online.experiments.ratio_mismatch import sample_ratio
 from cranfield.online.few_users import Influence, Part
 from cranfield.online.moments import Moments
 from cranfield.text import counted, listed
@@ -172,7 +172,7 @@ class MomentMetric(Metric):
         own = in_order(known, order)
         self.check(own, order)
         estimates = arm_estimates(own, self, covariates)
-        notes = _missing_values(self, order, own.missing.tolist(), arms.users)
+        notes = missing_values(self, order, own.missing.tolist(), arms.users)
         if str(self) in arms.influence:
             changes = arms.influence[str(self)].at(places(known, order))
             careful = self.careful(estimates, changes)
@@ -193,7 +193,7 @@ class MomentMetric(Metric):
                 pair, at = arm_estimates(in_order(own, [order[0], treated]), self, covariates, settings.cuped), 1
             effect = self.effect(pair, 0, at, settings, adjusted=bool(covariates))
             rows.append(EffectRow(str(self), treated, effect, pair.reduction))
-        return rows, notes + _cautions(self, estimates, order, [row.effect for row in rows])
+        return rows, notes + cautions(self, estimates, order, [row.effect for row in rows])
 
     def spread(self, moments: Moments, covariates: Sequence[MomentMetric]) -> Spread:
         """Its value over all users and its standard deviation, for the power of an experiment."""
@@ -353,7 +353,7 @@ class Quantile(Metric):
         missing = [arms.users[name] - side.n for name, side in zip(arms.order, sides, strict=True)]
         effects = [quantile_effect(sides[0], side, alpha=settings.alpha, looks=settings.looks) for side in sides[1:]]
         rows = [EffectRow(str(self), arm, effect) for arm, effect in zip(arms.order[1:], effects, strict=True)]
-        notes = _missing_values(self, arms.order, missing, arms.users)
+        notes = missing_values(self, arms.order, missing, arms.users)
         return rows, notes + self._cautions(sides, arms.order, effects, settings.alpha)
 
     def _cautions(
@@ -394,55 +394,6 @@ def in_order(moments: Moments, arms: Sequence[str]) -> Moments:
 def places(moments: Moments, arms: Sequence[str]) -> list[int]:
     """Where the moments of these arms are; −1 for an arm without users."""
     return [moments.groups.index((arm,)) if (arm,) in moments.groups else -1 for arm in arms]
-
-
-def _missing_values(metric: Metric, order: Sequence[str], missing: Sequence[int], arms: Mapping[str, int]) -> list[str]:
-    """How many users of each arm have no value of a metric."""
-    if not sum(missing):
-        return []
-    by_arm = listed((f"{arm} {count:,}" for arm, count in zip(order, missing, strict=True)), most=6)
-    note = f"{metric}: {counted(sum(missing), 'user')} without a finite value left out ({by_arm})"
-    present = {arm: count for arm, count in zip(order, missing, strict=True) if arms[arm]}
-    uneven = sample_ratio(present, {arm: arms[arm] for arm in present})
-    return [note + "; caution: arms differ in how many are missing, which biases the metric" * uneven.mismatch]
-
-
-def _cautions(
-    metric: MomentMetric, estimates: ArmEstimates, order: Sequence[str], effects: Sequence[ArmEffect]
-) -> list[str]:
-    """What makes a comparison of a metric doubtful or impossible."""
-    by_counts = all(effect.method in BY_COUNTS for effect in effects)  # these tests need no variance
-    return ([] if by_counts else _constant(metric, estimates, order)) + _not_testable(metric, estimates, order)
-
-
-def _constant(metric: Metric, estimates: ArmEstimates, order: Sequence[str]) -> list[str]:
-    value = {
-        arm: float(value)
-        for arm, value, v, n in zip(order, estimates.value, estimates.variance, estimates.n, strict=True)
-        if n > 1 and v == 0
-    }
-    if not value:
-        return []
-    if len(value) < len(order):
-        return [f"caution: {metric} is constant in {listed(value)}: it has no variance there"]
-    if len(set(value.values())) == 1:
-        return [f"caution: {metric} has the same value for all users, so it cannot be tested"]
-    values = listed((f"{arm} {constant:.4g}" for arm, constant in value.items()), most=6)
-    return [f"caution: {metric} is constant in each arm ({values}), so it cannot be tested"]
-
-
-def _not_testable(metric: MomentMetric, estimates: ArmEstimates, order: Sequence[str]) -> list[str]:
-    """Why a metric cannot be compared: too few users, or a ratio whose denominator is 0."""
-    sizes = [int(n) for n in estimates.n]
-    few = [f"{arm} {n}" for arm, n in zip(order, sizes, strict=True) if n < 2]
-    undefined = [arm for arm, value, n in zip(order, estimates.value, sizes, strict=True) if n and np.isnan(value)]
-    notes = []
-    large = [arm for arm, v, n in zip(order, estimates.variance, sizes, strict=True) if n > 1 and not np.isfinite(v)]
-    if large and not undefined:
-        notes.append(f"caution: {metric}: the numbers of {listed(large)} are too large for a test")
-    if few:
-        notes.append(f"caution: {metric}: a test needs two users or more in each arm, there are {listed(few, most=6)}")
-    return notes + (metric.undefined(undefined) if undefined else [])
 
 
 def parsed_metrics(metrics: Iterable[str | Metric] | str | Metric, columns: Sequence[str] = ()) -> tuple[Metric, ...]:

@@ -227,7 +227,7 @@ def _policy(engine: Any, path: str) -> Any:
 
 
 def _checked(engine: Any, policy: Any, path: str) -> list[str]:
-    """Raise an error for probabilities that are not between 0 and 1, and for an action that a context has twice; note odd sums."""
+    """Raise an error for probabilities outside 0 to 1, and for an action that a context has twice; note odd sums."""
     chance = nw.col("_probability")
     wrong = chance.is_null() | ~chance.is_finite() | (chance < 0) | (chance > 1)
     bad = engine.count(policy.filter(wrong.fill_null(True)))
