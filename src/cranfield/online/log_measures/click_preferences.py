@@ -28,6 +28,8 @@ from cranfield.types import Array, Index64
 
 Pair = tuple[str, str]
 """The better and the worse of two things."""
+PairCounts = Mapping[str, Mapping[Pair, int]]
+"""{query: {pair: how often it was preferred}}."""
 
 
 @dataclass(frozen=True)
@@ -408,7 +410,7 @@ def run_agreement(
     )  # fmt: skip
 
 
-def _decided(run: Run, counts: Any, texts: Mapping[str, str] | None) -> dict[str, tuple[int, int, int]]:
+def _decided(run: Run, counts: PairCounts, texts: Mapping[str, str] | None) -> dict[str, tuple[int, int, int]]:
     """{query: preferences that the run agrees with, disagrees with, does not decide}."""
     result: dict[str, tuple[int, int, int]] = {}
     for topic, scores in run.to_dict().items():
@@ -433,7 +435,7 @@ def _wins(names: Sequence[str], values: Array) -> dict[tuple[str, str], float]:
     }
 
 
-def _notes(counts: Any, queries: Sequence[str], names: Sequence[str], cycle: Cycle | None) -> tuple[str, ...]:
+def _notes(counts: PairCounts, queries: Sequence[str], names: Sequence[str], cycle: Cycle | None) -> tuple[str, ...]:
     notes = [f"{len(queries):,} of {counted(len(counts), 'query', 'queries')} with preferences are topics of the runs"]
     if cycle is not None:
         notes.append(f"intransitive: by the number of queries on which one agrees better, {cycle}")

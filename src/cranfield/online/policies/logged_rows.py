@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 from cranfield import check
 from cranfield.collection.column_names import find_columns, no_column
 from cranfield.errors import DataError, UsageError
-from cranfield.online.expressions import nw
+from cranfield.online.engines.engine import Engine
+from cranfield.online.expressions import indicator, nw
+from cranfield.online.moments import fetched
 from cranfield.text import counted
 
 ROLES = {
@@ -79,11 +82,11 @@ def logged_rows(frame: Any, columns: Mapping[str, str] | None, origin: str, bad:
     }
     counts = frame.select(
         nw.len().alias("rows"),
-        *(_number(wrong).sum().alias(f"p{i}") for i, wrong in enumerate(problems.values())),
+        *(indicator(wrong).sum().alias(f"p{i}") for i, wrong in enumerate(problems.values())),
         nw.when(~no_reward).then(reward).min().alias("lowest"),
         nw.when(~no_reward).then(reward).max().alias("highest"),
     )
-    row = counts.collect("pyarrow").to_native().to_pylist()[0]
+    row = fetched(counts).to_pylist()[0]
     if not row["rows"]:
         raise DataError(origin, None, "has no rows")
     numbers = {name: int(row[f"p{i}"] or 0) for i, name in enumerate(problems)}
@@ -101,8 +104,7 @@ def logged_rows(frame: Any, columns: Mapping[str, str] | None, origin: str, bad:
         for wrong in problems.values():
             usable = usable & ~wrong.fill_null(True)
         frame = frame.filter(usable)
-        left = frame.select(nw.len().alias("rows")).collect("pyarrow").to_native().to_pylist()[0]["rows"]
-        if not left:
+        if not fetched(frame.select(n=nw.len()))["n"][0].as_py():
             raise DataError(origin, None, f"{', '.join(named)} of {row['rows']:,}, so no row is left to estimate from")
     lowest, highest = min(row["lowest"], 0.0), max(row["highest"], 0.0)
     return LoggedRows(frame, names, every, origin, tuple(notes), lowest, highest)
@@ -128,9 +130,8 @@ def target_column(rows: LoggedRows, policy: str) -> Any:
         )
     target = nw.col(policy).cast(nw.Float64)
     wrong = target.is_null() | ~target.is_finite() | (target < 0) | (target > 1)
-    row = rows.frame.select(_number(wrong).sum().alias("wrong")).collect("pyarrow").to_native().to_pylist()[0]
-    if row["wrong"]:
-        cases = counted(int(row["wrong"]), "row")
+    if number := fetched(rows.frame.select(n=indicator(wrong).sum()))["n"][0].as_py():
+        cases = counted(int(number), "row")
         raise DataError(
             rows.origin, None, f"column {policy!r}: {cases} without a probability between 0 and 1 of the new policy"
         )
@@ -143,17 +144,14 @@ def prediction_column(rows: LoggedRows, column: str) -> Any:
         raise DataError(rows.origin, None, f"column {column!r} must hold numbers: predicted rewards")
     predicted = nw.col(column).cast(nw.Float64)
     wrong = predicted.is_null() | ~predicted.is_finite()
-    row = rows.frame.select(_number(wrong).sum().alias("wrong")).collect("pyarrow").to_native().to_pylist()[0]
-    if row["wrong"]:
-        cases = counted(int(row["wrong"]), "row")
+    if number := fetched(rows.frame.select(n=indicator(wrong).sum()))["n"][0].as_py():
+        cases = counted(int(number), "row")
         raise DataError(rows.origin, None, f"column {column!r}: {cases} without a predicted reward")
     return predicted
 
 
 def policy_or_column(policy: str, rows: LoggedRows) -> bool:
     """Whether a policy is a column of the log (True) or a file (False)."""
-    import os
-
     if policy in rows.every:
         return True
     if os.path.exists(policy):
@@ -164,11 +162,6 @@ def policy_or_column(policy: str, rows: LoggedRows) -> bool:
     )
 
 
-def _number(condition: Any) -> Any:
-    """1 where the condition holds, else 0."""
-    return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
-
-
 COLUMNS = {
     "context": ROLES["context"],
     "action": ROLES["action"],
@@ -176,7 +169,7 @@ COLUMNS = {
 }
 
 
-def joined_policy(engine: Any, logged: LoggedRows, path: str) -> tuple[Any, Any, list[str]]:
+def joined_policy(engine: Engine, logged: LoggedRows, path: str) -> tuple[Any, Any, list[str]]:
     """The logged rows with the new policy's probability, the policy, and notes.
 
     Adds `_context` and `_action` as text, and `_target`: the probability of the logged action, 0 if the table lacks it.
@@ -212,7 +205,7 @@ def joined_policy(engine: Any, logged: LoggedRows, path: str) -> tuple[Any, Any,
     return left, policy, notes
 
 
-def _policy(engine: Any, path: str) -> Any:
+def _policy(engine: Engine, path: str) -> Any:
     table = engine.read(path)
     names = table.collect_schema().names()
     at = find_columns(names, COLUMNS)
@@ -226,7 +219,7 @@ def _policy(engine: Any, path: str) -> Any:
     )
 
 
-def _checked(engine: Any, policy: Any, path: str) -> list[str]:
+def _checked(engine: Engine, policy: Any, path: str) -> list[str]:
     """Raise an error for probabilities outside 0 to 1, and for an action that a context has twice; note odd sums."""
     chance = nw.col("_probability")
     wrong = chance.is_null() | ~chance.is_finite() | (chance < 0) | (chance > 1)

@@ -10,7 +10,8 @@ from typing import Annotated, Any
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.online.engines import open_engine
-from cranfield.online.expressions import nw
+from cranfield.online.engines.engine import Engine
+from cranfield.online.expressions import indicator, nw
 from cranfield.online.few_users import LEVELS
 from cranfield.online.moments import Moments, moments
 from cranfield.online.policies.logged_rows import (
@@ -46,7 +47,7 @@ class Fitted:
 
 
 def cross_fitted(
-    engine: Any, weighed: Any, policy: Any, logged: LoggedRows, path: str, shrink: float, by_row: bool
+    engine: Engine, weighed: Any, policy: Any, logged: LoggedRows, path: str, shrink: float, by_row: bool
 ) -> Fitted:
     r"""The sums of each row, or of each user and context, with those of the direct and the DR estimate.
 
@@ -68,7 +69,7 @@ def cross_fitted(
     col, key = nw.col, ["_context", "_action"]
     weighed = engine.keep(weighed)
     pairs = engine.keep(weighed.group_by(*key).agg(col("n").sum().alias("_n"), col("reward").sum().alias("_sum")))
-    total = engine.fetch(pairs.select(col("_n").sum(), col("_sum").sum())).to_pylist()[0]
+    total = engine.row(pairs.select(col("_n").sum(), col("_sum").sum()))
     rows, rewards = total["_n"], total["_sum"]
     mean = rewards / rows
     contexts, mass, unseen = _contexts(engine, policy, pairs, shrink, mean, rows)
@@ -123,7 +124,9 @@ def cross_fitted(
     return Fitted(frame, mass * (mean - logged.lowest), mass * (logged.highest - mean), tuple(notes))
 
 
-def _contexts(engine: Any, policy: Any, pairs: Any, shrink: float, mean: float, rows: float) -> tuple[Any, float, int]:
+def _contexts(
+    engine: Engine, policy: Any, pairs: Any, shrink: float, mean: float, rows: float
+) -> tuple[Any, float, int]:
     """The predictions of the new policy by context, the share of its decisions without rows, and the rows concerned.
 
     `_of_sums` + `_of_mean` · m is the prediction with the means shrunk towards m; `_plain` that of plain means.
@@ -148,9 +151,7 @@ def _contexts(engine: Any, policy: Any, pairs: Any, shrink: float, mean: float, 
         .with_columns(col("_plain") + mean * col("_mass"))
     )
     lacking = nw.when(col("_mass") > 1e-12).then(col("_rows")).otherwise(nw.lit(0.0))
-    row = engine.fetch(
-        contexts.select((col("_rows") * col("_mass")).sum().alias("mass"), lacking.sum().alias("rows"))
-    ).to_pylist()[0]
+    row = engine.row(contexts.select((col("_rows") * col("_mass")).sum().alias("mass"), lacking.sum().alias("rows")))
     return contexts.drop("_mass"), row["mass"] / rows, round(row["rows"])
 
 
@@ -321,14 +322,14 @@ def _weighed(frame: Any, logged: LoggedRows, cluster: str | None, clip: float) -
     return frame.select(*keys, *(value.alias(name) for name, value in columns.items()))
 
 
-def _extremes(engine: Any, weighed: Any, clip: float) -> dict[str, float]:
+def _extremes(engine: Engine, weighed: Any, clip: float) -> dict[str, float]:
     """The largest weight and how many are cut."""
-    cut = nw.when(nw.col("weight") > clip).then(nw.lit(1)).otherwise(nw.lit(0))
-    extremes = engine.fetch(weighed.select(nw.col("weight").max().alias("largest"), cut.sum().alias("cut")))
-    return {name: float(value) for name, value in extremes.to_pylist()[0].items()}
+    cut = indicator(nw.col("weight") > clip)
+    extremes = engine.row(weighed.select(nw.col("weight").max().alias("largest"), cut.sum().alias("cut")))
+    return {name: float(value) for name, value in extremes.items()}
 
 
-def _sums(engine: Any, weighed: Any) -> Moments:
+def _sums(engine: Engine, weighed: Any) -> Moments:
     """Means and covariances of the sums per cluster."""
     every = weighed.collect_schema().names()
     names = [name for name in every if not name.startswith("_")]

@@ -12,6 +12,7 @@ from cranfield.collection.run import Run
 from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import need
+from cranfield.online.engines.engine import Engine
 from cranfield.online.expressions import nw
 from cranfield.online.logs.log import Log, queries_by_topic, run_table, shown_with_clicks
 from cranfield.online.moments import moments
@@ -186,7 +187,7 @@ def _examination(examined: Sequence[float]) -> np.ndarray[Any, np.dtype[np.float
     return gamma
 
 
-def _attractiveness(engine: Any, shown: Any, shrink: float) -> tuple[Any, float]:
+def _attractiveness(engine: Engine, shown: Any, shrink: float) -> tuple[Any, float]:
     """Clicks per examination of every topic and document, shrunk towards the overall mean, and that mean."""
     total = engine.row(shown.select(nw.col("clicked").sum(), nw.col("gamma").sum()))
     if not total["gamma"]:
@@ -225,7 +226,7 @@ class _Influences:
         ]
 
 
-def _model_influences(engine: Any, new: Any, queries: Any, pairs: Any, shrink: float, mean: float) -> _Influences:
+def _model_influences(engine: Engine, new: Any, queries: Any, pairs: Any, shrink: float, mean: float) -> _Influences:
     """The derivatives of both estimates with respect to the clicks that the attractiveness is made of.
 
     The attractiveness â = (Σc + s·m) / (Σγ + s) of a document has the derivative (c − γâ) / (Σγ + s), and s / (Σγ + s)
@@ -255,7 +256,7 @@ def _model_influences(engine: Any, new: Any, queries: Any, pairs: Any, shrink: f
     return _Influences(of_pairs, {name: float(row[name]) / examined for name in contained}, mean)
 
 
-def _weights_each(engine: Any, shown: Any) -> float:
+def _weights_each(engine: Engine, shown: Any) -> float:
     """The mean number of documents with a weight above 0, over the queries that have such documents; at least 1."""
     of_query = shown.filter(nw.col("worth") > 0).group_by("query_id", "user").agg(nw.len().alias("documents"))
     row = engine.row(of_query.select(nw.col("documents").mean().alias("mean")))
