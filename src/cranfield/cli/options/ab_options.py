@@ -25,10 +25,6 @@ def metrics() -> Any:
     )
 
 
-def unit(help: str = "The column of user ids; rows of a user are added up. Default: each row is a user.") -> Any:
-    return option("--unit COLUMN", help, solves="unit=")
-
-
 def covariates() -> Any:
     return option(
         "--covariate [METRIC=]C",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cranfield.cli.declare import argument
+from cranfield.cli.declare import argument, option
 from cranfield.cli.options import ab_options
 from cranfield.cli.options.ab_options import FromLog
 from cranfield.cli.printing import Plotting
@@ -27,7 +27,7 @@ cranfield ab aa log/ -m CTR@5,abandonment
 
     table: str = argument("TABLE", ab_options.TABLE, required=True, reads=True)
     metric: list[str] | None = ab_options.metrics()
-    unit: str | None = ab_options.unit("The column of user ids, by which users are split.")
+    unit: str | None = option("--unit COLUMN", "The column of user ids, by which users are split.", solves="unit=")
     covariate: list[str] | None = ab_options.covariates()
     by_row: bool
 
