@@ -9,7 +9,7 @@ from cranfield._lazy import names_of
 
 if TYPE_CHECKING:
     from cranfield.online.interleaving.history_reuse import reuse_logged as reuse
-    from cranfield.online.interleaving.interleaved import interleave as make
+    from cranfield.online.interleaving.interleaved_batch import interleave_runs as make
     from cranfield.online.interleaving.interleaving_analysis import analyse_interleaving as analyse
     from cranfield.online.interleaving.interleaving_simulation import simulate_interleaving as simulate
     from cranfield.online.interleaving.sign_statistics import interleaving_power as power
@@ -21,7 +21,7 @@ if not TYPE_CHECKING:
         __name__,
         {
             "analyse": "online.interleaving.interleaving_analysis:analyse_interleaving",
-            "make": "online.interleaving.interleaved:interleave",
+            "make": "online.interleaving.interleaved_batch:interleave_runs",
             "power": "online.interleaving.sign_statistics:interleaving_power",
             "reuse": "online.interleaving.history_reuse:reuse_logged",
             "simulate": "online.interleaving.interleaving_simulation:simulate_interleaving",
