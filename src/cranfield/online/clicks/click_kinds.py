@@ -199,6 +199,7 @@ CLICK_MODELS: Registry[ClickKind] = Registry(
     "click model",
     modules="cranfield.online.clicks.models",
     aliases={"cascade": "CM", "rank-ctr": "RCTR", "document-ctr": "DCTR", "random": "RCM"},
+    order=lambda kind: BROWSING in kind.parameters.values(),
 )
 """The click models, from the simplest to the richest."""
 
