@@ -163,11 +163,8 @@ def _read_table(
                 guessed.append(role)
     if options.application is not None:
         if "application" not in fields:
-            raise DataError(
-                origin,
-                None,
-                f"no column for the application among {listed(columns, most=12)}; name it: columns={{'application': 'COLUMN'}}",
-            )
+            name_it = "name it: columns={'application': 'COLUMN'}"
+            raise DataError(origin, None, f"no column for the application among {listed(columns, most=12)}; {name_it}")
         frame = engine.select(frame, {"_application": engine.dialect.text(fields["application"])}, add=True)
         frame = frame.filter(nw.col("_application") == options.application)
     selection = _selection(engine, fields, names, segments, options, salt)
