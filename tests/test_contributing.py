@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import re
+import runpy
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
@@ -18,12 +19,17 @@ from scipy.stats import norm
 
 import cranfield as cf
 from cranfield import cli
+from cranfield.cli.declare import operation_settings
 from cranfield.cli.measure_page import Page, meaning
 from cranfield.collection.file_formats import formats
 from cranfield.comparison.pair_tests import TESTS
+from cranfield.errors import UsageError
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.ranked_lists import recall
+from cranfield.meta.study.study_methods import Method
+from cranfield.operations import calls, schema
 from cranfield.samples import sample
+from cranfield.scores.scores import Scores
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = Path(cf.__file__).parent
@@ -102,6 +108,69 @@ def test_the_example_of_a_verb_prints(
     path.write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n")
     assert cli.main(["counts", str(path), "--least", "2", "--format", "csv"]) == 0
     assert capsys.readouterr().out == "topic,judgments\n1,2\n"
+
+
+FUNCTION, SHARES = "cranfield.meta.stability.shares", "cranfield.cli.verbs.meta.shares"
+SETTING = '    best: Annotated[int | None, about("Only the N best topics of a run count.", least=1)] = None,\n'
+
+
+@pytest.fixture
+def add_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str], ModuleType]]:
+    """Follow the recipe of an operation with this code of its function, up to operations.json."""
+
+    def added(code: str) -> ModuleType:
+        for name, text in ((FUNCTION, code), (SHARES, example('"""`cranfield meta shares`'))):
+            module = ModuleType(name)
+            monkeypatch.setitem(sys.modules, name, module)
+            exec(text, vars(module))
+        group = cli.GROUPS["meta"]
+        monkeypatch.setitem(cli.GROUPS, "meta", group._replace(verbs=(*group.verbs, "shares")))
+        listed = runpy.run_path(str(ROOT / "tools" / "make_operations.py"))["listed"]
+        (tmp_path / "operations.json").write_text(listed(), "utf-8")
+        monkeypatch.setattr("cranfield.declared.__file__", str(tmp_path / "__init__.py"))
+        operation_settings.cache_clear()
+        calls._homes.cache_clear()
+        return sys.modules[FUNCTION]
+
+    yield added
+    operation_settings.cache_clear()
+    calls._homes.cache_clear()
+
+
+def test_the_example_of_an_operation_is_a_function_a_verb_a_schema_and_a_step(
+    add_operation: Callable[[str], ModuleType], capsys: pytest.CaptureFixture[str]
+) -> None:
+    module = add_operation(example('"""On how many topics'))
+    files = [sample().qrels, *sample().runs[:2]]
+    scores = cf.evaluate(files[0], files[1:], "AP")
+    shares = module.topic_shares(scores, limit=0.3)
+    assert shares.share.tolist() == (scores.values[0] > 0.3).mean(axis=1).tolist()
+    assert cli.main(["meta", "shares", *files, "--limit", "0.3", "--format", "csv"]) == 0
+    rows = [f"{run},{share}" for run, share in zip(shares.run, shares.share.tolist(), strict=True)]
+    assert capsys.readouterr().out.splitlines() == ["run,share", *rows]
+    assert cli.main(["meta", "shares", "--sample", "--limit", "2"]) == 2
+    assert "--limit == 2.0, must be between 0 and 1" in capsys.readouterr().err
+    assert schema("topic_shares")["input"]["properties"]["limit"]["maximum"] == 1
+    assert list(Method("shares", "", "meta.stability.shares:topic_shares").settings) == ["limit"]
+
+
+def test_a_setting_is_added_in_one_file(
+    add_operation: Callable[[str], ModuleType], capsys: pytest.CaptureFixture[str]
+) -> None:
+    code = example('"""On how many topics').replace("] = 0.5,\n", f"] = 0.5,\n{SETTING}")
+    code = code.replace("from typing import Annotated\n", "from typing import Annotated\n\nimport numpy as np\n")
+    module = add_operation(code.replace("scores.values[0]", "np.sort(scores.values[0])[:, -(best or 0) :]"))
+    scores = Scores.from_matrix([[0.1, 0.6], [0.6, 0.6], [0.7, 0.1]], ["a", "b"], measure="AP")
+    assert module.topic_shares(scores, best=2).share.tolist() == [1, 1]  # of 0.1, 0.6, 0.7 and of 0.1, 0.6, 0.6
+    with pytest.raises(UsageError, match="topic_shares: best == 0, must be a whole number, 1 or more"):
+        module.topic_shares(scores, best=0)
+    assert cli.main(["meta", "shares", "--help"]) == 0
+    assert "--best N" in (page := capsys.readouterr().out)
+    assert "Only the N best topics of a run count." in page
+    assert cli.main(["meta", "shares", "--sample", "--best", "0"]) == 2
+    assert "--best == 0, must be a whole number, 1 or more" in capsys.readouterr().err
+    assert schema("topic_shares")["input"]["properties"]["best"]["minimum"] == 1
+    assert "best" in Method("shares", "", "meta.stability.shares:topic_shares").settings
 
 
 def test_the_example_of_a_verb_imports_nothing_heavy(tmp_path: Path) -> None:
