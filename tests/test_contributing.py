@@ -142,10 +142,10 @@ def test_the_example_of_an_operation_is_a_function_a_verb_a_schema_and_a_step(
 ) -> None:
     module = add_operation(example('"""On how many topics'))
     files = [sample().qrels, *sample().runs[:2]]
-    scores = cf.evaluate(files[0], files[1:], "AP")
+    scores = cf.evaluate(files[0], files[1:], "P@10")
     shares = module.topic_shares(scores, limit=0.3)
     assert shares.share.tolist() == (scores.values[0] > 0.3).mean(axis=1).tolist()
-    assert cli.main(["meta", "shares", *files, "--limit", "0.3", "--format", "csv"]) == 0
+    assert cli.main(["meta", "shares", *files, "-m", "P@10", "--limit", "0.3", "--format", "csv"]) == 0
     rows = [f"{run},{share}" for run, share in zip(shares.run, shares.share.tolist(), strict=True)]
     assert capsys.readouterr().out.splitlines() == ["run,share", *rows]
     assert cli.main(["meta", "shares", "--sample", "--limit", "2"]) == 2

@@ -379,7 +379,6 @@ def _function(coefficient: str, p: float, ties: str) -> Callable[..., Array]:
     function = COEFFICIENTS[coefficient][1]
     if coefficient != "rbo":
         return function
-    check_settings(p, ties)
     return partial(function, p=p, ties=ties)
 
 

@@ -14,7 +14,6 @@ from cranfield.comparison.corrections import CorrectionName
 from cranfield.comparison.data import Matrix, noise
 from cranfield.comparison.pair_tests import TEST, TESTS, TestSettings
 from cranfield.comparison.resampling import Threads
-from cranfield.comparison.test_result import check_alpha
 from cranfield.declared.operation import Resamples, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures, score
@@ -368,7 +367,6 @@ def scale_tests(scores: Scores, *, alpha: OfPairs = 0.05) -> ScaleTests:
     >>> scale_tests(Scores.from_matrix(values, measure="AP")).by_means.tolist()
     [3]
     """
-    check_alpha("scale_tests", alpha)
     check_count("scale_tests", len(scores.runs), "system")
     first, second = np.triu_indices(len(scores.runs), 1)
     settings, tests = TestSettings(alpha=alpha), (TESTS.find(BY_RANKS), TESTS.find(BY_MEANS))
