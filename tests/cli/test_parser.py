@@ -78,7 +78,7 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     (
         "convert",
         "a b --from trec --to json --kind run --allow-loss",
-        {"source": "a", "target": "b", "read_as": "trec", "write_as": "json", "kind": "run", "allow_loss": True},
+        {"source": "a", "target": "b", "from_": "trec", "to": "json", "kind": "run", "allow_loss": True},
     ),
     ("completion", "bash", {"shell": "bash"}),
     ("fairness", "q r --groups g", {**QR, "groups": "g"}),

@@ -6,9 +6,8 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from typing import Annotated, Any
 
-from cranfield import check
 from cranfield.collection.column_names import column_key
 from cranfield.collection.file_formats import formats, writing
 from cranfield.collection.grade_labels import levels_as_numbers
@@ -29,6 +28,7 @@ from cranfield.collection.source import (
 )
 from cranfield.collection.topic_tables import is_header
 from cranfield.collection.topics import FORMATS, Topics, check_block
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 
 KINDS = ("run", "qrels", "topics")
@@ -45,14 +45,27 @@ class Converted:
     """Retrieved documents, judgments or topics."""
 
 
+_FORMATS = "collection.file_formats.formats:"
+NAMES = f"{_FORMATS}RUNS {_FORMATS}STRUCTURED {_FORMATS}QRELS collection.topics:FORMATS"
+"""Where the names of formats are listed."""
+
+
+@operation
 def convert(
     src: PathLike,
     dst: PathLike,
     *,
-    kind: str | None = None,
-    from_: str | None = None,
-    to: str | None = None,
-    allow_loss: bool = False,
+    kind: Annotated[
+        str | None,
+        about("Kind of file: {names}; default: detected from the content.", choices=KINDS, spelled="--kind KIND"),
+    ] = None,
+    from_: Annotated[
+        str | None, about("Format of SRC; default: detected.", names=NAMES, spelled="--from FORMAT")
+    ] = None,
+    to: Annotated[
+        str | None, about("Format of DST: {names}; default: from its name.", names=NAMES, spelled="--to FORMAT")
+    ] = None,
+    allow_loss: Annotated[bool, about("Leave out what the format of DST cannot hold.", solves="allow_loss=")] = False,
 ) -> Converted:
     """Read `src` and write `dst`. Data that the target format cannot hold is an error, unless `allow_loss`.
 
@@ -60,8 +73,6 @@ def convert(
     or ranks and scores, are a run; four columns with a meaningless second are qrels; markup is topics. Without `from_`,
     the format is detected; without `to`, it is that of the suffix of `dst`. `-` is standard input or output.
     """
-    if kind is not None:
-        check.one_of("convert", KINDS, kind=kind)
     source, target = os.fspath(src), os.fspath(dst)
     thing: Any = source
     if source == "-":

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,8 +24,9 @@ from cranfield.collection.source import PathLike, load, write_bytes
 from cranfield.collection.tables.table_schema import DOC, Schema
 from cranfield.collection.topics import Topics, format_of
 from cranfield.collection.whole_folder import whole_folder
+from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import DataError, UsageError
-from cranfield.record import Record
+from cranfield.record import Record, column
 from cranfield.text import counted, listed
 from cranfield.types import Index64, Progress
 
@@ -174,35 +175,32 @@ class DocumentShards(Record):
 
     facts = ("shards", "repeats", "seed")
 
-    split: Index64
-    shard: Index64
-    file: tuple[str, ...]
+    split: Annotated[Index64 | None, column()]
+    """None if there is one split."""
+    shard: Annotated[Index64, column()]
+    file: Annotated[tuple[str, ...], column()]
     """The name of the file, in the folder of its shard."""
-    topics: Index64
+    topics: Annotated[Index64, column()]
     """The topics with documents in the shard; 0 for files of ids."""
-    documents: Index64
+    documents: Annotated[Index64, column()]
     """The number of lines: judgments, retrieved documents or ids."""
     shards: int
     repeats: int
     seed: int
     notes: tuple[str, ...]
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """split, shard, file, topics, documents."""
-        columns = {"split": self.split, "shard": self.shard, "file": np.array(self.file, dtype=object)}
-        if self.repeats == 1:
-            del columns["split"]
-        return {**columns, "topics": self.topics, "documents": self.documents}
 
-
+@operation
 def shard_files(
     files: Iterable[PathLike] = (),
-    folder: PathLike = "shards",
-    shards: int = 5,
+    folder: Annotated[PathLike, about("Where to write the shards.", spelled="--folder DIR")] = "shards",
+    shards: Annotated[int, about("The number of shards.", least=2, most=MOST_SHARDS, spelled="--shards K")] = 5,
     *,
     ids: Iterable[PathLike] = (),
-    repeats: int = 1,
-    seed: int = 0,
+    repeats: Annotated[
+        int, about("Make N different splits.", least=1, most=MOST_SHARDS, spelled="--repeat N", solves="repeats=")
+    ] = 1,
+    seed: Seed = 0,
     kinds: Mapping[Any, str] | None = None,
     progress: Progress | None = None,
 ) -> DocumentShards:
@@ -221,9 +219,6 @@ def shard_files(
     Reference: Voorhees, Samarov & Soboroff, Using Replicates in Information Retrieval Evaluation, TOIS 36(2), 2017,
     doi:10.1145/3086701
     """
-    check.whole("shard_files", shards=shards, repeats=repeats)
-    if shards < 2:
-        raise check.wrong("shard_files", "shards", shards, "a whole number, 2 or more")
     if shards * repeats > MOST_SHARDS:
         raise UsageError(f"shard_files: {shards} shards × {repeats} repeats, must be at most {MOST_SHARDS:,} folders")
     paths, lists = list(files), [_Ids.read(path) for path in ids]
@@ -253,8 +248,17 @@ def shard_files(
     split, shard_of, file_names, topics, documents = zip(*rows, strict=True)
     numbers = (np.array(column, dtype=np.int64) for column in (split, shard_of, topics, documents))
     of_split, of_shard, of_topics, of_documents = numbers
+    split_of_row = of_split if repeats > 1 else None
     return DocumentShards(
-        of_split, of_shard, file_names, of_topics, of_documents, int(shards), int(repeats), int(seed), tuple(notes)
+        split_of_row,
+        of_shard,
+        file_names,
+        of_topics,
+        of_documents,
+        int(shards),
+        int(repeats),
+        int(seed),
+        tuple(notes),
     )
 
 

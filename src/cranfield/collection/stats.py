@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.records import DATASET_PREFIXES
 from cranfield.collection.run import Run, runs_of
 from cranfield.collection.source import expand
+from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 
 DEPTHS = (10, 100)
@@ -175,7 +176,12 @@ class CollectionStatistics:
     runs: tuple[RunStatistics, ...]
 
 
-def of_collection(qrels: Any, runs: Any = (), rel: float = 1) -> CollectionStatistics:
+@operation
+def of_collection(
+    qrels: Any,
+    runs: Any = (),
+    rel: Annotated[float, about("The lowest grade that counts as relevant.", spelled="--rel GRADE")] = 1,
+) -> CollectionStatistics:
     """Statistics of judgments and of any number of runs; paths may be globs."""
     judgments = Qrels.of(qrels)
     several = runs if isinstance(runs, Iterable) and not isinstance(runs, str | bytes | Mapping | Run) else [runs]

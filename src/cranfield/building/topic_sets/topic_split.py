@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +15,7 @@ from cranfield import check
 from cranfield.collection.shards import read_files
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.collection.whole_folder import whole_folder
+from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.record import Record
 from cranfield.scores.topic_classes import Classes, TopicClasses
@@ -192,6 +193,7 @@ ASSIGNMENT = "split.tsv"
 """The file with the part of each topic, in the folder of the parts."""
 
 
+@operation
 def split_files(
     files: Iterable[PathLike],
     folder: PathLike,
@@ -200,8 +202,10 @@ def split_files(
     kinds: Mapping[Any, str] | None = None,
     assigned: Classes | None = None,
     classes: Classes | None = None,
-    seed: int = 0,
-    by_id: bool = False,
+    seed: Seed = 0,
+    by_id: Annotated[
+        bool, about("The part of a topic depends on its id and the seed alone; sizes are not exact.")
+    ] = False,
 ) -> TopicSplit:
     """Split topics, and write the part of each file to `folder`/PART/NAME, in the format of the file.
 

@@ -17,6 +17,7 @@ from cranfield.collection.doors import reads
 from cranfield.collection.source import PathLike, load, shown_path
 from cranfield.collection.tables.table_schema import TOPIC, Schema
 from cranfield.collection.topics import Topics
+from cranfield.declared.operation import Seed, operation
 from cranfield.errors import UsageError
 from cranfield.record import Record
 from cranfield.table import Column, Table
@@ -85,8 +86,9 @@ class UserStudy(Record):
         return Table(tuple(heads), tuple(rows), notes=self.notes)
 
 
+@operation
 def user_study(
-    systems: Iterable[str], topics: Iterable[str] | Topics, users: int | Sequence[str], *, seed: int = 0
+    systems: Iterable[str], topics: Iterable[str] | Topics, users: int | Sequence[str], *, seed: Seed = 0
 ) -> UserStudy:
     r"""A balanced plan for users who search for topics with several systems, each user with all systems.
 

@@ -61,7 +61,7 @@ class Tables(Sized):
 class Graded(Tables):
     """How judgments with labels in place of grades are read."""
 
-    grades: str | None = option(
+    label_grades: str | None = option(
         "--grades LABEL=N,...",
         "The numbers of labels in place of grades: Exact=3,Partial=1,Irrelevant=0.",
         group=READING,
@@ -70,12 +70,12 @@ class Graded(Tables):
 
     def check(self) -> None:
         super().check()
-        grades_of(self.grades)
+        grades_of(self.label_grades)
 
     def perform(self) -> int | None:
         from cranfield.collection.grade_labels import named_grades
 
-        with named_grades(grades_of(self.grades)):
+        with named_grades(grades_of(self.label_grades)):
             return super().perform()
 
 

@@ -12,6 +12,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,7 @@ from cranfield.collection.records import Reading, from_content
 from cranfield.collection.run import several_tags
 from cranfield.collection.source import Buffer, PathLike, load, shown_path
 from cranfield.collection.topics import Topics
+from cranfield.declared.operation import about, operation
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError
 from cranfield.text import counted, listed
 
@@ -35,12 +37,13 @@ MOST_FAULTS = 10_000
 """Faults of one file that are counted: a file in which every line is wrong must not fill the memory with messages."""
 
 
+@operation
 def check_files(
     qrels: Iterable[PathLike] = (),
     runs: Iterable[PathLike] = (),
     topics: Iterable[PathLike] = (),
     *,
-    split_tags: bool = False,
+    split_tags: Annotated[bool, about("Read a run for each tag of a file of runs, not one for each file.")] = False,
 ) -> list[Finding]:
     """Everything that is wrong with these files, in the order of files and lines.
 

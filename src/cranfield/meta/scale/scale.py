@@ -302,7 +302,7 @@ def scales(
     measures: Any,
     length: Annotated[int, about("The number of documents in the lists.", least=1, spelled="--length, -n N")] = 4,
     grades: Annotated[
-        int, about("The number of grades including 0; 2 is binary.", least=2, spelled="--grades, -c C")
+        int, about("The number of grades including 0; 2 is binary.", least=2, spelled="--number-of-grades, -c C")
     ] = 2,
     *,
     recall_base: Annotated[

@@ -8,7 +8,7 @@ from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
 
-class DesignVerb(options.Tables, Printing):
+class DesignVerb(options.Tables, Printing, of="building.topic_sets.user_study:user_study"):
     """Plan a user study: which user searches for which topic with which system, and in which order.
 
     The topics are cut at random into as many groups as there are systems. Every user works on each group with one
@@ -33,7 +33,6 @@ cranfield collection design --users 12 --systems a,b,c --topics topics.xml --sho
         "--topics FILE", "The topics: a file of topics (XML, SGML, TSV, JSON), or an id per line.", required=True,
         reads=True,
     )  # fmt: skip
-    seed: int = options.seed()
     what: str = options.show("table", "orders", help="{names}: a row per search, or a row per user.")
 
     def given(self) -> bool:
@@ -48,5 +47,5 @@ cranfield collection design --users 12 --systems a,b,c --topics topics.xml --sho
         from cranfield.building.topic_sets.user_study import read_topic_ids, user_study
 
         names = [name.strip() for names in self.systems or [] for name in names.split(",")]
-        study = user_study(names, read_topic_ids(self.topics), self.users, seed=self.seed)
+        study = user_study(names, read_topic_ids(self.topics), self.users, **self.settings())
         self.show(study.orders() if self.what == "orders" else study.table())

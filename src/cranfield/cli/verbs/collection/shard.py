@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from cranfield.cli import options
-from cranfield.cli.declare import MOST_PARTS, READING, argument, option
+from cranfield.cli.declare import READING, argument, option
 from cranfield.cli.printing import Printing
 
 
-class ShardVerb(options.Detected, Printing):
+class ShardVerb(options.Detected, Printing, of="collection.shards:shard_files"):
     """Cut a collection of documents into random parts (shards), and write the part of each file to a folder.
 
     The files are qrels, runs and lists of document ids, one in each line; the kind is detected. FOLDER/shard1/bm25.run
@@ -29,10 +29,6 @@ cranfield collection shard docids.txt qrels.txt runs/*.run --shards 5 --repeat 1
     files: list[str] | None = argument(
         "FILE", "Qrels, runs and lists of document ids; the kind is detected.", reads=True
     )
-    shards: int = option("--shards K", "The number of shards.", default=5, most=MOST_PARTS)
-    folder: str = option("--folder DIR", "Where to write the shards.", default="shards")
-    repeat: int = option("--repeat N", "Make N different splits.", default=1, solves="repeats=", most=MOST_PARTS)
-    seed: int = options.seed()
     ids: list[str] | None = option(
         "--ids FILE", "A list of document ids, if its kind is not detected. May be repeated.", group=READING, reads=True
     )
@@ -49,8 +45,5 @@ cranfield collection shard docids.txt qrels.txt runs/*.run --shards 5 --repeat 1
         ids = [*expand(self.ids or []), *(path for path in named if path not in kinds and is_id_list(path))]
         rest = [path for path in dict.fromkeys([*kinds, *named]) if path not in ids]
         with self.progress("writing") as progress:
-            done = shard_files(
-                rest, self.folder, self.shards, ids=dict.fromkeys(ids), repeats=self.repeat, seed=self.seed,
-                kinds=kinds, progress=progress,
-            )  # fmt: skip
+            done = shard_files(rest, **self.settings(), ids=dict.fromkeys(ids), kinds=kinds, progress=progress)
         self.show(done.table())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from cranfield.cli import options
-from cranfield.cli.declare import READING, argument, flag, option
+from cranfield.cli.declare import READING, argument, option
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
 
-class SplitVerb(options.Detected, Printing):
+class SplitVerb(options.Detected, Printing, of="building.topic_sets.topic_split:split_files"):
     """Split the topics of a collection into parts, and write the part of each file to a folder of its own.
 
     The files are topics, qrels and runs. FOLDER/train/qrels.txt has the judgments of the topics of the part train, and
@@ -40,8 +40,6 @@ cranfield collection split new.run --folder parts --assigned parts/split.tsv
     assigned: str | None = option(
         "--assigned FILE", "Use a split made earlier: lines of topic, part, such as split.tsv.", reads=True
     )
-    by_id: bool = flag("--by-id", "The part of a topic depends on its id and the seed alone; sizes are not exact.")
-    seed: int = options.seed()
     topics: list[str] | None = option(
         "--topics FILE", "A file of topics, if its kind is not detected. May be repeated.", group=READING, reads=True,
         solves="kinds=",
@@ -60,7 +58,8 @@ cranfield collection split new.run --folder parts --assigned parts/split.tsv
             self.folder,
             shares_of(self.parts),
             kinds=kinds,
-            **self.values("assigned", "classes", "seed", "by_id"),
+            **self.values("assigned", "classes"),
+            **self.settings(),
         )
         self.show(split.table())
 

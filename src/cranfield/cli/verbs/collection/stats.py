@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cranfield.table import Cell, Table
 
 
-class StatsVerb(options.Files, SplitByClass, Printing):
+class StatsVerb(options.Files, SplitByClass, Printing, of="collection.stats:of_collection"):
     """Count judged and relevant documents by grade and topic, and show how much of each run is judged.
 
     Diversity judgments have a second table: intents per topic and relevant documents by grade, for each type of intents
@@ -35,7 +35,7 @@ cranfield collection stats qrels.diversity.txt --intent-types types.txt
 
     qrels: str = argument("QRELS", options.QRELS, required=True, reads=True)
     runs: list[str] | None = argument("[RUN]", options.RUNS, reads=True)
-    rel: float = options.rel()
+    rel: float
     intent_types: str | None = options.intent_types()
     per_topic: bool = options.per_topic("Print a row per topic of the judgments.")
 
@@ -46,7 +46,7 @@ cranfield collection stats qrels.diversity.txt --intent-types types.txt
             return Experiment(self.read_qrels(self.qrels), self.read_runs(self.runs) if self.runs else {})
 
         judgments, runs = self.part(read)
-        statistics = of_collection(judgments, list(runs.values()), self.rel)
+        statistics = of_collection(judgments, list(runs.values()), **self.settings())
         by_intent = None
         if judgments.has_intents or self.intent_types is not None:
             from cranfield.assessed.intents import of_intents

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from cranfield.cli.declare import argument, flag, option
+from cranfield.cli.declare import argument, option
 from cranfield.cli.file_kind import kind_of_file
-from cranfield.cli.options import QRELS_FORMATS, RUN_FORMATS, Graded
+from cranfield.cli.options import Graded
 from cranfield.cli.printing import Quiet
 
-FORMATS = f"{RUN_FORMATS} {QRELS_FORMATS} collection.topics:FORMATS"
-KINDS = ("run", "qrels", "topics")
 ENTRY = {"run": "document", "qrels": "judgment", "topics": "topic"}
 
 
-class ConvertVerb(Graded, Quiet):
+class ConvertVerb(Graded, Quiet, of="collection.convert:convert"):
     """Convert runs, judgments or topics to another format; data that this format cannot hold is an error.
 
     A DST that ends in .gz, .bz2, .xz or .zst is compressed; compressed input is recognised by its content.
@@ -30,28 +28,22 @@ zcat bm25.run.gz | cranfield convert - - --kind run --to jsonl | head
     target: str = argument(
         "DST", "The file to write; its ending determines the format. - is standard output.", required=True, writes=True
     )
-    kind: str | None = option(
-        "--kind KIND", "Kind of file: {names}; default: detected from the content.", choices=KINDS
-    )
-    read_as: str | None = option("--from FORMAT", "Format of SRC; default: detected.", names=FORMATS)
-    write_as: str | None = option("--to FORMAT", "Format of DST: {names}; default: from its name.", names=FORMATS)
+    kind: str | None
+    from_: str | None
     query_ids: str | None = option(
         "--queries FILE",
         "The topics of responses of a search engine that do not name theirs, in their order: topics, or lines of ids.",
         reads=True,
     )
-    allow_loss: bool = flag("--allow-loss", "Leave out what the format of DST cannot hold.", solves="allow_loss=")
 
     def run(self) -> None:
         from cranfield.collection.convert import convert, only_kind
         from cranfield.collection.file_formats.search_responses import queries_named_in
         from cranfield.text import counted
 
-        kind = self.kind or only_kind(self.read_as) or ("run" if self.query_ids else None)
+        kind = self.kind or only_kind(self.from_) or ("run" if self.query_ids else None)
         kind = kind or kind_of_file(self.source, "--kind run, --kind qrels or --kind topics")
         with queries_named_in(self.query_ids):
-            result = convert(
-                self.source, self.target, kind=kind, from_=self.read_as, to=self.write_as, allow_loss=self.allow_loss
-            )
+            result = convert(self.source, self.target, **{**self.settings(), "kind": kind})
         if self.target != "-" and not self.quiet:
             print(f"{result.path}: {counted(result.entries, ENTRY[result.kind])} as {result.format}")
