@@ -6,7 +6,8 @@ import math
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import islice
 
 import numpy as np
 
@@ -147,7 +148,7 @@ class Table:
         if cell is None or (isinstance(cell, float) and math.isnan(cell)):
             return ("" if column.kind == "text" else UNDEFINED,)
         if isinstance(cell, str):
-            return (printable(cell),)
+            return (cell if cell.isprintable() else printable(cell),)
         if column.kind == "probability" and 0 < cell < (least := 10.0**-self._shown_digits):
             return (f"<{least:.{self._shown_digits}f}",)
         if column.kind in ("number", "probability"):
@@ -244,7 +245,7 @@ class Table:
         lines += self._latex_groups()
         lines.append(" & ".join(escape_latex(column.header) for column in self.columns) + r" \\")
         lines.append(r"\midrule")
-        lines += [" & ".join(cells) + r" \\" for cells in self.marked(escape_latex, r"\textbf{", "}")]
+        lines += [" & ".join(cells) + r" \\" for cells in self.marked(partial(map, escape_latex), r"\textbf{", "}")]
         lines += [r"\bottomrule", r"\end{tabular}"]
         if self.caption:
             lines.append(r"\end{table}")
@@ -263,7 +264,7 @@ class Table:
         """Return a pipe table with the best cells in bold."""
         rule = [":--" if column.kind == "text" else "--:" for column in self.columns]
         rows = [[escape_markdown(column.name) for column in self.columns], rule]
-        rows += self.marked(escape_markdown, "**", "**")
+        rows += self.marked(partial(map, escape_markdown), "**", "**")
         lines = [f"| {' | '.join(cells)} |" for cells in rows]
         above = [escape_markdown(self.caption), ""] if self.caption else []
         below = [line for note in self.notes for line in ("", escape_markdown(note))]
@@ -283,7 +284,7 @@ class Table:
         above = "".join(f'<th colspan="{len(span)}">{escape(self.columns[span[0]].group)}</th>' for span in spans)
         above = f"<tr>{above}</tr>" if any(column.group for column in self.columns) else ""
         lines += [f"<thead>{above}<tr>{head}</tr></thead>", "<tbody>"]
-        for cells in self.marked(escape, "<strong>", "</strong>"):
+        for cells in self.marked(partial(map, escape), "<strong>", "</strong>"):
             lines.append("<tr>" + "".join(f"<td{s}>{c}</td>" for c, s in zip(cells, styles, strict=True)) + "</tr>")
         lines += ["</tbody>", "</table>"]
         return "\n".join(lines + [f"<p>{escape(note)}</p>" for note in self.notes])
@@ -291,15 +292,19 @@ class Table:
     def _repr_html_(self) -> str:
         return self.html()
 
-    def marked(self, escape: Callable[[str], str], begin: str, end: str) -> list[list[str]]:
-        """Return rows of escaped cells; the best cells are put between `begin` and `end`."""
+    def marked(self, escaped: Callable[[Iterable[str]], Iterable[str]], begin: str, end: str) -> list[list[str]]:
+        """Return rows of escaped cells; the best cells are put between `begin` and `end`.
+
+        `escaped` gets the texts of all cells at once.
+        """
         columns, best = self.columns, self.best
         shown = [[self._show(cell, column) for cell, column in zip(row, columns, strict=True)] for row in self.rows]
+        texts = iter(escaped([part for row in shown for parts in row for part in parts]))
         out = []
         for r, row in enumerate(shown):
             cells = []
             for c, parts in enumerate(row):
-                first, *span = map(escape, parts)
+                first, *span = islice(texts, len(parts))
                 mark = f"{begin}{first}{end}" if (r, c) in best else first
                 cells.append(mark + (f" [{span[0]}, {span[1]}]" if span else ""))
             out.append(cells)
@@ -479,7 +484,8 @@ def safe_cell(cell: str, *, guard_formulas: bool = True) -> str:
     >>> safe_cell("=HYPERLINK(0)"), safe_cell("bm25")
     ("'=HYPERLINK(0)", 'bm25')
     """
-    return control_free(guarded(cell) if guard_formulas else cell)
+    text = guarded(cell) if guard_formulas else cell
+    return text if text.isprintable() else control_free(text)
 
 
 def _quoted(cell: str, sep: str) -> str:

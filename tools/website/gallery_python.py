@@ -221,7 +221,7 @@ figure = figures.describe_click_parameters(fit_clicks("log", "PBM"))
     "describe_click_perplexity": """\
 from cranfield.online.clicks.click_evaluation import held_out_pages
 
-models = {name: fit_clicks("log", name, held_out=0.2, level=None) for name in ("RCM", "DCTR", "PBM")}
+models = {name: fit_clicks("log", name, held_out=0.2, intervals=False) for name in ("RCM", "DCTR", "PBM")}
 figure = figures.describe_click_perplexity(evaluate_clicks(models, held_out_pages("log", models)))
 """,
     "describe_online_agreement": """\

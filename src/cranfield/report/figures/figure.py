@@ -27,10 +27,11 @@ Columns = Mapping[str, NDArray[Any]]
 
 AXIS_KINDS = ("number", "share", "count", "category")
 DRAWN_IN = {
-    **dict.fromkeys(("bars", "stacked_bars", "text_strings"), "bar_charts"),
     **dict.fromkeys(("dot_grid", "heat_map"), "grid_charts"),
     **dict.fromkeys(("lines", "slopes"), "lines"),
-    **dict.fromkeys(("boxes", "dumbbells", "intervals", "paired_intervals"), "row_charts"),
+    **dict.fromkeys(
+        ("bars", "boxes", "dumbbells", "intervals", "paired_intervals", "stacked_bars", "text_strings"), "row_charts"
+    ),
     "scatter": "scatter",
     "spacing": "spacing",
 }

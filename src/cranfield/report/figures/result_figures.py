@@ -364,8 +364,7 @@ def power_answer_figure(answers: PowerAnswer | Sequence[PowerAnswer]) -> Figure:
     """The curves of all measures: power, detectable difference, or width of intervals."""
     from cranfield.comparison.power.topic_set_size import PowerAnswer, share
 
-    given = [answers] if isinstance(answers, PowerAnswer) else list(answers)
-    drawn = first_answers(given)
+    drawn = first_answers([answers] if isinstance(answers, PowerAnswer) else answers)
     lead = drawn[0]
     design = lead.experiment.design
     value = "width" if not design.tests else "difference" if lead.asked == "difference" else "power"

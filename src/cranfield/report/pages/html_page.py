@@ -58,7 +58,11 @@ def html_page(
         "form-action 'none'"
     )
     frame = {"title": title, "lead": lead, "footer": footer, "style": style, "script": script, "policy": policy}
-    return str(environment().get_template(template).render(**frame, **parts))
+    made = environment()
+    from markupsafe import Markup
+
+    body = Markup(made.get_template(template).render(title=title, **parts))
+    return str(made.get_template("page.html").render(**frame, body=body))
 
 
 @cache

@@ -33,6 +33,11 @@ def shown_text(text: str) -> str:
     return text if PLAIN.fullmatch(text) else escape(encodable(printable(text)))
 
 
+def shown_texts(texts: Iterable[str]) -> list[str]:
+    """As `shown_text`, for many."""
+    return [text if PLAIN.fullmatch(text) else shown_text(text) for text in texts]
+
+
 def encodable(text: str) -> str:
     """Text in which lone surrogates, which UTF-8 does not have, are escaped."""
     return text if text.isascii() else text.encode("utf-8", "backslashreplace").decode()
@@ -137,7 +142,7 @@ def table_columns(table: Table) -> list[HtmlColumn]:
     >>> [cell.html for cell in table_columns(table)[1].cells]
     ['0.2500', '<span class="best">0.3000</span>']
     """
-    shown = table.marked(shown_text, '<span class="best">', "</span>")
+    shown = table.marked(shown_texts, '<span class="best">', "</span>")
     columns = []
     for c, column in enumerate(table.columns):
         cells = [HtmlCell(texts[c], _key(row[c])) for row, texts in zip(table.rows, shown, strict=True)]

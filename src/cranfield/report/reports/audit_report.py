@@ -15,7 +15,6 @@ from cranfield.errors import UsageError
 from cranfield.record import Record, table_of
 from cranfield.report.figures import describe_judge_confusion, describe_judge_ranks, describe_topic_leniency
 from cranfield.report.figures.figure import in_order
-from cranfield.report.pages.file_digests import files_block
 from cranfield.report.pages.report_parts import (
     MADE_WITH,
     Block,
@@ -25,6 +24,7 @@ from cranfield.report.pages.report_parts import (
     Part,
     Report,
     TableBlock,
+    files_block,
     report_of,
 )
 from cranfield.report.reports.citations import METHODS_TEXT, methods_blocks

@@ -33,7 +33,6 @@ from cranfield.report.figures import (
     describe_heat,
     describe_intervals,
 )
-from cranfield.report.pages.file_digests import files_block
 from cranfield.report.pages.leaderboard_page import leaderboard_columns
 from cranfield.report.pages.report_parts import (
     MADE_WITH,
@@ -41,6 +40,7 @@ from cranfield.report.pages.report_parts import (
     Content,
     FigureBlock,
     TableBlock,
+    files_block,
 )
 from cranfield.report.reports.experiment import Experiment
 from cranfield.scores.efficiency import efficiency

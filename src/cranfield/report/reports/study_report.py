@@ -12,7 +12,6 @@ from cranfield.collection.source import expand
 from cranfield.meta.study.study import Outcome, Step
 from cranfield.meta.study.study_file import FILES, Collection, Study, Task
 from cranfield.report.figures.result_figures import drawn_figures
-from cranfield.report.pages.file_digests import files_block
 from cranfield.report.pages.report_parts import (
     MADE_WITH,
     Block,
@@ -22,6 +21,7 @@ from cranfield.report.pages.report_parts import (
     Part,
     Report,
     TableBlock,
+    files_block,
     report_of,
 )
 from cranfield.report.reports.citations import METHODS_TEXT, Works, citations_of, cited_in, paragraph_blocks

@@ -156,7 +156,7 @@ cranfield report qrels.txt runs/*.run --methods  # the paragraph for a paper, an
 
         from cranfield.collection.topics import Topics
         from cranfield.errors import NotedWarning, SameRunWarning
-        from cranfield.report.pages.file_digests import without_folders
+        from cranfield.report.pages.report_parts import without_folders
         from cranfield.report.reports.experiment import Experiment, ReportSettings
         from cranfield.scores.efficiency import read_times
 
