@@ -28,8 +28,10 @@ UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72.27, "px": 1 / I
 """Units of lengths, in inches; a pt is TeX's."""
 LEAST, MOST = 0.8, 40.0
 """The smallest and the largest width and height, in inches."""
-LEAST_PLOT = 0.25
-"""Plots are not made smaller than this part of their usual size; then labels become smaller too."""
+LEAST_PLOT, MOST_PLOT = 0.25, 4.0
+"""Plots are made smaller and larger within these parts of their usual size; beyond, labels become smaller too."""
+FEW_TICKS = 5
+"""About as many numbers are on the horizontal axis of a narrow figure."""
 NARROW = 5.0
 """In a figure that is narrower, in inches, the legend is below the plot."""
 SYMBOL = 3.0
@@ -162,16 +164,18 @@ def size_of(svg: str) -> dict[str, float]:
 def _resized(
     spec: dict[str, Any], side: str, wanted: float, grid: bool, svg_of: Callable[[dict[str, Any]], str]
 ) -> dict[str, Any]:
-    """The chart with this size: its plots get what the labels leave, or if that is too little, all becomes smaller."""
+    """The chart with this size: its plots get what the labels leave, or if that is too little, all becomes smaller.
+
+    A grid keeps its shape: it becomes smaller where it has to, and is not made wider.
+    """
     usual = size_of(svg_of(spec))[side]
-    if not (grid and usual > wanted):  # the numbers in the cells of a grid would not fit smaller cells
-        tried, size = 0.8, usual
+    if not grid:  # the numbers in the cells of a grid would not fit smaller cells
+        tried = 0.8
         other = size_of(svg_of(_with_plots(spec, side, tried)))[side]
-        if other < size:
-            factor = 1 + (wanted - size) * (1 - tried) / (size - other)
-            if factor >= LEAST_PLOT:
-                spec = _with_plots(spec, side, factor)
-                usual = size_of(svg_of(spec))[side]
+        factor = 1 + (wanted - usual) * (1 - tried) / max(usual - other, 1.0)
+        if LEAST_PLOT <= factor <= MOST_PLOT:
+            spec = _with_plots(spec, side, factor)
+            usual = size_of(svg_of(spec))[side]
     while usual > wanted + 1:  # texts are drawn in whole pixels, so that the first try may miss
         spec = enlarge(spec, min(0.99, wanted / usual))
         usual = size_of(svg_of(spec))[side]
@@ -192,7 +196,7 @@ def _with_plots(spec: dict[str, Any], side: str, factor: float) -> dict[str, Any
 
 def _with_narrow_texts(spec: dict[str, Any], figure: Figure, width: float) -> dict[str, Any]:
     """The chart with title and legend that fit a width; in a narrow figure the legend is below the plot."""
-    spec = dict(spec)
+    spec = dict(_with_few_ticks(spec) if width < NARROW * INCH else spec)
     config = {**spec.get("config", {})}
     if "title" in spec:
         heading, below = config["title"]["fontSize"], config["title"]["subtitleFontSize"]
@@ -208,3 +212,16 @@ def _with_narrow_texts(spec: dict[str, Any], figure: Figure, width: float) -> di
         config["legend"] = {**legend, "orient": "bottom", "columns": columns}
     spec["config"] = config
     return spec
+
+
+def _with_few_ticks(part: dict[str, Any]) -> dict[str, Any]:
+    """The chart with fewer numbers on its horizontal axes."""
+    part = dict(part)
+    across = part.get("encoding", {}).get("x", {})
+    if isinstance(across.get("axis"), dict) and "tickCount" in across["axis"]:
+        fewer = {**across, "axis": {**across["axis"], "tickCount": FEW_TICKS}}
+        part["encoding"] = {**part["encoding"], "x": fewer}
+    for name in ("layer", "hconcat", "vconcat"):
+        if name in part:
+            part[name] = [_with_few_ticks(inner) for inner in part[name]]
+    return part
