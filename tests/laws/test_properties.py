@@ -24,13 +24,15 @@ from cranfield.measures.property_tables import (
     property_values,
     ranked,
 )
-from cranfield.meta.axioms.axiom_findings import differ, second_document_effect
-from cranfield.meta.axioms.intent_experiments import INTENT_EXPERIMENTS, diverse_score
-from cranfield.meta.axioms.ranked_experiments import (
+from cranfield.meta.axioms.axiom_experiments import (
+    INTENT_EXPERIMENTS,
     LENGTHS,
     RANKED_EXPERIMENTS,
+    differ,
+    diverse_score,
     lists_of,
     score,
+    second_document_effect,
     small_lists,
     with_two,
 )

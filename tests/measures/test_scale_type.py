@@ -10,7 +10,7 @@ from cranfield.comparison.anova.anova import anova
 from cranfield.comparison.apply_test import apply_test
 from cranfield.errors import CranfieldError
 from cranfield.measures.base import REGISTRY
-from cranfield.measures.scale_type import scale_of
+from cranfield.measures.property_tables import scale_of
 from cranfield.meta.scale.scale import PROVED, proved_scales, scale
 from cranfield.meta.stability.discrimination import discriminative_power
 from cranfield.report.tables import summary_table

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from cranfield.cli import measure_page, verb_measures
 from cranfield.cli.measure_page import Page
 from cranfield.measures import REGISTRY
-from cranfield.measures.property_tables import MEANINGS
-from cranfield.measures.scale_type import declared_scale
+from cranfield.measures.property_tables import MEANINGS, declared_scale
 from website import text
 from website.pictures import WITHOUT
 from website.staging import write

@@ -17,6 +17,7 @@ from cranfield.measures.property_tables import (
     DIVERSE,
     RANKED,
     by_family,
+    declared_scale,
     describe_views,
     diverse,
     footnotes,
@@ -27,7 +28,6 @@ from cranfield.measures.property_tables import (
 from cranfield.measures.property_tables import (
     MEANINGS as PROPERTY_MEANINGS,
 )
-from cranfield.measures.scale_type import declared_scale
 from cranfield.table import Column, Table, visible_width
 
 Properties = Mapping[str, Mapping[str, Any]]

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from cranfield.comparison.methods.paired_resampling import bootstrap_shift as bootstrap_shift
     from cranfield.comparison.methods.paired_resampling import paired_bootstrap as paired_bootstrap
     from cranfield.comparison.methods.paired_resampling import randomisation as randomisation
-    from cranfield.comparison.methods.randomised_tukey import randomised_tukey as randomised_tukey
+    from cranfield.comparison.methods.simultaneous_resampling import randomised_tukey as randomised_tukey
     from cranfield.comparison.methods.t import one_sample_t as one_sample_t
     from cranfield.comparison.methods.t import paired_t as paired_t
     from cranfield.comparison.methods.t import unpaired_t as unpaired_t
@@ -81,7 +81,7 @@ _HOME = {
     "methods.equivalence": ("tost",),
     "methods.friedman_and_kruskal": ("friedman", "kruskal_wallis"),
     "methods.paired_resampling": ("bootstrap_shift", "paired_bootstrap", "randomisation"),
-    "methods.randomised_tukey": ("randomised_tukey",),
+    "methods.simultaneous_resampling": ("randomised_tukey",),
     "methods.t": ("one_sample_t", "paired_t", "unpaired_t"),
     "methods.tukey": ("pooled_t", "scheffe", "tukey"),
     "methods.unpaired_resampling": ("permutation", "unpaired_bootstrap"),

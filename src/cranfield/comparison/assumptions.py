@@ -16,7 +16,7 @@ import numpy as np
 
 from cranfield.comparison.data import Matrix, all_pairs, difference_blocks, row_moments
 from cranfield.comparison.test_result import Assumption
-from cranfield.measures.scale_type import ScaleType, scale_of
+from cranfield.measures.property_tables import ScaleType, scale_of
 from cranfield.scores.mean_intervals import FEW
 from cranfield.scores.t_and_normal import normal_quantile, normal_tail
 from cranfield.text import counted, listed
@@ -291,8 +291,8 @@ def same_variance(x: Array, y: Array) -> Assumption:
 def interval_scale(measure: Any, needs: str = MEANS) -> Assumption:
     """Is the measure on an interval scale, as tests that use means need (Ferro & Maistro 2024 §7.5)?
 
-    The verdict is that of `measures.scale_type.scale_of`. It does not hold if it depends on conditions that are not
-    known, such as equally many relevant documents of all topics.
+    The verdict is that of `measures.property_tables.scale_of`. It does not hold if it depends on conditions that are
+    not known, such as equally many relevant documents of all topics.
 
     >>> interval_scale("AP").holds, interval_scale("P@10").holds, interval_scale("score").holds
     (False, True, None)

@@ -18,7 +18,7 @@ from cranfield.collection.source import stem
 from cranfield.comparison.compare import compare, default_correction
 from cranfield.comparison.corrections import CorrectionName
 from cranfield.comparison.data import Matrix
-from cranfield.comparison.methods.max_t import max_t_of_pairs
+from cranfield.comparison.methods.simultaneous_resampling import max_t_of_pairs
 from cranfield.comparison.pair_tests import TEST, TESTS, TestSettings
 from cranfield.comparison.resampling import TestResamples
 from cranfield.comparison.result import Comparison

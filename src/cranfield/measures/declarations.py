@@ -46,8 +46,8 @@ class Properties:
     better: str = "higher"
     """`higher`, `lower`, or `neither` for numbers that describe a list and do not rate it."""
     scale: str = "not interval"
-    """Scale of measurement for a single topic (Ferro & Maistro 2024 §7.7); `measures.scale_type.scale_of` answers for
-    several topics and for parameters."""
+    """Scale of measurement for a single topic (Ferro & Maistro 2024 §7.7); `measures.property_tables.scale_of` answers
+    for several topics and for parameters."""
     lengths: bool = False
     """Do the lengths of documents or snippets count?"""
     nonlinear: bool = False

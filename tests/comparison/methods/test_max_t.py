@@ -6,7 +6,7 @@ import numpy as np
 from scipy import stats
 
 from cranfield.comparison.data import Matrix, all_pairs
-from cranfield.comparison.methods.max_t import max_t_of_pairs
+from cranfield.comparison.methods.simultaneous_resampling import max_t_of_pairs
 from cranfield.comparison.pair_tests import TestSettings
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from cranfield.errors import UsageError
 from cranfield.measures import Measure, parse
-from cranfield.meta.axioms.axiom_findings import Scored
+from cranfield.meta.axioms.axiom_experiments import Scored
 from cranfield.meta.axioms.axioms import MEANS, axioms, improving_step, top_heavy
 from tests.laws.instances import ALL, ENDS_AT_THE_BEST, MOVES_ABOUT, PLAIN, STOPS_AFTER_CLICKS, STOPS_WHEN_SATISFIED
 from tests.laws.test_laws import READS_ITS_OWN_LAG

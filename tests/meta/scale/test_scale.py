@@ -13,7 +13,7 @@ from cranfield.comparison.methods.friedman_and_kruskal import kruskal_wallis
 from cranfield.errors import UsageError
 from cranfield.measures import parse
 from cranfield.measures.base import REGISTRY
-from cranfield.measures.scale_type import scale_of
+from cranfield.measures.property_tables import scale_of
 from cranfield.meta.scale.conclusions import scale_tests
 from cranfield.meta.scale.scale import ADMITS, PROVED, proved_scale, proved_scales, scale, scales
 from cranfield.meta.synthetic_lists import MOST, SyntheticLists

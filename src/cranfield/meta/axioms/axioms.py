@@ -15,9 +15,7 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures import Measure
 from cranfield.measures.property_tables import MEANINGS, RANKED
-from cranfield.meta.axioms.axiom_findings import Finding, Scored
-from cranfield.meta.axioms.intent_experiments import INTENT_EXPERIMENTS
-from cranfield.meta.axioms.ranked_experiments import RANKED_EXPERIMENTS
+from cranfield.meta.axioms.axiom_experiments import INTENT_EXPERIMENTS, RANKED_EXPERIMENTS, Finding, Scored
 from cranfield.meta.meta_record import MetaRecord
 from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, check_plain_lists, higher_better, list_text
 from cranfield.record import Columns, columns_of, labels

@@ -19,8 +19,7 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures, score
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures import Measure
-from cranfield.measures.property_tables import lower_is_better
-from cranfield.measures.scale_type import scale_of
+from cranfield.measures.property_tables import lower_is_better, scale_of
 from cranfield.meta.complete_scores import check_count, levels_of, mean_ranks
 from cranfield.meta.meta_record import MetaRecord, report
 from cranfield.meta.scale.scale import distinct

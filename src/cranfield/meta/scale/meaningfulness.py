@@ -16,7 +16,7 @@ from cranfield.comparison.data import noise
 from cranfield.declared.operation import ALPHA, about, operation
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.frames import need
-from cranfield.measures.scale_type import scale_of
+from cranfield.measures.property_tables import scale_of
 from cranfield.meta.agreement.coefficients import tau_b
 from cranfield.meta.complete_scores import CompleteScores, Levels, levels_of, mean_ranks
 from cranfield.meta.meta_record import MetaRecord

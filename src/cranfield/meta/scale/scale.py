@@ -17,7 +17,7 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
 from cranfield.measures import Measure
 from cranfield.measures.base import REGISTRY
-from cranfield.measures.scale_type import RATIO_GRADES, scale_of
+from cranfield.measures.property_tables import RATIO_GRADES, scale_of
 from cranfield.meta.meta_record import MetaRecord, index_of
 from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, list_text
 from cranfield.record import Columns, labels, stacked
