@@ -21,6 +21,7 @@ from cranfield.online.experiments import analyse
 from cranfield.report.pages.report_parts import FigureBlock, ListingBlock, Outline, Section, TableBlock
 from cranfield.report.reports.citations import cited, works
 from cranfield.report.reports.experiment import Experiment, ReportSettings
+from cranfield.report.reports.report_of_runs import report
 from cranfield.report.reports.run_report import SECTIONS, make_report
 from cranfield.scores.scores import Scores
 
@@ -268,3 +269,9 @@ def test_a_figure_of_many_topics_has_those_on_which_runs_differ_most_the_hardest
     differ = [topic for topic, width in zip(topics, half, strict=True) if width]
     assert shown == sorted(differ, key=lambda topic: median[topics.index(topic)])
     assert "The figure has the 150 of 160 topics on which runs differ most." in made.text
+
+
+def test_the_function_takes_the_options_of_the_verb() -> None:
+    made = report(QRELS, RUNS, "AP", baseline="fair", answers={"x": {"1": 0.5, "2": 0.4}, "y": {"1": 0.6, "2": 0.9}})
+    assert "answers" in [section.key for section in made.sections]
+    assert any("Against the baseline fair" in point for point in made.sections[0].points)

@@ -74,10 +74,17 @@ cranfield report qrels.txt runs/*.run --methods  # the paragraph for a paper, an
         "--answers FILE",
         "Scores of answers, as the verbs of cranfield answers write them with --per-topic. May be repeated.",
         reads=True,
+        group=MORE,
     )
-    log: str | None = option("--log LOG", "A log of queries and clicks: online measures by day.", reads=True)
-    ab: str | None = option("--ab TABLE", "An A/B test: a table of users with their arms; needs --metric.", reads=True)
-    metric: list[str] | None = ab_options.metrics()
+    log: str | None = option(
+        "--log LOG", "A log of queries and clicks: online measures by day.", reads=True, group=MORE
+    )
+    ab: str | None = option(
+        "--ab TABLE", "An A/B test: a table of users with their arms; needs --metric.", reads=True, group=MORE
+    )
+    metric: list[str] | None = option(
+        "--metric METRIC", "A metric of the A/B test, as in cranfield ab analyse. May be repeated.", group=MORE
+    )
     pool_depth: int | None = options.pool_depth(
         "The number of first documents of each run that were judged, for the bias of the pool."
     )
