@@ -28,6 +28,7 @@ from cranfield.collection.source import (
 from cranfield.collection.tables.rows import Rows
 from cranfield.collection.tables.table_schema import NO_DEFAULT, Anything, Column, Numbers, Schema, Words
 from cranfield.errors import DataError, UsageError
+from cranfield.notes import caution_note
 from cranfield.text import counted, listed, shown
 
 
@@ -305,6 +306,8 @@ def check_texts(runs: TextsOfRuns, references: References) -> tuple[list[str], l
     hollow = [topic for topic, texts in references.items() if any(not text.strip() for text in texts)]
     if hollow:
         notes.append(
-            f"{counted(len(hollow), 'topic')} with an empty reference, in which nothing matches: {listed(hollow)}"
+            caution_note(
+                f"{counted(len(hollow), 'topic')} with an empty reference, in which nothing matches: {listed(hollow)}"
+            )
         )
     return topics, notes

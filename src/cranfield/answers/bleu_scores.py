@@ -19,6 +19,7 @@ from cranfield.answers.rouge_scores import paired_texts
 from cranfield.answers.tokenisation import WordRules, characters_of
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.text import listed
@@ -52,12 +53,14 @@ class Bleu(Record):
     @property
     def notes(self) -> tuple[str, ...]:
         """What readers of the numbers must know."""
-        how = f"tokeniser {self.tokeniser}, smoothing {self.smoothing}"
-        notes = (f"from 0 to 1; {how}{', lower case' if self.lower_case else ''}", *self.scores.notes)
+        how = method_note(f"tokeniser {self.tokeniser}, smoothing {self.smoothing}")
+        notes = (method_note(f"from 0 to 1; {how}{', lower case' if self.lower_case else ''}"), *self.scores.notes)
         if lacking := self.scores.lacking():
             return (
                 *notes,
-                f"topics missing from runs, scored 0 and left out of all together: {listed(lacking, noun='runs')}",
+                caution_note(
+                    f"topics missing from runs, scored 0 and left out of all together: {listed(lacking, noun='runs')}"
+                ),
             )
         return notes
 

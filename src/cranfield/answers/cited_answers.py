@@ -18,6 +18,7 @@ from cranfield.collection.source import PathLike, expand, stem
 from cranfield.collection.tables.table_schema import NO_DEFAULT, Anything, Numbers
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError, warn_caller
+from cranfield.notes import caution_note
 from cranfield.record import Record, column
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed, shown
@@ -252,7 +253,7 @@ def citation_scores(
     notes = []
     if without:
         rule = "as not supporting" if unjudged == "zero" else "left out"
-        notes.append(f"{without:,} of {counted(citations, 'citation')} not judged, {rule}")
+        notes.append(caution_note(f"{without:,} of {counted(citations, 'citation')} not judged, {rule}"))
     if empty:
         notes.append(f"{counted(len(empty), 'empty answer')}, scored 0: {listed(empty)}")
     if counted_citations == "first":

@@ -25,6 +25,7 @@ from cranfield.collection.source import PathLike
 from cranfield.collection.tables.cells import number_in
 from cranfield.collection.tables.table_schema import NO_DEFAULT, Anything
 from cranfield.errors import UsageError, warn_caller
+from cranfield.notes import caution_note
 from cranfield.text import counted, listed, shown, unguarded
 
 VITAL, OKAY = "vital", "okay"
@@ -81,7 +82,9 @@ class UnknownValues:
             way_out = f"correct them, or count such {counts}: unknown={self.other_rule!r}"
             raise row.fault(f"{value}; values without meaning: {every}; {way_out}")
         return [
-            f"{len(rows):,} × {role} without meaning, counted as {self.counted_as[role]}: {_counts(role, rows)}"
+            caution_note(
+                f"{len(rows):,} × {role} without meaning, counted as {self.counted_as[role]}: {_counts(role, rows)}"
+            )
             for role, rows in self.rows.items()
         ]
 
@@ -272,8 +275,11 @@ def read_assignments(
     ]
     if lacking:
         notes.append(
-            f"{counted(len(lacking), 'answer')} without an assignment of some nuggets, which count as not supported: "
-            f"{listed(lacking)}"
+            caution_note(
+                f"{counted(len(lacking), 'answer')} without an assignment of some nuggets, which count as not "
+                "supported: "
+                f"{listed(lacking)}"
+            )
         )
     return Assignments(support, complete, tuple(notes))
 

@@ -17,6 +17,7 @@ from cranfield.collection.source import PathLike
 from cranfield.collection.tables.table_schema import Numbers
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
@@ -171,15 +172,18 @@ def nugget_scores(
             notes.append(f"{have} neither vital nor okay, counted only in all and all-strict: {listed(plain)}")
     if unassigned:
         notes.append(
-            f"{counted(len(unassigned), 'answer')} without assignments, as if no nugget was found: {listed(unassigned)}"
+            caution_note(
+                f"{counted(len(unassigned), 'answer')} without assignments, as if no nugget was found: "
+                f"{listed(unassigned)}"
+            )
         )
     if set(names) & set(ANSWERED):
         notes.append(weight_note)
     if {"Prec", "F"} & set(names):
         blanks = f"white space {'counts' if white_space else 'does not count'}"
-        notes.append(f"Prec: {allowance:g} characters for each nugget found; {blanks}")
+        notes.append(method_note(f"Prec: {allowance:g} characters for each nugget found; {blanks}"))
     if "F" in names:
-        notes.append(f"F: β = {beta:g}")
+        notes.append(method_note(f"F: β = {beta:g}"))
     return Scores(names, runs, topics, values, missing, "zero", notes)
 
 
@@ -382,8 +386,10 @@ def pyramid_scores(
     if "pyramid-modified" in names:
         of = f"of {counted(models, 'model')}" if models else "with as many models as the highest weight of each topic"
         notes.append(
-            f"pyramid-modified: relative to the mean number of units {of}, "
-            f"rounded to a whole number, halves up{_rounded(sizes)}; above 1 is possible"
+            method_note(
+                f"pyramid-modified: relative to the mean number of units {of}, "
+                f"rounded to a whole number, halves up{_rounded(sizes)}; above 1 is possible"
+            )
         )
     if "pyramid" in names and units is None:
         notes.append("pyramid: summaries are taken to have only units that were found in them")

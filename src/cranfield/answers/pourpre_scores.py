@@ -27,6 +27,7 @@ from cranfield.collection.source import PathLike
 from cranfield.collection.tables.table_schema import Numbers
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
+from cranfield.notes import method_note
 from cranfield.record import Record, column
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
@@ -113,7 +114,7 @@ def pourpre(
     notes = [
         *text_notes(texts, nuggets),
         note,
-        f"POURPRE: {average} average, β = {beta:g}, {allowance:g} characters for each nugget with a match",
+        method_note(f"POURPRE: {average} average, β = {beta:g}, {allowance:g} characters for each nugget with a match"),
     ]
     empty = [
         f"{topic}: {nugget.id}" for topic in topics for nugget in nuggets[topic].values() if not nugget.text.strip()

@@ -17,6 +17,7 @@ from cranfield.answers.nugget_scores import Beta
 from cranfield.answers.tokenisation import WordRules
 from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record
 from cranfield.scores.mean_intervals import range_interval
 from cranfield.scores.scores import Scores
@@ -124,17 +125,22 @@ class Rouge(Record):
         """What readers of the numbers must know."""
         notes = self.scores.notes
         if lacking := self.scores.lacking():
-            notes = (*notes, f"topics missing from runs, scored 0: {listed(lacking, noun='runs')}")
+            notes = (*notes, caution_note(f"topics missing from runs, scored 0: {listed(lacking, noun='runs')}"))
         if not self.has_intervals:
             return notes
         if not self.resamples:
-            return (*notes, f"[low, high]: {100 * self.level:g}% confidence interval, within the range of the measure")
+            return (
+                *notes,
+                method_note(f"[low, high]: {100 * self.level:g}% confidence interval, within the range of the measure"),
+            )
         how = f"{100 * self.level:g}% bootstrap interval over topics as in ROUGE-1.5.5, {self.resamples:,} resamples"
         notes = (*notes, f"[low, high]: {how}, seed {self.seed}")
         if len(self.scores.topics) >= FEW_TEXTS:
             return notes
-        few = f"{counted(len(self.scores.topics), 'topic')} are few for a bootstrap, whose intervals are then too short"
-        return (*notes, f"caution: {few}; use --ci (ci=True)")
+        few = caution_note(
+            f"{counted(len(self.scores.topics), 'topic')} are few for a bootstrap, whose intervals are then too short"
+        )
+        return (*notes, caution_note(f"caution: {few}; use --ci (ci=True)"))
 
     @property
     def has_intervals(self) -> bool:
@@ -229,7 +235,7 @@ def letter_notes(runs: TextsOfRuns, references: References, rules: WordRules) ->
     if not foreign:
         return []
     which = f"{foreign:,} of {counted(len(texts), 'text')} with letters that are not ASCII"
-    return [f"{which}, which separate words like blanks; count them with tokens 'unicode'"]
+    return [caution_note(f"{which}, which separate words like blanks; count them with tokens 'unicode'")]
 
 
 @operation
@@ -443,11 +449,13 @@ def _setting_notes(
     measures: Sequence[RougeMeasure], references: References, several: str, alpha: float, dialect: str
 ) -> Iterable[str]:
     if any(len(texts) > 1 for texts in references.values()):
-        yield f"several references: {_HOW[several]}"
+        yield method_note(f"several references: {_HOW[several]}")
     if alpha != 0.5:
-        yield f"F: precision has weight {alpha:.4g}, recall {1 - alpha:.4g}"
+        yield method_note(f"F: precision has weight {alpha:.4g}, recall {1 - alpha:.4g}")
     kinds = {measure.kind for measure in measures}
     if dialect == "paper":
-        yield "counted by the formulas of Lin (2004), not as ROUGE-1.5.5"
+        yield method_note("counted by the formulas of Lin (2004), not as ROUGE-1.5.5")
     elif kinds & {"W", "SU"}:
-        yield "ROUGE-W and ROUGE-SU are counted as ROUGE-1.5.5 does, which is not quite the formula of the paper"
+        yield method_note(
+            "ROUGE-W and ROUGE-SU are counted as ROUGE-1.5.5 does, which is not quite the formula of the paper"
+        )

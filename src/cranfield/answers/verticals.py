@@ -15,6 +15,7 @@ from cranfield.collection.source import PathLike, expand, stem
 from cranfield.collection.tables.table_schema import Numbers
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
+from cranfield.notes import method_note
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed, shown
 
@@ -148,7 +149,11 @@ def page_scores(
                 "vertical-F": f_measure(precision, recall, beta) if target else np.nan,
             }
             values[:, r, t] = [row[name] for name in names]
-    notes = [f"wanted verticals: orientation {wanted:g} or more; the ideal page has the best block of each vertical"]
+    notes = [
+        method_note(
+            f"wanted verticals: orientation {wanted:g} or more; the ideal page has the best block of each vertical"
+        )
+    ]
     left = [topic for topic in (*grades, *orientation) if topic not in topics]
     if left:
         notes.append(f"{counted(len(left), 'topic')} without judgments or without orientation left out: {listed(left)}")

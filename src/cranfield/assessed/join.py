@@ -28,6 +28,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.records import NO_LABEL
 from cranfield.collection.tables.table_schema import DOC, TOPIC, Schema, Words
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
+from cranfield.notes import method_note
 from cranfield.text import counted
 from cranfield.types import Array, Index, Index64, Progress
 
@@ -191,7 +192,7 @@ def _about_intents(options: JoinOptions, types: Any) -> tuple[str, ...]:
     if (probabilities := options.intent_probabilities) is not None:
         named = DISTRIBUTIONS.get(probabilities) if isinstance(probabilities, str) else None
         source = f"{probabilities}, {named}" if named else f"from {_source(probabilities)}"
-        notes.append(f"intent probabilities: {source}")
+        notes.append(method_note(f"intent probabilities: {source}"))
     if types is not None:
         notes.append(TYPES_FROM + _source(options.intent_types or options.intent_probabilities))
     if options.empty_intents == "keep":
@@ -264,7 +265,8 @@ class MatrixLists(Assessed):
             _grade=grade, _score=score, _exists=exists, _cache={}, runs=("run",),
             topics=tuple(map(str, range(queries))), run=np.zeros(queries, dtype=np.int64), topic=every,
             set_of_row=every, retrieved=length,
-            missing=np.zeros(queries, dtype=bool), notes=("order: score",), attachments=_ScoresOnFirstUse(lists),
+            missing=np.zeros(queries, dtype=bool), notes=(method_note("order: "
+                "score"),), attachments=_ScoresOnFirstUse(lists),
         )  # fmt: skip
         return lists
 

@@ -41,6 +41,7 @@ from cranfield.collection.source import (
     unmarked,
 )
 from cranfield.errors import CranfieldWarning, DataError, NotedWarning, SameRunWarning, UsageError, warn_caller
+from cranfield.notes import method_note
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
 
@@ -336,7 +337,7 @@ class RunJoiner:
             tie_last=self._column("tie_last"),
             document=document,
             judged=documents.by_topic,
-            notes=(f"order: {', '.join(sorted(self.orders))}", *self._tie_notes()),
+            notes=(method_note(f"order: {', '.join(sorted(self.orders))}"), *self._tie_notes()),
         )
         self._warn(lists)
         if self.options.scores and self.orders == {"score"}:

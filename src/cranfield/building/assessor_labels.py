@@ -21,6 +21,7 @@ from cranfield.collection.tables.cells import number_in
 from cranfield.collection.tables.table_schema import Numbers, Schema, Words
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import Tidy
+from cranfield.notes import method_note
 from cranfield.text import counted, listed, plain_number
 from cranfield.types import Array, Index32, Index64
 
@@ -197,7 +198,7 @@ class Labels(Tidy):
             keep[order[:-1][same]] = False
         else:
             keep[order[1:][same]] = False
-        note = f"{counted(int(same.sum()), 'repeated label')} of an item by the same assessor, left out"
+        note = method_note(f"{counted(int(same.sum()), 'repeated label')} of an item by the same assessor, left out")
         if differ.any():
             note += (
                 f"; {counted(int(differ.sum()), 'of them differs', 'of them differ')}, the {on_duplicate} one counts"

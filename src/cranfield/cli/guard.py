@@ -13,6 +13,7 @@ from cranfield._start import INTERRUPTED
 from cranfield.cli import interrupts
 from cranfield.cli.printing import Note
 from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
+from cranfield.notes import caution_note
 from cranfield.text import printable
 
 OK, DATA, USAGE = 0, 1, 2
@@ -88,7 +89,7 @@ def _with_messages(work: Callable[[], int]) -> int:
             say(f"error: {message_of(error)}")
             return USAGE if isinstance(error, UsageError) else _code(error)
         except KeyboardInterrupt:
-            say("interrupted")
+            say(caution_note("interrupted"))
             return INTERRUPTED
         except BrokenPipeError:
             _discard_output()
@@ -104,7 +105,7 @@ def _with_messages(work: Callable[[], int]) -> int:
             if os.environ.get(SHOW_TRACEBACK):
                 raise
             if interrupts.pressed:
-                say("interrupted")
+                say(caution_note("interrupted"))
                 return INTERRUPTED
             say(f"error: {message_of(error)}")
             return _code(error)

@@ -16,6 +16,7 @@ from cranfield import check
 from cranfield.cli import interrupts
 from cranfield.cli.declare import MORE, RESULT, Verb, declared, flag, option
 from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.notes import method_note
 
 if TYPE_CHECKING:
     from cranfield.record import Record, Shown
@@ -31,7 +32,7 @@ FORMATS = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".md": "markdown", ".tex": "latex", ".html": "html",
 }  # fmt: skip
 """The formats of files by the ending of their names."""
-USUAL_ORDER = "order: score"
+USUAL_ORDER = method_note("order: score")
 FIGURES = "report.figures.saving:SUFFIXES"
 MOST_DIGITS = 17
 PATIENCE = 0.5

@@ -18,6 +18,7 @@ from cranfield.comparison.result import Comparison
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.several_collections import CollectionScores, sample_variance, stratified_error
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record, column, table_of
 from cranfield.scores.scores import Scores
 from cranfield.scores.t_and_normal import t_quantile, t_tail
@@ -224,7 +225,7 @@ def _by_unit(
     try:
         result = compare(units, list(names), baseline=baseline, direction="given", **settings)
     except CranfieldError as error:
-        notes.append(f"collection p is not defined: {error}")
+        notes.append(caution_note(f"collection p is not defined: {error}"))
         return undefined, None
     families = result.families
     return {
@@ -240,19 +241,23 @@ def _notes(
 ) -> Iterator[str]:
     corrected = f"; corrected for {pairs:,} comparisons ({correction})" if pairs > 1 and correction != "none" else ""
     yield (
-        "difference [low, high] and p: mean over collections with equal weights; topics are random, these collections "
-        f"are fixed (t test, stratified by collection){corrected}; {100 * (1 - alpha):g}% interval of each pair alone"
+        method_note(
+            "difference [low, high] and p: mean over collections with equal weights; topics are random, these "
+            "collections "
+            f"are fixed (t test, stratified by collection){corrected}; {100 * (1 - alpha):g}% interval of each "
+            "pair alone"
+        )
     )
     if comparison is not None:
         yield from comparison.contradictions()
         n = len(scores.collections)
-        few = f"; {n} collections are few" if n < HARDLY else ""
+        few = caution_note(f"; {n} collections are few") if n < HARDLY else ""
         yield f"collection p: the collections are a sample of many ({test} test, a collection is the unit){few}"
-    yield "win and loss count collections"
+    yield method_note("win and loss count collections")
     lacking = scores.lacking()
     if lacking:
         names = [f"{run} ({', '.join(lacks)})" for run, lacks in lacking.items()]
-        yield f"left out, because they lack a collection: {listed(names, noun='runs')}"
+        yield caution_note(f"left out, because they lack a collection: {listed(names, noun='runs')}")
 
 
 OVER = "(mean over collections)"

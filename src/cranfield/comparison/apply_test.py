@@ -28,6 +28,7 @@ from cranfield.comparison.test_result import Alternative, TestResult
 from cranfield.declared.operation import ALPHA, Seed, about, operation
 from cranfield.declared.registry import Registry
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
@@ -204,7 +205,7 @@ class AppliedTest(Record):
         cautions = []
         for says in failed.values():
             share = f" (in {len(says):,} of {len(self.results):,} comparisons)" if len(says) < len(self.results) else ""
-            cautions.append(f"caution: {says[0]}{share}")
+            cautions.append(caution_note(f"caution: {says[0]}{share}"))
         return cautions
 
 
@@ -281,7 +282,7 @@ def apply_test(
     calls = _calls(matrices, others, chosen, baseline)
     notes = [note for matrix in (*matrices, *(others or ())) for note in matrix.notes]
     if not chosen.matched and collections is None:
-        notes.append("the systems share their topics; a paired test would be more powerful")
+        notes.append(caution_note("the systems share their topics; a paired test would be more powerful"))
     if statistic == "gmean":
         notes += geometric_cautions([matrix.measure for matrix in matrices])
     results: list[TestResult | Posterior] = []

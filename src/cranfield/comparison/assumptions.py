@@ -17,6 +17,7 @@ import numpy as np
 from cranfield.comparison.data import Matrix, all_pairs, difference_blocks, row_moments
 from cranfield.comparison.test_result import Assumption
 from cranfield.measures.property_tables import ScaleType, scale_of
+from cranfield.notes import caution_note
 from cranfield.scores.mean_intervals import FEW
 from cranfield.scores.t_and_normal import normal_quantile, normal_tail
 from cranfield.text import counted, listed
@@ -188,7 +189,7 @@ def _normality(failures: _Failures, corrected: bool) -> Assumption:
 def pooled_cautions(matrix: Matrix) -> list[str]:
     """A caution if the differences of some pairs of systems vary more than a test with one error for all can allow."""
     check = _same_variances(matrix, *all_pairs(len(matrix.systems)))
-    return [] if check is None or check.holds is not False else [f"caution: {check.says}"]
+    return [] if check is None or check.holds is not False else [caution_note(f"caution: {check.says}")]
 
 
 def _symmetric(matrix: Matrix, first: Index64, second: Index64) -> Assumption | None:
@@ -320,7 +321,7 @@ def _scales(measures: Sequence[Any], needs: str | None) -> tuple[Assumption, ...
 def scale_cautions(measure: str) -> list[str]:
     """A caution if a method that uses means needs an interval scale and the measure is not known to be on one."""
     checks = _scale(measure, MEANS)
-    return [f"caution: {assumption.says}" for assumption in checks if assumption.holds is False]
+    return [caution_note(f"caution: {assumption.says}") for assumption in checks if assumption.holds is False]
 
 
 def geometric_cautions(measures: Sequence[Any]) -> list[str]:
@@ -334,7 +335,7 @@ def geometric_cautions(measures: Sequence[Any]) -> list[str]:
         return []
     verb = "is" if len(names) == 1 else "are"
     why = "a geometric mean needs one (Ferro & Maistro, Evaluation of IR Systems, 2024, §7.4 and §7.6)"
-    return [f"caution: {listed(names, most=10)} {verb} not on a ratio scale; {why}"]
+    return [caution_note(f"caution: {listed(names, most=10)} {verb} not on a ratio scale; {why}")]
 
 
 def _scale(measure: Any, needs: str | None) -> tuple[Assumption, ...]:

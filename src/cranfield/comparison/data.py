@@ -22,6 +22,7 @@ from cranfield.check import nearest
 from cranfield.collection.accepted_inputs import FrameLike
 from cranfield.declared.operation import about
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note
 from cranfield.scores.labels import label
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
@@ -106,7 +107,7 @@ class Matrix:
                 "compare fewer systems, or use nan='pairwise'"
             )
         lost = list(compress(self.topics, ~whole))
-        note = f"{len(lost)} of {self.n} topics left out: some system has no score ({listed(lost)})"
+        note = caution_note(f"{len(lost)} of {self.n} topics left out: some system has no score ({listed(lost)})")
         topics = tuple(compress(self.topics, whole))
         return replace(self, values=self.values[whole], topics=topics, notes=(*self.notes, note))
 
@@ -180,7 +181,10 @@ def paired(x: Any, y: Any = None, *, systems: Sequence[str] | None = None, measu
     if not whole.any():
         raise UsageError("no topic has a score for both systems")
     if not whole.all():
-        notes = (*notes, f"{int((~whole).sum())} of {len(a)} topics left out: one of the systems has no score")
+        notes = (
+            *notes,
+            caution_note(f"{int((~whole).sum())} of {len(a)} topics left out: one of the systems has no score"),
+        )
         topics = tuple(compress(topics, whole))
     return Pair(a[whole], b[whole], names, topics, _name_of(measure), notes)
 
@@ -237,7 +241,7 @@ def _without_nan(values: Array, name: str, notes: list[str]) -> Array:
     if not len(kept):
         raise UsageError(f"{name} has no scores")
     if len(kept) < len(values):
-        notes.append(f"{len(values) - len(kept)} of {len(values)} scores of {name} left out: undefined")
+        notes.append(caution_note(f"{len(values) - len(kept)} of {len(values)} scores of {name} left out: undefined"))
     return kept
 
 
@@ -299,8 +303,8 @@ def _of_scores(scores: Scores, measure: Any) -> Matrix:
         raise UsageError(f"there are {len(scores.measures)} measures; choose one of {listed(scores.measures, 8)}")
     name, notes = scores.measures[0], list(scores.notes)
     if lacking := scores.lacking():
-        rule = "count as empty lists" if scores.missing_rule == "zero" else "have no score"
-        notes.append(f"missing topics {rule}: {listed(lacking)}")
+        rule = caution_note("count as empty lists") if scores.missing_rule == "zero" else "have no score"
+        notes.append(caution_note(f"missing topics {rule}: {listed(lacking)}"))
     values = np.ascontiguousarray(scores.values[0].T)
     if np.isinf(values).any():
         topic, run = (int(index[0]) for index in np.nonzero(np.isinf(values)))
@@ -368,7 +372,9 @@ def _matched(x: dict[Any, Any], y: dict[Any, Any]) -> tuple[list[Any], list[Any]
     if not shared:
         raise UsageError("the two systems have no topic in common")
     alone = len(x) + len(y) - 2 * len(shared)
-    note = f"compared on {counted(len(shared), 'topic')}; {counted(alone, 'topic')} of only one system left out"
+    note = caution_note(
+        f"compared on {counted(len(shared), 'topic')}; {counted(alone, 'topic')} of only one system left out"
+    )
     return [x[t] for t in shared], [y[t] for t in shared], tuple(map(str, shared)), (note,) if alone else ()
 
 

@@ -20,6 +20,7 @@ from cranfield.declared.operation import Alpha, Seed, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.shard_scores import runs_in_memory
 from cranfield.measures import Measure, parse
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record, table_of
 from cranfield.scores.t_and_normal import normal_tail, t_tail
 from cranfield.table import Table
@@ -212,10 +213,12 @@ def document_bootstrap(
     difference = drawn[first] - drawn[second]
     per_resample = np.stack([_mean(pair.T) for pair in difference]) if len(first) else np.zeros((0, resamples))
     undefined = int(np.isnan(drawn).any(axis=0).sum() - resamples * np.isnan(whole).any(axis=0).sum())
-    notes = [f"documents: {resamples:,} resamples; topics: paired t test; p-values corrected by {correction}"]
+    notes = [
+        method_note(f"documents: {resamples:,} resamples; topics: paired t test; p-values corrected by {correction}")
+    ]
     if undefined:
         every = f"{undefined:,} of {resamples * len(topics):,} resampled topics"
-        notes.append(f"{every} have no score and are left out: no relevant document was drawn")
+        notes.append(caution_note(f"{every} have no score and are left out: no relevant document was drawn"))
     return DocumentTests(
         str(chosen), lists.runs, tuple(topic.name for topic in topics), first, second, whole,
         _spread(difference), _spread(per_resample), int(resamples), int(seed), float(alpha),

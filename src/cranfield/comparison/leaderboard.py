@@ -29,6 +29,7 @@ from cranfield.evaluation.evaluator import EvaluateOptions, MeasureLike, evaluat
 from cranfield.evaluation.runs_or_scores import ScoresInput, inputs_in, scores_of
 from cranfield.evaluation.same_rankings import SameRankings, runs_by_name, same_rankings
 from cranfield.measures.property_tables import better_of, lower_is_better
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record
 from cranfield.scores.labels import label
 from cranfield.scores.score_text import all_notes
@@ -112,8 +113,8 @@ class Leaderboard(Record):
         others = {name: scores[name].means()[0][order] for name in scores.measures if name != measure}
         topics = counted(len(scores.topics), "topic")
         notes = [
-            f"means of {measure} over {topics}, with {level:.0%} intervals {summary.how}",
-            f"ranks: {level:.0%} intervals of all ranks together, from the max-t test of all pairs",
+            method_note(f"means of {measure} over {topics}, with {level:.0%} intervals {summary.how}"),
+            method_note(f"ranks: {level:.0%} intervals of all ranks together, from the max-t test of all pairs"),
         ]
         notes += summary.notes
         if comparison is not None and above:
@@ -122,7 +123,7 @@ class Leaderboard(Record):
             else:
                 notes.append(f"above and below: runs that are significantly worse and better; {comparison.notes[0]}")
             notes += [note for note in comparison.notes if note.startswith("caution:")]
-        notes += [f"the same ranking under {len(names)} names: {listed(names)}" for names in same]
+        notes += [caution_note(f"the same ranking under {len(names)} names: {listed(names)}") for names in same]
         also = {name: ", ".join(other for other in names if other != name) for names in same for name in names}
         return Leaderboard(
             measure, level, len(scores.topics), rank.astype(np.int64), runs,
@@ -276,7 +277,9 @@ def leaderboard_of(
     if of_run is not None and (without := [run for run, team in of_run.items() if not team]):
         notes.append(f"{counted(len(without), 'run')} without a team: {listed(without)}")
     if same is not None:
-        notes += [f"equal scores on every topic: {listed(names)}; are they one run?" for names in same.unchecked]
+        notes += [
+            caution_note(f"equal scores on every topic: {listed(names)}; are they one run?") for names in same.unchecked
+        ]
     try:
         if comparison is None and len(scores.runs) > 1:
             comparison = compare(
@@ -310,7 +313,9 @@ def teams_of_runs(
         of_run[run] = table.get(run) or next(iter(usable.values()), "")
         for name, team in by_file.items():
             if of_run[run] and team != of_run[run]:
-                notes.append(f"the file of run {run!r} is {name!r}, of team {team!r}; used {of_run[run]!r}")
+                notes.append(
+                    caution_note(f"the file of run {run!r} is {name!r}, of team {team!r}; used {of_run[run]!r}")
+                )
             elif not of_run[run] and name in others:
                 notes.append(f"run {run!r} has no team: its file {name!r} is also the name of another run")
     if table and not any(of_run.values()):

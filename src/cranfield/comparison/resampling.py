@@ -18,6 +18,7 @@ from cranfield.comparison.data import Matrix, difference_blocks, row_moments
 from cranfield.comparison.test_result import ALTERNATIVES
 from cranfield.declared.operation import RESAMPLES, Seed, about
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note
 from cranfield.text import INTERRUPTED_AFTER
 from cranfield.types import Array, Index64, Progress
 
@@ -121,7 +122,11 @@ class Resampling:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (f"{INTERRUPTED_AFTER} {self.done:,} of {self.total:,} resamples",) if self.interrupted else ()
+        return (
+            (caution_note(f"{INTERRUPTED_AFTER} {self.done:,} of {self.total:,} resamples"),)
+            if self.interrupted
+            else ()
+        )
 
 
 def resample(

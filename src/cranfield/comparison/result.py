@@ -30,6 +30,7 @@ from cranfield.comparison.result_tables import (
 from cranfield.comparison.test_result import Assumption, pairs_differ
 from cranfield.errors import UsageError
 from cranfield.evaluation.topic_sheet import topics_that_decide
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record, plain, rows_of, table_of
 from cranfield.scores.mean_intervals import how_of
 from cranfield.table import Cell, Column, Estimate, Table
@@ -288,7 +289,7 @@ class Comparison(Record):
         )
         fewest = topics_that_decide(difference[defined])
         topics = "most favourable topic" if fewest == 1 else f"{fewest} most favourable topics"
-        note = f"the mean difference changes sign or becomes 0 without its {topics}"
+        note = caution_note(f"the mean difference changes sign or becomes 0 without its {topics}")
         return Table(heads, tuple(rows), caption=caption, notes=(note,) if fewest else ())
 
     def _family(self, measure: str | None) -> Family:
@@ -307,7 +308,7 @@ class Comparison(Record):
         n = f"n = {ns[0]}" if len(ns) == 1 else f"n = {ns[0]} to {ns[-1]}"
         parts = [f"{self.test} test, {self.alternative}", f"α = {self.alpha:g}", f"{n} topics"]
         if self.simultaneous:
-            parts.append("p is for all pairs together")
+            parts.append(method_note("p is for all pairs together"))
         elif self.correction != "none" and self.comparisons > 1:
             parts.append(f"p corrected for {self.comparisons:,} comparisons ({self.correction})")
         elif self.comparisons > 1:
@@ -331,8 +332,10 @@ class Comparison(Record):
         if self.correction == "none" and not self.simultaneous and self.comparisons > 1:
             error = family_wise_error(self.alpha, self.comparisons)
             yield (
-                f"not corrected: if no systems differed, {self.comparisons:,} independent tests at α = "
-                f"{self.alpha:g} would still find a difference with probability {error:.2f} (1 − (1 − α)^c)"
+                caution_note(
+                    f"not corrected: if no systems differed, {self.comparisons:,} independent tests at α = "
+                    f"{self.alpha:g} would still find a difference with probability {error:.2f} (1 − (1 − α)^c)"
+                )
             )
         if self.baseline is None:
             yield from self._notes_on_groups()
@@ -351,11 +354,15 @@ class Comparison(Record):
         yield from self._notes_on_intervals()
         identical = list(self._identical_pairs())
         if identical:
-            yield f"identical on every topic, so p = 1 and the effect is 0: {listed(identical, noun='pairs')}"
+            yield caution_note(
+                f"identical on every topic, so p = 1 and the effect is 0: {listed(identical, noun='pairs')}"
+            )
         yield from dict.fromkeys(note for family in self.families for note in family.tests.notes)
         yield from dict.fromkeys(note for family in self.families for note in family.matrix.notes)
         yield from self.contradictions()
-        yield from (f"caution: {assumption.says}" for assumption in self.assumptions if assumption.holds is False)
+        yield from (
+            caution_note(f"caution: {assumption.says}") for assumption in self.assumptions if assumption.holds is False
+        )
 
     def contradictions(self) -> Iterator[str]:
         """A caution about the pairs in which the test contradicts the means."""
@@ -386,20 +393,25 @@ class Comparison(Record):
             return
         together = f"{100 * (1 - self.alpha):g}%"
         if self.interval_level == 1 - self.alpha:
-            alone = f"{together} interval of each pair alone, not corrected; p adjusted decides"
-            yield f"{OF_DIFFERENCES} {alone} whether two systems differ"
+            alone = caution_note(f"{together} interval of each pair alone, not corrected; p adjusted decides")
+            yield caution_note(f"{OF_DIFFERENCES} {alone} whether two systems differ")
             return
         after = "Šidák" if "sidak" in self.correction else "Bonferroni"
         each = f"{100 * self.interval_level:.6g}% each, after {after}"
-        yield f"{OF_DIFFERENCES} {together} intervals for all {self.comparisons:,} comparisons together ({each})"
+        yield method_note(
+            f"{OF_DIFFERENCES} {together} intervals for all {self.comparisons:,} comparisons together ({each})"
+        )
         contain = sum(
             int((family.differ(self.alpha) & (family.tests.low <= 0) & (family.tests.high >= 0)).sum())
             for family in self.families
         )
         if contain:
             yield (
-                f"{OF_DIFFERENCES} the interval of {counted(contain, 'pair')} contains 0 although the systems differ: "
-                f"the {self.correction} correction is stronger than {after}'s, and has no intervals of its own"
+                caution_note(
+                    f"{OF_DIFFERENCES} the interval of {counted(contain, 'pair')} contains 0 although the "
+                    "systems differ: "
+                    f"the {self.correction} correction is stronger than {after}'s, and has no intervals of its own"
+                )
             )
 
     def _identical_pairs(self) -> Iterable[str]:

@@ -23,6 +23,7 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, notes_of, values_of, warn_of_gains, with_scores
 from cranfield.measures import Measure, Terms
 from cranfield.measures.several_needs.diversity import averaged
+from cranfield.notes import method_note
 from cranfield.table import Column, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
@@ -323,7 +324,7 @@ def _explain(
         divided = "" if over == 1 else f", divided by {_number(over)}"
         if over == 0:
             divided = "; its divisor is 0, so the score is undefined"
-        notes.append(f"the score is the sum of 'adds', {_number(total)}{unretrieved}{divided}")
+        notes.append(method_note(f"the score is the sum of 'adds', {_number(total)}{unretrieved}{divided}"))
     elif measure.cutoff_kind == "recall" and not by_intent:
         rel = float(getattr(measure, "rel", 1))
         relevant = float(read.num_rel(rel)[0])

@@ -24,6 +24,7 @@ from cranfield.errors import DataError, UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
 from cranfield.measures import Measure
 from cranfield.measures.declarations import Properties
+from cranfield.notes import caution_note
 from cranfield.record import Columns, Record, crossed, table_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Table
@@ -118,7 +119,7 @@ class PoolBias(Record):
             if caution := self.caution(scores):
                 notes.append(caution)
         if own:
-            notes.append(f"adjusted by their own loss on other topics: {', '.join(own)}")
+            notes.append(caution_note(f"adjusted by their own loss on other topics: {', '.join(own)}"))
         return table_of(columns, caption="Adjusted scores", notes=tuple(notes))
 
     def mean(self, run: str | None = None) -> dict[str, float]:
@@ -153,7 +154,7 @@ class PoolBias(Record):
             what = "it describes a list and does not rate it"
             if len(described) > 1:
                 what = "they describe a list and do not rate it"
-            notes.append(f"not adjusted: {listed(described)}, because {what}")
+            notes.append(caution_note(f"not adjusted: {listed(described)}, because {what}"))
         limited = []
         for run, row in scores.mean().items():
             bias = self.mean(run if run in self.runs else None)
@@ -185,7 +186,9 @@ class PoolBias(Record):
         if not errors or len(self.runs) < 3:
             return None
         sizes = ", ".join(f"{name} {size:.4f}" for name, (size, _) in errors.items())
-        text = f"caution: runs lose differently; pooled runs, adjusted by the loss of the others, are off by {sizes}"
+        text = caution_note(
+            f"caution: runs lose differently; pooled runs, adjusted by the loss of the others, are off by {sizes}"
+        )
         uneven = [f"{name} {r:.2f}" for name, (_, r) in errors.items() if r < -UNEVEN]
         if uneven:
             text += f", and the error falls with the score (correlation {', '.join(uneven)}): good runs stay too low"

@@ -22,6 +22,7 @@ from cranfield.collection.source import PathLike, stem
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import EvaluateOptions, MeasureLike, evaluate
 from cranfield.measures.property_tables import better_of
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record
 from cranfield.scores.score_text import all_notes
 from cranfield.scores.scores import Scores
@@ -252,12 +253,14 @@ class CollectionScores(Record):
         """What a reader of the table must know."""
         sizes = ", ".join(f"{name} {len(scores.topics)}" for name, scores in self.parts.items())
         first = f"{self.measures[0]}, " if len(self.measures) == 1 else ""
-        notes = [f"{first}{statistic} over the topics of each collection: {sizes}"]
+        notes = [method_note(f"{first}{statistic} over the topics of each collection: {sizes}")]
         notes.append(f"mean: over {counted(len(self.parts), 'collection')}, each with the same weight")
         if lacking := self.lacking():
             verb = "lacks a collection and has" if len(lacking) == 1 else "lack a collection and have"
             how = HOW[self.missing_collections].replace("have", verb, 1)
-            notes.append(f"{counted(len(lacking), 'run')} {how}: {listed(_lacking_words(lacking), noun='runs')}")
+            notes.append(
+                caution_note(f"{counted(len(lacking), 'run')} {how}: {listed(_lacking_words(lacking), noun='runs')}")
+            )
         same = {note for note in self._first.notes if all(note in scores.notes for scores in self.parts.values())}
         notes += [note for note in self._first.notes if note in same]
         for name, scores in self.parts.items():
@@ -290,7 +293,7 @@ class CollectionScores(Record):
         if interval is not None:
             how = next(iter(self.parts.values())).summary(statistic, interval=interval).how
             rule = "of the mean over collections, topics are random and collections are fixed"
-            notes.append(f"[low, high]: {100 * interval:g}% confidence interval {how}; {rule}")
+            notes.append(method_note(f"[low, high]: {100 * interval:g}% confidence interval {how}; {rule}"))
         return Table(tuple(heads), tuple(rows), notes=tuple(notes))
 
     def _estimates(self, statistic: str, interval: float) -> dict[tuple[str, str, str], Estimate]:

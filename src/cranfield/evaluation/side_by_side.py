@@ -14,6 +14,7 @@ from cranfield.collection.topic_tables import TEXTS
 from cranfield.collection.topics import Topic, text_lines
 from cranfield.errors import UsageError
 from cranfield.evaluation.explanation import Explanation, Line, Missed, in_html
+from cranfield.notes import method_note
 from cranfield.record import Record, plain, rows_of, table_of
 from cranfield.table import Cell, Column, Table
 from cranfield.text import counted
@@ -209,7 +210,7 @@ def _notes(
         total = sum(x.change or 0.0 for x in every)
         if math.isclose(total / first.divisor, second.score - first.score, abs_tol=1e-9):
             divided = "" if first.divisor == 1 else f", divided by {first.divisor:.4f}"
-            yield f"the difference is the sum of 'change', {total:+.4f}{divided}"
+            yield method_note(f"the difference is the sum of 'change', {total:+.4f}{divided}")
     if left_out:
         yield f"{counted(left_out, 'document')} below rank {DEEP} that are not relevant are left out"
     yield from dict.fromkeys(note for note in (*first.notes, *second.notes) if not note.startswith("the score is"))

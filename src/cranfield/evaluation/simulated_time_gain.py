@@ -15,6 +15,7 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import score
 from cranfield.measures import Measure
 from cranfield.measures.readers.time import TBG
+from cranfield.notes import method_note
 from cranfield.record import OneRow, Record
 from cranfield.scores.scores import Scores
 from cranfield.scores.t_and_normal import normal_quantile
@@ -161,7 +162,11 @@ class SimulatedScores(Record):
         how = f"{100 * self.confidence:g}% interval for the mean of all simulated users, not for other topics"
         settings = f"{self.users:,} users for each list, seed {self.seed}"
         pace = f"; pace of users: lognormal, {self.spread:g}" if self.spread else ""
-        return (*self.scores.notes, f"low, high: {how}; {settings}{pace}", "seconds: to the last relevant document")
+        return (
+            *self.scores.notes,
+            method_note(f"low, high: {how}; {settings}{pace}"),
+            "seconds: to the last relevant document",
+        )
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """run, topics, gain, low, high, TBG, deviation, seconds."""

@@ -14,6 +14,7 @@ from cranfield.check import nearest
 from cranfield.collection.accepted_inputs import TopicsLike
 from cranfield.errors import UsageError
 from cranfield.evaluation.runs_or_scores import takes_runs
+from cranfield.notes import caution_note
 from cranfield.record import Record, table_of
 from cranfield.table import Table
 from cranfield.text import counted, listed
@@ -126,7 +127,7 @@ def topic_sheet(
     if _tied(chosen.values):
         notes.append("best run, worst run: of several runs with the same score, the first")
     if undefined:
-        notes.append(f"undefined for all runs: {listed(undefined)}")
+        notes.append(caution_note(f"undefined for all runs: {listed(undefined)}"))
     notes += [*_missing(chosen), *chosen.notes]
     data = {column: np.concatenate([part[column] for part in parts]) for column in parts[0]}
     return TopicSheet(chosen.measures, len(chosen.runs), run, sort, data, tuple(notes))
@@ -222,7 +223,7 @@ def _tied(values: Array) -> bool:
 
 def _missing(scores: Scores) -> list[str]:
     """A note on topics that runs lack."""
-    how = "count as empty lists" if scores.missing_rule == "zero" else "are left out"
+    how = caution_note("count as empty lists") if scores.missing_rule == "zero" else "are left out"
     return [f"missing topics {how}: {listed(scores.lacking())}"] if scores.missing.any() else []
 
 

@@ -18,6 +18,7 @@ from cranfield.fairness.attention import GEOMETRIC, TREC, Attention, Groups, Ran
 from cranfield.fairness.expected import equity_of_attention, expected_exposure, exposure
 from cranfield.fairness.ranked_group import ranked_group_fairness
 from cranfield.fairness.representation import COLUMNS, awrf, dissatisfaction, pairwise_parity, prefix_fairness
+from cranfield.notes import method_note
 from cranfield.record import Shown
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table
@@ -235,7 +236,11 @@ def audit(
                 put(of_groups[column][r, :, names.index(name)], scores, column)
     notes = _notes(chosen, subjects, by_rank, for_awrf, target, step)
     if tests_share:
-        notes.append(f"FA*IR: fair: a share of {proportion:g} at level {alpha:g}; fair p: the p-value of each ranking")
+        notes.append(
+            method_note(
+                f"FA*IR: fair: a share of {proportion:g} at level {alpha:g}; fair p: the p-value of each ranking"
+            )
+        )
     notes += _undefined({**of_runs, **of_groups}, len(judgments.topics))
     return Audit(tuple(shown), judgments.topics, names, of_runs, of_groups, tuple(notes))
 
@@ -302,15 +307,15 @@ def _notes(
     wanted = "the topic's relevant documents" if target is None else "the given shares"
     notes: list[tuple[set[str], str]] = [
         ({*WITHOUT_GROUPS}, f"EE and equity are computed on {'documents' if subjects is None else 'groups'}"),
-        ({*WITHOUT_GROUPS, "exposure", "dissatisfaction"}, f"attention: {by_rank}"),
+        ({*WITHOUT_GROUPS, "exposure", "dissatisfaction"}, method_note(f"attention: {by_rank}")),
         (
             {"dissatisfaction"},
             "dissatisfied: the share of pairs with a document of lower merit above a member; inter: "
             "of another group, intra: of the same; lost: the attention lost by it",
         ),
-        ({"AWRF"}, f"AWRF: target: {wanted}; attention: {for_awrf}"),
+        ({"AWRF"}, method_note(f"AWRF: target: {wanted}; attention: {for_awrf}")),
         ({"equity"}, "equity is summed over the topics in order; it is not a mean"),
-        (BY_PREFIX, f"rND, rKL, rRD: the first {step}, {2 * step}, ... documents"),
+        (BY_PREFIX, method_note(f"rND, rKL, rRD: the first {step}, {2 * step}, ... documents")),
     ]
     return [note for users, note in notes if users & chosen]
 

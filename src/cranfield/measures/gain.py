@@ -14,6 +14,7 @@ from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
 from cranfield.collection.grade_labels import grade_called
 from cranfield.errors import UsageError
+from cranfield.notes import method_note
 from cranfield.types import Array, Index
 
 
@@ -141,7 +142,7 @@ def number(value: float) -> str:
 
 def note_scale(largest: float) -> str | None:
     """The note that gains are divided, unless the divisor is 1."""
-    return None if largest == 1 else f"gains are divided by {largest:g}, the largest in the judgments"
+    return None if largest == 1 else method_note(f"gains are divided by {largest:g}, the largest in the judgments")
 
 
 LINEAR = Gain("linear")

@@ -15,6 +15,7 @@ from cranfield.comparison.data import noise
 from cranfield.declared.operation import RESAMPLES, about
 from cranfield.errors import UsageError
 from cranfield.measures.property_tables import lower_is_better
+from cranfield.notes import caution_note
 from cranfield.scores.labels import label
 from cranfield.scores.scores import Scores
 from cranfield.scores.t_and_normal import t_quantile
@@ -67,12 +68,14 @@ class CompleteScores:
             raise UsageError(f"{caller}: no topic has a value for every run and measure; select fewer runs or measures")
         notes = list(scores.notes)
         if scores.missing.any():
-            effect = "count as empty lists" if scores.missing_rule == "zero" else "have no value"
-            notes.append(f"missing topics {effect}: {listed(scores.lacking())}")
+            effect = caution_note("count as empty lists") if scores.missing_rule == "zero" else "have no value"
+            notes.append(caution_note(f"missing topics {effect}: {listed(scores.lacking())}"))
         if not defined.all():
             undefined = listed(compress(scores.topics, ~defined))
             count = int((~defined).sum())
-            notes.append(f"{count} of {len(defined)} topics left out because a score is undefined ({undefined})")
+            notes.append(
+                caution_note(f"{count} of {len(defined)} topics left out because a score is undefined ({undefined})")
+            )
         lower = tuple(name for name in scores.measures if lower_is_better(name))
         if lower:
             notes.append(f"lower is better: {', '.join(lower)}")

@@ -8,6 +8,7 @@ from itertools import repeat
 import numpy as np
 
 from cranfield.comparison.assumptions import geometric_cautions
+from cranfield.notes import method_note
 from cranfield.scores.score_text import all_notes
 from cranfield.scores.scores import Scores
 from cranfield.scores.summary import Risk
@@ -47,15 +48,17 @@ def summary_table(
         rows.append((run, used[r], *cells))
     notes = list(all_notes(scores))
     if summary.interval is not None:
-        notes.append(f"[low, high]: {100 * summary.interval:g}% confidence interval {summary.how}")
+        notes.append(method_note(f"[low, high]: {100 * summary.interval:g}% confidence interval {summary.how}"))
         notes += summary.notes
     if statistic == "area":
         last = "a quarter of the topics" if worst is None else str(worst)
-        notes.append(f"statistic: area under the curve of the mean of the x worst topics, x from 1 to {last}")
+        notes.append(
+            method_note(f"statistic: area under the curve of the mean of the x worst topics, x from 1 to {last}")
+        )
         if worst is None and len(scores.topics) < 8:
             notes.append(f"area: a quarter of {counted(len(scores.topics), 'topic')} is less than 2; give worst=")
     elif statistic != "mean":
-        notes.append(f"statistic: {statistic}")
+        notes.append(method_note(f"statistic: {statistic}"))
         notes += geometric_cautions(scores.measures) if statistic == "gmean" else []
     measured = map(Column, scores.measures, repeat("number"), best)
     return Table((Column("run"), Column("topics", "count"), *measured), tuple(rows), notes=tuple(notes), digits=digits)
@@ -72,7 +75,7 @@ def risk_table(scores: Scores, risk: Risk, *, digits: int | None = None) -> Tabl
     URisk against base, losses counted 2 times
     """
     against = "all runs together" if risk.baseline is None else risk.baseline
-    note = f"{risk.kind} against {against}, losses counted {1 + risk.alpha:g} times"
+    note = method_note(f"{risk.kind} against {against}, losses counted {1 + risk.alpha:g} times")
     columns = (Column("run"), *(Column(m, "number", "higher") for m in risk.measures))
     rows = tuple((run, *values) for run, values in zip(risk.runs, risk.values.T.tolist(), strict=True))
     return Table(columns, rows, notes=(*all_notes(scores), note), digits=digits)

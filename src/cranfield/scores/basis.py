@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from cranfield.errors import NotedWarning, warn_caller
+from cranfield.notes import caution_note
 from cranfield.text import counted, listed
 
 CHANGES = ("judgments", "topics", "measures", "rules")
@@ -137,10 +138,10 @@ def warn_of_unlike(names: Sequence[str], bases: Sequence[Basis | None], kinds: I
     for name, basis in known[1:]:
         first, before = known[0]
         if sentences := [text for kind, text in basis.changes(before).items() if kind in kinds]:
-            notes.append(f"{name} is not like {first}: {'; '.join(sentences)}")
+            notes.append(caution_note(f"{name} is not like {first}: {'; '.join(sentences)}"))
     more = len(notes) - _SHOWN
     if more > 1:
-        notes[_SHOWN:] = [f"{more} more files are not like {known[0][0]}"]
+        notes[_SHOWN:] = [caution_note(f"{more} more files are not like {known[0][0]}")]
     for note in notes:
         warn_caller(note, NotedWarning)
     return notes

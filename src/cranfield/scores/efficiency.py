@@ -15,6 +15,7 @@ from cranfield.collection.column_names import COLUMNS
 from cranfield.collection.source import PathLike
 from cranfield.collection.tables.table_schema import TOPIC, Numbers, Schema, Words
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table
@@ -126,7 +127,7 @@ def efficiency(scores: Scores, times: Times, *, time: str = "mean") -> Efficienc
         notes.append(f"{counted(len(without), 'run')} without times: {listed(without)}")
     few = [run for run, count in zip(scores.runs, counts.tolist(), strict=True) if 0 < count < len(scores.topics)]
     if few:
-        notes.append(f"some topics have no time, and do not count in seconds: {listed(few, noun='runs')}")
+        notes.append(caution_note(f"some topics have no time, and do not count in seconds: {listed(few, noun='runs')}"))
     front = np.stack([pareto_front(row, cost) for row in gain])
     return Efficiency(
         scores.measures, scores.runs, means, seconds, counts, front, time, lower, tuple(dict.fromkeys(notes))
@@ -274,8 +275,10 @@ def front_stability(
     fast, slow = np.quantile(of_time, ends, axis=0)
     exact, cost = values.mean(axis=2), _statistic(seconds, time)
     notes = [
-        f"seconds: the {TIMES[time]}; intervals at level {level:g} and shares by {resamples:,} resamples of {n} "
-        f"topics, seed {seed}",
+        method_note(
+            f"seconds: the {TIMES[time]}; intervals at level {level:g} and shares by {resamples:,} resamples of {n} "
+            f"topics, seed {seed}"
+        ),
         *whole.notes,
     ]
     if n < len(kept):

@@ -27,6 +27,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
+from cranfield.notes import caution_note
 from cranfield.scores.t_and_normal import normal_quantile, normal_tail, t_quantile, t_tail
 from cranfield.text import counted
 from cranfield.types import Array
@@ -205,7 +206,11 @@ def cautions(measure: str, runs: Sequence[str], values: Array) -> list[str]:
     notes = [note for run, row in rows for note in cautions_of(row[~np.isnan(row)], f"{measure} of {run}")]
     if not notes and 1 < values.shape[-1] < SHORT:
         topics = counted(values.shape[-1], "topic")
-        return [f"caution: {topics} are few for {measure}, whose scores have no bounds; intervals may be too short"]
+        return [
+            caution_note(
+                f"caution: {topics} are few for {measure}, whose scores have no bounds; intervals may be too short"
+            )
+        ]
     return notes
 
 
@@ -219,9 +224,15 @@ def cautions_of(values: Array, what: str, verb: str = "score") -> list[str]:
     if not others:
         return [f"{what} has no interval: all {topics} {verb} the same"]
     if others < min(FEW, n - 1):
-        return [f"caution: the interval of {what} may be too short: {n - others} of {topics} {verb} the same"]
+        return [
+            caution_note(f"caution: the interval of {what} may be too short: {n - others} of {topics} {verb} the same")
+        ]
     if n < UNEVEN * _skewness(values) ** 2:
-        return [f"caution: the interval of {what} may be too short: {topics}, of which a few {verb} far from the rest"]
+        return [
+            caution_note(
+                f"caution: the interval of {what} may be too short: {topics}, of which a few {verb} far from the rest"
+            )
+        ]
     return []
 
 

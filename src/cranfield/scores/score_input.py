@@ -22,6 +22,7 @@ from cranfield.collection.source import read_bytes, stem, without_compression
 from cranfield.collection.tables.cells import number_in
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.frames import need
+from cranfield.notes import caution_note
 from cranfield.scores.basis import Basis
 from cranfield.scores.labels import label, repeated
 from cranfield.text import counted, listed
@@ -423,7 +424,7 @@ class ScoreFile:
             topics = len({topic for _, (_, topic, _) in entries})
             n, text_of_num_q = summary.get("num_q", (0, str(topics)))
             if topics and topics != (num_q := number(text_of_num_q, partial(self._fault, n))):
-                notes.append(f"{run}: trec_eval averaged over {num_q:g} topics, {topics} are listed")
+                notes.append(caution_note(f"{run}: trec_eval averaged over {num_q:g} topics, {topics} are listed"))
         if not rows:
             raise self._fault(None, "no scores of topics, expected the output of trec_eval -q")
         columns = {kind: [row[i] for _, row in rows] for i, kind in enumerate(("measure", "topic", "value", "run"))}

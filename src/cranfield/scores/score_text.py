@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cranfield.collection.file_formats.writing import to_delimited
+from cranfield.notes import caution_note, method_note
 from cranfield.record import plain
 from cranfield.scores.score_input import joined_notes
 from cranfield.table import Column, Table
@@ -89,7 +90,7 @@ def means_table(scores: Scores, interval: float | None = None, digits: int | Non
         rows.append((run, *(estimate if interval is not None else estimate.value for estimate in of_run)))
     notes = [*all_notes(scores)]
     if interval is not None:
-        notes += [f"[low, high]: {100 * interval:g}% confidence interval {summary.how}", *summary.notes]
+        notes += [method_note(f"[low, high]: {100 * interval:g}% confidence interval {summary.how}"), *summary.notes]
     return Table(columns, tuple(rows), notes=tuple(notes), digits=digits)
 
 
@@ -118,11 +119,11 @@ def all_notes(scores: Scores) -> Iterator[str]:
     lacking = [_with_topics(run, scores.topics, topics) for run, topics in missing if topics.any()]
     if lacking:
         rule = "scored as empty lists" if scores.missing_rule == "zero" else "left out of means"
-        yield f"topics missing from runs, {rule}: {listed(lacking, noun='runs')}"
+        yield caution_note(f"topics missing from runs, {rule}: {listed(lacking, noun='runs')}")
     undefined = zip(scores.measures, np.asarray(scores.undefined.any(axis=1)), strict=True)
     incomplete = [_with_topics(measure, scores.topics, topics) for measure, topics in undefined if topics.any()]
     if incomplete:
-        yield f"undefined scores, left out of means: {', '.join(incomplete)}"
+        yield caution_note(f"undefined scores, left out of means: {', '.join(incomplete)}")
 
 
 def _with_topics(name: str, topics: Sequence[str], affected: Mask) -> str:

@@ -17,6 +17,7 @@ from cranfield.collection.accepted_inputs import FrameLike
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import need
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Shown
 from cranfield.scores import score_input, score_text
 from cranfield.scores import summary as summaries
@@ -278,7 +279,7 @@ class Scores(Shown):
             raise UsageError(f"standardised: {len(aligned.runs)} reference runs, {method!r} needs 2 or more")
         values = standardise(self.values, aligned.values, method, cdf=cdf, a=a, b=b)
         how = {"z": "z through the normal distribution" if cdf else "z", "linear": f"linear, a={a:g}, b={b:g}"}
-        note = f"standardised per topic ({how.get(method, method)}) on {len(aligned.runs)} runs"
+        note = method_note(f"standardised per topic ({how.get(method, method)}) on {len(aligned.runs)} runs")
         unlike = warn_of_unlike(["the scores", "the reference"], [self.basis, aligned.basis])
         return self._rescaled(values, note, unlike)
 
@@ -300,7 +301,9 @@ class Scores(Shown):
             raise UsageError(
                 f"transformed: {score} is {self.values[measure, run, topic]:g}, must be between 0 and 1 for arcsine"
             )
-        note = "arcsine: every score x became arcsin √x (0 to 1.5708); means, differences and intervals are of these"
+        note = caution_note(
+            "arcsine: every score x became arcsin √x (0 to 1.5708); means, differences and intervals are of these"
+        )
         return self._rescaled(values, note)
 
     def _rescaled(self, values: Array, note: str, more: Sequence[str] = ()) -> Scores:

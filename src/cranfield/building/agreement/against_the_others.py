@@ -16,6 +16,7 @@ from cranfield.building.agreement.repeated_labels import first_labels, self_agre
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.declared.operation import Level, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record, column, crossed, estimates, table_of
 from cranfield.table import Table
 from cranfield.text import counted, listed
@@ -208,15 +209,19 @@ def _notes(
     resamples: int,
     seed: int,
 ) -> list[str]:
-    notes = ["percent: the mean share of the others who gave the same label; each item counts once"]
+    notes = [method_note("percent: the mean share of the others who gave the same label; each item counts once")]
     kind = "" if weights == "identity" else f", {weights} weights"
-    notes.append(f"kappa: Cohen's κ of the assessor and one of the others, drawn at random{kind}")
+    notes.append(method_note(f"kappa: Cohen's κ of the assessor and one of the others, drawn at random{kind}"))
     if resamples:
         notes.append(
-            f"intervals: percentile bootstrap over the items of an assessor, level {100 * level:g}%, seed {seed}"
+            method_note(
+                f"intervals: percentile bootstrap over the items of an assessor, level {100 * level:g}%, seed {seed}"
+            )
         )
     if labels.ordered:
-        notes.append("leniency: the mean difference from the others' labels; above 0: higher labels than the others")
+        notes.append(
+            method_note("leniency: the mean difference from the others' labels; above 0: higher labels than the others")
+        )
     if not decided.all():
         ties = counted(int((~decided).sum()), "label")
         notes.append(f"majority: {ties} of items on which the others have no majority, left out")
@@ -225,14 +230,20 @@ def _notes(
     if alone:
         notes.append(f"{counted(len(alone), 'assessor')} without an item that others labelled: {listed(alone)}")
     if few:
-        notes.append(f"{counted(len(few), 'assessor')} with fewer than {FEW} items that others labelled: {listed(few)}")
+        notes.append(
+            caution_note(
+                f"{counted(len(few), 'assessor')} with fewer than {FEW} items that others labelled: {listed(few)}"
+            )
+        )
     undefined = [
         name for name, n, k in zip(labels.workers, items.tolist(), kappa.tolist(), strict=True) if n and k != k
     ]
     if undefined:
         notes.append(
-            f"kappa is undefined (0/0) for {counted(len(undefined), 'assessor')}, as all labels of their items are "
-            f"equal: {listed(undefined)}"
+            caution_note(
+                f"kappa is undefined (0/0) for {counted(len(undefined), 'assessor')}, as all labels of their items are "
+                f"equal: {listed(undefined)}"
+            )
         )
     return notes
 
@@ -324,17 +335,27 @@ def agreement_over_time(
     from scipy.special import ndtri
 
     z = float(ndtri((1 + level) / 2))
-    notes += ("the order of labels: " + ("by time" if first.time is not None else "as given, as there are no times"),)
     notes += (
-        f"agreement: the mean share of the others who gave the same label; {windows} windows of equally many labels",
+        method_note(
+            "the order of labels: " + ("by time" if first.time is not None else "as given, as there are no times")
+        ),
     )
-    notes += ("change: from the first to the last label, by least squares; below 0, agreement falls",)
-    notes += (f"intervals: value ± z × standard error (of the change: White 1980), level {100 * level:g}%",)
+    notes += (
+        method_note(
+            f"agreement: the mean share of the others who gave the same label; {windows} windows of equally many labels"
+        ),
+    )
+    notes += (method_note("change: from the first to the last label, by least squares; below 0, agreement falls"),)
+    notes += (
+        method_note(f"intervals: value ± z × standard error (of the change: White 1980), level {100 * level:g}%"),
+    )
     if untimed:
         notes += (f"{counted(untimed, 'label')} without a time, left out",)
     short = [name for name, rows in zip(first.workers, parts[1:], strict=True) if len(rows) < 2 * windows]
     if short:
-        notes += (f"fewer than two labels per window that others gave too: {listed(short, noun='assessors')}",)
+        notes += (
+            caution_note(f"fewer than two labels per window that others gave too: {listed(short, noun='assessors')}"),
+        )
     return AgreementOverTime(
         (ALL, *first.workers), windows, counts.astype(np.int64), values, np.maximum(values - z * errors, 0.0),
         np.minimum(values + z * errors, 1.0), change, change - z * change_error, change + z * change_error, means,

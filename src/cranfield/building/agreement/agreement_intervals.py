@@ -21,6 +21,7 @@ from cranfield.building.agreement.agreement_settings import AgreementSettings
 from cranfield.building.agreement.item_statistics import ItemStatistics
 from cranfield.building.assessor_labels import Labels
 from cranfield.comparison.resampling import Resampling, resample
+from cranfield.notes import caution_note, method_note
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
@@ -45,7 +46,7 @@ def intervals(
         from scipy.special import ndtri
 
         margin = ndtri((1 + settings.level) / 2) * errors
-        note = f"intervals: value ± z × error, at most 1, level {100 * settings.level:g}%"
+        note = method_note(f"intervals: value ± z × error, at most 1, level {100 * settings.level:g}%")
         return values - margin, np.minimum(values + margin, 1.0), (note,)
     if not settings.resamples:
         return none, none, ()
@@ -85,11 +86,15 @@ def intervals(
         if number and value == value
     ]
     notes = [
-        f"intervals: level {100 * settings.level:g}%, {state.done:,} random weightings of {units} and one not seen "
-        f"(one more disagreement, one more agreement), seed {settings.seed}"
+        method_note(
+            f"intervals: level {100 * settings.level:g}%, {state.done:,} random weightings of {units} and one not seen "
+            f"(one more disagreement, one more agreement), seed {settings.seed}"
+        )
     ]
     if partly:
-        notes.append(f"weightings in which a coefficient is undefined, left out of its interval: {listed(partly)}")
+        notes.append(
+            caution_note(f"weightings in which a coefficient is undefined, left out of its interval: {listed(partly)}")
+        )
     return low, high, (*notes, *without)
 
 

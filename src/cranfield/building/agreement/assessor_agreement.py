@@ -32,6 +32,7 @@ from cranfield.building.agreement.item_statistics import RELIABLE, ItemStatistic
 from cranfield.building.agreement.repeated_labels import first_labels, self_agreement
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.declared.operation import Level, Seed, about, operation
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record, column, estimates, table_of, without_empty
 from cranfield.table import Table
 from cranfield.text import counted, listed
@@ -203,7 +204,9 @@ def _null_error(coefficient: Coefficient, statistics: ItemStatistics) -> float:
 def size_note(labels: Labels, paired: int) -> str:
     given = f"{counted(len(labels), 'label')} of {counted(len(labels.items), 'item')}"
     scale = f"scale: {listed(labels.scale, most=10)}"
-    return f"{given} by {counted(len(labels.workers), 'assessor')}, {paired:,} items with two labels or more; {scale}"
+    return method_note(
+        f"{given} by {counted(len(labels.workers), 'assessor')}, {paired:,} items with two labels or more; {scale}"
+    )
 
 
 def undefined_note(settings: AgreementSettings, values: Array, labels: Labels) -> tuple[str, ...]:
@@ -218,8 +221,8 @@ def undefined_note(settings: AgreementSettings, values: Array, labels: Labels) -
     used = np.unique(labels.label[sizes[labels.item] > 1])
     if len(used) == 1:
         same = f"all items with two labels or more have only the label {labels.scale[used[0]]}"
-        return (f"undefined (0/0), as {same}: {listed(names, most=20)}",)
-    return (f"undefined (0/0): {listed(names, most=20)}",)
+        return (caution_note(f"undefined (0/0), as {same}: {listed(names, most=20)}"),)
+    return (caution_note(f"undefined (0/0): {listed(names, most=20)}"),)
 
 
 def rule_notes(settings: AgreementSettings, statistics: ItemStatistics, errors: Array, nulls: Array) -> tuple[str, ...]:
@@ -238,11 +241,14 @@ def rule_notes(settings: AgreementSettings, statistics: ItemStatistics, errors: 
             "overlap": "delta method (overlap)",
         }
         named = "; ".join(text for kind, text in sources.items() if kind in kinds)
-        notes.append(f"error: standard error over {settings.unit}s, by {named}")
+        notes.append(method_note(f"error: standard error over {settings.unit}s, by {named}"))
     if not np.isnan(nulls).all():
         notes.append(
-            "null error: standard error if assessors agree by chance only, by Fleiss, Nee & Landis 1979 (Fleiss' κ) "
-            "and Fleiss, Cohen & Everitt 1969 (Cohen's κ); items count as independent"
+            method_note(
+                "null error: standard error if assessors agree by chance only, by Fleiss, Nee & Landis 1979 "
+                "(Fleiss' κ) "
+                "and Fleiss, Cohen & Everitt 1969 (Cohen's κ); items count as independent"
+            )
         )
     if len(statistics.labels.workers) > 2:
         by_rule: dict[str, list[str]] = {}
@@ -261,19 +267,26 @@ def _pair_notes(statistics: ItemStatistics) -> list[str]:
     if used.scattered:
         notes.append("Cohen's κ over pairs has no interval, as pairs share few of the items; use Conger's κ")
     else:
-        notes.append("Cohen's κ over pairs: the interval is a basic (reflected) bootstrap, as κ of few items is biased")
+        notes.append(
+            method_note(
+                "Cohen's κ over pairs: the interval is a basic (reflected) bootstrap, as κ of few items is biased"
+            )
+        )
     if len(used.first) < len(every.first):
         left_out = f"{len(every.first) - len(used.first):,} of {counted(len(every.first), 'pair')}"
         notes.append(f"Cohen's κ leaves out {left_out} of assessors, with fewer than {every.least:g} common items")
     median = float(np.median(used.num_items))
     if median < RELIABLE:
-        notes.append(f"pairs of assessors share {median:g} items (median), which are few for Cohen's κ")
+        notes.append(caution_note(f"pairs of assessors share {median:g} items (median), which are few for Cohen's κ"))
     size = len(statistics.labels.scale)
     undefined = int(np.isnan(cohen_of(used.confusions(size).astype(np.float64), np.eye(size))[1]).sum())
     if undefined:
         notes.append(
-            f"Cohen's κ is undefined (0/0) for {undefined:,} of {counted(len(used.first), 'pair')} of assessors, who "
-            "use one label for all their common items; these pairs are left out"
+            caution_note(
+                f"Cohen's κ is undefined (0/0) for {undefined:,} of {counted(len(used.first), 'pair')} of "
+                "assessors, who "
+                "use one label for all their common items; these pairs are left out"
+            )
         )
     return notes
 
@@ -368,14 +381,20 @@ def topic_agreement(
     names = tuple(coefficient.name for coefficient in settings.coefficients)
     errors = [error_of_mean(column, np.arange(len(column))) for column in values.T]
     spread = ", ".join(f"{name} {error:.4f}" for name, error in zip(names, errors, strict=True) if error == error)
-    notes += (*more, *([f"standard error of the mean over topics: {spread}"] if spread else []))
+    notes += (*more, *([method_note(f"standard error of the mean over topics: {spread}")] if spread else []))
     if resamples:
-        notes += (f"intervals: percentile bootstrap over the items of a topic, level {100 * level:g}%, seed {seed}",)
+        notes += (
+            method_note(
+                f"intervals: percentile bootstrap over the items of a topic, level {100 * level:g}%, seed {seed}"
+            ),
+        )
     alone = [name for name, count in zip(first.topic_names, items.tolist(), strict=True) if not count]
     if alone:
         notes += (f"{counted(len(alone), 'topic')} without an item that two assessors labelled: {listed(alone)}",)
     undefined = (np.isnan(values) & (items > 0)[:, None]).sum(axis=0)
     unclear = [f"{name} ({count:,})" for name, count in zip(names, undefined.tolist(), strict=True) if count]
     if unclear:
-        notes += (f"topics on which a coefficient is undefined (0/0), left out of its mean: {listed(unclear)}",)
+        notes += (
+            caution_note(f"topics on which a coefficient is undefined (0/0), left out of its mean: {listed(unclear)}"),
+        )
     return TopicAgreement(first.topic_names, items, given, names, values, low, high, level, resamples, seed, notes)

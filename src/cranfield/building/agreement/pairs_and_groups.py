@@ -17,6 +17,7 @@ from cranfield.building.agreement.repeated_labels import first_labels
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.declared.operation import Level, Seed, operation
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record, column, estimates, table_of, without_empty
 from cranfield.table import Column, Table
 from cranfield.text import counted, listed
@@ -91,11 +92,15 @@ def pair_agreement(labels: LabelsLike, *, relevant: Relevant = 1, level: Level =
         overlap = divided(confusions[:, ~low][:, :, ~low].sum(axis=(1, 2)), either)
     undefined = int(np.isnan(kappa).sum())
     if undefined:
-        notes += (f"Cohen's κ is undefined (0/0) for {counted(undefined, 'pair')}: both use one label for all items",)
+        notes += (
+            caution_note(
+                f"Cohen's κ is undefined (0/0) for {counted(undefined, 'pair')}: both use one label for all items"
+            ),
+        )
     possible = len(first.workers) * (len(first.workers) - 1) // 2
     if len(kappa) < possible:
         notes += (f"{possible - len(kappa):,} of {possible:,} pairs of assessors have no item in common, left out",)
-    notes += (f"intervals: κ ± z × standard error (Fleiss, Cohen & Everitt 1969), level {100 * level:g}%",)
+    notes += (method_note(f"intervals: κ ± z × standard error (Fleiss, Cohen & Everitt 1969), level {100 * level:g}%"),)
     return PairAgreement(
         tuple(first.workers[i] for i in pairs.first.tolist()),
         tuple(first.workers[i] for i in pairs.second.tolist()),
@@ -179,7 +184,7 @@ def confusion(labels: LabelsLike, *, by_pair: bool = False, pair: tuple[str, str
     if not by_pair and pair is None:
         _, k, m, times = label_pairs(first.counts().astype(np.float64))
         counts = np.bincount(k * size + m, weights=times, minlength=size * size).round().astype(np.int64)
-        note = "each pair of assessors counts in both orders, so the matrix is symmetric"
+        note = method_note("each pair of assessors counts in both orders, so the matrix is symmetric")
         return Confusion(("all",), ("all",), first.scale, counts.reshape(1, size, size), (*notes, note))
     pairs = PairLabels.of(first)
     matrices = pairs.confusions(size)
@@ -312,9 +317,11 @@ def group_agreement(
         cost = np.bincount(member, weights=every.cost, minlength=size).astype(np.float64)
         unknown = int(np.isnan(every.cost).sum())
         notes += (f"the cost of {counted(unknown, 'label')} is unknown",) if unknown else ()
-    notes += ("percent, kappa: an assessor of the group and another one, drawn at random; each item counts once",)
+    notes += (
+        method_note("percent, kappa: an assessor of the group and another one, drawn at random; each item counts once"),
+    )
     if resamples:
-        notes += (f"intervals: percentile bootstrap over items, level {100 * level:g}%, seed {seed}",)
+        notes += (method_note(f"intervals: percentile bootstrap over items, level {100 * level:g}%, seed {seed}"),)
     if not items.all():
         without = ", ".join(
             f"{groups[a]} and {groups[b]}" if a != b else groups[a]

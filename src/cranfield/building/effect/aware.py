@@ -31,6 +31,7 @@ from cranfield.declared.operation import Seed, about, operation, with_defaults
 from cranfield.errors import DataError, NotedWarning, UsageError, warn_caller
 from cranfield.meta.agreement.coefficients import tau_ap_b, tau_b
 from cranfield.meta.complete_scores import levels_of
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
@@ -349,8 +350,10 @@ def weights_of(
         kind = weights
         shares = ", ".join(f"{rate:g}" for rate in rates)
         notes.append(
-            f"AWARE: {counted(workers, 'assessor')}, weights by the {kind} distance to random assessors at {shares}"
-            + (" on each topic" if by_topic else "")
+            method_note(
+                f"AWARE: {counted(workers, 'assessor')}, weights by the {kind} distance to random assessors at {shares}"
+                + (" on each topic" if by_topic else "")
+            )
         )
         if few := few_runs(kind, len(joined.runs)):
             notes.append(few)
@@ -361,18 +364,18 @@ def weights_of(
     elif weights == UNIFORM:
         raw = np.ones((len(names), workers, 1))
         kind = UNIFORM
-        notes.append(f"AWARE: {counted(workers, 'assessor')}, all with the same weight")
+        notes.append(method_note(f"AWARE: {counted(workers, 'assessor')}, all with the same weight"))
     else:
         given = _given(weights, labels)
         raw = np.broadcast_to(given[None, :, None], (len(names), workers, 1)).copy()
         kind = "given"
-        notes.append(f"AWARE: {counted(workers, 'assessor')}, with weights that were given")
+        notes.append(method_note(f"AWARE: {counted(workers, 'assessor')}, with weights that were given"))
     if workers == 1:
         notes.append("there is one assessor, whose scores are taken as they are")
     total = raw.sum(axis=1, keepdims=True)
     if (empty := int((total == 0).sum())) and gap is not None:
         what = counted(empty, "topic" if by_topic else "measure")
-        notes.append(f"all weights are 0 for {what}, where assessors get the same weight")
+        notes.append(caution_note(f"all weights are 0 for {what}, where assessors get the same weight"))
     weight = np.where(total > 0, raw / np.where(total > 0, total, 1.0), 1 / workers)
     counts = np.bincount(labels.worker, minlength=workers)
     return AwareWeights(
@@ -447,15 +450,17 @@ def _notes(joined: LabelledRuns, values: Array, alone: NDArray[np.bool_]) -> lis
     if len(partly := np.flatnonzero(~judged.all(axis=0))):
         names = listed([topics[t] for t in partly.tolist()])
         number = counted(len(partly), "topic is", "topics are")
-        notes.append(f"{number} not labelled by every assessor, and scored by those who labelled them: {names}")
+        notes.append(
+            caution_note(f"{number} not labelled by every assessor, and scored by those who labelled them: {names}")
+        )
     undefined = np.isnan(values).any(axis=2) & judged[:, None, :]  # assessors × measures × topics
     for m, measure in enumerate(joined.measures):
         if cases := int(undefined[:, m].sum()):
             gone = np.isnan(values[:, m]).all(axis=(0, 1))
             rest = f"; {int(gone.sum())} have no score at all" if gone.any() else ""
             what = counted(cases, "topic of an assessor", "topics of assessors")
-            notes.append(f"{measure}: undefined on {what}, left out of the average over assessors{rest}")
+            notes.append(caution_note(f"{measure}: undefined on {what}, left out of the average over assessors{rest}"))
     if alone.any():
         what = counted(int(alone.any(axis=(0, 1)).sum()), "topic")
-        notes.append(f"on {what} only assessors of weight 0 have a score; they get the same weight there")
+        notes.append(caution_note(f"on {what} only assessors of weight 0 have a score; they get the same weight there"))
     return notes

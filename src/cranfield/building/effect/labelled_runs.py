@@ -13,6 +13,7 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.building.assessor_labels import Labels
 from cranfield.collection.qrels import Qrels
 from cranfield.evaluation.evaluator import as_measures, values_of, with_scores
+from cranfield.notes import caution_note
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
@@ -90,8 +91,8 @@ class LabelledRuns:
             notes.append(f"{counted(len(none), 'run retrieves', 'runs retrieve')} no labelled document: {listed(none)}")
         names = [run for run, lacks in zip(self.runs, self.absent, strict=True) if lacks.any()]
         if names:
-            effect = "count as empty lists" if self.missing_rule == "zero" else "have no score"
-            notes.append(f"topics that a run does not contain {effect}: {listed(names)}")
+            effect = caution_note("count as empty lists") if self.missing_rule == "zero" else "have no score"
+            notes.append(caution_note(f"topics that a run does not contain {effect}: {listed(names)}"))
         return notes
 
     def grades_by_assessor(self) -> Array:

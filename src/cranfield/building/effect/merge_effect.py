@@ -28,6 +28,7 @@ from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.coefficients import tau_ap, tau_b
 from cranfield.meta.complete_scores import levels_of
 from cranfield.meta.judgments.rescoring import ranks
+from cranfield.notes import caution_note, method_note
 from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
 from cranfield.scores.t_and_normal import t_quantile
@@ -135,10 +136,10 @@ def merge_effect(
     _, kept, lost, turned, new = np.moveaxis(pairs, -1, 0)
     draws = _resampled(study, every, resamples, progress, means) if resamples else None
     if resamples and draws is None:
-        notes.append("there is one assessor, so assessors cannot be resampled and there are no intervals")
+        notes.append(caution_note("there is one assessor, so assessors cannot be resampled and there are no intervals"))
     done = 0 if draws is None else len(draws["tau"])
     if 0 < done < resamples:
-        notes.append(f"{INTERRUPTED_AFTER} {done:,} of {resamples:,} resamples of assessors")
+        notes.append(caution_note(f"{INTERRUPTED_AFTER} {done:,} of {resamples:,} resamples of assessors"))
         warn_caller(notes[-1], CranfieldWarning)  # some outputs do not show notes
     tau = np.stack([tau for tau, _ in agreement])
     notes += _notes(study, values, variants, draws, tau, level)
@@ -388,38 +389,54 @@ def _notes(
     """What a reader of the numbers must know."""
     how = study.how
     correction = "" if how.correction == "none" else f", {how.correction}"
-    notes = [f"significant pairs: {how.test.name} test{correction}, α = {how.settings.alpha:g}"]
+    notes = [method_note(f"significant pairs: {how.test.name} test{correction}, α = {how.settings.alpha:g}")]
     kinds = (variant.method.removeprefix(f"{AWARE}:") for variant in variants)
     notes += filter(None, dict.fromkeys(few_runs(kind, len(study.joined.runs)) for kind in kinds))
     if study.untested:
         times = f"{len(study.untested):,} of {counted(study.tests, 'time')}"
         notes.append(
-            f"the {how.test.name} test failed {times} (methods, measures and resamples); these pairs count as not "
-            f"significant: {listed(dict.fromkeys(study.untested))}"
+            caution_note(
+                f"the {how.test.name} test failed {times} (methods, measures and resamples); these pairs count as not "
+                f"significant: {listed(dict.fromkeys(study.untested))}"
+            )
         )
     for variant, own in zip(variants, values, strict=True):
         for m, name in enumerate(study.names):
             if count := int(np.isnan(own[m]).any(axis=0).sum()):
-                notes.append(f"{variant.name}: {name} is undefined on {counted(count, 'topic')}, left out of its means")
+                notes.append(
+                    caution_note(
+                        f"{variant.name}: {name} is undefined on {counted(count, 'topic')}, left out of its means"
+                    )
+                )
     if study.unconverged:
-        notes.append(f"methods did not converge {counted(study.unconverged, 'time')}, resamples included")
+        notes.append(caution_note(f"methods did not converge {counted(study.unconverged, 'time')}, resamples included"))
     if draws is not None:
         number = counted(len(draws["tau"]), "resample")
         notes.append(
-            f"[low, high]: {level:.0%} intervals from {number} of assessors, seed {study.seed}: Student's t for means, "
-            "percentiles for correlations and kept pairs; the topics are fixed"
+            method_note(
+                f"[low, high]: {level:.0%} intervals from {number} of assessors, seed {study.seed}: Student's t "
+                "for means, "
+                "percentiles for correlations and kept pairs; the topics are fixed"
+            )
         )
         if len(study.joined.labels.workers) < ENOUGH:
             notes.append(
-                f"{counted(len(study.joined.labels.workers), 'assessor')}: intervals of correlations and kept pairs "
-                f"are too narrow with fewer than {ENOUGH}; read them as a description"
+                caution_note(
+                    f"{counted(len(study.joined.labels.workers), 'assessor')}: intervals of correlations and "
+                    "kept pairs "
+                    f"are too narrow with fewer than {ENOUGH}; read them as a description"
+                )
             )
         if (np.ptp(draws["means"], axis=0) == 0).any():
-            notes.append("means that are the same with all resampled assessors have no interval")
+            notes.append(method_note("means that are the same with all resampled assessors have no interval"))
         low, high = _percentiles(draws["tau"], level)
         if ((tau < low) | (tau > high)).any():
             notes.append(FEWER)
         if lost := int(np.isnan(draws["tau"]).sum()):
-            notes.append(f"{lost} of {draws['tau'].size} τ with resampled assessors are undefined, and left out")
-        notes.append("stability: mean τ of the rankings with resampled assessors and the ranking with all of them")
+            notes.append(
+                caution_note(f"{lost} of {draws['tau'].size} τ with resampled assessors are undefined, and left out")
+            )
+        notes.append(
+            method_note("stability: mean τ of the rankings with resampled assessors and the ranking with all of them")
+        )
     return notes

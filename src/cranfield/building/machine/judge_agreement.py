@@ -15,6 +15,7 @@ from cranfield.building.machine.judged_pairs import JudgedPairs, clustered_mean
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import UsageError
 from cranfield.meta.complete_scores import central_interval, resampled_topics
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record, column, estimates, table_of
 from cranfield.table import Cell, Column, Table
 from cranfield.text import listed
@@ -180,15 +181,20 @@ def judge_agreement(
         np.stack(part, axis=-1) for part in zip(*rows, strict=True)
     )
     notes = [
-        "weighted κ: quadratic weights; leniency: mean machine minus human grade of documents that both judged",
-        f"{100 * level:g}% intervals of κ over {resamples:,} resamples of topics, of leniency with topics as clusters",
-        f"relevant: the share of these documents with grade {rel:g} or more",
+        method_note(
+            "weighted κ: quadratic weights; leniency: mean machine minus human grade of documents that both judged"
+        ),
+        method_note(
+            f"{100 * level:g}% intervals of κ over {resamples:,} resamples of topics, of leniency with topics "
+            "as clusters"
+        ),
+        method_note(f"relevant: the share of these documents with grade {rel:g} or more"),
         *(note for pairs in judges for note in pairs.notes),
     ]
     if any(len(pairs.topics) < NEEDED for pairs in judges):
         notes.append("a single topic has no intervals")
     if few := [pairs.name for pairs in judges if NEEDED <= len(pairs.topics) < FEW]:
-        notes.append(f"fewer than {FEW} topics, so that intervals of κ are too narrow: {listed(few)}")
+        notes.append(caution_note(f"fewer than {FEW} topics, so that intervals of κ are too narrow: {listed(few)}"))
     names = np.array([pairs.name for pairs in judges], dtype=object)
     agreed_with = JudgeAgreement(
         names, counts_of, agreement, kappa, weighted, relevant, leniency, rel, level, resamples, seed,

@@ -18,6 +18,7 @@ from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.coefficients import overlap, tau_ap, tau_b
 from cranfield.meta.complete_scores import levels_of
 from cranfield.meta.judgments.rescoring import ranks
+from cranfield.notes import method_note
 from cranfield.record import Record, column
 from cranfield.table import Cell, Column, Table
 from cranfield.text import counted, listed
@@ -140,11 +141,11 @@ def compare_rankings(
         else f", {first.correction} over the pairs of each measure ({first.comparisons:,})"
     )
     notes = [
-        f"test: {first.test}{correction_used}, α = {alpha:g}",
-        f"tau is τ_b, tau_ap takes the human ranking as the gold standard, RBO has p = {RBO_P:g}",
-        *(f"documents {name}: {what}, on topics that both judged" for name, what in DOCUMENTS.items()),
+        method_note(f"test: {first.test}{correction_used}, α = {alpha:g}"),
+        method_note(f"tau is τ_b, tau_ap takes the human ranking as the gold standard, RBO has p = {RBO_P:g}"),
+        *(method_note(f"documents {name}: {what}, on topics that both judged") for name, what in DOCUMENTS.items()),
         *_same_documents(scored),
-        *(f"{name}: {what}" for name, what in CHANGES.items()),
+        *(method_note(f"{name}: {what}") for name, what in CHANGES.items()),
         *_left_out(scored),
         *(note for part in scored for note in part.notes),
     ]
@@ -271,7 +272,7 @@ def _changed(scored: list[ScoredTwice], parts: list[_Compared]) -> ChangedConclu
         np.array(column, dtype=object) for column in (*columns[:5], columns[9])
     )
     number = np.array(columns[5:9], dtype=np.float64)
-    notes = tuple(f"{name}: {what}" for name, what in CHANGES.items())
+    notes = tuple(method_note(f"{name}: {what}") for name, what in CHANGES.items())
     return ChangedConclusions(judge, documents, measure, run, other, number[:2], number[2:], change, notes)
 
 

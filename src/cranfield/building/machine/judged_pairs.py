@@ -18,6 +18,7 @@ from cranfield.collection.run import Run
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.evaluation.evaluator import Evaluator, score
 from cranfield.frames import need
+from cranfield.notes import caution_note
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
@@ -86,17 +87,24 @@ class JudgedPairs:
         if outside.any():
             unknown = listed(f"{grade:g}" for grade in np.unique(machine.values[outside]).tolist())
             count = counted(int(outside.sum()), "judgment")
-            notes.append(f"{self.name}: {count} with a grade that the human judgments do not have ({unknown})")
+            notes.append(
+                caution_note(f"{self.name}: {count} with a grade that the human judgments do not have ({unknown})")
+            )
         for who, grades in (("the human judgments", self.human), (self.name, self.machine)):
             if len(np.unique(grades)) == 1:
                 notes.append(
-                    f"{self.name}: {who} give all documents that both judged the grade {grades[0]:g}: κ is undefined "
-                    "or 0"
+                    caution_note(
+                        f"{self.name}: {who} give all documents that both judged the grade {grades[0]:g}: κ is "
+                        "undefined "
+                        "or 0"
+                    )
                 )
         common = set(self.topics)
         lost = [topic for topic in human.topics if topic not in common]
         if lost:
-            notes.append(f"{self.name}: {counted(len(lost), 'topic')} without common documents: {listed(lost)}")
+            notes.append(
+                caution_note(f"{self.name}: {counted(len(lost), 'topic')} without common documents: {listed(lost)}")
+            )
         return notes
 
     def __len__(self) -> int:

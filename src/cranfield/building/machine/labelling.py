@@ -28,6 +28,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import PathLike
 from cranfield.declared.operation import about, operation, with_defaults
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note
 from cranfield.record import Record
 from cranfield.text import counted, cut, listed, one_line
 from cranfield.types import Progress
@@ -40,7 +41,7 @@ START = 60
 class Labelling(Record):
     """The state of a log after labelling: a row per worker, that is, per model and prompt."""
 
-    facts = ("asked", "interrupted", "stopped")
+    facts = ("asked", caution_note("interrupted"), "stopped")
 
     workers: tuple[str, ...]
     items: int
@@ -187,17 +188,19 @@ def _result(plan: LabelPlan, log: PathLike, asked: Asked, notes: list[str]) -> L
     result = Labelling(workers, len(plan.items), entries, failed, asked.answered, asked.stopped, asked.interrupted, ())
     if unparsed := result.unparsed:
         starts = [f"{e.topic} {e.doc} ({e.problem}): {cut(one_line(e.answer), START)!r}" for e in unparsed]
-        notes.append(f"{counted(len(unparsed), 'answer')} without a grade: {listed(starts, 10, 'answers')}")
+        notes.append(
+            caution_note(f"{counted(len(unparsed), 'answer')} without a grade: {listed(starts, 10, 'answers')}")
+        )
     if failed:
         places = [f"{topic} {doc} ({why})" for (topic, doc, _), why in failed]
-        notes.append(f"{counted(len(failed), 'question')} failed: {listed(places, 5, 'questions')}")
+        notes.append(caution_note(f"{counted(len(failed), 'question')} failed: {listed(places, 5, 'questions')}"))
     if asked.stopped:
-        notes.append(f"stopped: {asked.stopped}")
+        notes.append(caution_note(f"stopped: {asked.stopped}"))
     if asked.interrupted:
-        notes.append("interrupted")
+        notes.append(caution_note("interrupted"))
     if result.left:
         again = f"the same command goes on, as {os.fspath(log)} holds the answers so far"
-        notes.append(f"{counted(result.left, 'question')} without an answer; {again}")
+        notes.append(caution_note(f"{counted(result.left, 'question')} without an answer; {again}"))
     return Labelling(
         workers, len(plan.items), entries, failed, asked.answered, asked.stopped, asked.interrupted, tuple(notes)
     )

@@ -37,6 +37,7 @@ from cranfield.declared.operation import RESAMPLES, Alpha, Level, Seed, about, o
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.meta.complete_scores import Rel, levels_of, mean_ranks
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record, column
 from cranfield.scores.summary import t_interval
 from cranfield.text import counted, listed
@@ -100,7 +101,10 @@ def length_bias(judges: Sequence[JudgedPairs], lengths: Any, *, bins: int = BINS
     unit = next(name for name in ("words", "length", "characters", "cost") if name in table.columns)
     length_of = dict(zip(table.documents, table.columns[unit].tolist(), strict=True))
     rows: list[tuple[Any, ...]] = []
-    correlation, notes = {}, [f"length: {unit}; groups of about as many documents each; {100 * level:g}% intervals"]
+    correlation, notes = (
+        {},
+        [method_note(f"length: {unit}; groups of about as many documents each; {100 * level:g}% intervals")],
+    )
     for pairs in judges:
         length = np.array([length_of.get(doc, np.nan) for doc in pairs.docs])
         known = ~np.isnan(length)
@@ -123,7 +127,10 @@ def length_bias(judges: Sequence[JudgedPairs], lengths: Any, *, bins: int = BINS
                 means = pairs.human[mine].mean(), pairs.machine[mine].mean()
                 span = length[mine].min(), length[mine].max()
                 rows.append((pairs.name, *span, int(mine.sum()), *means, *mean))
-    notes += [f"{name}: Spearman's ρ of length and leniency is {value:.3f}" for name, value in correlation.items()]
+    notes += [
+        caution_note(f"{name}: Spearman's ρ of length and leniency is {value:.3f}")
+        for name, value in correlation.items()
+    ]
     columns = list(zip(*rows, strict=True))
     numbers = np.array([column for at, column in enumerate(columns) if at not in (0, 3)], dtype=np.float64)
     return LengthBias(
@@ -194,9 +201,13 @@ def family_bias(
     numbers = np.array(columns[5:], dtype=np.float64)
     where = "anywhere" if depth is None else f"among the first {depth}"
     notes = (
-        f"documents: judged by both and retrieved {where} by a run of the family; leniency: on these documents",
-        "favour: change of the family's mean score from human to machine judgments minus that of all runs, on "
-        f"documents that both judged; {100 * level:g}% interval over topics",
+        method_note(
+            f"documents: judged by both and retrieved {where} by a run of the family; leniency: on these documents"
+        ),
+        method_note(
+            "favour: change of the family's mean score from human to machine judgments minus that of all runs, on "
+            f"documents that both judged; {100 * level:g}% interval over topics"
+        ),
     )
     texts = [np.array(column, dtype=object) for column in columns[:3]]
     counts = np.array(columns[3:5])
@@ -329,7 +340,9 @@ def audit(
     if len(runs) < 2:
         notes.append(f"{counted(len(runs), 'run')}: rankings and conclusions need 2 or more")
     if few:
-        notes.append(f"rankings and conclusions need scores on 2 topics or more, which {listed(few)} does not have")
+        notes.append(
+            caution_note(f"rankings and conclusions need scores on 2 topics or more, which {listed(few)} does not have")
+        )
     if len(runs) < 2 or few:
         return Audit(agreed, confusion, topics, by_length, together, families=by_family, notes=tuple(notes))
     rankings = compare_rankings(scored, test=test, correction=correction, alpha=alpha, seed=seed)

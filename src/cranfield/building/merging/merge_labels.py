@@ -38,6 +38,7 @@ from cranfield.building.merging.label_problem import (
 from cranfield.building.merging.merged import Merged
 from cranfield.declared.operation import about, operation, with_defaults
 from cranfield.errors import NotedWarning, UsageError, warn_caller
+from cranfield.notes import caution_note
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
@@ -124,13 +125,16 @@ def _cautions(method: MergingMethod, problem: Problem, fit: Fit, blind: bool, co
     """What makes the result doubtful."""
     if blind:
         yield (
-            f"no item has two labels or a gold label, so {method.name} cannot learn anything about assessors; every "
-            "label is taken as it is"
+            caution_note(
+                f"no item has two labels or a gold label, so {method.name} cannot learn anything about "
+                "assessors; every "
+                "label is taken as it is"
+            )
         )
     elif compare_votes and method.name != VOTING and (message := worse_than_votes(method, problem, fit)):
         yield message
     if fit.converged is False:
-        yield f"{method.name} did not converge in {counted(len(fit.trace), 'step')}; allow more steps"
+        yield caution_note(f"{method.name} did not converge in {counted(len(fit.trace), 'step')}; allow more steps")
 
 
 def _first(start: Merged | None, labels: Labels, method: MergingMethod) -> Array | None:
@@ -207,7 +211,7 @@ def _notes(
         names = listed([labels.workers[w] for w in once.tolist()], most=3)
         notes.append(f"{counted(len(once), 'assessor')} with a single label, about whom little can be known: {names}")
     if int((problem.of_worker > 0).sum()) == 1:
-        notes.append("there is one assessor, whom nobody checks")
+        notes.append(caution_note("there is one assessor, whom nobody checks"))
     if method.iterative:
         voted = problem.votes[np.arange(problem.items), label[active]] >= problem.votes.max(axis=1)
         other = int((~voted & (label[active] >= 0) & (problem.gold < 0)).sum())

@@ -14,6 +14,7 @@ from cranfield.building.merging.label_problem import summed
 from cranfield.building.merging.merge_labels import METHOD, merge
 from cranfield.building.merging.merged import Merged, entropy_bits
 from cranfield.declared.operation import ALPHA, about, operation
+from cranfield.notes import method_note
 from cranfield.record import Record, column
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
@@ -145,7 +146,7 @@ def rate_workers(
 def _noted(report: WorkerReport, merged: Merged) -> WorkerReport:
     notes = [
         *merged.notes,
-        f"checks: labels against {report.basis}; interval at {100 * (1 - report.alpha):g}% (Wilson)",
+        method_note(f"checks: labels against {report.basis}; interval at {100 * (1 - report.alpha):g}% (Wilson)"),
     ]
     meanings = {
         "spam?": f"with a mean recall of true labels below {report.useful:.2f}, that of a useful assessor,",

@@ -26,6 +26,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note
 from cranfield.record import Record, column
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
@@ -318,7 +319,9 @@ def _notes(
         return listed("/".join(keys[number]) for number in numbers)
 
     if len(missing):
-        yield f"{counted(len(missing), 'drawn document')} without a judgment count as not drawn: {named(missing)}"
+        yield caution_note(
+            f"{counted(len(missing), 'drawn document')} without a judgment count as not drawn: {named(missing)}"
+        )
     if len(negative):
         yield f"{counted(len(negative), 'negative grade')} of drawn documents became 0: {named(negative)}"
     extra = np.flatnonzero(~drawn & ~np.isnan(grade))

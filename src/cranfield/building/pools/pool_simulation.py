@@ -30,6 +30,7 @@ from cranfield.evaluation.evaluator import MeasureLike, as_measures, values_of
 from cranfield.meta.complete_scores import Rel
 from cranfield.meta.judgments import rescoring
 from cranfield.meta.judgments.leave_out import run_groups
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record, labels, table_of
 from cranfield.scores import summary as summaries
 from cranfield.table import Table
@@ -284,7 +285,7 @@ class Simulation:
         """What a reader of the numbers must know."""
         yield rescoring.BY_TAU
         unit = "judgments of each topic" if self.per_topic else "judgments of all topics together"
-        yield f"budgets are {unit}; {counted(int(self.relevant.sum()), 'relevant document')} in all"
+        yield method_note(f"budgets are {unit}; {counted(int(self.relevant.sum()), 'relevant document')} in all")
         outside = int(self.relevant.sum()) - int(self.relevant[self.judged].sum())
         if outside:
             are = counted(outside, "relevant document is", "relevant documents are")
@@ -294,16 +295,24 @@ class Simulation:
         large = [budget for budget in self.budgets if budget > total]
         if large:
             pool = "largest pool of a topic" if self.per_topic else "pool"
-            yield f"the {pool} has {counted(total, 'judged document')}, fewer than budgets of {listed(large)}"
+            yield caution_note(
+                f"the {pool} has {counted(total, 'judged document')}, fewer than budgets of {listed(large)}"
+            )
         if any(method.policy.samples for method in methods):
-            yield "samples are scored like other pools here: documents that were not drawn count as unjudged"
+            yield method_note(
+                "samples are scored like other pools here: documents that were not drawn count as unjudged"
+            )
         if self.groups is not None:
             whom = "itself" if len(self.groups[0]) == len(self.scorer.full.runs) else "its team"
-            yield f"left out: the score of a run without {whom} in the pool minus that with it, mean over runs"
+            yield method_note(
+                f"left out: the score of a run without {whom} in the pool minus that with it, mean over runs"
+            )
         corrected = "for all pairs together" if self.how.test.simultaneous else f"corrected by {self.how.correction}"
         yield (
-            f"pairs: those of {len(self.signs[0]):,} that differ with all judgments ({self.how.test.name}, "
-            f"α = {self.how.settings.alpha:g}, {corrected})"
+            method_note(
+                f"pairs: those of {len(self.signs[0]):,} that differ with all judgments ({self.how.test.name}, "
+                f"α = {self.how.settings.alpha:g}, {corrected})"
+            )
         )
 
 

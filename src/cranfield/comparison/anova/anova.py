@@ -21,6 +21,7 @@ from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.frames import need
+from cranfield.notes import method_note
 from cranfield.record import Record, table_of
 from cranfield.table import Table
 from cranfield.types import Array
@@ -88,7 +89,7 @@ class LevelMeans(Record):
 
     def table(self) -> Table:
         """A row per level."""
-        note = f"{100 * self.level:g}% intervals {self.how}"
+        note = method_note(f"{100 * self.level:g}% intervals {self.how}")
         columns = self.columns()
         del columns["interval"]  # the note says it
         return table_of(columns, notes=(note, *self.notes))

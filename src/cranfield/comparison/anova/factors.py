@@ -19,6 +19,7 @@ from cranfield.collection.tables.table_schema import Schema, Words
 from cranfield.comparison.data import NAN, Matrix, sample
 from cranfield.declared.operation import about
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note
 from cranfield.scores.score_input import codes
 from cranfield.scores.topic_classes import Classes, topics_by_class
 from cranfield.text import listed
@@ -285,7 +286,7 @@ def _layout(
             raise UsageError(f"nested: {child!r} in {', '.join(parents)}: only one level of nesting is possible")
     whole = ~np.isnan(values)
     if not whole.all():
-        notes = (*notes, f"{int((~whole).sum()):,} of {len(values):,} scores are undefined and left out")
+        notes = (*notes, caution_note(f"{int((~whole).sum()):,} of {len(values):,} scores are undefined and left out"))
     if not whole.any():
         raise UsageError(f"{measure}: every score is undefined")
     factors: dict[str, Factor] = {}

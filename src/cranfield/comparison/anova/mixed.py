@@ -24,6 +24,7 @@ from cranfield.comparison.test_result import check_alpha, shown_p
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
 from cranfield.frames import need
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Record, labels, table_of
 from cranfield.table import Table
 from cranfield.text import listed
@@ -141,7 +142,7 @@ class MixedAnova(Record):
         varying = [part.source for part in self.components if part.variance > 0]
         df = min(self._df[name] for name in varying)
         half = need("scipy.special", "an interval").stdtrit(df, (1 + level) / 2) * np.sqrt(np.diag(means.covariance))
-        note = f"by t with {df} df, for other samples of {listed(self.random)}"
+        note = method_note(f"by t with {df} df, for other samples of {listed(self.random)}")
         low, high = means.mean - half, means.mean + half
         return LevelMeans(means.names, means.levels, means.mean, low, high, means.n, level, how=note)
 
@@ -240,14 +241,17 @@ def mixed(
     df = dict(zip((term.name for term in model.terms), sums.df, strict=True)) | {ERROR: sums.error_df}
     if not _converged(reml.equations, layout.n, reml.deviations):
         notes.append(
-            "the variances did not converge, so tests and intervals are not reliable; leave out a random factor or an "
-            "interaction, add scores, or standardise scores whose topics differ far more than their systems"
+            caution_note(
+                "the variances did not converge, so tests and intervals are not reliable; leave out a random "
+                "factor or an "
+                "interaction, add scores, or standardise scores whose topics differ far more than their systems"
+            )
         )
     zero = [name for name, ratio in reml.ratios.items() if ratio == 0.0]
     if zero:
         notes.append(f"estimated as 0, so it adds nothing to the error: the variance of {listed(zero)}")
     if any(len(term.factors) > 1 and not term.sampled and model.holes(term) for term in kept):
-        notes.append("some combinations of levels have no score; means are over those that have")
+        notes.append(caution_note("some combinations of levels have no score; means are over those that have"))
     variances = {term.name: reml.ratios[term.name] * reml.variance for term in chosen} | {ERROR: reml.variance}
     whole = math.fsum(variances.values())
     components = tuple(Component(name, df[name], value, value / whole) for name, value in variances.items())

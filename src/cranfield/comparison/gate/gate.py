@@ -29,6 +29,7 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import EvaluateOptions, as_measures, evaluate
 from cranfield.evaluation.runs_or_scores import ScoresInput, inputs_in, scores_of
 from cranfield.evaluation.same_rankings import digests, may_be_same
+from cranfield.notes import caution_note
 from cranfield.scores.basis import CHANGES, changed_topics
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
@@ -264,7 +265,9 @@ def gate_scores(
     if tested := [check.topics for check in checks if check.passed and check.condition == "margin" and check.p > 0]:
         share = 100 * (1 - conditions.alpha ** (1 / min(tested)))
         notes.append(
-            f"with {counted(min(tested), 'topic')}, losses on fewer than {share:.2g} % of topics may go unseen"
+            caution_note(
+                f"with {counted(min(tested), 'topic')}, losses on fewer than {share:.2g} % of topics may go unseen"
+            )
         )
     return GateResult(
         tuple(checks), conditions.rule, TESTS.find(conditions.test).name, conditions.alpha, name, tuple(notes)
@@ -289,7 +292,9 @@ def _changes(scores: Scores, against: Scores | None, name: str, accepted: Sequen
         raise UsageError(f"{listed(scores.runs, 3)} cannot be compared with {name}: {what}; {hint}")
     notes = [f"accepted: {changes[kind]}" for kind in CHANGES if kind in changes and kind != "topics"]
     if against.basis is None:
-        notes.append(f"{name}: the file does not say from what its scores were computed, which was not checked")
+        notes.append(
+            caution_note(f"{name}: the file does not say from what its scores were computed, which was not checked")
+        )
     return notes
 
 

@@ -17,6 +17,7 @@ from cranfield.comparison.methods.equivalence import few_changed, mean_above, wo
 from cranfield.comparison.pair_tests import PairTest, TestSettings
 from cranfield.comparison.test_result import shown_p
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note
 from cranfield.record import Record, plain, table_of
 from cranfield.scores.labels import label, same_measure
 from cranfield.scores.scores import Scores
@@ -288,7 +289,7 @@ class Compared:
                 raise UsageError(f"{run} and {name} have no topic in common")
             lost = len(set(values) ^ set(other))
             if lost:
-                note = f"{counted(lost, 'topic')} left out: not in both {run} and {name}"
+                note = caution_note(f"{counted(lost, 'topic')} left out: not in both {run} and {name}")
         topics = [
             topic for topic in topics
             if not math.isnan(values[topic]) and (against is None or not math.isnan(other[topic]))

@@ -18,6 +18,7 @@ from cranfield.comparison.pair_tests import PairRecord, PairTests, TestSettings,
 from cranfield.comparison.resampling import Resampling, check_resampling, p_of, resample
 from cranfield.comparison.test_result import check_alpha, pairs_differ
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note
 from cranfield.text import listed
 from cranfield.types import Array, Index64, Progress
 
@@ -122,7 +123,10 @@ def bootstrap_anova(
     ends = np.quantile(state.result, [alpha / 2, 1 - alpha / 2], axis=1)
     notes = (*matrix.notes, *state.notes)
     if not residuals.any():
-        notes = (*notes, "there is no error variance: every difference other than 0 has the smallest p that B allows")
+        notes = (
+            *notes,
+            caution_note("there is no error variance: every difference other than 0 has the smallest p that B allows"),
+        )
     return BootstrapAnova(
         measure=matrix.measure,
         systems=matrix.systems,
@@ -170,7 +174,10 @@ def _shards(data: Any, measure: Any) -> list[Matrix]:
     topics = tuple(compress(shared, whole))
     if len(topics) < first.n:
         lost = [topic for topic in first.topics if topic not in topics]
-        notes = (*notes, f"{len(lost)} of {first.n} topics left out: a score is missing somewhere ({listed(lost)})")
+        notes = (
+            *notes,
+            caution_note(f"{len(lost)} of {first.n} topics left out: a score is missing somewhere ({listed(lost)})"),
+        )
     return [Matrix(scores[whole], topics, first.systems, first.measure, notes) for scores in values]
 
 

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.comparison.data import Pair, check_topics, differences, paired
 from cranfield.comparison.test_result import Interval, check_alpha
+from cranfield.notes import caution_note
 from cranfield.record import OneRow, one_row
 from cranfield.scores.t_and_normal import t_quantile, t_tail
 from cranfield.types import Array
@@ -94,7 +95,7 @@ def bayesian_t(
     if d.max() == d.min():
         mean = float(d[0])
         less, greater = float(mean < -rope), float(mean > rope)
-        half, notes = 0.0, ["the difference is the same on every topic: the posterior is a point"]
+        half, notes = 0.0, [caution_note("the difference is the same on every topic: the posterior is a point")]
     else:
         less, greater = (float(t_tail((rope + centre) / scale, n - 1)) for centre in (mean, -mean))
         half, notes = float(t_quantile((1 - level) / 2, n - 1)) * scale, []

@@ -22,6 +22,7 @@ from cranfield.comparison.data import paired, unpaired
 from cranfield.comparison.methods.t import paired_t, unpaired_t
 from cranfield.comparison.test_result import Interval, TestResult, check_alpha
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note
 from cranfield.scores.mean_intervals import FEW, range_tail, score_range, skew_tail
 from cranfield.scores.t_and_normal import normal_quantile
 from cranfield.text import counted
@@ -108,7 +109,9 @@ def tost(
 
 
 def _few(changed: int, n: int, shown: bool, *needed: int | None) -> str:
-    note = f"{changed} of {counted(n, 'topic')} differ, which are few for t: p bounds the topics that may differ"
+    note = caution_note(
+        f"{changed} of {counted(n, 'topic')} differ, which are few for t: p bounds the topics that may differ"
+    )
     enough = [topics for topics in needed if topics is not None]
     more = f"; about {max(enough):,} topics like these would do" if len(enough) == 2 and not shown else ""
     return note + more

@@ -21,6 +21,7 @@ from cranfield.comparison.pair_tests import PairRecord, PairTests, TestSettings,
 from cranfield.comparison.test_result import check_alpha, pairs_differ, shown_p
 from cranfield.errors import UsageError
 from cranfield.frames import need
+from cranfield.notes import method_note
 from cranfield.record import plain, rows_of, table_of
 from cranfield.table import Table
 from cranfield.types import Array, Index64
@@ -262,7 +263,7 @@ def friedman_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings:
     """Nemenyi's comparison of mean ranks within topics; it has no interval of the difference of scores."""
     result = _friedman(matrix, settings.alpha, first, second)
     none = np.full(len(first), np.nan)
-    notes = (f"{result.headline()}; pairs by Nemenyi's test of mean ranks",)
+    notes = (method_note(f"{result.headline()}; pairs by Nemenyi's test of mean ranks"),)
     n = np.full(len(first), matrix.n, dtype=np.int64)
     return PairTests(result.z, result.p, none, none, n, notes=notes, direction=result.z)
 
@@ -282,6 +283,6 @@ def kruskal_wallis_of_pairs(matrix: Matrix, first: Index64, second: Index64, set
     none = np.full(len(first), np.nan)
     n = np.array(result.n, dtype=np.int64)
     chi = result.headline().partition(", ε²")[0]
-    notes = (f"{chi}; pairs by Tukey–Kramer on mean ranks, topics not matched",)
+    notes = (method_note(f"{chi}; pairs by Tukey–Kramer on mean ranks, topics not matched"),)
     n = np.minimum(n[first], n[second])
     return PairTests(result.z, result.p, none, none, n, notes=notes, direction=result.z)

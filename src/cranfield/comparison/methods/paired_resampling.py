@@ -32,6 +32,7 @@ from cranfield.comparison.resampling import (
 )
 from cranfield.comparison.test_result import Interval, TestResult
 from cranfield.declared.operation import operation, with_defaults
+from cranfield.notes import caution_note, method_note
 from cranfield.types import Array, Index64
 
 EXACT_TOPICS = 20
@@ -128,7 +129,9 @@ def _result(x: Any, y: Any, test: str, interval_method: str, given: ResamplingSe
     elif statistic == 0:
         notes = ("the systems have the same mean: p = 1",)
     elif np.isinf(statistic):
-        notes = ("no resample has variance, so none reaches the observed t: p is the smallest that B allows",)
+        notes = (
+            caution_note("no resample has variance, so none reaches the observed t: p is the smallest that B allows"),
+        )
     return TestResult(
         test=test,
         statistic_name="t" if bootstrap else "mean difference",
@@ -195,16 +198,18 @@ def bootstrap_of_pairs(
     notes = [*state.notes, *notes]
     critical = np.full(len(first), np.nan)
     if state.done < for_ends:
-        notes.append("there are no intervals, because the test was interrupted")
+        notes.append(caution_note("there are no intervals, because the test was interrupted"))
     else:
         for ready in groups:
             critical[ready.group.pairs] = ready.critical_t()
         if rank == 0:
             notes.append(
-                f"{for_ends:,} resamples are too few for intervals at level {settings.level:g}: they are infinite"
+                caution_note(
+                    f"{for_ends:,} resamples are too few for intervals at level {settings.level:g}: they are infinite"
+                )
             )
         elif for_ends < settings.resamples:
-            notes.append(f"intervals are based on the first {for_ends:,} resamples")
+            notes.append(method_note(f"intervals are based on the first {for_ends:,} resamples"))
     with np.errstate(invalid="ignore"):
         margin = np.where((moments.sd == 0) & ~np.isnan(critical), 0.0, critical * moments.error)
     low, high = interval_ends(moments.mean, margin, settings.alternative)
@@ -410,8 +415,10 @@ def bootstrap_borderline(matrix: Matrix, first: Index64, second: Index64, settin
     notes: tuple[str, ...] = ()
     if rank == 0:
         difference = np.full(len(first), np.nan)
-        notes = (f"{used:,} resamples are too few to find the difference needed at α = {settings.alpha:.4g}",)
+        notes = (
+            caution_note(f"{used:,} resamples are too few to find the difference needed at α = {settings.alpha:.4g}"),
+        )
     if used == settings.resamples:
         return Borderline(p_of(hits, used), difference, notes)
-    notes = (*notes, f"the difference needed is based on the first {used:,} resamples")
+    notes = (*notes, method_note(f"the difference needed is based on the first {used:,} resamples"))
     return Borderline(bootstrap_of_pairs(matrix, first, second, settings).p, difference, notes)

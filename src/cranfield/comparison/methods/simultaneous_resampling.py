@@ -36,6 +36,7 @@ from cranfield.comparison.resampling import (
 )
 from cranfield.comparison.test_result import check_alpha, pairs_differ, shown_p
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note
 from cranfield.record import Record, plain, table_of
 from cranfield.table import Table
 from cranfield.text import counted
@@ -88,7 +89,7 @@ def max_t_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: Te
     if constant := int(((moments.sd == 0) & (moments.n > 1)).sum()):
         notes.append(f"the difference is the same on every topic in {counted(constant, 'pair')}: no interval")
     if np.isinf(limit).any():
-        notes.append(f"too few topics for intervals at level {settings.level:g}: they are infinite")
+        notes.append(caution_note(f"too few topics for intervals at level {settings.level:g}: they are infinite"))
     return PairTests(
         moments.t,
         np.where(moments.n > 1, p, np.nan),

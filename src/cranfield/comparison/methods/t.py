@@ -32,6 +32,7 @@ from cranfield.comparison.effects import effect_of_samples, paired_effect, sprea
 from cranfield.comparison.pair_tests import PairTests, TestSettings, pair_test
 from cranfield.comparison.resampling import interval_ends
 from cranfield.comparison.test_result import Interval, TestResult, check_settings
+from cranfield.notes import caution_note
 from cranfield.scores.t_and_normal import t_quantile, t_tail
 from cranfield.text import counted
 from cranfield.types import Array, Index64
@@ -159,7 +160,9 @@ def unpaired_t(
     notes = []
     if se[0] == 0:
         same = difference[0] == 0
-        notes.append("all scores are the same: p = 1" if same else f"neither sample has variance: {LIMIT}")
+        notes.append(
+            "all scores are the same: p = 1" if same else caution_note(f"neither sample has variance: {LIMIT}")
+        )
     return TestResult(
         test="unpaired t" if equal_variance else "Welch's t",
         **_t_fields(difference, se, df, alternative, level),
@@ -204,7 +207,7 @@ def t_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: TestSe
         out[:, block] = t_of(mean, se, enough - 1, settings.alternative, settings.outside)
     notes = [*check_common_topics(n, 2, "a paired t test"), *same_scores_note(same)]
     if constant:
-        notes.append(f"the difference is the same on every topic in {counted(constant, 'pair')}: {LIMIT}")
+        notes.append(caution_note(f"the difference is the same on every topic in {counted(constant, 'pair')}: {LIMIT}"))
     t, p, low, high = out
     return PairTests(t, p, low, high, n.astype(np.int64), notes=tuple(notes))
 
@@ -230,10 +233,10 @@ def welch_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: Te
     notes = list(check_common_topics(np.minimum(n, m), 2, "Welch's t test"))
     difference, se, df = _two_means(mean[first], mean[second], variance[first], variance[second], n, m, False)
     if defined.all() and len(first):
-        notes.append("the systems share their topics; a paired test would be more powerful")
+        notes.append(caution_note("the systems share their topics; a paired test would be more powerful"))
     if (se == 0).any():
         pairs = counted(int((se == 0).sum()), "pair")
-        notes.append(f"there is no variance in {pairs}: p = 1 if the means are the same, else {LIMIT}")
+        notes.append(caution_note(f"there is no variance in {pairs}: p = 1 if the means are the same, else {LIMIT}"))
     t, p, low, high = t_of(difference, se, df, settings.alternative, settings.outside)
     n = np.minimum(n, m).astype(np.int64)
     return PairTests(t, p, low, high, n, notes=tuple(notes), direction=t)  # means over all topics of each system

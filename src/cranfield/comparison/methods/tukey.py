@@ -23,6 +23,7 @@ from cranfield.comparison.methods.t import t_of
 from cranfield.comparison.pair_tests import PairRecord, PairTests, TestSettings, pair_columns, pair_test
 from cranfield.comparison.test_result import check_alpha, pairs_differ
 from cranfield.frames import need
+from cranfield.notes import caution_note
 from cranfield.record import table_of
 from cranfield.scores.t_and_normal import t_quantile
 from cranfield.table import Table
@@ -182,7 +183,11 @@ def _test_pairs(
         limit = math.sqrt(2 * (k - 1) * float(special.fdtri(k - 1, df, 1 - alpha)))
     half = limit * spread
     same = bool(len(spread)) and float(spread.max() - spread.min()) <= 1e-9 * float(spread.max())
-    notes = ("there is no error variance: every difference other than 0 is significant",) if not spread.any() else ()
+    notes = (
+        (caution_note("there is no error variance: every difference other than 0 is significant"),)
+        if not spread.any()
+        else ()
+    )
     return PairTests(
         statistic,
         np.where(difference == 0.0, 1.0, p),

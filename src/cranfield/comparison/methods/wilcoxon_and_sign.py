@@ -34,6 +34,7 @@ from cranfield.comparison.effects import effect_of_samples
 from cranfield.comparison.methods.t import same_scores_note
 from cranfield.comparison.pair_tests import PairTests, TestSettings, pair_test
 from cranfield.comparison.test_result import Effect, Interval, TestResult, check_settings
+from cranfield.notes import method_note
 from cranfield.text import counted
 from cranfield.types import Array, Index64
 
@@ -108,7 +109,7 @@ def wilcoxon(
     if len(used) == 0:
         notes.append(f"{SAME}: p = 1")
     elif len(used) < len(d):
-        notes.append(f"{len(d) - len(used)} of {len(d)} differences are 0 and were {_OF_ZEROS[zeros]}")
+        notes.append(method_note(f"{len(d) - len(used)} of {len(d)} differences are 0 and were {_OF_ZEROS[zeros]}"))
     share = w / total if total else 0.0
     estimate, interval = _pseudomedian(d, alternative, level)
     return TestResult(
@@ -304,7 +305,7 @@ def wilcoxon_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings:
         exact_part = f"{exactly:,} of {len(first):,} p-values are exact, the others use"
         notes.insert(0, f"p-values use {how}" if method == "normal" else f"{exact_part} {how}")
     if some_zeros:
-        notes.append(f"differences of 0 were {_OF_ZEROS[zeros]}")
+        notes.append(method_note(f"differences of 0 were {_OF_ZEROS[zeros]}"))
     return _without_interval(w, p, n, exact, notes, w)
 
 
@@ -330,7 +331,7 @@ def sign_of_pairs(matrix: Matrix, first: Index64, second: Index64, settings: Tes
     if not settings.margin:
         notes += same_scores_note(tied)
     else:
-        notes.append(f"differences up to {settings.margin:g} count as ties, in wins and losses too")
+        notes.append(method_note(f"differences up to {settings.margin:g} count as ties, in wins and losses too"))
         if tied:
             notes.append(f"no difference is above {settings.margin:g} in {counted(tied, 'pair')}: p = 1")
     return _without_interval(wins, sign_p(wins, losses, settings.alternative), n, True, notes, wins - losses)

@@ -17,6 +17,7 @@ from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.declarations import NotNegative, Positive
 from cranfield.measures.gain import EXP, LINEAR, Gain, GainLike, gained
 from cranfield.measures.ranked_lists.graded import Q
+from cranfield.notes import method_note
 from cranfield.types import Array, Index
 
 
@@ -233,7 +234,9 @@ class _Penalised(Measure):
     def note(self, lists: Assessed) -> str | None:
         if self.penalty is not None:
             return None
-        return f"penalty 2 for grade {lists.max_grade:g}, the largest in the judgments, and 1 more for each grade below"
+        return method_note(
+            f"penalty 2 for grade {lists.max_grade:g}, the largest in the judgments, and 1 more for each grade below"
+        )
 
 
 @measure
@@ -347,7 +350,7 @@ def _stops_between(before: Array, after: Array, rank: Index) -> Array:
 
 def note_max_grade(max_grade: float | None, lists: Assessed) -> str | None:
     """The note that the largest grade was taken from the judgments, if it was."""
-    return f"max_grade = {lists.max_grade:g}, the largest in the judgments" if max_grade is None else None
+    return method_note(f"max_grade = {lists.max_grade:g}, the largest in the judgments") if max_grade is None else None
 
 
 class _Cascade(Measure):

@@ -17,6 +17,7 @@ from cranfield.measures.base import Measure, Properties, Terms, measure, normali
 from cranfield.measures.declarations import Norm, NotNegative
 from cranfield.measures.gain import LINEAR, Gain, GainLike, gained
 from cranfield.measures.ranked_lists.ranked import normaliser
+from cranfield.notes import method_note
 from cranfield.types import Array
 
 
@@ -133,7 +134,7 @@ class GAP(Measure):
         if self.g is not None:
             return None
         highest = math.floor(lists.max_grade)
-        return f"thresholds at grades 1 to {highest}, the largest in the judgments, are equally likely"
+        return method_note(f"thresholds at grades 1 to {highest}, the largest in the judgments, are equally likely")
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure, normalised_unless_cut, number_tuple
 from cranfield.measures.declarations import Norm, Persistence
 from cranfield.measures.gain import LINEAR, Discount, Gain, GainLike, gained, note_scale
+from cranfield.notes import method_note
 from cranfield.types import Array, Index
 
 
@@ -399,7 +400,7 @@ class RBP(Measure):
         if self.gain is None:
             return None
         if self.largest == "topic":
-            return "RBP: gains are divided by the largest gain of each topic"
+            return method_note("RBP: gains are divided by the largest gain of each topic")
         return note_scale(Gain.of(self.gain).scale(lists.max_grade))
 
     def cwl_settings(self) -> dict[str, Any] | None:

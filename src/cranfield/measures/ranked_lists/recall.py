@@ -12,6 +12,7 @@ from cranfield.measures.base import DEEPEST_CUTOFF, Measure, Properties, Terms, 
 from cranfield.measures.declarations import Whole
 from cranfield.measures.ranked_lists.ranked import needed
 from cranfield.measures.ranked_lists.sets import collection_size, confusion
+from cranfield.notes import caution_note
 from cranfield.text import counted, listed
 from cranfield.types import Array
 
@@ -239,10 +240,14 @@ class LastRel(Measure):
             return None
         missed = f"{counted(incomplete, 'list')} that missed relevant documents"
         if self.dialect == "clef":
-            return f"LastRel: {missed} {'has' if incomplete == 1 else 'have'} the rank of the last one found"
+            return caution_note(
+                f"LastRel: {missed} {'has' if incomplete == 1 else 'have'} the rank of the last one found"
+            )
         if documents_to_read(self.name, lists, self.N) is not None:
             return None
-        return f"LastRel is undefined for {missed}; give N, the number of documents to read, to score them N"
+        return caution_note(
+            f"LastRel is undefined for {missed}; give N, the number of documents to read, to score them N"
+        )
 
     def score(self, lists: Assessed) -> Array:
         sizes = documents_to_read(self.name, lists, self.N)

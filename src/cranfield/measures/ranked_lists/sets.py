@@ -14,6 +14,7 @@ from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, divide, measure, normalised_unless_cut
 from cranfield.measures.declarations import NotNegative, Positive, Probability, Whole
 from cranfield.measures.gain import LINEAR, Gain, GainLike, gained, num_retrieved, ones, precision_divisor, total_gain
+from cranfield.notes import method_note
 from cranfield.types import Array
 
 
@@ -225,7 +226,9 @@ class gP(Measure):
         return Terms(hits, worth, precision_divisor(lists, self.k), {"gain": gains, "scaled": worth})
 
     def note(self, lists: Assessed) -> str:
-        return f"gains are divided by {Gain.of(self.gain).most(lists.max_grade):g}, the largest in the judgments"
+        return method_note(
+            f"gains are divided by {Gain.of(self.gain).most(lists.max_grade):g}, the largest in the judgments"
+        )
 
 
 @measure

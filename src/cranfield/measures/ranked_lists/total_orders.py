@@ -13,6 +13,7 @@ from cranfield.errors import UsageError
 from cranfield.measures.base import Measure, Properties, Terms, measure
 from cranfield.measures.declarations import Whole
 from cranfield.measures.gain import LINEAR, gained
+from cranfield.notes import method_note
 from cranfield.types import Array
 
 
@@ -42,7 +43,7 @@ class _TotalOrder(Measure):
         return values
 
     def note(self, lists: Assessed) -> str | None:
-        return f"c = {self.highest(lists)}, the largest grade in the judgments" if self.c is None else None
+        return method_note(f"c = {self.highest(lists)}, the largest grade in the judgments") if self.c is None else None
 
 
 def _choose(n: Array, k: Array) -> Array:

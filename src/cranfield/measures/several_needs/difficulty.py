@@ -14,6 +14,7 @@ from cranfield.measures.base import Properties, Terms, measure
 from cranfield.measures.gain import LINEAR, Gain, GainLike
 from cranfield.measures.several_needs.novelty import Novelty, RankBiased, log_discount, reciprocal
 from cranfield.measures.several_needs.novelty_ideal import greedy_ideal
+from cranfield.notes import caution_note
 from cranfield.text import counted, listed
 from cranfield.types import Array
 
@@ -112,7 +113,7 @@ class AlphaSharpIA(Novelty):
         if not len(easy):
             return NOT_THE_PAPERS_FORMULA
         names = listed(lists.topics[topic] for topic in easy.tolist())
-        zero = f"every run scores 0 on {counted(len(easy), 'topic')} with difficulty 0: {names}"
+        zero = caution_note(f"every run scores 0 on {counted(len(easy), 'topic')} with difficulty 0: {names}")
         return f"{NOT_THE_PAPERS_FORMULA}\nalpha#-IA: {zero}"
 
 

@@ -19,6 +19,7 @@ from cranfield.measures.declarations import Persistence
 from cranfield.measures.gain import number
 from cranfield.measures.naming.parse import parse
 from cranfield.measures.ranked_lists.ranked import AP, persistence
+from cranfield.notes import method_note
 from cranfield.types import Array
 from cranfield.views.ties import Ties
 from cranfield.views.unjudged import Unjudged
@@ -62,7 +63,7 @@ class BiasedRBP(Measure):
 
     def note(self, lists: Assessed) -> str | None:
         notes = [
-            f"{dimension} is divided by {largest:g}, the largest grade in its judgments"
+            method_note(f"{dimension} is divided by {largest:g}, the largest grade in its judgments")
             for dimension, kind in self.factors()
             if kind == "linear" and lists.dimensions is not None
             for largest in [lists.dimensions.largest[lists.dimensions.column(dimension, self.name)]]
@@ -229,7 +230,9 @@ class OverDimensions(Measure):
         ]
 
     def note(self, lists: Assessed) -> str | None:
-        return None if lists.dimensions is None else f"dimensions: {', '.join(self.shares(lists.dimensions))}"
+        return (
+            None if lists.dimensions is None else method_note(f"dimensions: {', '.join(self.shares(lists.dimensions))}")
+        )
 
     def __str__(self) -> str:
         weights = ",".join(f"{dimension}:{number(weight)}" for dimension, weight in self.weights)

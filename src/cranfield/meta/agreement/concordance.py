@@ -22,6 +22,7 @@ from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.coefficients import products
 from cranfield.meta.complete_scores import CompleteScores, central_interval, divided, names_of, resampled_topics
 from cranfield.meta.meta_record import MetaRecord, index_of, report, upper_triangle
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Columns, column, estimates, labels, table_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Table
@@ -166,7 +167,7 @@ def concord(
     compared = runs * (runs - 1) // 2 * topics
     marks = ", ".join(f"{mark} p < {alpha:g}" for alpha, mark in reversed(MARKS))
     notes = (
-        f"{compared:,} pairs of lists: {runs} runs, {topics} topics; in brackets: disagreements",
+        method_note(f"{compared:,} pairs of lists: {runs} runs, {topics} topics; in brackets: disagreements"),
         f"row/column; a tie by the gold standard is concordant; two-sided sign test of wins: {marks}",
         *complete.notes,
     )
@@ -364,7 +365,11 @@ def predictive_power(
     if resamples and topics > 1:
         times = next(resampled_topics(topics, resamples, seed, resamples)).astype(np.float64)
         low, high = central_interval(divided(times @ right.T, times @ judged.T), level)
-        notes.append(f"{level:.0%} intervals: percentiles over {resamples:,} resamples of {topics} topics, seed {seed}")
+        notes.append(
+            method_note(
+                f"{level:.0%} intervals: percentiles over {resamples:,} resamples of {topics} topics, seed {seed}"
+            )
+        )
     elif resamples:
         notes.append("1 topic: no intervals over topics")
     agree, tied, disagree = ((signs == sign).sum(axis=1).astype(np.int64) for sign in (1, 0, -1))
@@ -393,17 +398,21 @@ def signs_of(scores: Scores, preferences: Preferences) -> tuple[Array, Index64, 
     notes = [counted(len(judgments), "judgment")]
     if len(scored) < len(judgments):
         unscored = counted(len(judgments) - len(scored), "judgment")
-        notes.append(f"{unscored} left out: no scores for the run or topic")
+        notes.append(caution_note(f"{unscored} left out: no scores for the run or topic"))
     strict = [entry for entry in scored if entry[3] != 0]
     if not strict:
         raise UsageError(f"{preferences.origin}: all {len(scored)} judgments are ties; nothing to predict")
     if len(strict) < len(scored):
-        notes.append(f"{counted(len(scored) - len(strict), 'judgment')} left out: neither list was preferred")
+        notes.append(
+            caution_note(f"{counted(len(scored) - len(strict), 'judgment')} left out: neither list was preferred")
+        )
     t, a, b, preferred = np.array([(topics[t], runs[a], runs[b], sign) for t, a, b, sign, _ in strict]).T
     _, assessor = np.unique([entry[4] for entry in strict], return_inverse=True)
     better = np.array([-1.0 if lower_is_better(name) else 1.0 for name in scores.measures])
     signs = np.sign(gap(scores.values[:, a, t], scores.values[:, b, t])) * preferred * better[:, None]
     undefined = int(np.isnan(signs).any(axis=0).sum())
     if undefined:
-        notes.append(f"{counted(undefined, 'judgment')} used only for the measures that are defined there")
+        notes.append(
+            caution_note(f"{counted(undefined, 'judgment')} used only for the measures that are defined there")
+        )
     return signs, np.unique(t, return_inverse=True)[1].reshape(-1), assessor.reshape(-1), notes

@@ -32,6 +32,7 @@ from cranfield.meta.complete_scores import (
     studentised_interval,
 )
 from cranfield.meta.meta_record import MetaRecord, index_of, interval, report
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Columns, Record, labels, one_row
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table, headings
@@ -251,8 +252,8 @@ class Correlations(MetaRecord):
 
 
 def _interval_note(level: float, resamples: int, seed: int) -> str:
-    how = f"t times the standard deviation over {resamples:,} resamples of topics, seed {seed}"
-    return f"{level:.0%} intervals of the expected correlation at this number of topics: {how}"
+    how = method_note(f"t times the standard deviation over {resamples:,} resamples of topics, seed {seed}")
+    return method_note(f"{level:.0%} intervals of the expected correlation at this number of topics: {how}")
 
 
 def _at_topics(topics: int) -> str:
@@ -326,8 +327,8 @@ def correlate(
     values = np.stack([function(levels) for function in functions])
     low = high = np.full(values.shape, np.nan)
     systems, topics = len(complete.runs), len(complete.topics)
-    notes = [f"{systems} systems, {counted(topics, 'topic')}", _at_topics(topics)]
-    notes += [f"{name}: {COEFFICIENTS[name][0]}" for name in names]
+    notes = [method_note(f"{systems} systems, {counted(topics, 'topic')}"), _at_topics(topics)]
+    notes += [method_note(f"{name}: {COEFFICIENTS[name][0]}") for name in names]
     drawn = resamples if topics > 1 else 0
     if drawn:
         low, high = studentised_interval(values, _resampled(complete, functions, drawn, seed, progress), topics, level)
@@ -336,14 +337,14 @@ def correlate(
         notes.append(_interval_note(level, drawn, seed))
         different = ~np.eye(len(complete.measures), dtype=bool)
         if (np.isnan(low) & ~np.isnan(values))[:, different].any():
-            notes.append("no interval where every resample has the same correlation")
+            notes.append(caution_note("no interval where every resample has the same correlation"))
     kendall, p_values = np.isin(names, KENDALL), np.full(values.shape, np.nan)
     if kendall.any():  # the test imports scipy
         p_values[kendall] = normal_test(levels)[1]
     notes += complete.notes
     tied = [name for name, row in zip(complete.measures, levels, strict=True) if row.max() == 0]
     if tied:
-        notes.append(f"all systems tie by {', '.join(tied)}: no ranking to correlate with")
+        notes.append(caution_note(f"all systems tie by {', '.join(tied)}: no ranking to correlate with"))
     if resamples and topics == 1:
         notes.append("1 topic: no intervals over topics")
     return Correlations(
@@ -453,7 +454,7 @@ def rank_distances(
             report(progress, a * count + b + 1, count * count)
     source = "as requested" if shrink is not None else "as estimated (Schäfer & Strimmer)"
     span = f"{shrinkage.min():.2f}" if np.ptp(shrinkage) < 0.005 else f"{shrinkage.min():.2f} to {shrinkage.max():.2f}"
-    note = f"{len(complete.runs)} systems, {n} topics; covariances shrunk by {span}, {source}"
+    note = method_note(f"{len(complete.runs)} systems, {n} topics; covariances shrunk by {span}, {source}")
     return Distances(complete.measures, values, shrinkage, (*complete.notes, note))
 
 

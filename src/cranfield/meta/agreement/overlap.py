@@ -11,6 +11,7 @@ import numpy as np
 
 from cranfield import check
 from cranfield.errors import UsageError
+from cranfield.notes import method_note
 from cranfield.record import Columns, Record, one_row, table_of
 from cranfield.table import Table
 from cranfield.types import Array
@@ -48,7 +49,7 @@ class Overlap(Record):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (f"p = {self.p:g}, ties {self.ties}, {self.lengths[0]} and {self.lengths[1]} items",)
+        return (method_note(f"p = {self.p:g}, ties {self.ties}, {self.lengths[0]} and {self.lengths[1]} items"),)
 
     def columns(self) -> Columns:
         """One row: extrapolated, low, high, residual, p, ties."""

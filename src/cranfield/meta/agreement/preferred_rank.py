@@ -15,6 +15,7 @@ from cranfield.measures.ranked_lists.first import down_to_preferred, first_relev
 from cranfield.meta.complete_scores import Rel
 from cranfield.meta.judgments.rescoring import joined
 from cranfield.meta.meta_record import MetaRecord
+from cranfield.notes import caution_note, method_note
 from cranfield.record import column
 from cranfield.table import Cell, Column, Table, headings
 from cranfield.text import counted
@@ -123,10 +124,10 @@ def preferred_ranks(
     counted_hits = inside & (deepest[lists.topic[hits.row]] == lists.run[hits.row])
     above = _counts(lists.topic[hits.row[counted_hits]], hits.grade[counted_hits], grades, shape[1])
     judged = _counts(lists.judged.topic[relevant], lists.judged.grade[relevant], grades, shape[1])
-    notes = [f"{counted(shape[0], 'run')}, {counted(shape[1], 'topic')}", *lists.notes]
+    notes = [method_note(f"{counted(shape[0], 'run')}, {counted(shape[1], 'topic')}"), *lists.notes]
     empty = int(np.isnan(best).sum())
     if empty:
-        notes.append(f"{empty} of {lists.rows} lists hold no relevant document and have neither rank")
+        notes.append(caution_note(f"{empty} of {lists.rows} lists hold no relevant document and have neither rank"))
     return PreferredRanks(
         lists.runs, lists.topics, tuple(grades.tolist()), first, best, deepest, above, judged, tuple(notes)
     )

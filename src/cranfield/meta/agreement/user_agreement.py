@@ -19,6 +19,7 @@ from cranfield.meta.agreement.concordance import Preferences, signs_of
 from cranfield.meta.agreement.user_ratings import UserRatings, read_user_ratings
 from cranfield.meta.complete_scores import central_interval, divided, levels_of, resampled_topics
 from cranfield.meta.meta_record import MetaRecord, interval, report
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Columns, crossed
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Table, headings
@@ -165,10 +166,10 @@ def user_agreement(
         if resamples:
             low[:, o], high[:, o] = _intervals(values[:, o], resampled, level)
             best[o] = _best(resampled[:, 4 if name == "preference" else 3])
-    notes += [f"{name}: {description}" for name, description in COEFFICIENTS.items()]
+    notes += [method_note(f"{name}: {description}") for name, description in COEFFICIENTS.items()]
     if resamples:
         drawn = f"{resamples:,} resamples of users and topics, seed {seed}"
-        notes.append(f"{level:.0%} intervals: percentiles over {drawn}, moved to the value")
+        notes.append(method_note(f"{level:.0%} intervals: percentiles over {drawn}, moved to the value"))
         if len(scores.measures) > 1:
             notes.append("best: the share of resamples in which the measure agrees best, by within (or by pairs)")
     return UserAgreement(
@@ -254,14 +255,14 @@ def _cells(scores: Scores, ratings: UserRatings, name: str, centre: bool) -> tup
     pairs = zip(columns["system"], columns["topic"], strict=True)
     known = np.array([run in runs and topic in topics for run, topic in pairs])
     kind = {"rating": "rating"}.get(name, "time")
-    notes = [f"{counted(int(known.sum()), kind)} by {counted(len(set(columns['user'])), 'user')}"]
+    notes = [method_note(f"{counted(int(known.sum()), kind)} by {counted(len(set(columns['user'])), 'user')}")]
     if centre:
-        notes.append("the mean of each user is subtracted")
+        notes.append(method_note("the mean of each user is subtracted"))
     if absent:
-        notes.append(f"systems without scores left out: {listed(absent)}")
+        notes.append(caution_note(f"systems without scores left out: {listed(absent)}"))
     unscored = list(dict.fromkeys(topic for topic in columns["topic"] if topic not in topics))
     if unscored:
-        notes.append(f"topics without scores left out: {listed(unscored)}")
+        notes.append(caution_note(f"topics without scores left out: {listed(unscored)}"))
     if not known.any():
         raise UsageError(f"{ratings.origin}: no rated topic has scores; users rated {listed(map(repr, unscored))}")
     kept = np.flatnonzero(known).tolist()
@@ -274,7 +275,7 @@ def _cells(scores: Scores, ratings: UserRatings, name: str, centre: bool) -> tup
     defined = ~np.isnan(of_cell).any(axis=0)
     if not defined.all():
         undefined = counted(int((~defined).sum()), "topic and system", "topics and systems")
-        notes.append(f"{undefined} left out, because a measure is undefined there")
+        notes.append(caution_note(f"{undefined} left out, because a measure is undefined there"))
     if defined.sum() < LEAST_CELLS:
         both = counted(int(defined.sum()), "combination")
         raise UsageError(

@@ -18,6 +18,7 @@ from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import DataError, UsageError
 from cranfield.meta.agreement.concordance import Preferences, preferences_of
 from cranfield.meta.meta_record import MetaRecord
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Columns
 from cranfield.table import Table, headings
 from cranfield.text import counted, listed
@@ -116,7 +117,9 @@ def read_user_ratings(path: PathLike) -> UserRatings:
     empty = int((~searched & ~judged).sum())
     if empty == len(rows):
         raise DataError(rows.origin, None, "holds neither ratings nor times nor preferences, only empty cells")
-    notes = [f"{counted(empty, 'row')} without a rating, a time or a preference left out"] if empty else []
+    notes = (
+        [caution_note(f"{counted(empty, 'row')} without a rating, a time or a preference left out")] if empty else []
+    )
     searches = np.flatnonzero(searched).tolist()
     people, topics, systems = (
         tuple(rows[name][row] for row in searches) if searches else () for name in ("user", "topic", "system")
@@ -290,12 +293,18 @@ def users_needed(
     shares = ", ".join(f"{name} {value:.4g}" for name, value in variances.items())
     notes = [
         f"variances: {shares}",
-        f"every user works with both systems, on {per_system:.4g} topics with each; power {power:g}, α = {alpha:g}",
+        method_note(
+            f"every user works with both systems, on {per_system:.4g} topics with each; power {power:g}, α = {alpha:g}"
+        ),
         f"these topics: a paired t test over users; any topics: also for other samples of {counted(total, 'topic')}",
     ]
     absent = [name for name in INTERACTIONS if not {name, ":".join(reversed(name.split(":")))} & set(variances)]
     if absent:
-        notes.append(f"the variance of {listed(absent)} could not be estimated and counts as 0; numbers are too low")
+        notes.append(
+            caution_note(
+                f"the variance of {listed(absent)} could not be estimated and counts as 0; numbers are too low"
+            )
+        )
     if None in other:
         notes.append(f"-: not even {MOST_USERS:,} users are enough; for any topics, more topics are needed")
     return UsersNeeded(

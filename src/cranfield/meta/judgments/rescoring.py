@@ -19,6 +19,7 @@ from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
 from cranfield.measures import Measure
 from cranfield.meta.complete_scores import Levels, check_count, levels_of, tau_b_of_two
+from cranfield.notes import caution_note
 from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
 from cranfield.text import counted
@@ -120,7 +121,7 @@ def undefined_note(correlations: Array) -> tuple[str, ...]:
     """A note with the number of undefined correlations, if there are any."""
     count = int(np.isnan(correlations).sum())
     why = "all runs tie in one of the two rankings, or a run has no score"
-    return (f"{count} of {correlations.size} τ are undefined: {why}",) if count else ()
+    return (caution_note(f"{count} of {correlations.size} τ are undefined: {why}"),) if count else ()
 
 
 def ranks(scores: Array, lower: Sequence[bool]) -> NDArray[np.int64]:

@@ -26,6 +26,7 @@ from cranfield.evaluation.evaluator import MeasureLike, evaluate
 from cranfield.frames import need
 from cranfield.meta.agreement.overlap import rbo
 from cranfield.meta.meta_record import MetaRecord
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Columns, columns_of, table_of
 from cranfield.scores.basis import CHANGES, warn_of_unlike
 from cranfield.scores.scores import Scores
@@ -302,7 +303,7 @@ def reproduce(
         orders += [_orders(role, *pair, p, union, depth, ranked, notes) for role, pair in runs.items()]
         rule = ", documents numbered by id" if union == "id" else ""
         cut = f"the first {depth} documents of each list" if depth else "whole lists"
-        notes.append(f"τ union and RBO (p = {p:g}) of {cut}{rule}")
+        notes.append(method_note(f"τ union and RBO (p = {p:g}) of {cut}{rule}"))
     names = {role: (original.name, again.name) for role, (original, again) in runs.items()}
     return _reproduction(before, after, {role: (role, role) for role in runs}, names, same, tuple(orders), notes)
 
@@ -349,7 +350,9 @@ def _orders(
         raise UsageError(f"{original.name} and {again.name} have no topic in common")
     alone = len(original.topics) + len(again.topics) - 2 * len(shared)
     if alone:
-        notes.append(f"{role}: lists compared on {len(shared)} topics; {alone} left out that only one run has")
+        notes.append(
+            caution_note(f"{role}: lists compared on {len(shared)} topics; {alone} left out that only one run has")
+        )
     tau, overlap, common = np.empty((3, len(shared)))
     for i, topic in enumerate(shared):
         first, second = ([place.doc for place in run.ranking(topic, **ranked)[:depth]] for run in (original, again))
@@ -360,8 +363,11 @@ def _orders(
         disjoint = int((common == 0).sum())
         none = f"; on {disjoint} of {len(shared)} they share none, which gives τ union = 1" if disjoint else ""
         notes.append(
-            f"caution: {role}: the lists share {100 * common.mean():.0f}% of their documents on average{none}; τ union "
-            "compares the order of documents, whichever they are, and RBO which documents are at the top"
+            caution_note(
+                f"caution: {role}: the lists share {100 * common.mean():.0f}% of their documents on "
+                f"average{none}; τ union "
+                "compares the order of documents, whichever they are, and RBO which documents are at the top"
+            )
         )
     return Orders(role, tuple(shared), tau, overlap)
 
@@ -380,7 +386,7 @@ def _reproduction(
         if not shared:
             way_out = "if they are on different collections, give other_qrels or same_collection=False"
             raise UsageError(f"the two experiments have no topic in common; {way_out}")
-        notes.append(f"scores compared on the {shared} topics that both experiments have")
+        notes.append(caution_note(f"scores compared on the {shared} topics that both experiments have"))
     agreements: list[Agreement] = []
     by_role = {order.role: order for order in orders}
     for measure in before.measures:
@@ -400,7 +406,9 @@ def _reproduction(
                 four = (values[BASELINE][0], x, values[BASELINE][1], y)
                 effects = effect_ratio(*four), delta_ri(*four)
             agreements.append(Agreement(measure, role, original, again, *alike, *errors, p, *effects, topics[0]))
-    notes.append(f"p: {'paired t test' if same else 'unpaired t test, pooled variance'} of original and repetition")
+    notes.append(
+        method_note(f"p: {'paired t test' if same else 'unpaired t test, pooled variance'} of original and repetition")
+    )
     if same and any(math.isnan(agreement.nrmse) for agreement in agreements):
         notes.append("nRMSE is for measures between 0 and 1")
     if any(math.isnan(agreement.effect_ratio) for agreement in agreements if agreement.role == ADVANCED):

@@ -24,6 +24,7 @@ from cranfield.meta.complete_scores import check_count, levels_of, mean_ranks
 from cranfield.meta.meta_record import MetaRecord, report
 from cranfield.meta.scale.scale import distinct
 from cranfield.meta.synthetic_lists import FAR, SyntheticLists, higher_better
+from cranfield.notes import method_note
 from cranfield.record import Columns, column, entries_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Table, headings
@@ -77,7 +78,9 @@ def interval_scores(
     for number, measure in enumerate(chosen):
         values[number] = _on_intervals(measure, scores.values[number], bases)
         report(progress, number + 1, len(chosen))
-    note = f"interval scale: rank of the list among all lists up to the cutoff, in the order of the measure ({SOURCE})"
+    note = method_note(
+        f"interval scale: rank of the list among all lists up to the cutoff, in the order of the measure ({SOURCE})"
+    )
     names = tuple(name + ON_INTERVALS for name in scores.measures)
     return replace(scores, measures=names, values=values, notes=(*scores.notes, note))
 
@@ -97,7 +100,7 @@ def rank_scores(scores: Scores) -> Scores:
         observed = scores.values[number][defined] * (-1 if lower_is_better(name) else 1)
         if len(observed):
             values[number][defined] = mean_ranks(levels_of(observed, noise(observed)))
-    note = "ranks: among all scores of a measure, 1 for the worst, ties at the mean rank"
+    note = method_note("ranks: among all scores of a measure, 1 for the worst, ties at the mean rank")
     names = tuple(name + ON_RANKS for name in scores.measures)
     return replace(scores, measures=names, values=values, notes=(*scores.notes, note))
 
@@ -276,8 +279,8 @@ def conclusions(
         else f", {first.correction} over the pairs of each measure ({first.comparisons:,})"
     )
     notes = [
-        f"test: {first.test}{how}, α = {alpha:g}",
-        "ranks: among all scores of a measure, 1 for the worst, ties at the mean rank",
+        method_note(f"test: {first.test}{how}, α = {alpha:g}"),
+        method_note("ranks: among all scores of a measure, 1 for the worst, ties at the mean rank"),
         f"{HELD}: pairs whose means keep their order under every increasing transformation of the scores",
         *dict.fromkeys(note for part in parts[: len(parts) - 1] for f in part for note in f.matrix.notes),
     ]

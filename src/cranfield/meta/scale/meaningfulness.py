@@ -20,6 +20,7 @@ from cranfield.measures.property_tables import scale_of
 from cranfield.meta.agreement.coefficients import tau_b
 from cranfield.meta.complete_scores import CompleteScores, Levels, levels_of, mean_ranks
 from cranfield.meta.meta_record import MetaRecord
+from cranfield.notes import method_note
 from cranfield.record import Columns, labels
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Table, headings
@@ -199,8 +200,10 @@ def meaningfulness(
     notes = [
         "holds on any: A stays better than B under every permissible transformation, because it dominates B, or the "
         "scale is an interval scale",
-        f"ANOVA: systems in the two-way analysis of variance, α = {alpha:g}; lowest and highest p of "
-        f"{counted(tried, 'transformation')}",
+        method_note(
+            f"ANOVA: systems in the two-way analysis of variance, α = {alpha:g}; lowest and highest p of "
+            f"{counted(tried, 'transformation')}"
+        ),
         *complete.notes,
     ]
     if "interval" in scales:

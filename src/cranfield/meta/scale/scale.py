@@ -20,6 +20,7 @@ from cranfield.measures.base import REGISTRY
 from cranfield.measures.property_tables import RATIO_GRADES, scale_of
 from cranfield.meta.meta_record import MetaRecord, index_of
 from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, list_text
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Columns, labels, stacked
 from cranfield.table import Cell, Column, Table, headings
 from cranfield.types import Array, Index64
@@ -74,7 +75,7 @@ def proved_note(measures: Iterable[Any]) -> list[str]:
     for name in filter(None, map(_studied, measures)):
         by_result.setdefault(PROVED[name], {})[name] = None
     results = "; ".join(f"{', '.join(names)}: {result}" for result, names in by_result.items())
-    return [f"proved, on the total orders of lists: {results} ({THEORY})"] if results else []
+    return [method_note(f"proved, on the total orders of lists: {results} ({THEORY})")] if results else []
 
 
 def _studied(measure: Any) -> str:
@@ -231,10 +232,13 @@ class Scales(MetaRecord):
     @property
     def notes(self) -> tuple[str, ...]:
         """The lists, why measures are not on an interval scale, what their scales admit, and what was proved."""
-        notes = [f"scale: on {ORDERS[self.scales[0].relative_to]}", f"looked at: {self.scales[0].looked_at}"]
+        notes = [
+            method_note(f"scale: on {ORDERS[self.scales[0].relative_to]}"),
+            method_note(f"looked at: {self.scales[0].looked_at}"),
+        ]
         notes += [scale.why for scale in self.scales if scale.why]
         kinds = {scale.kind for scale in self.scales}
-        notes += [f"{KINDS[kind]} admits {ADMITS[kind]}" for kind in KINDS if kind in kinds]
+        notes += [method_note(f"{KINDS[kind]} admits {ADMITS[kind]}") for kind in KINDS if kind in kinds]
         notes += proved_note(scale.measure for scale in self.scales)
         notes += [note for scale in self.scales for note in scale.notes]
         return tuple(dict.fromkeys(notes))
@@ -342,9 +346,15 @@ def _scale(measure: Measure, synthetic: SyntheticLists, relative_to: str) -> Sca
     if not finite.any():
         raise UsageError(f"{measure} has no value for any list of {synthetic.length} documents; use longer lists")
     if not finite.all():
-        notes.append(f"{measure} has no finite value for {int((~finite).sum()):,} of {len(scores):,} lists")
+        notes.append(
+            caution_note(f"{measure} has no finite value for {int((~finite).sum()):,} of {len(scores):,} lists")
+        )
     if measure.k is not None and measure.cutoff_kind == "rank" and measure.k < synthetic.length:
-        notes.append(f"{measure} uses {measure.k} of {synthetic.length} documents: lists that differ below are tied")
+        notes.append(
+            caution_note(
+                f"{measure} uses {measure.k} of {synthetic.length} documents: lists that differ below are tied"
+            )
+        )
     if measure.needs in ("lengths", "scores"):
         same = "all documents have the same length" if measure.needs == "lengths" else "the score at rank r is 1/r"
         notes.append(f"{measure}: {same}")
@@ -357,18 +367,22 @@ def _scale(measure: Measure, synthetic: SyntheticLists, relative_to: str) -> Sca
     too_fine = smallest is not None and smallest.size < TOO_FINE * max(1.0, float(np.abs(values).max()))
     even = None if too_fine else _even(smallest, largest, sampled)
     if too_fine:
-        notes.append(f"{measure}: some values are closer than floating point can separate; use shorter lists")
+        notes.append(
+            caution_note(f"{measure}: some values are closer than floating point can separate; use shorter lists")
+        )
     order, against = _order(synthetic, scores, measure, too_fine) if finite.all() else ("", "")
     ordinal = monotone is not False if relative_to == "partial" else bool(order)
     kind = "neither" if not ordinal or len(values) < 2 else "interval" if even and order else "ordinal"
     if order == SUMS and kind == "interval":
-        notes.append(f"{measure} is interval here because grade 2 counts as twice grade 1: {RATIO_GRADES}")
+        notes.append(
+            caution_note(f"{measure} is interval here because grade 2 counts as twice grade 1: {RATIO_GRADES}")
+        )
     if synthetic.grades > 2 and kind != "interval" and rates and _binary_interval(measure):
         notes.append(f"{measure} makes relevance binary, and is interval for lists of two grades, as `compare` says")
     if len(values) == 2:
         notes.append(f"{measure} has only two values, so they are equally spaced")
     if measure.properties.better == "lower":
-        notes.append(f"{measure}: lower is better; scores are shown with the sign changed")
+        notes.append(caution_note(f"{measure}: lower is better; scores are shown with the sign changed"))
     if not why and kind != "interval" and not (sampled and order):
         reasons = [against] if not order else []
         if even is False and smallest and largest:

@@ -18,6 +18,7 @@ from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.frames import need
 from cranfield.meta.complete_scores import CompleteScores, check_count, divided, levels_of, mean_ranks
 from cranfield.meta.meta_record import MetaRecord, report
+from cranfield.notes import method_note
 from cranfield.record import Columns, column, labels
 from cranfield.scores.scores import Scores
 from cranfield.types import Array, Index64, Progress
@@ -110,8 +111,11 @@ class TestAccuracy(MetaRecord):
             "model": "both systems of a pair are drawn from the smoothed scores of one of them, with their correlation",
         }[self.truth]
         return (
-            f"{self.simulations:,} experiments each, with random pairs of {self.systems} systems; α = {self.alpha:g}; "
-            f"B = {self.resamples:,} in tests that resample; seed {self.seed}",
+            method_note(
+                f"{self.simulations:,} experiments each, with random pairs of {self.systems} systems; α = "
+                f"{self.alpha:g}; "
+                f"B = {self.resamples:,} in tests that resample; seed {self.seed}"
+            ),
             f"type I error: differences found where there are none ({self.topics} topics drawn with replacement; "
             f"{made}); a rate of {self.alpha:g} has a standard error of {error:.4f}",
             f"power: differences found where the true difference is {self.difference:g} (added to one system)",

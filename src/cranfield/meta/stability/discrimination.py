@@ -26,6 +26,7 @@ from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import CompleteScores
 from cranfield.meta.meta_record import MetaRecord, index_of, part_of, report, upper_triangle
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Columns, crossed, entries_of, labels, table_of
 from cranfield.scores.scores import Scores
 from cranfield.scores.summary import GMEAN_FLOOR, statistic
@@ -360,8 +361,11 @@ def discriminative_power(
     rule = "p ≤ α" if asl_rule == "plus-one" else "ASL = hits / B < α"
     draws = f", B = {resamples:,}, seed {seed}" if drawn else ""
     notes = [
-        f"{pair_test.name} test at α = {alpha:g} ({rule}{draws}); {len(complete.runs)} systems, {len(first):,} pairs, "
-        f"{len(complete.topics)} topics"
+        method_note(
+            f"{pair_test.name} test at α = {alpha:g} ({rule}{draws}); {len(complete.runs)} systems, "
+            f"{len(first):,} pairs, "
+            f"{len(complete.topics)} topics"
+        )
     ]
     error = f"family-wise error {1 - (1 - alpha) ** len(first):.4g} (1 − (1 − α)^k)"
     if statistic != "mean":
@@ -369,13 +373,17 @@ def discriminative_power(
         notes.append(SUMMARY_NAMES[statistic] + how_many)
         notes += geometric_cautions(complete.measures) if statistic == "gmean" else []
     together = pair_test.simultaneous
-    notes.append("p is for all pairs together" if together else f"p pair by pair, not corrected: {error}")
+    notes.append(
+        method_note("p is for all pairs together")
+        if together
+        else caution_note(f"p pair by pair, not corrected: {error}")
+    )
     source = TUKEY_SOURCE if pair_test.name == "randomised-tukey" else ""
     observed = f"Δ: smallest significant difference of {PLURALS[statistic]}{source}"
     notes += [BORDERLINE if pair_test.name == "bootstrap" else observed, *complete.notes]
     same = [name for i, name in enumerate(complete.measures) if not np.ptp(complete.values[i], axis=0).any()]
     if same:
-        notes.append(f"all systems score the same on every topic by {', '.join(same)}: no pair differs")
+        notes.append(caution_note(f"all systems score the same on every topic by {', '.join(same)}: no pair differs"))
     notes += dict.fromkeys(note for notes_of_test in test_notes for note in notes_of_test)
     arrays = (np.stack(difference), np.stack(p), np.stack(differ), np.array(delta))
     return DiscriminativePower(

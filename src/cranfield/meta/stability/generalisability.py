@@ -28,6 +28,7 @@ from cranfield.meta.stability.variance_components import (
     score_cube,
     widening,
 )
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Columns, columns_of, stacked, table_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table, headings
@@ -189,7 +190,7 @@ class GStudy(MetaRecord):
         """Eρ² and Φ for several numbers of topics."""
         rows = tuple((n, *self.coefficients(n, levels)) for n in topics)
         heads = (Column("topics", "count"), *headings("number", "Eρ²", "Φ"))
-        note = "" if self.facet else f"intervals at level {self.level:g}: {self._how()}"
+        note = "" if self.facet else method_note(f"intervals at level {self.level:g}: {self._how()}")
         return Table(heads, rows, caption=self.measure, notes=(note,) if note else ())
 
 
@@ -274,7 +275,10 @@ def g_study(
     if drop:
         means = values.mean(axis=(1, 2))
         keep = means >= np.quantile(means, drop)
-        notes = (*notes, f"{int((~keep).sum())} of {len(keep)} systems left out, the worst {drop:.0%} by their means")
+        notes = (
+            *notes,
+            caution_note(f"{int((~keep).sum())} of {len(keep)} systems left out, the worst {drop:.0%} by their means"),
+        )
         values = values[keep]
     axes = [SYSTEM, TOPIC] if len(matrices) == 1 else [SYSTEM, TOPIC, facet]
     values = values[..., 0] if len(matrices) == 1 else values
@@ -285,7 +289,10 @@ def g_study(
     components = components_of(values, axes)
     negative = [component.source for component in components if component.estimate < 0]
     if negative:
-        notes = (*notes, f"{name}: the estimated variance of {', '.join(negative)} is below 0 and was set to 0")
+        notes = (
+            *notes,
+            caution_note(f"{name}: the estimated variance of {', '.join(negative)} is below 0 and was set to 0"),
+        )
     if sum(component.variance for component in components) == 0:
         raise UsageError(f"g_study: all scores are {values.flat[0]:g}, so there is no variance")
     sizes = dict(zip(axes, map(int, values.shape), strict=True))

@@ -37,6 +37,7 @@ from cranfield.meta.stability.expected_scores import (
     expected_over_intents,
     repetition,
 )
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Columns, labels
 from cranfield.table import Column, Table, headings
 from cranfield.text import counted, listed
@@ -244,7 +245,7 @@ def informativeness(
     if not known:
         _refuse(named, by_intent=by_intent)
     notes = _notes_of_lists(binary, len(chosen), depth, rel, by_intent=by_intent)
-    notes += [f"left out: {listed(names)}; {reason}" for reason, names in unknown.items()]
+    notes += [caution_note(f"left out: {listed(names)}; {reason}") for reason, names in unknown.items()]
     return _compare(lists, problem, known, notes, values, progress, threads)
 
 
@@ -357,7 +358,9 @@ def _compare(
                 squares[number, other] += float(((inferred - true[block]) ** 2).sum())
             report(progress, block.start * len(known) + (number + 1) * size, n * len(known))
     notes += [
-        f"{measure}: the inferred list has another score for {counted(count, 'list')} with an extreme score"
+        caution_note(
+            f"{measure}: the inferred list has another score for {counted(count, 'list')} with an extreme score"
+        )
         for (measure, *_), count in zip(known, inexact.tolist(), strict=True)
         if count
     ]
@@ -371,10 +374,10 @@ def _notes_of_lists(binary: Assessed, used: int, depth: int, rel: float, *, by_i
     lists = f"{counted(used, 'list')} with a relevant document in the top {depth:,}"
     notes = [f"{lists}; relevance is binary, from grade {rel:g}"]
     if by_intent:
-        notes.append("errors are means over the intents that a list serves, by their probability")
+        notes.append(method_note("errors are means over the intents that a list serves, by their probability"))
     without = binary.rows - used
     if without:
-        notes.append(f"{counted(without, 'list')} without a relevant document left out")
+        notes.append(caution_note(f"{counted(without, 'list')} without a relevant document left out"))
     return notes
 
 

@@ -16,6 +16,7 @@ from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import CompleteScores, divided
 from cranfield.meta.meta_record import MetaRecord, report
+from cranfield.notes import caution_note, method_note
 from cranfield.record import Columns, crossed, entries_of, table_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Table, headings
@@ -161,20 +162,20 @@ class SwapRates(MetaRecord):
         drawn = "with replacement (Sakai 2007 Fig. 4)" if self.replacement else "without replacement, disjoint"
         sizes = ", ".join(map(str, self.sizes))
         bins, digits = self.counts.shape[2], self._digits()
-        method = (
+        method = method_note(
             f"{self.systems} systems, {self.topics} topics; B = {self.resamples:,} pairs of sets of {sizes} topics "
             f"drawn {drawn}, seed {self.seed}"
         )
-        rule = (
+        rule = method_note(
             f"{bins} bins of {self.width:.{digits}f}, the last from {self.edges[-1]:.{digits}f} up; a comparison is a "
             "swap unless both sets prefer the same system, so ties count as swaps"
         )
-        meaning = (
+        meaning = method_note(
             "abs. diff.: lower end of the first bin whose swap rate is within the limit, with rates smoothed so that "
             f"they do not rise with the difference, if {LEAST} comparisons or more reach it; max.: the largest mean of "
             "a system on any set; % pairs: comparisons by the first set that reach abs. diff."
         )
-        interval = (
+        interval = method_note(
             f"{100 * self.level:g}% interval of abs. diff. over the pairs of sets, drawn again: what more of them "
             "could change"
         )
@@ -182,10 +183,14 @@ class SwapRates(MetaRecord):
         few = self._named(self.thin)
         cautions = []
         if none:
-            cautions.append(f"no difference is large enough for this swap rate, or too few comparisons are: {none}")
+            cautions.append(
+                caution_note(f"no difference is large enough for this swap rate, or too few comparisons are: {none}")
+            )
         if few:
             advice = "use more resamples or wider bins"
-            cautions.append(f"caution: fewer than {LEAST} comparisons in the bins that decide, {advice}: {few}")
+            cautions.append(
+                caution_note(f"caution: fewer than {LEAST} comparisons in the bins that decide, {advice}: {few}")
+            )
         return (method, rule, meaning, interval, *cautions, *self.selection_notes)
 
     def _named(self, chosen: NDArray[np.bool_]) -> str:

@@ -13,6 +13,7 @@ import numpy as np
 from cranfield.comparison.data import Matrix
 from cranfield.errors import UsageError
 from cranfield.frames import need
+from cranfield.notes import caution_note
 from cranfield.scores.scores import Scores
 from cranfield.text import listed
 from cranfield.types import Array
@@ -55,7 +56,7 @@ def score_cube(data: Any, measure: Any) -> tuple[list[Matrix], str, tuple[str, .
     notes = [note for matrix in levels.values() for note in matrix.notes]
     most = max(matrix.n for matrix in levels.values())
     if len(topics) < most:
-        notes.append(f"{most - len(topics)} of {most} topics left out: not in every level")
+        notes.append(caution_note(f"{most - len(topics)} of {most} topics left out: not in every level"))
     matrices = []
     for matrix in levels.values():
         row_of = {topic: at for at, topic in enumerate(matrix.topics)}

@@ -26,6 +26,7 @@ from cranfield.meta.meta_record import MetaRecord, part_of, report
 from cranfield.meta.study.inputs import Cache, Inputs, key_of, make_folder, table_from_plain, table_to_plain
 from cranfield.meta.study.study_file import Collection, Study, Task, read_study
 from cranfield.meta.study.study_methods import COLLECTION, LISTS, MEASURES
+from cranfield.notes import caution_note
 from cranfield.record import Columns, columns_of
 from cranfield.table import Column, Table, escape_markdown, headings
 from cranfield.text import cut
@@ -311,7 +312,7 @@ def shortened(table: Table, file: str) -> Table:
     """The first rows of a long table, with a note that names the file with all rows."""
     if len(table.rows) <= MOST_ROWS:
         return table
-    note = f"the first {MOST_ROWS} of {len(table.rows)} rows; all are in {file}"
+    note = caution_note(f"the first {MOST_ROWS} of {len(table.rows)} rows; all are in {file}")
     return replace(table, rows=table.rows[:MOST_ROWS], notes=(note, *table.notes))
 
 

@@ -13,6 +13,7 @@ from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.gain import number
+from cranfield.notes import caution_note, method_note
 from cranfield.online.calibration.calibrated import Calibrated, Estimated, rounded
 from cranfield.online.calibration.reader_moves import calibrate_ERR, calibrate_MP, calibrate_RBP, viewed_lists
 from cranfield.online.calibration.reading_time import SPEED, calibrate_TBG, calibrate_U
@@ -94,10 +95,10 @@ def calibrate_click_measure(
             settings[parameter] = min(rounded(float(values.value[0])), 1.0)
     notes = [
         *model.notes,
-        f"parameters of grades: means over judged documents of the {model.model}, intervals by topic",
+        method_note(f"parameters of grades: means over judged documents of the {model.model}, intervals by topic"),
     ]
     if unjudged:
-        notes.append(f"{counted(unjudged, 'document')} of queries without a judgment left out")
+        notes.append(caution_note(f"{counted(unjudged, 'document')} of queries without a judgment left out"))
     return Calibrated(REGISTRY[name](**settings), tuple(estimates), level, tuple(notes))
 
 

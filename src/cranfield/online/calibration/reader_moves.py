@@ -15,6 +15,7 @@ from cranfield.measures.gain import number
 from cranfield.measures.ranked_lists.first import ERR
 from cranfield.measures.ranked_lists.ranked import RBP
 from cranfield.measures.readers.markov import MP, invariant_distribution
+from cranfield.notes import caution_note, method_note
 from cranfield.online.calibration.calibrated import Calibrated, Estimated, ratio_of_sums, rounded
 from cranfield.online.expressions import nw
 from cranfield.online.logs.log import CLICK, Log, grades_table, queries_by_topic, shown_with_clicks
@@ -51,7 +52,7 @@ def viewed_lists(
     queries = engine.keep(queries_by_topic(log, topics))
     notes = []
     if topics is not None and (lost := log.engine.count(log.queries) - log.engine.count(queries)):
-        notes.append(f"{counted(lost, 'query', 'queries')} left out, with texts that no topic has")
+        notes.append(caution_note(f"{counted(lost, 'query', 'queries')} left out, with texts that no topic has"))
     shown = engine.keep(shown_with_clicks(log, queries).filter(~nw.col("position").is_null()))
     depths = engine.keep(
         shown.with_columns((nw.col("position") * nw.col("clicked")).alias("_at"))
@@ -87,7 +88,9 @@ def viewed_lists(
         )  # fmt: skip
     if counts["unjudged"]:
         share = counts["unjudged"] / counts["seen"]
-        notes.append(f"{counted(counts['unjudged'], 'document')} seen without a judgment left out ({share:.1%})")
+        notes.append(
+            caution_note(f"{counted(counts['unjudged'], 'document')} seen without a judgment left out ({share:.1%})")
+        )
     judged = engine.keep(seen.filter(~nw.col("grade").is_null()))
     grades = engine.fetch(judged.select("grade").unique().sort("grade")).column("grade").to_pylist()
     return ViewedLists(log, judged, seen, tuple(map(float, grades)), tuple(notes))
@@ -254,7 +257,7 @@ def calibrate_MP(
         Estimated("visits", f"rank {r + 1}", float(visits[r]), float(low[r]), float(high[r]), round(float(at[r])))
         for r in range(deepest)
     ]
-    notes = [f"{counted(total, 'move')} between successive clicks, down to rank {deepest}"]
+    notes = [method_note(f"{counted(total, 'move')} between successive clicks, down to rank {deepest}")]
     if restart:
         notes.append("after the last click of a query, readers go on with the first click of another query")
     else:
@@ -286,9 +289,9 @@ def _placed_clicks(log: Log, depth: int) -> tuple[Any, list[str]]:
         clicks = log.engine.keep(clicks)
     notes = []
     if nowhere := log.engine.count(clicks.filter(nw.col("position").is_null())):
-        notes.append(f"{counted(nowhere, 'click')} without a position left out")
+        notes.append(caution_note(f"{counted(nowhere, 'click')} without a position left out"))
     if deeper := log.engine.count(clicks.filter(nw.col("position") > depth)):
-        notes.append(f"{counted(deeper, 'click')} below rank {depth} left out")
+        notes.append(caution_note(f"{counted(deeper, 'click')} below rank {depth} left out"))
     inside = (nw.col("position") >= 1) & (nw.col("position") <= depth)
     return log.engine.keep(clicks.filter(inside).select("query_id", "time", "position", "dwell")), notes
 

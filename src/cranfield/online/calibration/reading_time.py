@@ -11,6 +11,7 @@ import numpy as np
 from cranfield.errors import DataError
 from cranfield.frames import need
 from cranfield.measures.readers.time import TBG, U
+from cranfield.notes import caution_note, method_note
 from cranfield.online.calibration.calibrated import Calibrated, Estimated, ratio_of_sums, rounded
 from cranfield.online.calibration.reader_moves import ViewedLists
 from cranfield.online.expressions import nw
@@ -75,7 +76,11 @@ def calibrate_TBG(
         estimates += line
         per_word = max(line[0].value, 0.0)
         if lost:
-            notes.append(f"{counted(lost, 'click')} on documents without a length left out of per_word and overhead")
+            notes.append(
+                caution_note(
+                    f"{counted(lost, 'click')} on documents without a length left out of per_word and overhead"
+                )
+            )
     values: dict[str, Any] = {
         estimate.parameter: rounded(estimate.value) for estimate in estimates if not math.isnan(estimate.value)
     }
@@ -110,7 +115,7 @@ def calibrate_U(
     )
     sums = _per_user(lists, ["text", "lists"])
     estimates = [ratio_of_sums(sums, "L", "", "text", "lists", level, times=2.0)]
-    notes = [*viewed.notes, f"{speed:g} characters are read in a second, and {snippet:g} for a snippet"]
+    notes = [*viewed.notes, method_note(f"{speed:g} characters are read in a second, and {snippet:g} for a snippet")]
     settings: dict[str, Any] = {"L": rounded(estimates[0].value)}
     if characters is not None:
         lengths = _lengths(viewed, characters)
@@ -121,7 +126,9 @@ def calibrate_U(
         settings["F"] = min(rounded(F.value), 1.0)
         if F.value > 1:
             notes.append(
-                f"F is estimated as {F.value:.3g}, above 1: readers are slower than {speed:g} characters a second"
+                caution_note(
+                    f"F is estimated as {F.value:.3g}, above 1: readers are slower than {speed:g} characters a second"
+                )
             )
     return Calibrated(U(**settings), tuple(estimates), level, tuple(notes))
 

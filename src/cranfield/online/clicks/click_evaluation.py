@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield.declared.operation import operation
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note, method_note
 from cranfield.online.clicks.click_kinds import BROWSING, PAIR, RANK
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.online.clicks.click_pages import Pages
@@ -151,7 +152,7 @@ def _notes(result: ClickEvaluation, models: Mapping[str, ClickModel], pages: Pag
     for place, name in enumerate(result.models):
         for sentence in _sentences(result, place, models[name], pages):
             about.setdefault(sentence, []).append(name)
-    return [*pages.notes, *(f"{', '.join(names)}: {sentence}" for sentence, names in about.items())]
+    return [*pages.notes, *(method_note(f"{', '.join(names)}: {sentence}") for sentence, names in about.items())]
 
 
 def _sentences(result: ClickEvaluation, place: int, model: ClickModel, pages: Pages) -> Iterator[str]:
@@ -199,8 +200,8 @@ def held_out_pages(source: Any, models: Mapping[str, ClickModel], **reading: Any
     if first is not None:
         pages = read_pages(rows.split(**first)[1])
         chosen = "the latest sessions" if first["by"] == "time" else f"by a hash of the session, seed {first['seed']}"
-        note = f"{first['share']:.0%} of the sessions, held out when the models were fitted ({chosen})"
+        note = method_note(f"{first['share']:.0%} of the sessions, held out when the models were fitted ({chosen})")
         return replace(pages, notes=(note, *pages.notes))
     pages = read_pages(rows)
-    note = "all sessions of the log; if the models were fitted on the same sessions, this flatters them"
+    note = caution_note("all sessions of the log; if the models were fitted on the same sessions, this flatters them")
     return replace(pages, notes=(note, *pages.notes))

@@ -9,6 +9,7 @@ import numpy as np
 
 from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import NotedWarning, UsageError, warn_caller
+from cranfield.notes import caution_note
 from cranfield.online.clicks.click_estimates import CLICKS, ClickSettings, two_counts
 from cranfield.online.clicks.click_kinds import (
     BROWSING,
@@ -184,9 +185,9 @@ def _cautions(kind: ClickKind, fit: Fit, settings: ClickSettings, clicks: float)
     if clicks == 0:
         prior = settings.prior is None or sum(settings.prior) > 0
         known = "the estimates say little more than the prior" if prior else "nothing is learned"
-        cautions.append(f"{kind.name}: there is no click in these sessions, so that {known}")
+        cautions.append(caution_note(f"{kind.name}: there is no click in these sessions, so that {known}"))
     if fit.converged is False:
-        cautions.append(f"{kind.name} did not converge in {counted(fit.steps, 'step')}; allow more steps")
+        cautions.append(caution_note(f"{kind.name} did not converge in {counted(fit.steps, 'step')}; allow more steps"))
     return cautions
 
 
@@ -207,22 +208,28 @@ def _notes(
         sentence += f"; log-likelihood {fit.log_likelihood:,.1f}"
     notes = [sentence, *data.notes, *fit.notes]
     if settings.clicks == "first":
-        notes.append("only the first click of each session is counted")
+        notes.append(caution_note("only the first click of each session is counted"))
     if isinstance(data, Pages):
         silent = int(data.sessions[data.last < 0].sum())
         if silent:
             notes.append(f"{counted(silent, 'session')} without clicks, which count as shown and not clicked")
     once = int((shown == 1).sum())
     if once:
-        notes.append(f"{counted(once, 'document')} of queries shown only once, about which little can be known")
+        notes.append(
+            caution_note(f"{counted(once, 'document')} of queries shown only once, about which little can be known")
+        )
     each = shown.sum() / max(len(shown), 1)
     if (kind.takes_steps or kind.can_be_counted) and each < FEW:
         notes.append(
-            f"caution: {each:.1f} impressions for each document of a query; with fewer than {FEW:g}, estimates and "
-            "intervals depend on the prior and may be far off: use a longer log, or leave out rare queries"
+            caution_note(
+                f"caution: {each:.1f} impressions for each document of a query; with fewer than {FEW:g}, estimates and "
+                "intervals depend on the prior and may be far off: use a longer log, or leave out rare queries"
+            )
         )
     if not settings.exact:
-        notes.append("by counting, as if users stopped after their last click; if not, it is far off: no intervals")
+        notes.append(
+            caution_note("by counting, as if users stopped after their last click; if not, it is far off: no intervals")
+        )
     scope = kind.parameters.get(EXAMINATION)
     if scope in (RANK, BROWSING):
         value = fit.values[EXAMINATION].value
@@ -230,6 +237,8 @@ def _notes(
         if len(bound):
             ranks = bound + 1 if scope == RANK else np.unique(((np.sqrt(8 * bound + 1) - 1) // 2 + 1).astype(int))
             notes.append(
-                f"examined as much as rank 1 or more, which is at the bound of 1: rank {listed(ranks.tolist())}"
+                caution_note(
+                    f"examined as much as rank 1 or more, which is at the bound of 1: rank {listed(ranks.tolist())}"
+                )
             )
     return notes

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cranfield.collection.qrels import Qrels
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note, method_note
 from cranfield.online.clicks.click_kinds import ATTRACTIVENESS, PAIR, RELEVANCE
 from cranfield.online.clicks.click_model import ClickModel
 from cranfield.record import Record, column
@@ -99,7 +100,9 @@ def click_judgments(
     notes = []
     if few.any():
         what = "left out" if leave_out_few else "marked"
-        notes.append(f"{counted(int(few.sum()), 'document')} shown fewer than {counted(least, 'time')}, {what}")
+        notes.append(
+            caution_note(f"{counted(int(few.sum()), 'document')} shown fewer than {counted(least, 'time')}, {what}")
+        )
     topic = np.array(names.queries, dtype=object)[names.query] if len(names) else np.zeros(0, dtype=object)
     if topics is not None:
         topic, known, more = _as_topics(names.queries, names.query, topics)
@@ -108,11 +111,11 @@ def click_judgments(
     if not keep.any():
         raise UsageError(f"no documents are left: {'; '.join(notes)}")
     if model.converged is False:
-        notes.append(f"{model.model} did not converge when it was fitted")
+        notes.append(caution_note(f"{model.model} did not converge when it was fitted"))
     grade, low, high = (top * end[keep] for end in (estimates.value, estimates.low, estimates.high))
     if whole:
         grade, low, high = np.round(grade), np.round(low), np.round(high)
-        notes.append("grades are rounded to whole numbers")
+        notes.append(method_note("grades are rounded to whole numbers"))
     return ClickJudgments(
         model.model, chosen, topic[keep], names.doc[keep], grade, low, high, model.shown[keep].astype(np.int64),
         model.clicked[keep].astype(np.int64), few[keep], top, model.level, least, tuple(notes),
@@ -135,7 +138,9 @@ def _as_topics(
     notes = []
     if missing:
         notes.append(
-            f"{counted(len(missing), 'query', 'queries')} without a topic, left out: {listed(missing, most=3)}"
+            caution_note(
+                f"{counted(len(missing), 'query', 'queries')} without a topic, left out: {listed(missing, most=3)}"
+            )
         )
     chosen = of_query[query]
     return chosen, np.asarray(chosen != "", dtype=bool), notes

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.declared.registry import Registry
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note
 from cranfield.online.clicks.click_estimates import (
     ClickSettings,
     Estimates,
@@ -263,7 +264,9 @@ def _estimates(
             theta[first_part], theta[second_part], variance[first_part], variance[second_part],
             covariance[first_part], settings.level,
         )  # fmt: skip
-    note = f"{counted(cut, 'parameter')} of queries with many documents: intervals ignore correlations, and are narrow"
+    note = caution_note(
+        f"{counted(cut, 'parameter')} of queries with many documents: intervals ignore correlations, and are narrow"
+    )
     return values, (note,) if cut else ()
 
 

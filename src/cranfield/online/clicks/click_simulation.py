@@ -17,6 +17,7 @@ from cranfield.collection.whole_folder import ends_cleanly, whole_folder
 from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import need
+from cranfield.notes import caution_note
 from cranfield.online.clicks.click_kinds import BROWSING, RANK, drawn_clicks
 from cranfield.online.clicks.click_model import ClickModel, Placement
 from cranfield.online.clicks.click_pages import Pages
@@ -89,20 +90,28 @@ class ClickSimulation:
             )
         if new:
             self.notes.append(
-                f"{counted(len(new), 'query', 'queries')} that the model has not seen: {listed(new, most=3)}"
+                caution_note(
+                    f"{counted(len(new), 'query', 'queries')} that the model has not seen: {listed(new, most=3)}"
+                )
             )
         if model.converged is False:
-            self.notes.append(f"{model.model} did not converge when it was fitted")
+            self.notes.append(caution_note(f"{model.model} did not converge when it was fitted"))
         deeper = int((self.pages.present.sum(axis=1) > model.ranks).sum())
         if deeper and set(model.kind.parameters.values()) & {RANK, BROWSING}:
             self.notes.append(
-                f"{counted(deeper, 'list')} longer than the {counted(model.ranks, 'rank')} that the model has seen; "
-                f"the ranks below get the parameters of rank {model.ranks}"
+                caution_note(
+                    f"{counted(deeper, 'list')} longer than the {counted(model.ranks, 'rank')} that the model "
+                    "has seen; "
+                    f"the ranks below get the parameters of rank {model.ranks}"
+                )
             )
         if self.unseen:
             self.notes.append(
-                f"{counted(self.unseen, 'document')} of queries that the model has not seen; they get the mean of its "
-                "prior"
+                caution_note(
+                    f"{counted(self.unseen, 'document')} of queries that the model has not seen; they get the "
+                    "mean of its "
+                    "prior"
+                )
             )
 
     def batches(self, sessions: int, seed: int = 0) -> Iterator[SimulatedBatch]:

@@ -10,6 +10,7 @@ from cranfield.check import nearest
 from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.declared.operation import RESAMPLES, Alpha, about, operation
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note, method_note
 from cranfield.online.engines.engine import Engine
 from cranfield.online.experiments.ab_record import Analysis, empty_arms, method_notes
 from cranfield.online.experiments.arm_effects import (
@@ -233,7 +234,7 @@ def _analysed(
         *empty_arms(users),
     ]
     if none:
-        notes.append(f"{counted(none, 'row')} without an arm left out")
+        notes.append(caution_note(f"{counted(none, 'row')} without an arm left out"))
     arms = Arms(engine, table.frame, users, order, adjusting, moments, influence)
     rows: list[EffectRow] = []
     for metric in parsed:
@@ -249,9 +250,11 @@ def _analysed(
         )  # fmt: skip
         quantiles = [str(metric) for metric in parsed if metric not in countable]
         if countable:
-            notes.append(f"bootstrap: {resamples:,} Poisson resamples of buckets of users, seed {seed}")
+            notes.append(method_note(f"bootstrap: {resamples:,} Poisson resamples of buckets of users, seed {seed}"))
         if quantiles:
-            notes.append(f"{listed(quantiles)}: not by the bootstrap, but by order statistics, as all quantiles")
+            notes.append(
+                method_note(f"{listed(quantiles)}: not by the bootstrap, but by order statistics, as all quantiles")
+            )
     adjusted = adjust([row.effect.p for row in rows], correction)
     rows = [replace(row, p_adjusted=float(p)) for row, p in zip(rows, adjusted, strict=True)]
     notes += method_notes(rows, settings, correction)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.comparison.corrections import CORRECTIONS
+from cranfield.notes import caution_note, method_note
 from cranfield.online.experiments.arm_effects import BY_ORDER, ArmEffect, EffectRow, Settings
 from cranfield.online.experiments.effects_in_parts import NoveltyEffects, SegmentEffects
 from cranfield.online.experiments.ratio_mismatch import SampleRatio
@@ -64,7 +65,7 @@ class Analysis(Record):
     @property
     def notes(self) -> tuple[str, ...]:
         """The verdict, the sample ratio, and how the numbers were computed."""
-        return (f"verdict: {self.verdict}", self.ratio.sentence(), *self.remarks)
+        return (caution_note(f"verdict: {self.verdict}"), self.ratio.sentence(), *self.remarks)
 
     def result(self, row: EffectRow) -> str:
         """What the data say about a metric: `better`, `worse`, `no clear difference`, or nothing without a test."""
@@ -197,24 +198,33 @@ def method_notes(rows: Sequence[EffectRow], settings: Settings, correction: str)
         way if len(used) == 1 else f"{way} ({listed(sorted(names))})" for way, names in used.items()
     )
     notes = [
-        f"tests: {methods}; p adjusted by {CORRECTIONS.find(correction).name} for {counted(len(rows), 'comparison')}; "
-        f"each interval has level {level}; relative differences by {relative}"
+        method_note(
+            f"tests: {methods}; p adjusted by {CORRECTIONS.find(correction).name} for "
+            f"{counted(len(rows), 'comparison')}; "
+            f"each interval has level {level}; relative differences by {relative}"
+        )
     ]
     looks = settings.looks
     if looks.design == "always-valid":
         tau = listed((f"{row.metric} {row.effect.tau:.3g}" for row in rows if row.effect.tau > 0), most=4)
         notes.append(
-            f"always valid: p and intervals hold at any number of looks; mixture with τ = {tau}, which makes "
-            f"intervals narrowest at {looks.tuned_for:,.0f} users"
+            method_note(
+                f"always valid: p and intervals hold at any number of looks; mixture with τ = {tau}, which makes "
+                f"intervals narrowest at {looks.tuned_for:,.0f} users"
+            )
         )
     elif looks.design != "once":
         fractions = ", ".join(f"{t:.3g}" for t in looks.fractions)
         notes.append(
-            f"group-sequential: {looks.design}, look {looks.look} at fractions {fractions} of the planned users; "
-            "p and intervals hold for all looks together"
+            method_note(
+                f"group-sequential: {looks.design}, look {looks.look} at fractions {fractions} of the planned users; "
+                "p and intervals hold for all looks together"
+            )
         )
     reduced = {row.metric: row.reduction for row in rows if row.reduction > 0}
     if reduced:
         shown = listed((f"{name} {share:.1%}" for name, share in reduced.items()), most=8)
-        notes.append(f"CUPED{_CUPED[settings.cuped]}: covariates remove this share of the variance: {shown}")
+        notes.append(
+            method_note(f"CUPED{_CUPED[settings.cuped]}: covariates remove this share of the variance: {shown}")
+        )
     return notes

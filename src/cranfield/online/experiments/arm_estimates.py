@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.notes import caution_note
 from cranfield.online.engines.engine import Engine
 from cranfield.online.experiments.arm_effects import (
     BY_COUNTS,
@@ -194,8 +195,10 @@ def skew_cautions(metric: MomentMetric, sides: Mapping[str, str]) -> list[str]:
     for side, cap in (("low", "cap high values (such as p99), or "), ("high", "")):
         if named := [name for name, own in sides.items() if own == side]:
             notes.append(
-                f"caution: {metric} is skewed and the arms differ in size, so p of {listed(named, most=6)} is too "
-                f"small on one side: the smaller arm looks too {side} too often; {cap}use arms of equal size"
+                caution_note(
+                    f"caution: {metric} is skewed and the arms differ in size, so p of {listed(named, most=6)} is too "
+                    f"small on one side: the smaller arm looks too {side} too often; {cap}use arms of equal size"
+                )
             )
     return notes
 
@@ -213,7 +216,9 @@ def heavy_notes(metric: MomentMetric, own: Moments, estimates: ArmEstimates, ord
         notes.append(f"{metric}: few users carry it: the variance is the jackknife's, with fewer degrees of freedom")
     if large:
         notes.append(
-            f"{metric}: the largest user's share of a sum: {listed(large, most=6)}; if it is a robot, leave it out"
+            caution_note(
+                f"{metric}: the largest user's share of a sum: {listed(large, most=6)}; if it is a robot, leave it out"
+            )
         )
     return notes
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from cranfield.comparison.corrections import CORRECTIONS, adjust
 from cranfield.comparison.test_result import shown_p
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note, method_note
 from cranfield.online.engines.engine import Engine
 from cranfield.online.experiments.arm_effects import ArmEffect, welch_df, welch_effect
 from cranfield.online.experiments.arm_estimates import ArmEstimates, arm_estimates, skew_cautions, skewed_side, suspects
@@ -104,10 +105,14 @@ class SegmentEffects(PartEffects):
         low = sum(effect.p < self.alpha for effect in self.effects)
         verb = "has" if low == 1 else "have"
         notes = [
-            f"caution: {counted(tested, 'comparison')} of segments; without any effect, about "
-            f"{self.alpha * tested:.1f} of them have p below {self.alpha:g} by chance ({low} {verb}); only p adjusted "
-            f"({CORRECTIONS.find(self.correction).name}) counts, and a segment that was not planned is a question for "
-            "the next experiment, not an answer"
+            caution_note(
+                f"caution: {counted(tested, 'comparison')} of segments; without any effect, about "
+                f"{self.alpha * tested:.1f} of them have p below {self.alpha:g} by chance ({low} {verb}); only "
+                "p adjusted "
+                f"({CORRECTIONS.find(self.correction).name}) counts, and a segment that was not planned is a "
+                "question for "
+                "the next experiment, not an answer"
+            )
         ]
         for test in self.interactions:
             said = "differ" if test.p_adjusted < self.alpha else "do not clearly differ"
@@ -234,12 +239,12 @@ class NoveltyEffects(PartEffects):
     @property
     def notes(self) -> tuple[str, ...]:
         """The trends in words."""
-        notes = ["day: days since a user's first day in the table; a user counts on the days with a row"]
+        notes = [method_note("day: days since a user's first day in the table; a user counts on the days with a row")]
         if self.without_day:
             notes.append(f"{counted(self.without_day, 'row')} without a day left out here")
         for trend in self.trends:
             if trend.days < 3:
-                notes.append(f"{trend.metric}, {trend.arm}: {trend.days} days are too few for a trend")
+                notes.append(caution_note(f"{trend.metric}, {trend.arm}: {trend.days} days are too few for a trend"))
                 continue
             first = next(
                 effect.difference

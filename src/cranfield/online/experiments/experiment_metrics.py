@@ -13,6 +13,7 @@ import numpy as np
 
 from cranfield import check
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note
 from cranfield.online.experiments.arm_effects import (
     ArmEffect,
     EffectRow,
@@ -180,8 +181,10 @@ class MomentMetric(Metric):
                 estimates = careful
             elif careful.df is not None:
                 notes.append(
-                    f"caution: few users carry {self}, so its interval, by the formula of another program, may be "
-                    "too narrow; the default for relative differences and CUPED uses the jackknife"
+                    caution_note(
+                        f"caution: few users carry {self}, so its interval, by the formula of another program, may be "
+                        "too narrow; the default for relative differences and CUPED uses the jackknife"
+                    )
                 )
             sides = {name: skewed_side(estimates, changes, 0, i) for i, name in enumerate(order) if i}
             notes += skew_cautions(self, sides)
@@ -364,17 +367,25 @@ class Quantile(Metric):
         if few:
             least = users_for(self.q, alpha)
             return [
-                f"caution: {self} needs {least} users or more in each arm for an interval, there are "
-                f"{listed(few, most=6)}"
+                caution_note(
+                    f"caution: {self} needs {least} users or more in each arm for an interval, there are "
+                    f"{listed(few, most=6)}"
+                )
             ]
         if any(np.isnan(effect.low) for effect in effects):
-            return [f"caution: {self}: too few users in an arm for an interval; use a quantile nearer to the median"]
+            return [
+                caution_note(
+                    f"caution: {self}: too few users in an arm for an interval; use a quantile nearer to the median"
+                )
+            ]
         flat = [name for name, effect in zip(order[1:], effects, strict=True) if effect.low == effect.high]
         if not flat:
             return []
         return [
-            f"{self}: the interval of {listed(flat)} has no width: most users have the same value, which is the "
-            "quantile of each arm; compare a share of users or a mean as well"
+            caution_note(
+                f"{self}: the interval of {listed(flat)} has no width: most users have the same value, which is the "
+                "quantile of each arm; compare a share of users or a mean as well"
+            )
         ]
 
     def __str__(self) -> str:

@@ -13,6 +13,7 @@ from cranfield import check
 from cranfield.comparison.test_result import check_alpha
 from cranfield.declared.operation import Alpha, about, operation
 from cranfield.errors import UsageError
+from cranfield.notes import method_note
 from cranfield.online.engines.engine import Engine
 from cranfield.online.experiments.experiment_metrics import (
     Metric,
@@ -163,9 +164,13 @@ class ABPower(Record):
         """The answers in words, and what was assumed."""
         design = self.design
         arms = ":".join(f"{share:g}" for share in design.shares)
-        rule = f"power {design.power:g}, α = {design.alpha:g} two-sided, {len(design.shares)} arms with shares {arms}"
+        rule = method_note(
+            f"power {design.power:g}, α = {design.alpha:g} two-sided, {len(design.shares)} arms with shares {arms}"
+        )
         if len(design.shares) > 2:
-            rule += f"; α = {design.each_alpha:.3g} for each comparison with the control, the smallest arm counts"
+            rule += method_note(
+                f"; α = {design.each_alpha:.3g} for each comparison with the control, the smallest arm counts"
+            )
         return (*self.answers(), rule, *self.remarks)
 
     def answers(self) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 
 from cranfield.check import nearest
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note
 from cranfield.online.experiments.ab_analysis import analyse
 from cranfield.online.experiments.ab_record import Analysis
 from cranfield.online.experiments.effects_in_parts import novelty_effects
@@ -43,7 +44,7 @@ class LogMetrics:
         """What the weighted sum is, and which measures the log has no evidence for."""
         notes = list(self.oec.notes()) if self.oec else []
         absent = without_evidence(self.rows).items()
-        return notes + [f"caution: {name}: {reason}, so it says nothing" for name, reason in absent]
+        return notes + [caution_note(f"caution: {name}: {reason}, so it says nothing") for name, reason in absent]
 
 
 def log_metrics(

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield.declared.operation import Alpha, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note, method_note
 from cranfield.online.engines.engine import Engine
 from cranfield.online.experiments.arm_effects import wilson
 from cranfield.online.experiments.arm_estimates import arm_estimates, jackknifed, suspects
@@ -131,10 +132,10 @@ class AASplits(Record):
     @property
     def notes(self) -> tuple[str, ...]:
         """The verdict, and how the splits were made."""
-        how = f"{self.splits:,} random splits of {self.users:,} users, half and half, seed {self.seed}"
+        how = method_note(f"{self.splits:,} random splits of {self.users:,} users, half and half, seed {self.seed}")
         if self.by_row:
             how += f"; the analysis treats each row as a unit ({self.rows_per_user:.1f} rows per user)"
-        return (f"verdict: {self.verdict}", how, *self.remarks)
+        return (caution_note(f"verdict: {self.verdict}"), how, *self.remarks)
 
     def table(self) -> Table:
         """A row per metric."""

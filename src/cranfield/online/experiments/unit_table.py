@@ -12,6 +12,7 @@ from cranfield.check import nearest
 from cranfield.collection.column_names import column_key
 from cranfield.declared.operation import about
 from cranfield.errors import DataError, UsageError
+from cranfield.notes import caution_note
 from cranfield.online.engines.engine import Engine, open_engine, without_skip
 from cranfield.online.engines.table_source import DATABASE_MARK, lines_of_rows
 from cranfield.online.expressions import nw
@@ -77,9 +78,13 @@ def user_notes(frame: Any) -> list[str]:
     if counts["rows"] == counts["users"]:
         return []
     return [
-        f"column {column!r} names {counted(counts['users'], 'user')} in {counts['rows']:,} rows, but each row counts as"
-        f" a user of its own here, so that intervals are too narrow; to add up the rows of a user, name {column!r} as "
-        "the unit"
+        caution_note(
+            f"column {column!r} names {counted(counts['users'], 'user')} in {counts['rows']:,} rows, but each "
+            "row counts as"
+            " a user of its own here, so that intervals are too narrow; to add up the rows of a user, name "
+            f"{column!r} as "
+            "the unit"
+        )
     ]
 
 
@@ -162,7 +167,7 @@ def unit_table(
         if facts["two"]:
             share = facts["two"] / facts["users"]
             left_out = counted(facts["two"], "user")
-            notes.append(f"{left_out} in more than one arm left out ({share:.2%} of {facts['users']:,})")
+            notes.append(caution_note(f"{left_out} in more than one arm left out ({share:.2%} of {facts['users']:,})"))
         if facts["several"]:
             added = "metrics are sums over their rows" + (", covariates means" if means else "")
             notes.append(f"{counted(facts['several'], 'user')} with several rows: {added}")

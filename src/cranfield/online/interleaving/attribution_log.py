@@ -14,6 +14,7 @@ from cranfield.collection.doors import reads
 from cranfield.collection.source import PathLike, load, shown_path, text_of, write_bytes
 from cranfield.collection.tables.table_schema import Numbers, Schema, Words
 from cranfield.errors import DataError, UsageError
+from cranfield.notes import method_note
 from cranfield.online.interleaving.interleaved import Interleaved, credit
 from cranfield.online.interleaving.mixing_methods import MixingMethod
 from cranfield.online.interleaving.preference_counts import PreferenceCounts, count_preferences
@@ -144,7 +145,11 @@ def count_logged(
         _add(out, logged, clicks_of(logged, known, origin, seen), not_shown, origin)
     if not out.credit:
         raise DataError(origin, None, f"no lists, expected lines that hold {EXPECTED}")
-    notes = [f"method: {listed(out.methods)}" if len(out.methods) == 1 else f"methods: {listed(out.methods)}"]
+    notes = [
+        method_note(f"method: {listed(out.methods)}")
+        if len(out.methods) == 1
+        else method_note(f"methods: {listed(out.methods)}")
+    ]
     if not_shown:
         notes.append(
             f"{counted(len(not_shown), 'click')} on documents that were not shown left out: {listed(not_shown)}"

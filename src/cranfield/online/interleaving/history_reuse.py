@@ -14,6 +14,7 @@ from cranfield.collection.run import Run
 from cranfield.collection.source import PathLike, shown_path
 from cranfield.declared.operation import Level, about, operation
 from cranfield.errors import DataError, UsageError
+from cranfield.notes import caution_note, method_note
 from cranfield.online.interleaving.attribution_log import LoggedList, clicks_of, read_clicks, read_records
 from cranfield.online.interleaving.interleaved import check_repeated, digest
 from cranfield.online.interleaving.mixing_methods import MixingMethod
@@ -130,12 +131,17 @@ def reuse_history(
     error = float(values.std(ddof=1) / np.sqrt(n)) * float(ndtri((1 + level) / 2)) if n > 1 else np.nan
     effective = float(weight.sum() ** 2 / (weight**2).sum()) if weight.any() else 0.0
     notes = [
-        f"effective impressions: {effective:.1f} of {n:,}, taken as independent; if users click alike, it is too narrow"
+        method_note(
+            f"effective impressions: {effective:.1f} of {n:,}, taken as independent; if users click alike, it "
+            "is too narrow"
+        )
     ]
     if effective < ENOUGH:
-        notes.append("caution: the old lists say little about the new systems; the interval is not to be trusted")
+        notes.append(
+            caution_note("caution: the old lists say little about the new systems; the interval is not to be trusted")
+        )
     if cut:
-        notes.append(f"{counted(cut, 'weight')} cut to {most_weight:g}, so the estimate is biased")
+        notes.append(caution_note(f"{counted(cut, 'weight')} cut to {most_weight:g}, so the estimate is biased"))
     impossible = int((np.array(weights) == 0).sum())
     return ReusedHistory(names[0], names[1], mean, mean - error, mean + error, n, effective, impossible, tuple(notes))
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.comparison.corrections import adjust
 from cranfield.declared.operation import Alpha, Level, about, operation
+from cranfield.notes import caution_note, method_note
 from cranfield.online.interleaving.preference_counts import PreferenceCounts
 from cranfield.online.interleaving.sign_statistics import (
     POWER,
@@ -245,29 +246,41 @@ def _notes(analysis: InterleavingAnalysis) -> Iterator[str]:
     known += [counted(analysis.queries, "query", "queries")] if analysis.queries else []
     yield ", ".join(known)
     yield (
-        f"Δ = (wins + ties / 2) / impressions − 1/2 (Chapelle et al. 2012); p: exact {_test(analysis)}; p any time: "
-        "however often one looks; credit: mean of the first minus the second"
+        method_note(
+            f"Δ = (wins + ties / 2) / impressions − 1/2 (Chapelle et al. 2012); p: exact {_test(analysis)}; p "
+            "any time: "
+            "however often one looks; credit: mean of the first minus the second"
+        )
     )
     if len(analysis.pairs) > 1:
         yield (
-            f"p adjusted: of the larger of p and that of credit, {analysis.correction}, for {len(analysis.pairs)} "
-            "pairs, as p any time"
+            method_note(
+                f"p adjusted: of the larger of p and that of credit, {analysis.correction}, for {len(analysis.pairs)} "
+                "pairs, as p any time"
+            )
         )
     if analysis.repeated:
         worst = max((pair.design_effect for pair in analysis.pairs if pair.design_effect > 0), default=1.0)
         yield (
-            f"users have several impressions, so p, p any time and credit are by user: the variance of Δ by users is "
-            f"up to {worst:.2f} times that of independent impressions"
+            method_note(
+                "users have several impressions, so p, p any time and credit are by user: the variance of Δ by "
+                "users is "
+                f"up to {worst:.2f} times that of independent impressions"
+            )
         )
     if not analysis.users:
-        yield "users are not known, so impressions are taken as independent; if users have several, p is too small"
+        yield caution_note(
+            "users are not known, so impressions are taken as independent; if users have several, p is too small"
+        )
     elif 2 * 0.5**analysis.users * len(analysis.pairs) >= analysis.alpha:
         few = counted(analysis.users, "user")
-        yield f"caution: {few} cannot show a preference at α = {analysis.alpha:g}; more are needed"
+        yield caution_note(f"caution: {few} cannot show a preference at α = {analysis.alpha:g}; more are needed")
     only_here = [pair for pair in analysis.pairs if pair.better and pair.query_low <= 0 <= pair.query_high]
     if only_here:
         pairs = listed(f"{pair.first} and {pair.second}" for pair in only_here)
-        yield f"caution: for other queries it may be different, as the interval by query contains 0: {pairs}"
+        yield caution_note(
+            f"caution: for other queries it may be different, as the interval by query contains 0: {pairs}"
+        )
 
 
 def _test(analysis: InterleavingAnalysis) -> str:

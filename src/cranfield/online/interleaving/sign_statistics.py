@@ -14,6 +14,7 @@ from cranfield import check
 from cranfield.comparison.test_result import check_alpha
 from cranfield.declared.operation import Alpha, about, operation
 from cranfield.errors import UsageError
+from cranfield.notes import method_note
 from cranfield.record import Record, table_of
 from cranfield.table import Table
 from cranfield.types import Array, Index64
@@ -207,8 +208,11 @@ class InterleavingPower(Record):
         """What was assumed."""
         effect = "" if self.design_effect == 1 else f", design effect {self.design_effect:g}"
         return (
-            f"two-sided sign test at α = {self.alpha:g}, power {self.power:g}, {100 * self.ties:g}% of impressions are "
-            f"ties{effect} (Connor 1987)",
+            method_note(
+                f"two-sided sign test at α = {self.alpha:g}, power {self.power:g}, {100 * self.ties:g}% of "
+                "impressions are "
+                f"ties{effect} (Connor 1987)"
+            ),
         )
 
     def columns(self) -> dict[str, NDArray[Any]]:

@@ -16,6 +16,7 @@ from cranfield.comparison.compare import compare
 from cranfield.comparison.result import Comparison
 from cranfield.declared.operation import Alpha, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note, method_note
 from cranfield.online.expressions import col, nw
 from cranfield.online.log_measures.log_signals import QUERY
 from cranfield.online.log_measures.query_level import normal_text
@@ -272,8 +273,8 @@ def click_preferences(
     numbers = {name: np.array(table.column(name).to_pylist(), np.int64) for name in ("times", "users", "reverse")}
     preferences = Preferences(chosen, **texts, **numbers, cycles=(), least=least, notes=())
     cycles, looped, preferred = _cycles(preferences)
-    notes = [f"{rule}: {RULES[rule].means}" for rule in chosen]
-    notes.append(f"pairs with preferences of fewer than {least} users are left out")
+    notes = [method_note(f"{rule}: {RULES[rule].means}") for rule in chosen]
+    notes.append(method_note(f"pairs with preferences of fewer than {least} users are left out"))
     notes += [_cycle_note(cycles, looped, preferred), *log.notes]
     return replace(preferences, cycles=cycles, notes=tuple(notes))
 
@@ -327,7 +328,7 @@ def _cycle_note(cycles: Sequence[Cycle], looped: int, preferred: int) -> str:
         return f"no cycles: the preferences of the majority order the documents of every query ({preferred:,} pairs)"
     of = counted(preferred, "pair")
     queries = counted(len(cycles), "query", "queries")
-    return f"intransitive: {looped:,} of {of} are in cycles, in {queries}; for example {cycles[0]}"
+    return caution_note(f"intransitive: {looped:,} of {of} are in cycles, in {queries}; for example {cycles[0]}")
 
 
 AGREEMENT = "agreement"
@@ -438,7 +439,7 @@ def _wins(names: Sequence[str], values: Array) -> dict[tuple[str, str], float]:
 def _notes(counts: PairCounts, queries: Sequence[str], names: Sequence[str], cycle: Cycle | None) -> tuple[str, ...]:
     notes = [f"{len(queries):,} of {counted(len(counts), 'query', 'queries')} with preferences are topics of the runs"]
     if cycle is not None:
-        notes.append(f"intransitive: by the number of queries on which one agrees better, {cycle}")
+        notes.append(caution_note(f"intransitive: by the number of queries on which one agrees better, {cycle}"))
     elif len(names) > 2:
         notes.append("no cycle among the runs, by the number of queries on which one agrees better")
     return tuple(notes)

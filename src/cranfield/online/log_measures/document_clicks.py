@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note, method_note
 from cranfield.online.expressions import col, indicator, nw
 from cranfield.online.few_users import FEW_USERS, LEVELS, Part, influences, interval_ends
 from cranfield.online.log_measures.document_level import clicks_on_shown, not_on_shown, rank_rates
@@ -136,9 +137,9 @@ def document_clicks(
     users = moments["CTR"].n[places]
     counts = {name: np.array(best.column(name).to_pylist(), dtype=np.float64) for name in ("clicks", "impressions")}
     left_out = engine.row(totals.select(indicator(col("users") < least).sum().alias("n")))["n"] or 0
-    notes = [f"{100 * confidence:g}% intervals over users; rates by rank are taken as known"]
+    notes = [method_note(f"{100 * confidence:g}% intervals over users; rates by rank are taken as known")]
     if (users < FEW_USERS).any():
-        notes.append(f"caution: intervals of fewer than {FEW_USERS} users may be too narrow")
+        notes.append(caution_note(f"caution: intervals of fewer than {FEW_USERS} users may be too narrow"))
     notes += [*_missing_notes(log, on_shown, int(left_out), least), *log.notes]
     return DocumentClicks(
         {key: np.array(best.column(key).to_pylist(), dtype=object) for key in keys}, users,

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from cranfield import check
+from cranfield.notes import method_note
 from cranfield.online.expressions import col, indicator, nw, where
 from cranfield.online.log_measures.log_signals import CLICKS, DWELL, DWELLS, Signal, satisfied
 from cranfield.online.log_measures.online_measure import NO_DWELL, OnlineMeasure, online_measure
@@ -174,4 +175,6 @@ class COEC(OnlineMeasure):
         return col("expected")
 
     def note(self) -> str:
-        return "COEC: the rates of clicks by rank are those of the whole log; its interval takes them as known"
+        return method_note(
+            "COEC: the rates of clicks by rank are those of the whole log; its interval takes them as known"
+        )

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note, method_note
 from cranfield.online.engines.engine import Engine
 from cranfield.online.few_users import LEVELS, Measured, Part, user_intervals
 from cranfield.online.log_measures.document_level import not_on_shown
@@ -249,8 +250,8 @@ def measure_log(
     notes += not_on_shown(log, rows.clicks_on_shown) if "expected" in rows.needs else []
     if infinite:
         users_of = ", ".join(f"{name} {count:,}" for name, count in infinite.items())
-        notes.append(f"users with a number that is infinite are left out: {users_of}")
-    notes += [f"{name}: {reason}, so it is undefined" for name, reason in missing.items()]
+        notes.append(caution_note(f"users with a number that is infinite are left out: {users_of}"))
+    notes += [caution_note(f"{name}: {reason}, so it is undefined") for name, reason in missing.items()]
     notes += list(dict.fromkeys(filter(None, (measure.note() for measure in chosen))))
     notes += [*(oec.notes() if oec else ()), *(metric_set.notes if metric_set else ())]
     value = np.array([each.value[kept] for each in estimates.values()])
@@ -260,7 +261,7 @@ def measure_log(
             value[m] = error[m] = np.nan
     empty = [name for name, row in zip(estimates, value, strict=True) if name not in missing and np.isnan(row).any()]
     if empty:
-        notes.append(f"undefined where nothing counts below the line: {listed(empty)}")
+        notes.append(caution_note(f"undefined where nothing counts below the line: {listed(empty)}"))
     low, high = (np.array([getattr(each, end)[kept] for each in estimates.values()]) for end in ("low", "high"))
     low[np.isnan(value)] = high[np.isnan(value)] = np.nan
     described = {str(measure): measure for measure in chosen}
@@ -316,7 +317,7 @@ def _doubtful_notes(names: Sequence[str], doubtful: NDArray[np.bool_]) -> list[s
     if not which:
         return []
     said = listed(which) if len(which) < len(names) or len(names) == 1 else "all measures"
-    return [f"caution: few users carry {said}, so the interval may be too narrow; measure more users"]
+    return [caution_note(f"caution: few users carry {said}, so the interval may be too narrow; measure more users")]
 
 
 def _largest_users(estimates: Mapping[str, Measured], kept: NDArray[Any]) -> list[str]:
@@ -364,11 +365,15 @@ def without_evidence(rows: LogRows) -> dict[str, str]:
 
 def _interval_notes(confidence: float, users: NDArray[np.int64], rows: LogRows) -> list[str]:
     share = f"{100 * confidence:g}%"
-    notes = [f"{share} intervals over users"]
+    notes = [method_note(f"{share} intervals over users")]
     if "sessions" in rows.needs:
         notes.append(_session_note(rows))
         if rows.sessions_by == "given" and (without := rows.passed.unnamed[0]):
-            notes.append(f"{counted(without, 'query', 'queries')} without a session: left out of measures of sessions")
+            notes.append(
+                caution_note(
+                    f"{counted(without, 'query', 'queries')} without a session: left out of measures of sessions"
+                )
+            )
     times = [f"{name}s" for name in OF_TIME if name in rows.by]
     if times:
         notes.append(f"{' and '.join(times)}: {rows.timezone}")

@@ -12,6 +12,7 @@ import numpy as np
 
 from cranfield import check
 from cranfield.errors import DataError, UsageError
+from cranfield.notes import caution_note, method_note
 from cranfield.online.log_measures.online_measure import OnlineMeasure, parse_online
 from cranfield.types import Array
 
@@ -82,13 +83,15 @@ class OEC:
     def notes(self) -> tuple[str, ...]:
         """How the parts are combined, and a warning if there are too many."""
         terms = [f"{part.weight:g} × {part.measure} ({part.described()})" for part in self.parts]
-        notes = [f"{self.name} = {' + '.join(terms)}"]
+        notes = [method_note(f"{self.name} = {' + '.join(terms)}")]
         if any(part.low is None for part in self.parts):
             notes.append(f"{self.name}: the interval takes the values over the whole log as known")
         if len(self.parts) > MOST_PARTS:
             notes.append(
-                f"{self.name} has {len(self.parts)} measures: with more than {MOST_PARTS}, "
-                "it is hard to say what a change of the sum means"
+                caution_note(
+                    f"{self.name} has {len(self.parts)} measures: with more than {MOST_PARTS}, "
+                    "it is hard to say what a change of the sum means"
+                )
             )
         return tuple(notes)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from cranfield import check
+from cranfield.notes import caution_note
 from cranfield.online.expressions import col, indicator, lit, nw, where
 from cranfield.online.log_measures.log_signals import (
     ACTIONS,
@@ -289,7 +290,7 @@ class GoodAbandonment(_Ranking):
 
     def note(self) -> str:
         rule = ABANDONMENT_RULES[self.rule]
-        return (
+        return caution_note(
             f"{self}: {rule.means}; this is a guess, and its interval does not include how wrong it is: in nine of ten "
             f"simulated logs, this rule was off by {rule.low:+.2f} to {rule.high:+.2f}"
         )

@@ -12,6 +12,7 @@ from cranfield import check
 from cranfield.collection.doors import reads
 from cranfield.collection.source import read_bytes
 from cranfield.errors import DataError, UsageError
+from cranfield.notes import caution_note, method_note
 from cranfield.online.engines.engine import Engine
 from cranfield.online.expressions import nw
 from cranfield.text import counted, listed
@@ -218,13 +219,15 @@ def action_notes(counts: Mapping[str, int], named: Mapping[str, str]) -> list[st
     "events: 3 events of unknown actions ('open') count as no click, hover or conversion; ..."
     """
     synonyms = _synonyms(named)
-    renamed = [f"{synonyms[name.lower()]}: {name}" for name in counts if name.lower() in synonyms]
+    renamed = [method_note(f"{synonyms[name.lower()]}: {name}") for name in counts if name.lower() in synonyms]
     unknown = [name for name in counts if name.lower() not in synonyms and name.lower() not in KNOWN]
-    notes = [f"events: actions read as {listed(renamed)}"] if renamed else []
+    notes = [method_note(f"events: actions read as {listed(renamed)}")] if renamed else []
     if unknown:
         many = counted(sum(counts[name] for name in unknown), "event")
         notes.append(
-            f"events: {many} of unknown actions ({listed(map(repr, unknown), most=3)}) count as no click, hover or "
-            "conversion; the column map can say what they are, under [actions]"
+            caution_note(
+                f"events: {many} of unknown actions ({listed(map(repr, unknown), most=3)}) count as no click, hover or "
+                "conversion; the column map can say what they are, under [actions]"
+            )
         )
     return notes

@@ -11,6 +11,7 @@ from typing import Any
 
 from cranfield.collection.column_names import column_key
 from cranfield.errors import DataError
+from cranfield.notes import method_note
 from cranfield.online.engines.dialect import TIME_KINDS, Field, digest_sql
 from cranfield.online.engines.engine import Engine
 from cranfield.online.engines.table_source import find_table
@@ -97,7 +98,9 @@ def read_raw(engine: Engine, queries: Any, events: Any, columns: ColumnMap, opti
         salt = os.environ.get(SALT_VARIABLE)
     if options.hashed and not salt:
         salt = secrets.token_hex(16)
-        notes.append(f"users are hashed with a salt of this run; to compare runs, set salt= or {SALT_VARIABLE}")
+        notes.append(
+            method_note(f"users are hashed with a salt of this run; to compare runs, set salt= or {SALT_VARIABLE}")
+        )
     frames = {"queries": engine.read_rows(queries, numbered=options.numbered, skip=options.skip)}
     if events is not None:
         frames["events"] = engine.read_rows(events, numbered=options.numbered, skip=options.skip)
@@ -271,12 +274,14 @@ def _found_notes(table: str, raw: RawTable) -> list[str]:
     """What was found by name, in a sentence."""
     if raw.ubi:
         return (
-            [f"{table}: read as User Behavior Insights, the user is {raw.paths['user']}"] if "user" in raw.paths else []
+            [method_note(f"{table}: read as User Behavior Insights, the user is {raw.paths['user']}")]
+            if "user" in raw.paths
+            else []
         )
     if not raw.guessed:
         return []
     pairs = ", ".join(f"{role} is {raw.paths[role]}" for role in raw.guessed)
-    return [f"{table}: columns found by their names: {pairs}"]
+    return [method_note(f"{table}: columns found by their names: {pairs}")]
 
 
 FORMS = {**{unit: f"in {unit} since 1970" for unit in TIME_KINDS[:4]}, "zone": "as a date", "no zone": "as a date"}

@@ -10,6 +10,7 @@ from zoneinfo import available_timezones
 
 from cranfield import check
 from cranfield.errors import DataError
+from cranfield.notes import caution_note, method_note
 from cranfield.online.engines.dialect import TIME_KINDS
 from cranfield.online.engines.engine import open_engine
 from cranfield.online.expressions import nw
@@ -113,7 +114,7 @@ def open_raw(
         raw = read_raw(opened, queries, events, named, replace(options, zone=zone))
     raw = replace(raw, queries=_of_export(raw.queries, exports), events=_of_export(raw.events, exports))
     need_columns(raw)
-    note = (f"columns as in {beside}",) if beside and columns is None else ()
+    note = (method_note(f"columns as in {beside}"),) if beside and columns is None else ()
     raw = replace(raw, notes=(*note, *exports.notes, *raw.notes), exports=exports)
     if options.application is not None:
         _check_application(raw, options.application)
@@ -180,7 +181,7 @@ def build_log(raw: RawLog, first: int, notes: list[str]) -> Log:
         names = [name for name in (*QUERIES, *raw.segments) if name not in KEYS]
         queries = engine.keep(groups.agg(*(nw.col(name).min() for name in names)))
         if "position" not in table.paths:
-            notes.append("no column for positions: documents are shown at unknown positions")
+            notes.append(caution_note("no column for positions: documents are shown at unknown positions"))
     else:
         queries = rows
         shown = rows.filter(nw.col("doc") != nw.col("doc"))
@@ -209,7 +210,7 @@ def _events(raw: RawLog, rows: Any, whole: WholeQueries, place: Any, notes: list
     further = [name for name in (USER_NUMBER,) if all(name in frame.columns for frame in (queries, events))]
     if "action" not in raw.events.paths:
         events = events.with_columns(action=nw.lit("click"))
-        notes.append("no column for the action: all events are read as clicks")
+        notes.append(caution_note("no column for the action: all events are read as clicks"))
     else:
         events = with_usual_actions(events, raw.columns.actions)
     if "user" not in raw.events.paths:
@@ -256,7 +257,7 @@ def _check_table(raw: RawLog, name: str, table: RawTable, zone: str | None, firs
     if len(forms) > 1:
         notes.append(f"{name}: times have {len(forms)} forms: {forms_text(forms)}")
     elif units:
-        notes.append(f"{name}: times are {units[0]} since 1970")
+        notes.append(method_note(f"{name}: times are {units[0]} since 1970"))
     if below := sum(int(row["too_low"] or 0) for row in counts):
         mixed = two_starts(raw)
         way_out = f"{mixed.examples[0]}; {mixed.remedy}" if mixed else "if the first position is 0: first_position=0"

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError
+from cranfield.notes import method_note
 from cranfield.online.engines.engine import Engine
 from cranfield.online.expressions import nw
 from cranfield.online.logs.log import EVENTS, QUERIES, Log, number_users
@@ -95,12 +96,12 @@ def session_note(way: str, silence: float, without: int = 0, queries: int = 0) -
     'sessions: a new one after 30 minutes without a query or an event'
     """
     if way == "given":
-        return "sessions: as the log names them"
+        return method_note("sessions: as the log names them")
     ends = f"after {silence:g} minutes without a query or an event"
     if way == "continuity":
-        return f"sessions: a new one {ends}, or with a query that shares no word with the one before"
+        return method_note(f"sessions: a new one {ends}, or with a query that shares no word with the one before")
     some = f", as {without:,} of {counted(queries, 'query', 'queries')} name none" if without else ""
-    return f"sessions: a new one {ends}{some}"
+    return method_note(f"sessions: a new one {ends}{some}")
 
 
 def with_event_sessions(log: Log) -> Log:
@@ -240,7 +241,7 @@ class SessionSummary(Record):
             f" {self.queries_per_session:.2f} queries and {self.minutes:.2f} minutes on average"
         )
         lengths = ", ".join(f"{name} {value:.2f}" for name, value in self.quantiles.items())
-        notes = (about, f"minutes at quantiles{kind}: {lengths}", *self.notes)
+        notes = (about, method_note(f"minutes at quantiles{kind}: {lengths}"), *self.notes)
         return table_of(self.columns(), notes=notes)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from cranfield import check
 from cranfield.collection.column_names import find_columns, no_column
 from cranfield.errors import DataError, UsageError
+from cranfield.notes import caution_note
 from cranfield.online.engines.engine import Engine
 from cranfield.online.expressions import indicator, nw
 from cranfield.online.moments import fetched
@@ -196,8 +197,10 @@ def joined_policy(engine: Engine, logged: LoggedRows, path: str) -> tuple[Any, A
     if not lost["rows"]:
         return matched, policy, notes
     notes.append(
-        f"{path}: {counted(lost['rows'], 'row')} left out, of {counted(lost['contexts'], 'context')} for which the "
-        "new policy has no probabilities"
+        caution_note(
+            f"{path}: {counted(lost['rows'], 'row')} left out, of {counted(lost['contexts'], 'context')} for which the "
+            "new policy has no probabilities"
+        )
     )
     left = engine.keep(matched.filter(~unknown))
     if not engine.count(left):

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
+from cranfield.notes import caution_note, method_note
 from cranfield.online.engines import open_engine
 from cranfield.online.engines.engine import Engine
 from cranfield.online.expressions import indicator, nw
@@ -116,9 +117,13 @@ def cross_fitted(
     notes = []
     if unseen:
         notes.append(
-            f"{path}: {mass:.1%} of what the new policy would do never happened in its context in the log "
-            f"({counted(unseen, 'row')}). There direct takes the mean of all rewards, and its interval allows for all "
-            f"from {logged.lowest:.4g} to {logged.highest:.4g}; no weight makes up for what the logged policy cannot do"
+            caution_note(
+                f"{path}: {mass:.1%} of what the new policy would do never happened in its context in the log "
+                f"({counted(unseen, 'row')}). There direct takes the mean of all rewards, and its interval "
+                "allows for all "
+                f"from {logged.lowest:.4g} to {logged.highest:.4g}; no weight makes up for what the logged "
+                "policy cannot do"
+            )
         )
     frame = own.select(*keys, *sums, *(value.alias(name) for name, value in columns.items()))
     return Fitted(frame, mass * (mean - logged.lowest), mass * (logged.highest - mean), tuple(notes))
@@ -263,15 +268,21 @@ def off_policy(
         notes += [*about, *_notes_on_weights(name, sums, extremes, count, clip, level)]
         if table is None and modelled:
             notes.append(
-                f"{name}: predictions are taken as given, so direct has no interval; that of DR holds if they were "
-                "fitted to other data"
+                caution_note(
+                    f"{name}: predictions are taken as given, so direct has no interval; that of DR holds if they were "
+                    "fitted to other data"
+                )
             )
         elif not modelled:
             notes.append(f"{name}: no predictions (columns model and {name}_model), so no direct and no DR estimate")
     used = {estimate.estimator for estimate in estimates}
-    notes += [f"{name}: {text}" for name, text in ESTIMATORS.items() if name in used]
+    notes += [method_note(f"{name}: {text}") for name, text in ESTIMATORS.items() if name in used]
     unit = independent or "row"
-    notes.append(f"{level:.0%} intervals by {counted(clusters, 'cluster')} ({unit}), {count:,} rows; delta method, t")
+    notes.append(
+        method_note(
+            f"{level:.0%} intervals by {counted(clusters, 'cluster')} ({unit}), {count:,} rows; delta method, t"
+        )
+    )
     return OffPolicy(
         tuple(estimates), tuple(logged_on), clusters, unit, level, clip, least_ess, tuple(verdicts),
         tuple(dict.fromkeys(notes)),
@@ -344,11 +355,18 @@ def _notes_on_weights(
     """How the weights look: their largest, how many are clipped, and whether their mean is 1 as it should be."""
     notes = [f"{name}: the largest weight is {extremes['largest']:,.4g}"]
     if extremes["cut"]:
-        notes.append(f"{name}: {counted(int(extremes['cut']), 'weight')} of {rows:,} above {clip:g} cut for `clipped`")
+        notes.append(
+            caution_note(
+                f"{name}: {counted(int(extremes['cut']), 'weight')} of {rows:,} above {clip:g} cut for `clipped`"
+            )
+        )
     mean, low, high = logged_value(sums, "weight", level)
     if not low <= 1 <= high and abs(mean - 1) > 1e-9:
         notes.append(
-            f"{name}: the mean weight is {mean:.4g} ({low:.4g} to {high:.4g}) and should be 1: either the propensities "
-            "are wrong, or the new policy does things that the logged one never does; IPS is then biased"
+            caution_note(
+                f"{name}: the mean weight is {mean:.4g} ({low:.4g} to {high:.4g}) and should be 1: either the "
+                "propensities "
+                "are wrong, or the new policy does things that the logged one never does; IPS is then biased"
+            )
         )
     return notes

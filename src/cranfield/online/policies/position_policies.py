@@ -12,6 +12,7 @@ from cranfield.collection.run import Run
 from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import need
+from cranfield.notes import caution_note, method_note
 from cranfield.online.engines.engine import Engine
 from cranfield.online.expressions import nw
 from cranfield.online.logs.log import Log, queries_by_topic, run_table, shown_with_clicks
@@ -95,9 +96,9 @@ def off_policy_runs(
     ranks = engine.read(pyarrow.table({"rank": np.arange(1, len(gamma) + 1), "worth": worth}))
     every_query = queries_by_topic(log, topics)
     estimates: list[Estimate] = []
-    verdicts, notes = [], [f"{utility}: {UTILITIES[utility]}, down to rank {depth}"]
-    notes += [f"{name}: {text}" for name, text in ESTIMATORS.items() if name != "SNIPS"]
-    notes.append(f"{MODEL_ERROR}; the probabilities of examination are taken as known")
+    verdicts, notes = [], [method_note(f"{utility}: {UTILITIES[utility]}, down to rank {depth}")]
+    notes += [method_note(f"{name}: {text}") for name, text in ESTIMATORS.items() if name != "SNIPS"]
+    notes.append(method_note(f"{MODEL_ERROR}; the probabilities of examination are taken as known"))
     logged_on: list[Logged] = []
     users, sizes = 0, []
     for run in runs:
@@ -159,13 +160,18 @@ def off_policy_runs(
         met, possible = (float(table.mean[0, table.column(name)]) for name in ("met", "possible"))
         if possible > 0 and met < possible * (1 - 1e-9):
             notes.append(
-                f"{run.name}: {1 - met / possible:.1%} of the weight of its ranks is on documents that were not shown "
-                "for the query; IPS and clipped count them as never clicked"
+                caution_note(
+                    f"{run.name}: {1 - met / possible:.1%} of the weight of its ranks is on documents that were "
+                    "not shown "
+                    "for the query; IPS and clipped count them as never clicked"
+                )
             )
         if deep["rows"]:
             notes.append(
-                f"{run.name}: {counted(deep['rows'], 'document')} below position {len(gamma)} left out, with "
-                f"{counted(int(deep['clicks'] or 0), 'click')}: no examination is known there"
+                caution_note(
+                    f"{run.name}: {counted(deep['rows'], 'document')} below position {len(gamma)} left out, with "
+                    f"{counted(int(deep['clicks'] or 0), 'click')}: no examination is known there"
+                )
             )
     notes += dict.fromkeys(f"{level:.0%} intervals by {size}; delta method, t" for size in sizes)
     return OffPolicy(

@@ -20,6 +20,7 @@ from cranfield.declared.operation import RESAMPLES, Alpha, Level, Seed, about, o
 from cranfield.errors import UsageError
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.meta.complete_scores import CompleteScores, central_interval
+from cranfield.notes import caution_note, method_note
 from cranfield.online.interleaving.interleaving_simulation import simulate_interleaving
 from cranfield.online.interleaving.simulated_impressions import (
     ClickingUser,
@@ -154,9 +155,12 @@ def simulate_outcomes(
     first, second, effect, chance, kind = zip(*rows, strict=True)
     described = getattr(clicking, "described", lambda: name)()
     notes = (
-        f"simulated: {queries:,} queries of each run (ab, {metric}: {METRICS[metric]}) and of each pair ({method}), "
-        f"lists of {length}, seed {seed}",
-        f"users are {described}",
+        method_note(
+            f"simulated: {queries:,} queries of each run (ab, {metric}: {METRICS[metric]}) and of each pair "
+            f"({method}), "
+            f"lists of {length}, seed {seed}"
+        ),
+        method_note(f"users are {described}"),
     )
     return OnlineOutcomes(first, second, np.array(effect), np.array(chance), kind, notes)
 
@@ -372,18 +376,19 @@ def online_agreement(
             enough[k, m] = tried[int(close[0])] if len(close) else n_topics
     notes = [*complete.notes, *outcomes.notes]
     if (lost := int((~known).sum())) > 0:
-        notes.append(f"{counted(lost, 'pair')} of systems without scores left out")
+        notes.append(caution_note(f"{counted(lost, 'pair')} of systems without scores left out"))
     if (ties := int((known & (outcomes.effect == 0)).sum())) > 0:
-        notes.append(f"{counted(ties, 'pair')} with an online tie left out")
+        notes.append(caution_note(f"{counted(ties, 'pair')} with an online tie left out"))
     notes += [
-        f"{level:.0%} intervals: percentiles over {resamples:,} resamples of {len(complete.runs)} systems, seed {seed}",
+        method_note(f"{level:.0%} intervals: percentiles over {resamples:,} resamples of {len(complete.runs)} "
+            f"systems, seed {seed}"),
         f"p < {alpha:g}: agreement on the pairs that were decided online ("
         + ", ".join(f"{name}: {count}" for name, count in zip(kinds, decided_pairs.tolist(), strict=True)) + ")",
-        f"topics: the fewest tried whose agreement is within {CLOSE:g} of that with all {n_topics}, "
-        f"over {draws} subsets each",
+        method_note(f"topics: the fewest tried whose agreement is within {CLOSE:g} of that with all {n_topics}, "
+        f"over {draws} subsets each"),
     ]  # fmt: skip
     if len(complete.runs) < 5:
-        notes.append(f"{len(complete.runs)} systems are few: intervals over systems are then rough")
+        notes.append(caution_note(f"{len(complete.runs)} systems are few: intervals over systems are then rough"))
     return OnlineAgreement(
         kinds, complete.measures, pairs, agreement, low, high, decided_pairs, decided, correlation, enough, tried,
         curve, n_topics, len(complete.runs), level, alpha, resamples, draws, seed,

@@ -9,6 +9,7 @@ import numpy as np
 from cranfield.building.merging.em import ClassShares, expectation_maximisation, uphill
 from cranfield.building.merging.label_problem import Fit, Problem, merging_method, summed
 from cranfield.building.merging.models.dawid_skene import CLASSES, STEPS
+from cranfield.notes import method_note
 from cranfield.text import counted
 from cranfield.types import Array, Index64
 
@@ -241,8 +242,10 @@ def drifting_accuracy(problem: Problem) -> Fit:
     model = Drift(problem)
     fit = expectation_maximisation(problem, model)
     by_time = "their times" if problem.order is not None else "the data"
-    note = f"accuracy drifts over windows of {counted(problem.settings['window'], 'label')}, in the order of {by_time}"
+    note = method_note(
+        f"accuracy drifts over windows of {counted(problem.settings['window'], 'label')}, in the order of {by_time}"
+    )
     if model.longest > problem.settings["window"]:
-        note += f"; assessors with many labels have windows of up to {model.longest:,}, {MOST} of them"
+        note += method_note(f"; assessors with many labels have windows of up to {model.longest:,}, {MOST} of them")
     ends = {"first accuracy": model.accuracy_at(model.first), "last accuracy": model.accuracy_at(model.last)}
     return replace(fit, worker_values=ends, notes=(note,))

@@ -9,6 +9,7 @@ import numpy as np
 from cranfield.building.merging.em import ClassShares, expectation_maximisation, log, weighted_log
 from cranfield.building.merging.label_problem import Fit, Problem, merging_method, summed
 from cranfield.building.merging.models.dawid_skene import CLASSES, STEPS
+from cranfield.notes import method_note
 from cranfield.text import counted
 from cranfield.types import Array
 
@@ -126,7 +127,7 @@ def mace(problem: Problem) -> Fit:
         if fit.trace[-1] > best.trace[-1]:
             best, best_model = fit, model
     restarts = problem.settings["restarts"]
-    notes = [f"MACE by {'variational Bayes' if best_model.variational else 'maximum likelihood'}"]
+    notes = [method_note(f"MACE by {'variational Bayes' if best_model.variational else 'maximum likelihood'}")]
     if restarts:
         starts = f"{counted(restarts, 'random start')} in addition to the one from the votes"
         notes[0] += f"; {starts}, seed {problem.settings['seed']}"

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from cranfield.building.merging.label_problem import Fit, Problem, merging_method, summed
+from cranfield.notes import method_note
 from cranfield.text import counted
 from cranfield.types import Array
 
@@ -80,7 +81,7 @@ def weighted(problem: Problem) -> Fit:
     return Fit(
         problem.with_gold(posterior),
         worker_values={"weight": weight, "measured accuracy": accuracy},
-        notes=(f"weights: {settings['weight']}, accuracy from {source}",),
+        notes=(method_note(f"weights: {settings['weight']}, accuracy from {source}"),),
     )
 
 

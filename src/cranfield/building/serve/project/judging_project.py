@@ -38,6 +38,7 @@ from cranfield.collection.tables.table_schema import TOPIC, Numbers, Schema, Wor
 from cranfield.collection.topics import Topics
 from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError, UsageError
+from cranfield.notes import method_note
 from cranfield.text import counted, listed, shown, unguarded
 
 IMAGES = {".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}
@@ -389,7 +390,11 @@ def _adaptive(store: Store, sources: Sources) -> list[str]:
     missing = [topic for topic in lists.topics if topic not in known]
     store.add_pool(entries)
     store.keep_fact("adaptive", json.dumps(chosen))
-    notes = [f"{pooling.method} chooses from {counted(len(entries), 'document')} of {counted(len(lists.runs), 'run')}"]
+    notes = [
+        method_note(
+            f"{pooling.method} chooses from {counted(len(entries), 'document')} of {counted(len(lists.runs), 'run')}"
+        )
+    ]
     if missing:
         notes.append(f"{counted(len(missing), 'topic')} of the runs without a text, left out: {listed(missing)}")
     return notes

@@ -9,6 +9,7 @@ from cranfield.cli import options
 from cranfield.cli.declare import argument
 from cranfield.cli.options.by_class import Experiment, SplitByClass
 from cranfield.cli.printing import Printing
+from cranfield.notes import caution_note
 
 if TYPE_CHECKING:
     from cranfield.assessed.intents import IntentStatistics
@@ -75,7 +76,7 @@ def qrels_table(judged: QrelsStatistics, digits: int | None) -> Table:
     rows |= {f"grade {level:g}": spread for level, spread in judged.by_level.items()}
     notes = []
     if judged.without_relevant:
-        notes.append(f"topics without a relevant document: {', '.join(judged.without_relevant)}")
+        notes.append(caution_note(f"topics without a relevant document: {', '.join(judged.without_relevant)}"))
     if judged.intents:
         notes.append(f"judged by intent ({', '.join(judged.intents)}): a document counts once, with its highest grade")
     return Table(

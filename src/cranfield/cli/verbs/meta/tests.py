@@ -8,6 +8,7 @@ from cranfield.cli import options
 from cranfield.cli.declare import RESULT, option
 from cranfield.cli.options.by_class import ByClass
 from cranfield.cli.printing import Printing
+from cranfield.notes import method_note
 
 if TYPE_CHECKING:
     from cranfield.meta.stability.accuracy_of_tests import TestAccuracy
@@ -88,7 +89,9 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
         if self.what == "agreement":
             notes = [notes[0], *first.selection_notes]
             notes.append(
-                f"agreement: the share of pairs on which two tests decide alike, on {first.half} random topics"
+                method_note(
+                    f"agreement: the share of pairs on which two tests decide alike, on {first.half} random topics"
+                )
             )
         return tuple(notes)
 

@@ -7,6 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from cranfield.notes import caution_note
 from cranfield.online.clicks.chain_em import ChainCounts, ChainProblem, chain_counts, chain_layout
 from cranfield.online.clicks.click_estimates import (
     ClickSettings,
@@ -61,8 +62,11 @@ class Cascade(ClickKind):
         notes: tuple[str, ...] = ()
         if several:
             notes = (
-                f"{counted(several, 'session')} with clicks on several documents, which are impossible in CM: only the "
-                "first click is counted, and the log-likelihood is that of first clicks",
+                caution_note(
+                    f"{counted(several, 'session')} with clicks on several documents, which are impossible in "
+                    "CM: only the "
+                    "first click is counted, and the log-likelihood is that of first clicks"
+                ),
             )
         likelihood = weighted_log(counts.clicked, estimates.value) + weighted_log(skipped, 1 - estimates.value)
         return Fit({ATTRACTIVENESS: estimates}, likelihood, notes=notes)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.declared.operation import about, operation
 from cranfield.errors import DataError, UsageError
+from cranfield.notes import method_note
 from cranfield.online.engines.dialect import BUCKETS
 from cranfield.online.expressions import col, indicator, lit, nw, where
 from cranfield.online.log_measures.log_rows import LogRows
@@ -174,7 +175,7 @@ class LearnedSatisfaction(OnlineMeasure):
         return lit(1)
 
     def note(self) -> str:
-        return "satisfaction: predicted from signals; the interval takes the coefficients as known"
+        return method_note("satisfaction: predicted from signals; the interval takes the coefficients as known")
 
 
 CONSTANT = "constant"
@@ -224,7 +225,7 @@ def learn_satisfaction(
     if constant:
         notes.append(f"signals that are the same for all labelled queries are left out: {listed(constant)}")
     if ridge:
-        notes.append(f"ridge: {ridge:g}; errors and tests do not account for it")
+        notes.append(method_note(f"ridge: {ridge:g}; errors and tests do not account for it"))
     notes += ["errors are robust against dependence between the queries of a user", *log.notes]
     return Satisfaction(
         (CONSTANT, *names), fit, len(y), int(number.max()) + 1, float(y.mean()), area_under_curve(predicted, y), folds,

@@ -1,0 +1,77 @@
+"""Notes of results: sentences below a table, of which a reader first sees the most important ones.
+
+A note is a text. `caution_note` marks one that warns of a wrong reading of the numbers, `method_note` one that only
+says how they were computed. Other notes are facts about the data, or explain signs of the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import ClassVar
+
+MOST_NOTES = 2
+"""The lines of notes below a table."""
+
+
+class _Weighed(str):
+    __slots__ = ()
+    weight: ClassVar[int] = 1
+
+
+class _Caution(_Weighed):
+    __slots__ = ()
+    weight: ClassVar[int] = 2
+
+
+class _MethodNote(_Weighed):
+    __slots__ = ()
+    weight: ClassVar[int] = 0
+
+
+def caution_note(text: str) -> str:
+    """A note without which numbers would be misread: some topics have no score, an interval is too narrow."""
+    return _Caution(text)
+
+
+def method_note(text: str) -> str:
+    """A note that describes the method: its name, settings, seed and source."""
+    return _MethodNote(text)
+
+
+def rewritten(note: str, text: str) -> str:
+    """Another text for a note, which stays as important.
+
+    >>> by_importance(["b", rewritten(caution_note("too few"), "run a: too few")])
+    ['run a: too few', 'b']
+    """
+    return type(note)(text) if isinstance(note, _Weighed) else text
+
+
+def by_importance(notes: Sequence[str]) -> list[str]:
+    """The notes with the most important ones first; equally important ones stay in their order.
+
+    Of notes that were read from a file, those that begin with "caution:" are cautions.
+
+    >>> by_importance(["a", method_note("t test"), caution_note("too few"), "caution: ties"])
+    ['too few', 'caution: ties', 'a', 't test']
+    """
+    return sorted(notes, key=_weight, reverse=True)
+
+
+def _weight(note: str) -> int:
+    if isinstance(note, _Weighed):
+        return note.weight
+    return _Caution.weight if note.startswith("caution:") else _Weighed.weight
+
+
+def shown_notes(notes: Sequence[str], rest: str) -> list[str]:
+    """The notes below a table, the most important ones first, and where the others are; all if `rest` is empty.
+
+    >>> shown_notes(["a", method_note("t test"), caution_note("too few"), "b"], rest="--why")
+    ['too few', 'a', '2 more notes: --why']
+    """
+    ordered = by_importance(notes)
+    left = len(ordered) - MOST_NOTES
+    if not rest or left <= 0:
+        return ordered
+    return [*ordered[:MOST_NOTES], f"{left} more {'note' if left == 1 else 'notes'}: {rest}"]
