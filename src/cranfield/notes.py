@@ -6,8 +6,12 @@ says how they were computed. Other notes are facts about the data, or explain si
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import ClassVar
+
+from cranfield.text import INTERRUPTED_AFTER
 
 MOST_NOTES = 2
 """The lines of notes below a table."""
@@ -28,9 +32,19 @@ class _MethodNote(_Weighed):
     weight: ClassVar[int] = 0
 
 
+class _Interruption(_Weighed):
+    __slots__ = ()
+    weight: ClassVar[int] = 3
+
+
 def caution_note(text: str) -> str:
     """A note without which numbers would be misread: some topics have no score, an interval is too narrow."""
     return _Caution(text)
+
+
+def interruption_note(text: str) -> str:
+    """The note that Ctrl-C ended the work early, `text` says when; it is always shown."""
+    return _Interruption(f"{INTERRUPTED_AFTER} {text}")
 
 
 def method_note(text: str) -> str:
@@ -64,14 +78,33 @@ def _weight(note: str) -> int:
     return _Caution.weight if note.startswith("caution:") else _Weighed.weight
 
 
-def shown_notes(notes: Sequence[str], rest: str) -> list[str]:
-    """The notes below a table, the most important ones first, and where the others are; all if `rest` is empty.
+_OTHERS: ContextVar[str] = ContextVar("others", default=".notes")
 
-    >>> shown_notes(["a", method_note("t test"), caution_note("too few"), "b"], rest="--why")
-    ['too few', 'a', '2 more notes: --why']
+
+@contextmanager
+def notes_elsewhere(where: str) -> Iterator[None]:
+    """What texts name, in this block, as the place of the notes that they leave out; if empty, they have all notes."""
+    token = _OTHERS.set(where)
+    try:
+        yield
+    finally:
+        _OTHERS.reset(token)
+
+
+def shown_notes(notes: Sequence[str]) -> list[str]:
+    """The notes below a table, the most important ones first, and where the others are.
+
+    >>> shown_notes(["a", method_note("t test"), caution_note("too few"), "b"])
+    ['too few', 'a', '2 more notes: .notes']
     """
+    shown, hidden = main_notes(notes)
+    if not hidden:
+        return shown
+    return [*shown, f"{len(hidden)} more {'note' if len(hidden) == 1 else 'notes'}: {_OTHERS.get()}"]
+
+
+def main_notes(notes: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The most important notes, and those that a reader has to ask for."""
     ordered = by_importance(notes)
-    left = len(ordered) - MOST_NOTES
-    if not rest or left <= 0:
-        return ordered
-    return [*ordered[:MOST_NOTES], f"{left} more {'note' if left == 1 else 'notes'}: {rest}"]
+    most = MOST_NOTES if _OTHERS.get() else len(ordered)
+    return ordered[:most], ordered[most:]

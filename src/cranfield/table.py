@@ -13,7 +13,8 @@ import numpy as np
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.text import control_free, guarded
+from cranfield.notes import main_notes, shown_notes
+from cranfield.text import control_free, counted, guarded
 from cranfield.text import one_line as one_line
 from cranfield.text import printable as printable
 
@@ -183,7 +184,7 @@ class Table:
             wide[span[-1]] += max(0, visible_width(printable(self.columns[span[0]].group)) - room)
         blocks = ["\n".join(self._lines(block, headers, shown, wide, color)) for block in self._blocks(wide, width)]
         caption = [printable(self.caption)] if self.caption else []
-        return "\n".join([*caption, "\n\n".join(blocks), *map(printable, self.notes)])
+        return "\n".join([*caption, "\n\n".join(blocks), *map(printable, shown_notes(self.notes))])
 
     def _lines(
         self, block: Sequence[int], headers: list[str], shown: list[list[str]], wide: list[int], color: bool
@@ -267,11 +268,11 @@ class Table:
         rows += self.marked(partial(map, escape_markdown), "**", "**")
         lines = [f"| {' | '.join(cells)} |" for cells in rows]
         above = [escape_markdown(self.caption), ""] if self.caption else []
-        below = [line for note in self.notes for line in ("", escape_markdown(note))]
+        below = [line for note in shown_notes(self.notes) for line in ("", escape_markdown(note))]
         return "\n".join(above + lines + below)
 
     def html(self) -> str:
-        """Return a `<table>` with the best cells in `<strong>` and the notes below."""
+        """Return a `<table>` with the best cells in `<strong>` and the notes below; less important ones unfold."""
         from html import escape
 
         ends = ["left" if column.kind == "text" else "right" for column in self.columns]
@@ -287,7 +288,7 @@ class Table:
         for cells in self.marked(partial(map, escape), "<strong>", "</strong>"):
             lines.append("<tr>" + "".join(f"<td{s}>{c}</td>" for c, s in zip(cells, styles, strict=True)) + "</tr>")
         lines += ["</tbody>", "</table>"]
-        return "\n".join(lines + [f"<p>{escape(note)}</p>" for note in self.notes])
+        return "\n".join([*lines, *notes_in_html(self.notes)])
 
     def _repr_html_(self) -> str:
         return self.html()
@@ -386,6 +387,21 @@ class Table:
     def tsv(self) -> str:
         """Return the same as `csv`, with tabs instead of commas."""
         return self.csv(sep="\t")
+
+
+def notes_in_html(notes: Sequence[str]) -> list[str]:
+    """A paragraph for each of the most important notes; the others unfold.
+
+    >>> notes_in_html(["a < b"])
+    ['<p>a &lt; b</p>']
+    """
+    from html import escape
+
+    shown, hidden = ([f"<p>{escape(note)}</p>" for note in part] for part in main_notes(notes))
+    if hidden:
+        title = f"<summary>{counted(len(hidden), 'more note')}</summary>"
+        hidden = [f"<details>{title}{''.join(hidden)}</details>"]
+    return [*shown, *hidden]
 
 
 # -- cells

@@ -262,6 +262,7 @@ def _executed(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
     from cranfield.cli.parser import parsed
     from cranfield.cli.printing import Note
     from cranfield.errors import CranfieldError, NotedWarning, UsageError
+    from cranfield.notes import notes_elsewhere
 
     if not words and any(parameter.required for parameter in declared(verb)):
         return print_usage(verb, prog)
@@ -291,7 +292,8 @@ def _executed(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
     warnings.showwarning = show
     try:
         command.check()
-        return command.perform() or OK
+        with notes_elsewhere("" if getattr(command, "why", True) else "--why"):
+            return command.perform() or OK
     except UsageError as error:
         hint = way_out(str(error), verb)
         raise UsageError("; ".join(filter(None, [with_options(str(error), verb), hint]))) from None

@@ -13,7 +13,6 @@ from cranfield._start import INTERRUPTED
 from cranfield.cli import interrupts
 from cranfield.cli.printing import Note
 from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
-from cranfield.notes import caution_note
 from cranfield.text import printable
 
 OK, DATA, USAGE = 0, 1, 2
@@ -89,7 +88,7 @@ def _with_messages(work: Callable[[], int]) -> int:
             say(f"error: {message_of(error)}")
             return USAGE if isinstance(error, UsageError) else _code(error)
         except KeyboardInterrupt:
-            say(caution_note("interrupted"))
+            say("interrupted")
             return INTERRUPTED
         except BrokenPipeError:
             _discard_output()
@@ -105,7 +104,7 @@ def _with_messages(work: Callable[[], int]) -> int:
             if os.environ.get(SHOW_TRACEBACK):
                 raise
             if interrupts.pressed:
-                say(caution_note("interrupted"))
+                say("interrupted")
                 return INTERRUPTED
             say(f"error: {message_of(error)}")
             return _code(error)

@@ -16,7 +16,7 @@ from cranfield import check
 from cranfield.cli import interrupts
 from cranfield.cli.declare import MORE, RESULT, Verb, declared, flag, option
 from cranfield.errors import CranfieldWarning, UsageError
-from cranfield.notes import method_note
+from cranfield.notes import shown_notes
 
 if TYPE_CHECKING:
     from cranfield.record import Record, Shown
@@ -32,7 +32,7 @@ FORMATS = {
     ".csv": "csv", ".tsv": "tsv", ".json": "json", ".md": "markdown", ".tex": "latex", ".html": "html",
 }  # fmt: skip
 """The formats of files by the ending of their names."""
-USUAL_ORDER = method_note("order: score")
+USUAL_ORDER = "order: score"
 FIGURES = "report.figures.saving:SUFFIXES"
 MOST_DIGITS = 17
 PATIENCE = 0.5
@@ -73,6 +73,7 @@ class Output(Verb):
     output: str | None = option(
         "--output, -o FILE", "Write to this file; .csv, .json, .tex, ... say the format too.", group=RESULT
     )
+    why: bool = flag("--why", "Print all notes below a table, not only the two most important ones.", group=RESULT)
     guard_formulas: bool = flag(
         "--guard-formulas",
         "In csv and tsv, put ' before text that begins with =, +, - or @: a spreadsheet would run it as a formula.",
@@ -293,11 +294,10 @@ def encoded(text: str, format: str) -> bytes:
 
 
 def warn_of_notes(notes: Iterable[str], format: str) -> None:
-    """Print the notes of a result on standard error if its format cannot hold them, except the usual order."""
+    """Print the main notes of a result on standard error if its format has none; the usual order is not one."""
     if format in WITHOUT_NOTES:
-        for note in notes:
-            if note != USUAL_ORDER:
-                warnings.warn(note, Note, stacklevel=2)
+        for note in shown_notes([note for note in dict.fromkeys(notes) if note != USUAL_ORDER]):
+            warnings.warn(note, Note, stacklevel=2)
 
 
 def colored(output: str | None = None) -> bool:

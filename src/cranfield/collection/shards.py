@@ -26,6 +26,7 @@ from cranfield.collection.topics import Topics, format_of
 from cranfield.collection.whole_folder import whole_folder
 from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import DataError, UsageError
+from cranfield.notes import rewritten
 from cranfield.record import Record, column
 from cranfield.text import counted, listed
 from cranfield.types import Index64, Progress
@@ -240,7 +241,8 @@ def shard_files(
             for done, thing in enumerate(things):
                 counts, thing_notes = _write(thing, where, shards, seed + repeat)
                 rows += [(repeat + 1, shard + 1, thing.name, *count) for shard, count in enumerate(counts)]
-                notes += [f"split {repeat + 1}: {note}" if repeats > 1 else note for note in thing_notes]
+                before = f"split {repeat + 1}: " if repeats > 1 else ""
+                notes += [rewritten(note, f"{before}{note}") for note in thing_notes]
                 if progress:
                     progress(repeat * len(names) + done + 1, repeats * len(names))
             if lists:

@@ -28,7 +28,7 @@ from cranfield.comparison.test_result import Alternative, TestResult
 from cranfield.declared.operation import ALPHA, Seed, about, operation
 from cranfield.declared.registry import Registry
 from cranfield.errors import UsageError
-from cranfield.notes import caution_note
+from cranfield.notes import caution_note, method_note, rewritten
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
@@ -180,7 +180,13 @@ class AppliedTest(Record):
             what[0] += f"; effect: {first.effect.name}"
         if isinstance(first, Posterior):
             what.insert(0, f"higher, equal, lower: probabilities; equal: the difference is at most {first.rope:g}")
-        return ("; ".join(how), *what, *self.data_notes, *self._shared_notes(), *self._cautions())
+        return (
+            method_note("; ".join(how)),
+            *map(method_note, what),
+            *self.data_notes,
+            *self._shared_notes(),
+            *self._cautions(),
+        )
 
     def _shared_notes(self) -> list[str]:
         """The notes of the results, each once, with the comparisons it belongs to if it does not belong to all."""
@@ -193,7 +199,10 @@ class AppliedTest(Record):
         runs = {run for result in self.results for run in result.systems}
         named = {note for note in where for run in runs if f"scores of {run} left out" in note}
         whole = {note for note, pairs in where.items() if len(pairs) == len(self.results)}
-        return [note if note in named | whole else f"{note} ({listed(pairs)})" for note, pairs in where.items()]
+        return [
+            note if note in named | whole else rewritten(note, f"{note} ({listed(pairs)})")
+            for note, pairs in where.items()
+        ]
 
     def _cautions(self) -> list[str]:
         """A caution for each assumption that fails anywhere."""

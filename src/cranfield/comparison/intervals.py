@@ -14,6 +14,7 @@ from cranfield.comparison.data import check_topics, paired, single, unpaired
 from cranfield.comparison.methods.t import welch_interval
 from cranfield.comparison.test_result import Interval, check_alpha
 from cranfield.errors import UsageError
+from cranfield.notes import shown_notes
 from cranfield.record import OneRow, one_row
 from cranfield.scores.mean_intervals import cautions_of, score_range, skew_interval
 from cranfield.scores.summary import STATISTICS, default_interval, statistic, t_interval
@@ -51,7 +52,7 @@ class Estimated(OneRow):
         drawn = f", B = {self.resamples:,}, seed {self.seed}" if self.resamples else ""
         n = " and ".join(map(str, self.n))
         subject = f"{self.measure}, {' − '.join(self.systems)}: {self.name}"
-        return "\n".join([f"{subject} = {self.value:.4f} {self.interval}, n = {n}{drawn}", *self.notes])
+        return "\n".join([f"{subject} = {self.value:.4f} {self.interval}, n = {n}{drawn}", *shown_notes(self.notes)])
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row: measure, systems, summary, value, low, high, n."""

@@ -18,8 +18,7 @@ from cranfield.comparison.data import Matrix, difference_blocks, row_moments
 from cranfield.comparison.test_result import ALTERNATIVES
 from cranfield.declared.operation import RESAMPLES, Seed, about
 from cranfield.errors import UsageError
-from cranfield.notes import caution_note
-from cranfield.text import INTERRUPTED_AFTER
+from cranfield.notes import interruption_note
 from cranfield.types import Array, Index64, Progress
 
 ASL = ("plus-one", "share")
@@ -122,11 +121,7 @@ class Resampling:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        return (
-            (caution_note(f"{INTERRUPTED_AFTER} {self.done:,} of {self.total:,} resamples"),)
-            if self.interrupted
-            else ()
-        )
+        return (interruption_note(f"{self.done:,} of {self.total:,} resamples"),) if self.interrupted else ()
 
 
 def resample(

@@ -325,7 +325,7 @@ class Comparison(Record):
         return tuple(self._notes())
 
     def _notes(self) -> Iterator[str]:
-        yield self.method()
+        yield method_note(self.method())
         yield pairs_differ(self.significant, self.comparisons)
         if self.resamples and not self.simultaneous and self.asl != "share":
             yield from out_of_reach(self.resamples, self.comparisons, self.correction, self.alpha)

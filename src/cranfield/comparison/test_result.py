@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.declared.operation import about
+from cranfield.notes import shown_notes
 from cranfield.record import OneRow, one_row, table_of
 from cranfield.table import Table
 
@@ -111,7 +112,9 @@ class TestResult(OneRow):
             lines.append(f"{self.estimate_name} = {self.estimate:.4f}{span}")
         if self.effect:
             lines.append(str(self.effect))
-        return "\n".join([*lines, *(f"caution: {sentence}" for sentence in self._cautions()), *self.notes])
+        return "\n".join(
+            [*lines, *shown_notes([*(f"caution: {sentence}" for sentence in self._cautions()), *self.notes])]
+        )
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row: measure, systems, test, alternative, n, statistic, p, estimate, low, high, effect."""

@@ -23,7 +23,7 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike, as_measures, notes_of, values_of, warn_of_gains, with_scores
 from cranfield.measures import Measure, Terms
 from cranfield.measures.several_needs.diversity import averaged
-from cranfield.notes import method_note
+from cranfield.notes import method_note, shown_notes
 from cranfield.table import Column, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
@@ -170,7 +170,9 @@ class Explanation:
         widths = [max(len(row[i]) for row in shown) for i in range(len(self.header))]
         pad = [str.rjust, str.ljust] + [str.rjust] * len(widths)
         rows = ["  ".join(pad[i](cell, widths[i]) for i, cell in enumerate(row)) for row in shown]
-        return "\n".join([self.title, *self.about_topic(), *rows, *self.notes, *self._missed_lines(most, hint)])
+        return "\n".join(
+            [self.title, *self.about_topic(), *rows, *shown_notes(self.notes), *self._missed_lines(most, hint)]
+        )
 
     def _repr_html_(self) -> str:
         return in_html(self)

@@ -22,7 +22,7 @@ from cranfield.collection.source import PathLike, stem
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import EvaluateOptions, MeasureLike, evaluate
 from cranfield.measures.property_tables import better_of
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import caution_note, method_note, rewritten
 from cranfield.record import Record
 from cranfield.scores.score_text import all_notes
 from cranfield.scores.scores import Scores
@@ -264,7 +264,7 @@ class CollectionScores(Record):
         same = {note for note in self._first.notes if all(note in scores.notes for scores in self.parts.values())}
         notes += [note for note in self._first.notes if note in same]
         for name, scores in self.parts.items():
-            notes += [f"{name}: {note}" for note in all_notes(scores) if note not in same]
+            notes += [rewritten(note, f"{name}: {note}") for note in all_notes(scores) if note not in same]
         return (*notes, *self.notes)
 
     def table(self, statistic: str = "mean", interval: float | None = None) -> Table:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cranfield.collection.file_formats.writing import to_delimited
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import caution_note, method_note, shown_notes
 from cranfield.record import plain
 from cranfield.scores.score_input import joined_notes
-from cranfield.table import Column, Table
+from cranfield.table import Column, Table, notes_in_html
 from cranfield.text import counted, listed
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def json_text(scores: Scores) -> str:
 def terminal_text(scores: Scores) -> str:
     """Sizes, the means of the first runs and measures, and notes."""
     table, more = _means(scores, 10, 8)
-    return "\n".join([_title(scores), table.text(), *["..."][: int(more)], *scores.notes])
+    return "\n".join([_title(scores), table.text(), *["..."][: int(more)], *shown_notes(scores.notes)])
 
 
 def html_text(scores: Scores) -> str:
@@ -74,7 +74,7 @@ def html_text(scores: Scores) -> str:
     from html import escape
 
     table, more = _means(scores, 50, 30)
-    below = "".join(f"<p>{escape(note)}</p>" for note in (*["..."][: int(more)], *scores.notes))
+    below = "".join([*["<p>...</p>"][: int(more)], *notes_in_html(scores.notes)])
     return f"<p>{escape(_title(scores))}</p>{table.html()}{below}"
 
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
+from cranfield.notes import shown_notes
 from cranfield.record import Shown
 from cranfield.scores.mean_intervals import (
     cautions,
@@ -101,7 +102,7 @@ class Summary(Shown):
         for e in self.estimates:
             span = "" if math.isnan(e.low) else f" [{e.low:.4f}, {e.high:.4f}]"
             lines.append(f"{e.measure}  {e.run}  {e.value:.4f}{span}  n={e.topics}")
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*lines, *shown_notes(self.notes)])
 
 
 def mean(values: Array) -> Array:

@@ -16,6 +16,7 @@ from cranfield.answers.sessions.session_measures import SessionMeasure, as_sessi
 from cranfield.declared.operation import operation
 from cranfield.errors import UsageError
 from cranfield.measures.readers.time import Trailtext
+from cranfield.notes import rewritten
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
@@ -53,7 +54,9 @@ def session_scores(
         lists = laid[run] = SessionLists.of(every, qrels, **settings)
         before = f"{run}: " if len(runs) > 1 else ""
         left_out = lists.repeated if any(measure.reads_lists(lists) for measure in wanted) else ()
-        notes += [f"{before}{note}" for note in (*getattr(sessions, "notes", ()), *left_out, *lists.notes)]
+        notes += [
+            rewritten(note, f"{before}{note}") for note in (*getattr(sessions, "notes", ()), *left_out, *lists.notes)
+        ]
         if lists.undefined.all():
             topics = list(dict.fromkeys(session.topic for session in every if session.topic))
             if not topics:

@@ -28,11 +28,11 @@ from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.coefficients import tau_ap, tau_b
 from cranfield.meta.complete_scores import levels_of
 from cranfield.meta.judgments.rescoring import ranks
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import caution_note, interruption_note, method_note
 from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
 from cranfield.scores.t_and_normal import t_quantile
-from cranfield.text import INTERRUPTED_AFTER, counted, listed
+from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
 METHODS = ("majority", "dawid-skene", "aware")
@@ -139,7 +139,7 @@ def merge_effect(
         notes.append(caution_note("there is one assessor, so assessors cannot be resampled and there are no intervals"))
     done = 0 if draws is None else len(draws["tau"])
     if 0 < done < resamples:
-        notes.append(caution_note(f"{INTERRUPTED_AFTER} {done:,} of {resamples:,} resamples of assessors"))
+        notes.append(interruption_note(f"{done:,} of {resamples:,} resamples of assessors"))
         warn_caller(notes[-1], CranfieldWarning)  # some outputs do not show notes
     tau = np.stack([tau for tau, _ in agreement])
     notes += _notes(study, values, variants, draws, tau, level)

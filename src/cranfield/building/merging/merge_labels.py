@@ -38,7 +38,7 @@ from cranfield.building.merging.label_problem import (
 from cranfield.building.merging.merged import Merged
 from cranfield.declared.operation import about, operation, with_defaults
 from cranfield.errors import NotedWarning, UsageError, warn_caller
-from cranfield.notes import caution_note
+from cranfield.notes import caution_note, method_note
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
@@ -190,7 +190,7 @@ def _notes(
         sentence += f"; {counted(len(fit.trace), 'step')} from {origin}, {state}"
         if np.isfinite(fit.log_likelihood):
             sentence += f", log-likelihood {fit.log_likelihood:.2f}"
-    notes = [sentence, *fit.notes]
+    notes = [method_note(sentence), *fit.notes]
     if len(tied):
         rule = {"undecided": "stay undecided", "random": f"are decided at random, seed {settings['seed']}"}
         how = rule.get(settings["ties"], f"get the {settings['ties']} label")

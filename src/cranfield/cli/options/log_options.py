@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cranfield.cli.declare import MORE, READING, Verb, argument, declared, flag, option
 from cranfield.cli.options.engine_options import OnEngine
+from cranfield.notes import rewritten
 
 if TYPE_CHECKING:
     from cranfield.online.logs import Log
@@ -111,7 +112,7 @@ class LogChecking(LogTables):
     def _with_options(self, text: str) -> str:
         names = {parameter.name: parameter.label for parameter in declared(type(self)) if parameter.spellings}
         named = rf"\b({'|'.join(names)})=(?=(\w?))"
-        return re.sub(named, lambda match: names[match[1]] + (" " if match[2] else ""), text)
+        return rewritten(text, re.sub(named, lambda match: names[match[1]] + (" " if match[2] else ""), text))
 
     def log_tables(self) -> dict[str, Any]:
         """The parameters that `read_log` and `check_log` have in common, the source apart."""

@@ -17,7 +17,7 @@ from cranfield.comparison.methods.equivalence import few_changed, mean_above, wo
 from cranfield.comparison.pair_tests import PairTest, TestSettings
 from cranfield.comparison.test_result import shown_p
 from cranfield.errors import UsageError
-from cranfield.notes import caution_note
+from cranfield.notes import caution_note, shown_notes
 from cranfield.record import Record, plain, table_of
 from cranfield.scores.labels import label, same_measure
 from cranfield.scores.scores import Scores
@@ -122,7 +122,7 @@ class GateResult(Record):
     def text(self) -> str:
         """A line per check, failures first, and the result."""
         ordered = sorted(self.checks, key=lambda check: check.passed)
-        return "\n".join([*(check.line for check in ordered), *self.notes, self.summary()])
+        return "\n".join([*(check.line for check in ordered), *shown_notes(self.notes), self.summary()])
 
     def table(self) -> Table:
         columns = self.columns()

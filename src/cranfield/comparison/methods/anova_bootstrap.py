@@ -18,7 +18,7 @@ from cranfield.comparison.pair_tests import PairRecord, PairTests, TestSettings,
 from cranfield.comparison.resampling import Resampling, check_resampling, p_of, resample
 from cranfield.comparison.test_result import check_alpha, pairs_differ
 from cranfield.errors import UsageError
-from cranfield.notes import caution_note
+from cranfield.notes import caution_note, shown_notes
 from cranfield.text import listed
 from cranfield.types import Array, Index64, Progress
 
@@ -73,7 +73,7 @@ class BootstrapAnova(PairRecord):
         return pair_columns(self.systems, self.first, self.second, **numbers)
 
     def __str__(self) -> str:
-        return "\n".join([f"{self.measure}: {self.sentence()}", *self.notes])
+        return "\n".join([f"{self.measure}: {self.sentence()}", *shown_notes(self.notes)])
 
 
 def bootstrap_anova(

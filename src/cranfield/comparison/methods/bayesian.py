@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.comparison.data import Pair, check_topics, differences, paired
 from cranfield.comparison.test_result import Interval, check_alpha
-from cranfield.notes import caution_note
+from cranfield.notes import caution_note, shown_notes
 from cranfield.record import OneRow, one_row
 from cranfield.scores.t_and_normal import t_quantile, t_tail
 from cranfield.types import Array
@@ -53,7 +53,7 @@ class Posterior(OneRow):
             f"{x} better {self.greater:.4f}, within ±{self.rope:g} {self.equal:.4f}, {y} better {self.less:.4f}",
             f"{self.estimate_name} = {self.estimate:.4f} {self.interval}",
         ]
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*lines, *shown_notes(self.notes)])
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row: measure, systems, method, less, equal, greater, rope, estimate, low, high, n."""

@@ -21,7 +21,7 @@ from cranfield.comparison.pair_tests import PairRecord, PairTests, TestSettings,
 from cranfield.comparison.test_result import check_alpha, pairs_differ, shown_p
 from cranfield.errors import UsageError
 from cranfield.frames import need
-from cranfield.notes import method_note
+from cranfield.notes import method_note, shown_notes
 from cranfield.record import plain, rows_of, table_of
 from cranfield.table import Table
 from cranfield.types import Array, Index64
@@ -58,7 +58,7 @@ class RankTest(PairRecord):
         lines = [f"{self.measure}, {len(self.systems)} systems: {self.headline()}"]
         if not math.isnan(self.f):
             lines.append(f"Iman–Davenport: F({self.f_df[0]}, {self.f_df[1]}) = {self.f:.4f}, {shown_p(self.f_p)}")
-        return "\n".join([*lines, self.sentence(), *self.notes])
+        return "\n".join([*lines, self.sentence(), *shown_notes(self.notes)])
 
     def headline(self) -> str:
         """The test of all systems together."""

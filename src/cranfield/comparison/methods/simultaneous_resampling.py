@@ -36,7 +36,7 @@ from cranfield.comparison.resampling import (
 )
 from cranfield.comparison.test_result import check_alpha, pairs_differ, shown_p
 from cranfield.errors import UsageError
-from cranfield.notes import caution_note
+from cranfield.notes import caution_note, shown_notes
 from cranfield.record import Record, plain, table_of
 from cranfield.table import Table
 from cranfield.text import counted
@@ -290,7 +290,7 @@ class RandomisedTukey(Record):
             for i, j in zip(first[order].tolist(), second[order].tolist(), strict=True)
         ]
         more = [f"and {len(first) - len(order):,} more pairs"] if len(first) > len(order) else []
-        return "\n".join([self.sentence(), *lines, *more, *self.notes])
+        return "\n".join([self.sentence(), *lines, *more, *shown_notes(self.notes)])
 
 
 def randomised_tukey(

@@ -23,7 +23,7 @@ from cranfield.comparison.methods.t import t_of
 from cranfield.comparison.pair_tests import PairRecord, PairTests, TestSettings, pair_columns, pair_test
 from cranfield.comparison.test_result import check_alpha, pairs_differ
 from cranfield.frames import need
-from cranfield.notes import caution_note
+from cranfield.notes import caution_note, shown_notes
 from cranfield.record import table_of
 from cranfield.scores.t_and_normal import t_quantile
 from cranfield.table import Table
@@ -91,7 +91,7 @@ class LevelPairs(PairRecord):
         return table_of(self.columns(), order, caption=self.sentence(), notes=self.notes, digits=digits)
 
     def __str__(self) -> str:
-        return "\n".join([self.sentence(), *self.notes])
+        return "\n".join([self.sentence(), *shown_notes(self.notes)])
 
 
 def tukey(data: Any, measure: Any = None, *, factor: str = "system", alpha: float = 0.05) -> LevelPairs:

@@ -28,6 +28,7 @@ from cranfield.comparison.resampling import (
 )
 from cranfield.comparison.test_result import Interval, TestResult
 from cranfield.declared.operation import about, operation, with_defaults
+from cranfield.notes import rewritten
 from cranfield.scores.summary import GMEAN_FLOOR, area_of_worst
 from cranfield.types import Array
 
@@ -89,7 +90,7 @@ def unpaired_bootstrap(
     elif not state.interrupted:
         again = draw("own", resamples)
         interval = _percentiles(again.result, own["alternative"], own["level"])
-        notes = tuple(f"interval: {note}" for note in again.notes)
+        notes = tuple(rewritten(note, f"interval: {note}") for note in again.notes)
     return samples.result("unpaired bootstrap", p, interval, notes, state.done, seed)
 
 

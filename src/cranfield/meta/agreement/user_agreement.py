@@ -19,7 +19,7 @@ from cranfield.meta.agreement.concordance import Preferences, signs_of
 from cranfield.meta.agreement.user_ratings import UserRatings, read_user_ratings
 from cranfield.meta.complete_scores import central_interval, divided, levels_of, resampled_topics
 from cranfield.meta.meta_record import MetaRecord, interval, report
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import caution_note, method_note, rewritten
 from cranfield.record import Columns, crossed
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Table, headings
@@ -162,7 +162,7 @@ def user_agreement(
             values[:, o], resampled, more = _preferred(scores, ratings.preferences, resamples, seed)
         else:
             values[:, o], resampled, more = _rated(scores, ratings, name, centre_users, resamples, seed, progress)
-        notes += [f"{name}: {note}" for note in more]
+        notes += [rewritten(note, f"{name}: {note}") for note in more]
         if resamples:
             low[:, o], high[:, o] = _intervals(values[:, o], resampled, level)
             best[o] = _best(resampled[:, 4 if name == "preference" else 3])

@@ -20,7 +20,7 @@ from cranfield.measures.base import REGISTRY
 from cranfield.measures.property_tables import RATIO_GRADES, scale_of
 from cranfield.meta.meta_record import MetaRecord, index_of
 from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, list_text
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import caution_note, method_note, shown_notes
 from cranfield.record import Columns, labels, stacked
 from cranfield.table import Cell, Column, Table, headings
 from cranfield.types import Array, Index64
@@ -181,7 +181,7 @@ class Scale(MetaRecord):
         lines.append(f"admits {self.admits}")
         if proved := proved_scale(self.measure):
             lines.append(proved)
-        return "\n".join([*lines, *self.notes])
+        return "\n".join([*lines, *shown_notes(self.notes)])
 
     def columns(self) -> Columns:
         """measure, list, score, value (its index, from 0), gap (to the next lower value); a row per list."""

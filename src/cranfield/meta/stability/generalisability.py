@@ -28,7 +28,7 @@ from cranfield.meta.stability.variance_components import (
     score_cube,
     widening,
 )
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import caution_note, method_note, shown_notes
 from cranfield.record import Columns, columns_of, stacked, table_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table, headings
@@ -161,7 +161,7 @@ class GStudy(MetaRecord):
             f"variance: {', '.join(f'{part.source} {part.share:.1%}' for part in self.components)}",
             f"{_topics(needed.rho2)} for Eρ² = {needed.target:g}, {_topics(needed.phi)} for Φ = {needed.target:g}",
         )
-        return "\n".join((*lines, *self.notes))
+        return "\n".join((*lines, *shown_notes(self.notes)))
 
     def _how(self) -> str:
         return INTERVALS if self.widening == (1.0, 1.0) else f"{INTERVALS}, wider because effects may not be normal"

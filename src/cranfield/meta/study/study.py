@@ -26,7 +26,7 @@ from cranfield.meta.meta_record import MetaRecord, part_of, report
 from cranfield.meta.study.inputs import Cache, Inputs, key_of, make_folder, table_from_plain, table_to_plain
 from cranfield.meta.study.study_file import Collection, Study, Task, read_study
 from cranfield.meta.study.study_methods import COLLECTION, LISTS, MEASURES
-from cranfield.notes import caution_note
+from cranfield.notes import caution_note, notes_elsewhere
 from cranfield.record import Columns, columns_of
 from cranfield.table import Column, Table, escape_markdown, headings
 from cranfield.text import cut
@@ -241,7 +241,8 @@ def _write_files(plan: Study, label: str, folder: str, result: Result) -> tuple[
         for format, extension in SUFFIXES.items():
             if format == "latex" and len(table.rows) > MOST_ROWS_OF_LATEX:
                 continue
-            files[os.path.join(folder, f"{name}.{extension}")] = table.render(format) + "\n"
+            with notes_elsewhere(""):
+                files[os.path.join(folder, f"{name}.{extension}")] = table.render(format) + "\n"
     files[os.path.join(folder, f"{label}.data.csv")] = result.data
     for name, text in files.items():
         errors = "backslashreplace" if name.endswith(".json") else "surrogateescape"
@@ -317,7 +318,8 @@ def shortened(table: Table, file: str) -> Table:
 
 
 def _rendered(table: Table, html: bool) -> str:
-    return table.html() if html else table.markdown()
+    with notes_elsewhere(""):
+        return table.html() if html else table.markdown()
 
 
 def _heading(text: str, level: int, html: bool) -> str:

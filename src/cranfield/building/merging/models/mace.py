@@ -127,12 +127,12 @@ def mace(problem: Problem) -> Fit:
         if fit.trace[-1] > best.trace[-1]:
             best, best_model = fit, model
     restarts = problem.settings["restarts"]
-    notes = [method_note(f"MACE by {'variational Bayes' if best_model.variational else 'maximum likelihood'}")]
+    how = f"MACE by {'variational Bayes' if best_model.variational else 'maximum likelihood'}"
     if restarts:
         starts = f"{counted(restarts, 'random start')} in addition to the one from the votes"
-        notes[0] += f"; {starts}, seed {problem.settings['seed']}"
+        how += f"; {starts}, seed {problem.settings['seed']}"
     both = best_model.knowing + best_model.guessing
-    return replace(best, worker_values={"knowing": best_model.knowing / both}, notes=tuple(notes))
+    return replace(best, worker_values={"knowing": best_model.knowing / both}, notes=(method_note(how),))
 
 
 def _fitted(problem: Problem, model: Habit, from_model: bool) -> Fit:

@@ -13,6 +13,7 @@ from cranfield.cli.options.other_tests import OtherTests, is_other_test
 from cranfield.cli.options.source_options import SCORE_FILES
 from cranfield.cli.printing import warn_of_notes
 from cranfield.errors import UsageError
+from cranfield.notes import method_note
 from cranfield.text import counted
 
 if TYPE_CHECKING:
@@ -207,7 +208,7 @@ cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are th
         hint = f"--pairs prints the difference, interval, p and effect size of {counted(result.comparisons, 'pair')}"
         if result.baseline is not None:
             hint = f"--show chooses columns: {', '.join(SHOWN)}; --pairs prints a row per pair"
-        return (replace(first, notes=(*first.notes, hint)),)
+        return (replace(first, notes=(*first.notes, method_note(hint))),)
 
     def _across(self, scores: CollectionScores) -> AcrossCollections | None:
         """The comparison over collections; None for one collection."""
@@ -228,8 +229,7 @@ cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are th
         if self.format in ("csv", "tsv"):
             from cranfield.comparison.across_collections import within_and_over
 
-            for note in (*result.notes, *across.notes):
-                warn_of_notes([note], self.format)
+            warn_of_notes((*result.notes, *across.notes), self.format)
             return self._delimited(within_and_over(result, across))
         return f"{self._text(result)}\n\n{self.rendered(replace(across.table(), digits=self.digits))}"
 
