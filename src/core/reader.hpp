@@ -428,6 +428,10 @@ public:
         const std::size_t block = std::min(offset, bytes_.size()) / kBlock;
         return before_[block] + newlines(block * kBlock, offset);
     }
+    // The line of an offset, where that of another one before it is known.
+    std::size_t line_from(std::size_t known, std::size_t known_line, std::size_t offset) const {
+        return offset - known < kBlock ? known_line + newlines(known, offset) : line(offset);
+    }
 
 private:
     static constexpr std::size_t kBlock = 1 << 10;
@@ -451,10 +455,28 @@ public:
         if (!made_[source]) made_[source] = std::make_unique<LineIndex>(sources_[source]);
         return made_[source]->line(offset);
     }
+    const LineIndex& of(std::size_t source) const { return *made_[source]; }
 
 private:
     const std::vector<Source>& sources_;
     std::vector<std::unique_ptr<LineIndex>> made_;
+};
+
+// The lines of offsets that mostly rise, such as those of the entries of a list; all indexes have been made.
+class RisingLines {
+public:
+    explicit RisingLines(const LineIndexes& indexes) : indexes_(indexes) {}
+    std::size_t line(std::size_t source, std::size_t offset) {
+        const bool after = line_ > 0 && source == source_ && offset >= offset_;
+        const LineIndex& index = indexes_.of(source);
+        line_ = after ? index.line_from(offset_, line_, offset) : index.line(offset);
+        source_ = source, offset_ = offset;
+        return line_;
+    }
+
+private:
+    const LineIndexes& indexes_;
+    std::size_t source_ = 0, offset_ = 0, line_ = 0;
 };
 
 // Adds the oddities of chunks, which follow one another in their files, to those of earlier chunks.

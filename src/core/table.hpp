@@ -272,6 +272,7 @@ public:
 
     void fill(const Settled& list, const std::vector<Kept>& entries) {
         std::size_t at = list.first, byte = list.first_byte;
+        RisingLines lines(lines_);
         for (const Kept& entry : entries) {
             std::memcpy(table_.arena.data() + byte, entry.id.data(), entry.id.size());
             table_.doc[at] = Id::make(byte, entry.id.size());
@@ -279,7 +280,7 @@ public:
             table_.value.set(at, entry.value);
             if (rank_) table_.rank[at] = entry.rank;
             if (label_) table_.label[at] = entry.label;
-            if (line_) table_.line[at] = static_cast<std::int64_t>(lines_.line(entry.source, entry.place));
+            if (line_) table_.line[at] = static_cast<std::int64_t>(lines.line(entry.source, entry.place));
             ++at;
         }
     }

@@ -30,7 +30,7 @@ class Finding:
         return f"{place}: {self.severity}: {self.message} [{self.code}]"
 
 
-BLANKS = (ord(" "), ord("\t"))
+IS_BLANK = np.isin(np.arange(256), (ord(" "), ord("\t")))
 MARK = b"\xef\xbb\xbf"
 BLOCK = 1 << 18
 """Bytes that are looked at together: a file of empty lines would need forty times its size."""
@@ -96,7 +96,7 @@ class _Seen:
         carriage = (ends > begins) & (data[np.maximum(ends - 1, 0)] == ord("\r"))
         self._line_ends(carriage[: len(newlines)])
         last = ends - 1 - carriage
-        blank = np.flatnonzero((last >= begins) & np.isin(data[np.maximum(last, 0)], BLANKS))
+        blank = np.flatnonzero((last >= begins) & IS_BLANK[data[np.maximum(last, 0)]])
         self.blank += len(blank)
         if self.first_blank is None and len(blank):
             self.first_blank = self.lines + int(blank[0]) + 1

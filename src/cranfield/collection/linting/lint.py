@@ -30,6 +30,7 @@ from cranfield.collection.topics import Topics
 from cranfield.declared.operation import about, operation
 from cranfield.errors import CranfieldError, CranfieldWarning, DataError
 from cranfield.text import counted, listed
+from cranfield.types import Progress
 
 MOST_SHOWN = 1000
 """Faults of one file that are listed; the rest are counted."""
@@ -44,6 +45,7 @@ def check_files(
     topics: Iterable[PathLike] = (),
     *,
     split_tags: Annotated[bool, about("Read a run for each tag of a file of runs, not one for each file.")] = False,
+    progress: Progress | None = None,
 ) -> list[Finding]:
     """Everything that is wrong with these files, in the order of files and lines.
 
@@ -52,9 +54,19 @@ def check_files(
     """
     qrels, runs, topics = ([os.fspath(path) for path in paths] for paths in (qrels, runs, topics))
     findings: list[Finding] = []
-    qrels_files = [check_file(path, "qrels", findings) for path in qrels]
-    run_files = [check_file(path, "run", findings, split_tags=split_tags) for path in runs]
-    topic_files = [_check_topics(path, findings) for path in topics]
+    several = len(qrels) + len(runs) + len(topics)
+
+    def each(paths: list[str], begin: int) -> Iterator[str]:
+        for done, path in enumerate(paths, begin):
+            if progress:
+                progress(done, several)
+            yield path
+
+    qrels_files = [check_file(path, "qrels", findings) for path in each(qrels, 0)]
+    run_files = [check_file(path, "run", findings, split_tags=split_tags) for path in each(runs, len(qrels))]
+    topic_files = [_check_topics(path, findings) for path in each(topics, len(qrels) + len(runs))]
+    if progress:
+        progress(several, several)
     readable = ([file for file in files if file] for files in (qrels_files, run_files, topic_files))
     findings.extend(_compare_files(*readable))
     order = {path: place for place, path in enumerate([*qrels, *runs, *topics])}
@@ -172,7 +184,7 @@ def _compare_files(qrels: Sequence[File], runs: Sequence[File], topics: Sequence
     if qrels:
         for run in runs:
             yield from _different_topics(run, judged, "judged", "the judgments")
-            yield from _nothing_judged(run, qrels)
+        yield from _nothing_judged(runs, qrels)
     if topics:
         for file in qrels or runs:  # with qrels, runs have been compared with those
             yield from _different_topics(file, described, "in the topics", "the topics")
@@ -220,22 +232,26 @@ def _different_topics(file: File, known: Sequence[str], state: str, where: str) 
             yield Finding(file.path, None, "warning", "topic-ids", message)
 
 
-def _nothing_judged(run: File, qrels: Sequence[File]) -> Iterator[Finding]:
+def _nothing_judged(runs: Sequence[File], qrels: Sequence[File]) -> Iterator[Finding]:
     """A run without any judged document probably has other document ids than the judgments."""
-    assert run.table is not None
     tables = [file.table for file in qrels if file.table is not None]
-    hits = 0
-    for table in tables:
-        judged = _core.judged(table, "max")
-        if not set(judged.topics) & set(run.topics):
-            return
-        hits += len(_core.join_tables(judged, [run.table], "score", False, 0)["row"])
-    if not hits:
-        here, there = run.table.docs(0, 1)[0], tables[0].docs(0, 1)[0]
-        message = f"no retrieved document is judged: an id here is {here!r}, an id in the judgments is {there!r}"
-        yield Finding(run.path, None, "warning", "no-judged-document", message)
+    judged = [_core.judged(table, "max") for table in tables]
+    for run in runs:
+        assert run.table is not None
+        if all(set(each.topics) & set(run.topics) for each in judged) and not _any_judged(run.table, judged):
+            here, there = run.table.docs(0, 1)[0], tables[0].docs(0, 1)[0]
+            message = f"no retrieved document is judged: an id here is {here!r}, an id in the judgments is {there!r}"
+            yield Finding(run.path, None, "warning", "no-judged-document", message)
 
 
+def _any_judged(run: _core.Table, judged: Sequence[_core.Judged]) -> bool:
+    """Whether a document of a run is judged; most often, the first ones tell."""
+    first = run.take(np.arange(min(len(run), FIRST_ROWS)), "") if len(run) > FIRST_ROWS else run
+    tables = [first] if first is run else [first, run]
+    return any(len(_core.join_tables(each, [table], "score", False, 0)["row"]) for table in tables for each in judged)
+
+
+FIRST_ROWS = 1000
 LONG_LIST = 1000
 """The most documents per topic that evaluation campaigns accept; longer lists are reported."""
 BLOCK = 1 << 16
@@ -285,19 +301,45 @@ Wrong = Callable[[NDArray[np.int64], NDArray[np.int64]], NDArray[np.bool_]]
 def _followers(entries: Entries, key: NDArray[np.float64], *wrong: Wrong) -> list[NDArray[np.int64]]:
     """For each condition, the rows that fulfil it with the row before them, when each list is sorted by a key.
 
-    Some lists are sorted at a time, so that a large file needs little memory.
+    Lists that the file has in this order, or in the opposite one, are not sorted. Of the others, some are sorted at a
+    time, so that a large file needs little memory.
     """
     found: list[list[NDArray[np.int64]]] = [[np.empty(0, dtype=np.int64)] for _ in wrong]
-    cuts = np.searchsorted(entries.starts, np.arange(0, len(key) + BLOCK, BLOCK))
-    ends = np.unique(entries.starts[np.minimum(cuts, len(entries.starts) - 1)])
-    for begin, end in zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True):
-        lists = entries.list_of(np.arange(begin, end))
-        order = np.lexsort((key[begin:end], lists))
-        same = lists[order[:-1]] == lists[order[1:]]
-        row, following = order[:-1][same] + begin, order[1:][same] + begin
+
+    def look(row: NDArray[np.int64], following: NDArray[np.int64]) -> None:
         for condition, rows in zip(wrong, found, strict=True):
             rows.append(following[condition(row, following)])
+
+    for begin, end in _blocks(entries):
+        lists = entries.list_of(np.arange(begin, end))
+        row, inside = np.arange(begin, end - 1), lists[1:] == lists[:-1]
+        with np.errstate(invalid="ignore"):
+            steps = np.diff(key[begin:end])
+        falls, rises = steps < 0, steps > 0
+        sorted_lists = _all_of_list(rises, inside, lists), _all_of_list(falls, inside, lists)
+        for known, (before, after) in zip(sorted_lists, ((0, 1), (1, 0)), strict=True):
+            pairs = row[inside & known[lists[1:] - lists[0]]]
+            look(pairs + before, pairs + after)
+        rest = np.flatnonzero(~(sorted_lists[0] | sorted_lists[1])[lists - lists[0]])
+        if len(rest):
+            order = rest[np.lexsort((key[begin:end][rest], lists[rest]))]
+            same = lists[order[:-1]] == lists[order[1:]]
+            look(order[:-1][same] + begin, order[1:][same] + begin)
     return [np.concatenate(rows) for rows in found]
+
+
+def _blocks(entries: Entries) -> Iterator[tuple[int, int]]:
+    """Whole lists at a time, of about `BLOCK` rows."""
+    cuts = np.searchsorted(entries.starts, np.arange(0, len(entries.values) + BLOCK, BLOCK))
+    ends = np.unique(entries.starts[np.minimum(cuts, len(entries.starts) - 1)])
+    yield from zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)
+
+
+def _all_of_list(step: NDArray[np.bool_], inside: NDArray[np.bool_], lists: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """For each list of a block, whether all of its steps are such."""
+    known = np.ones(lists[-1] - lists[0] + 1, dtype=bool)
+    known[lists[1:][inside & ~step] - lists[0]] = False
+    return known
 
 
 def _infinite(entries: Entries) -> Iterator[Finding]:
@@ -407,16 +449,8 @@ def _long_lists(entries: Entries) -> Iterator[Finding]:
         yield Finding(entries.path, None, "info", "long-list", f"{message}, the longest {longest:,}")
 
 
-def _ties(entries: Entries) -> Iterator[Finding]:
-    values = entries.values
-    (tied,) = _followers(entries, values, lambda row, following: values[row] == values[following])
-    if len(tied):
-        share = len(np.unique(entries.list_of(tied))) / len(entries.sizes)
-        rest = f" the score of another ({share:.0%} of the lists); tied documents are ordered by id"
-        yield from entries.find(tied, "info", "ties", "document has", "documents have", rest)
-
-
-def _single_precision(entries: Entries) -> Iterator[Finding]:
+def _equal_scores(entries: Entries) -> Iterator[Finding]:
+    """Ties, and scores that are equal in 32 bits only."""
     values = entries.values
 
     def only_in_32_bits(row: NDArray[np.int64], following: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -424,9 +458,13 @@ def _single_precision(entries: Entries) -> Iterator[Finding]:
         with np.errstate(over="ignore"):
             return np.asarray((one != other) & (one.astype(np.float32) == other.astype(np.float32)))
 
-    (rows,) = _followers(entries, values, only_in_32_bits)
+    tied, near = _followers(entries, values, lambda row, following: values[row] == values[following], only_in_32_bits)
+    if len(tied):
+        share = len(np.unique(entries.list_of(tied))) / len(entries.sizes)
+        rest = f" the score of another ({share:.0%} of the lists); tied documents are ordered by id"
+        yield from entries.find(tied, "info", "ties", "document has", "documents have", rest)
     yield from entries.find(
-        rows, "warning", "single-precision", "score differs", "scores differ",
+        near, "warning", "single-precision", "score differs", "scores differ",
         " from another in 64 bits but not in 32: trec_eval up to version 9 compares 32 bits and treats them as ties",
     )  # fmt: skip
 
@@ -460,7 +498,7 @@ def _ranks(entries: Entries) -> Iterator[Finding]:
         entries,
         ranks,
         lambda row, following: step(row, following) == 0,
-        lambda row, following: ~np.isin(step(row, following), (0, 1)),
+        lambda row, following: (step(row, following) != 0) & (step(row, following) != 1),
         lambda row, following: (values[following] > values[row]) & (step(row, following) > 0),
     )
     for rows, code, singular, plural in (
@@ -475,7 +513,7 @@ def _ranks(entries: Entries) -> Iterator[Finding]:
 Check = Callable[[Entries], Iterator[Finding]]
 _BOTH: tuple[Check, ...] = (_infinite, _scattered, lambda entries: ids_alike(entries.path, entries.table.topics))
 _QRELS: tuple[Check, ...] = (_negative, _fractional, _irrelevant, _judged_by_intent)
-_RUN: tuple[Check, ...] = (_tags, _long_lists, _ties, _single_precision, _ranks)
+_RUN: tuple[Check, ...] = (_tags, _long_lists, _equal_scores, _ranks)
 
 
 def entry_findings(path: str, kind: str, table: _core.Table) -> Iterator[Finding]:

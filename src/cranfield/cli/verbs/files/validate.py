@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cranfield.cli import options
 from cranfield.cli.declare import RESULT, argument, flag, option
 from cranfield.cli.file_kind import kind_of_file
-from cranfield.cli.printing import Output
+from cranfield.cli.printing import Output, Quiet
 from cranfield.errors import UsageError
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ MANY_RUNS = 8
 """With at least this number of runs, the table of runs comes first."""
 
 
-class ValidateVerb(options.Graded, Output, of="collection.linting.lint:check_files"):
+class ValidateVerb(options.Graded, Quiet, Output, of="collection.linting.lint:check_files"):
     """Check judgments, runs and topics for mistakes, within files and between them (such as missing topics).
 
     Each finding is printed as path:line: severity: message [code]. The exit code is 1 if there are errors. With many
@@ -85,7 +85,8 @@ cranfield validate runs/*.run --table --format csv -o runs.csv
                 unknown.append(Finding(path, None, "error", "unknown-kind", what))
         topics = None if track is None else self._topics(track, kinds)
         paths = [path for several in kinds.values() for path in several] + [finding.path for finding in unknown]
-        found = check_files(kinds["qrels"], kinds["run"], kinds["topics"], **self.settings())
+        with self.progress("checking") as progress:
+            found = check_files(kinds["qrels"], kinds["run"], kinds["topics"], **self.settings(), progress=progress)
         findings = unknown + [self._with_option(finding) for finding in found]
         if track is not None:
             findings += self._broken_rules(track, topics, kinds, findings)
