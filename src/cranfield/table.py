@@ -126,6 +126,12 @@ class Table:
         return frozenset(cells)
 
     @property
+    def text_columns(self) -> set[str]:
+        """The headings of columns that hold texts."""
+        held = zip(self.columns, zip(*self.rows, strict=True), strict=True) if self.rows else ()
+        return {column.name for column, cells in held if any(isinstance(cell, str) for cell in cells)}
+
+    @property
     def _shown_digits(self) -> int:
         return DIGITS if self.digits is None else self.digits
 

@@ -1,4 +1,6 @@
-"""Nothing is said both on standard error and below the table."""
+"""Which notes are shown, and that nothing is said both on standard error and below the table."""
+
+import json
 
 import pytest
 
@@ -21,7 +23,7 @@ VERBS = [
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_missing_topics_and_undefined_scores_are_noted_once(cranfield: Cranfield, verb: str) -> None:
-    done = cranfield(*verb.split())
+    done = cranfield(*verb.split(), "--why")
     assert (done.code, done.err) == (0, "")
     (missing,) = [line for line in done.out.splitlines() if "missing" in line and "dense" in line]
     assert "114" in missing
@@ -30,7 +32,7 @@ def test_missing_topics_and_undefined_scores_are_noted_once(cranfield: Cranfield
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_csv_notes_missing_topics_and_undefined_scores_once(cranfield: Cranfield, verb: str) -> None:
-    lines = cranfield(*verb.split(), "-f", "csv").err.splitlines()
+    lines = cranfield(*verb.split(), "--why", "-f", "csv").err.splitlines()
     assert len([line for line in lines if "dense" in line and "114" in line]) == 1
     assert len([line for line in lines if "113" in line]) == 1
 
@@ -59,7 +61,37 @@ def test_every_format_of_scores_says_which_order_was_used(
     if format == "trec" and verb == ("leaderboard",):
         return
     for order, said in ((("--order", "rank"), "order: rank"), (("--ties", "a-z"), "equal scores: a-z")):
-        done = cranfield(*verb, "--sample", "-m", "AP", "-f", format, *order)
+        done = cranfield(*verb, "--sample", "-m", "AP", "-f", format, "--why", *order)
         assert (done.code, (done.out + done.err).count(said) > 0) == (0, True)
         if format in ("csv", "tsv", "trec") and "-q" not in verb:
             assert said not in done.out  # rows and nothing else
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_table_ends_with_two_notes_and_the_number_of_the_others_which_why_shows(
+    cranfield: Cranfield, verb: str
+) -> None:
+    short, full = (cranfield(*verb.split(), *why).out.splitlines() for why in ((), ("--why",)))
+    if "more note" not in short[-1]:
+        assert short == full
+        return
+    hidden = int(short[-1].split()[0])
+    assert short[-1].endswith(": --why")
+    assert len(full) == len(short) - 1 + hidden
+    assert short[:-1] == full[: len(short) - 1]
+
+
+def test_cautions_come_before_what_describes_the_method(cranfield: Cranfield) -> None:
+    lines = cranfield("compare", "--sample", "-m", "AP", "--why").out.splitlines()
+    (method,) = [place for place, line in enumerate(lines) if line.startswith("t test, two-sided")]
+    warned = [
+        place for place, line in enumerate(lines) if "left out" in line or line.startswith(("caution", "missing"))
+    ]
+    assert len(warned) >= 3
+    assert max(warned) < method
+
+
+def test_notes_that_are_not_printed_are_in_json(cranfield: Cranfield) -> None:
+    *_, last = cranfield("meta", "swap", "--sample", "-m", "AP", "-B", "20").out.splitlines()
+    notes = json.loads(cranfield("meta", "swap", "--sample", "-m", "AP", "-B", "20", "-f", "json").out)["notes"]
+    assert last == f"{len(notes) - 2} more notes: --why"

@@ -137,7 +137,7 @@ def nugget_scores(
     mine  1.0000  1.0000  1.0000
     weights of nuggets: 1 for vital nuggets, 0 for others
     Prec: 100 characters for each nugget found; white space does not count
-    F: β = 3
+    1 more note: .notes
     """
     check_nuggets(assignments.nuggets)
     nuggets, support = assignments.nuggets, assignments.support

@@ -260,7 +260,8 @@ def _executed(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
     from cranfield.cli.declare import declared
     from cranfield.cli.guard import OK
     from cranfield.cli.parser import parsed
-    from cranfield.cli.printing import Note
+    from cranfield.cli.printing import Note, say_written
+    from cranfield.collection.source import files_written
     from cranfield.errors import CranfieldError, NotedWarning, UsageError
     from cranfield.notes import notes_elsewhere
 
@@ -292,8 +293,11 @@ def _executed(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
     warnings.showwarning = show
     try:
         command.check()
-        with notes_elsewhere("" if getattr(command, "why", True) else "--why"):
-            return command.perform() or OK
+        with notes_elsewhere("" if getattr(command, "why", True) else "--why"), files_written() as written:
+            code = command.perform() or OK
+        if not getattr(command, "quiet", False):
+            say_written(written)
+        return code
     except UsageError as error:
         hint = way_out(str(error), verb)
         raise UsageError("; ".join(filter(None, [with_options(str(error), verb), hint]))) from None

@@ -57,6 +57,8 @@ class Parameter:
     """A pattern: an error of the library whose message matches it is solved by this option."""
     bare: tuple[str, str] | None = None
     """For an option whose value may be left out: the value it has then, and the pattern of other values."""
+    endings: tuple[str, ...] | None = None
+    """For a file to write: those of `TABLE_ENDINGS` that it may have; None: any, or the verb checks them itself."""
     most: int = 10_000_000_000
     """The largest whole number; a seed may be any below 2**64."""
     name: str = ""
@@ -175,6 +177,9 @@ class Verb:
         seed = getattr(self, "seed", None)
         if isinstance(seed, int) and not 0 <= seed < 2**64:
             raise UsageError(f"--seed == {seed}, must be a whole number, 0 or more and below 2**64")
+        for parameter in declared(type(self)):
+            if parameter.endings is not None:
+                check_ending(parameter.label, getattr(self, parameter.name), parameter.endings)
         if self.operation:
             self._check_settings()
 
@@ -207,6 +212,26 @@ class Verb:
     def run(self) -> int | None:
         """Do the work; return the exit code, where None is 0."""
         raise NotImplementedError
+
+
+TABLE_ENDINGS = (".csv", ".tsv", ".json", ".tex", ".md", ".html", ".htm", ".parquet", ".xlsx")
+"""The endings of files that name a format of tables."""
+
+
+def check_ending(label: str, path: str | None, endings: Sequence[str]) -> None:
+    """Raise a `UsageError` for a file whose ending names a format that the verb does not write.
+
+    >>> check_ending("--output", "pool.xlsx", [".tsv"])
+    Traceback (most recent call last):
+    cranfield.errors.UsageError: --output pool.xlsx: .xlsx is not written here; name a file that ends in .tsv
+    """
+    import os
+
+    ending = os.path.splitext(path or "")[1].lower()
+    if ending in TABLE_ENDINGS and ending not in endings:
+        *first, last = [each for each in endings if each != ".htm"] or ["nothing that names a table, such as .txt"]
+        known = f"{', '.join(first)} or {last}" if first else last
+        raise UsageError(f"{label} {path}: {ending} is not written here; name a file that ends in {known}")
 
 
 def _is_result(parameter: Parameter) -> bool:

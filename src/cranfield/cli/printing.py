@@ -6,7 +6,7 @@ import os
 import sys
 import time
 import warnings
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from types import TracebackType
@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from cranfield import check
 from cranfield.cli import interrupts
-from cranfield.cli.declare import MORE, RESULT, Verb, declared, flag, option
+from cranfield.cli.declare import MORE, RESULT, Verb, check_ending, declared, flag, option
 from cranfield.errors import CranfieldWarning, UsageError
+from cranfield.frames import need
 from cranfield.notes import shown_notes
+from cranfield.text import counted, printable
 
 if TYPE_CHECKING:
     from cranfield.record import Record, Shown
@@ -28,10 +30,17 @@ DATA_FORMATS = ("json", "csv", "tsv")
 """Formats that programs read."""
 WITHOUT_NOTES = ("csv", "tsv", "trec")
 """Formats that cannot hold notes."""
+SHEETS = (".parquet", ".xlsx")
+"""The endings of files that hold what csv would, with numbers as numbers."""
 FORMATS = {
-    ".csv": "csv", ".tsv": "tsv", ".json": "json", ".md": "markdown", ".tex": "latex", ".html": "html",
+    ".csv": "csv", ".tsv": "tsv", ".json": "json", ".tex": "latex", ".md": "markdown", ".html": "html", ".htm": "html",
+    **dict.fromkeys(SHEETS, "csv"),
 }  # fmt: skip
-"""The formats of files by the ending of their names."""
+"""The formats of files by the ending of their names; any other file has the usual format of the verb."""
+IDENTIFIERS = frozenset(
+    {"measure", "run", "topic", "doc", "query", "user", "assessor", "system", "other", "class", "collection"}
+)
+"""Headings of columns that are texts in a spreadsheet, although some ids look like numbers."""
 USUAL_ORDER = "order: score"
 FIGURES = "report.figures.saving:SUFFIXES"
 MOST_DIGITS = 17
@@ -71,7 +80,9 @@ class Output(Verb):
 
     format: str = format_option()
     output: str | None = option(
-        "--output, -o FILE", "Write to this file; .csv, .json, .tex, ... say the format too.", group=RESULT
+        "--output, -o FILE",
+        "Write to this file, in the format of its ending: .csv, .tsv, .json, .tex, .md, .html, .parquet or .xlsx.",
+        group=RESULT,
     )
     why: bool = flag("--why", "Print all notes below a table, not only the two most important ones.", group=RESULT)
     guard_formulas: bool = flag(
@@ -82,14 +93,38 @@ class Output(Verb):
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)
-        if self.output_is_result and self.output and "format" not in values:
-            self.format = self.format_of(self.output) or self.format
+        self._named = self.format_of(self.output) if self.output_is_result and self.output else None
+        self._sheet = self._named is not None and ending_of(self.output or "") in SHEETS
+        self._texts = set(IDENTIFIERS)
+        if self._named in self.formats() and "format" not in values:
+            self.format = self._named or self.format
 
     def format_of(self, path: str) -> str | None:
-        """The format that the name of a file says, if the verb has it."""
-        named = FORMATS.get(os.path.splitext(path)[1].lower(), "")
-        choices = next(parameter.choices for parameter in declared(type(self)) if parameter.name == "format")
-        return named if named in choices else None
+        """The format that the name of a file says; None if it says none."""
+        return FORMATS.get(ending_of(path))
+
+    @classmethod
+    def formats(cls) -> tuple[str, ...]:
+        """The formats of the verb."""
+        return next(parameter.choices for parameter in declared(cls) if parameter.name == "format")
+
+    @classmethod
+    def endings(cls) -> tuple[str, ...]:
+        """The endings of files that the verb writes in the format they name."""
+        return tuple(ending for ending, format in FORMATS.items() if format in cls.formats())
+
+    def check(self) -> None:
+        super().check()
+        if self._named is None or self.output is None:
+            return
+        check_ending("--output", self.output, self.endings())
+        if self._named != self.format:
+            raise UsageError(
+                f"--output {self.output}: a file that ends in {ending_of(self.output)} does not have the format "
+                f"{self.format}; leave out --format, or name another file"
+            )
+        if ending_of(self.output) == ".parquet":
+            need("pyarrow", f"{self.output}: Parquet")
 
     @property
     def shows_notes(self) -> bool:
@@ -108,7 +143,10 @@ class Output(Verb):
 
     def emit(self, text: str) -> None:
         """Print text, or write it to the file."""
-        emit(text, self.output, format=self.format)
+        if self._sheet and self.output:
+            emit_sheet(text, self.output, self._texts)
+        else:
+            emit(text, self.output, format=self.format)
 
     def emit_json(self, value: Any) -> None:
         """Print plain data as JSON."""
@@ -123,6 +161,9 @@ class Output(Verb):
             return "\n\n".join([table.text(color=color, width=width) for table in tables])
         for table in tables:
             warn_of_notes(table.notes, self.format)
+            self._texts |= table.text_columns
+        if self.format == "json" and len(tables) > 1:
+            return f"[{', '.join(table.json() for table in tables)}]"
         guarded = (replace(table, guard_formulas=self.guard_formulas) for table in tables)
         return "\n\n".join([table.render(self.format) for table in guarded])
 
@@ -267,6 +308,50 @@ def emit(text: str, output: str | None = None, *, format: str = "table") -> None
 
     with interrupts.printing(text):
         write_bytes(output or "-", data)
+
+
+def emit_sheet(text: str, output: str, texts: Collection[str]) -> None:
+    """Write what is text in csv to a Parquet file or a spreadsheet; `texts` are the columns without numbers."""
+    from cranfield.cli.data_files import columns_of_csv, parquet, xlsx
+    from cranfield.collection.source import write_bytes
+
+    tables = columns_of_csv(text, texts)
+    data = parquet(tables) if ending_of(output) == ".parquet" else xlsx(tables)
+    with interrupts.printing(text):
+        write_bytes(output, data)
+
+
+def ending_of(path: str) -> str:
+    """The ending of the name of a file, in small letters, such as .csv."""
+    return os.path.splitext(path)[1].lower()
+
+
+def say_written(paths: Sequence[str]) -> None:
+    """Say on standard error which files were written, and how large they are; many are counted."""
+    sizes = {path: os.path.getsize(path) for path in dict.fromkeys(paths) if os.path.isfile(path)}
+    if len(sizes) <= MOST_NAMED:
+        for path, size in sizes.items():
+            print(f"wrote {printable(path)} ({in_bytes(size)})", file=sys.stderr)
+        return
+    folder = os.path.commonpath([os.path.abspath(path) for path in sizes])
+    place, size = printable(os.path.relpath(folder)), in_bytes(sum(sizes.values()))
+    print(f"wrote {len(sizes):,} files in {place} ({size})", file=sys.stderr)
+
+
+MOST_NAMED = 4
+"""With more files than this, they are counted."""
+
+
+def in_bytes(size: int) -> str:
+    """A number of bytes for people.
+
+    >>> in_bytes(1), in_bytes(999), in_bytes(1_234), in_bytes(12_345_678)
+    ('1 byte', '999 bytes', '1.2 kB', '12 MB')
+    """
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}" if size < 10 * factor else f"{size / factor:.0f} {unit}"
+    return counted(size, "byte")
 
 
 def emit_lines(lines: Iterable[str], output: str | None = None) -> None:

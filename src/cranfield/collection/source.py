@@ -220,6 +220,27 @@ def unmarked(data: bytes) -> bytes:
 BLOCK = 1 << 22
 
 
+_WRITTEN: ContextVar[list[str] | None] = ContextVar("written", default=None)
+
+
+@contextmanager
+def files_written() -> Iterator[list[str]]:
+    """The paths of the files that are written in this block, in their order."""
+    written: list[str] = []
+    token = _WRITTEN.set(written)
+    try:
+        yield written
+    finally:
+        _WRITTEN.reset(token)
+
+
+def was_written(path: PathLike) -> None:
+    """Tell `files_written` of a file that was not written by `write_bytes`."""
+    written = _WRITTEN.get()
+    if written is not None:
+        written.append(os.fspath(path))
+
+
 def write_bytes(path: PathLike, data: bytes | Iterable[bytes], *, durable: bool = True) -> None:
     """Write a whole file or nothing: the data goes to a temporary file, which is then renamed. `-` is standard output.
 
@@ -250,6 +271,7 @@ def write_bytes(path: PathLike, data: bytes | Iterable[bytes], *, durable: bool 
             if os.path.isfile(target):
                 os.chmod(temporary, stat.S_IMODE(os.stat(target).st_mode))
             os.replace(temporary, target)
+        was_written(name)
     except OSError as error:
         raise DataError(name, None, f"cannot be written: {error.strerror or error}") from None
 

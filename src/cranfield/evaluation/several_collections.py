@@ -95,9 +95,9 @@ class CollectionScores(Record):
     run    easy    hard    mean
     a    0.7000  0.2000  0.4500
     b    0.5000       -       -
-    AP, mean over the topics of each collection: easy 2, hard 3
-    mean: over 2 collections, each with the same weight
     1 run lacks a collection and has no mean over collections: b (hard)
+    mean: over 2 collections, each with the same weight
+    1 more note: .notes
     """
 
     facts = ("measures", "collections", "runs", "missing_collections")

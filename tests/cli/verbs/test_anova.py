@@ -51,7 +51,7 @@ def rows(text: str) -> list[dict[str, str]]:
 
 
 def test_the_table_and_the_sentences_below_it(cranfield: Cranfield, folder: Path, values: np.ndarray) -> None:
-    result = cranfield("anova", "--scores", "matrix.csv", "-m", "AP")
+    result = cranfield("anova", "--scores", "matrix.csv", "-m", "AP", "--why")
     assert (result.code, result.err) == (0, "")
     lines = result.out.splitlines()
     printed = two_way(values, "AP")
@@ -84,10 +84,10 @@ def test_components_with_interactions(cranfield: Cranfield, folder: Path, values
 
 
 def test_tukey_s_counts_for_every_factor_or_those_named(cranfield: Cranfield, folder: Path) -> None:
-    usual = cranfield("anova", "-s", "plain.csv", "--factors", "parts.csv").out
+    usual = cranfield("anova", "-s", "plain.csv", "--factors", "parts.csv", "--why").out
     assert "pair of levels of stemmer differs" in usual
     assert "pair of levels of model differs" in usual
-    named = cranfield("anova", "-s", "plain.csv", "--factors", "parts.csv", "--tukey", "stemmer:model").out
+    named = cranfield("anova", "-s", "plain.csv", "--factors", "parts.csv", "--tukey", "stemmer:model", "--why").out
     assert "of 6 pairs of levels of stemmer:model differ" in named
     assert "pair of levels of stemmer differs" not in named
 

@@ -97,7 +97,7 @@ def test_nuggets(cranfield: Cranfield) -> None:
     ).splitlines()
     assert lines[1].split() == ["mine", "2", "1.0000", "1.0000", "1.0000"]
     assert lines[2].split() == ["other", "2", "0.2500", "0.0000", "0.0000"]
-    assert "topics missing from runs" in lines[-1]
+    assert any("topics missing from runs" in line for line in lines[3:])
 
 
 def test_pourpre_needs_no_assignments(cranfield: Cranfield) -> None:

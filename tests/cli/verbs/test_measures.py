@@ -266,7 +266,7 @@ def test_equal_pages_are_shown_once(cranfield: Cranfield) -> None:
 
 
 def test_the_views_named_by_the_list_can_be_parsed(cranfield: Cranfield) -> None:
-    lines = cranfield("measures").out.splitlines()
+    lines = cranfield("measures", "--why").out.splitlines()
     result = next(line for line in lines if line.startswith("every measure has variants"))
     views = re.findall(r"AP(?:-IA#?|'|\[[^]]*\])|D(?:IN)?#?-nDCG", result)
     assert len(views) == 12
@@ -296,7 +296,7 @@ def test_the_table_has_every_measure_in_one_of_two_figures(cranfield: Cranfield)
 
 
 def test_the_table_explains_its_headings_once(cranfield: Cranfield) -> None:
-    lines = cranfield("measures", "--table").out.splitlines()
+    lines = cranfield("measures", "--table", "--why").out.splitlines()
     assert [line.partition(":")[0] for line in lines if ": " in line] == [
         "graded", "normalised", "recall-free", "diminishing", "lengths", "nonlinear",
         "intent grades", "intent probabilities", "alpha#-IA",
@@ -315,7 +315,7 @@ def test_the_table_of_some_measures_by_any_spelling(cranfield: Cranfield) -> Non
 
 
 def test_unknown_properties_of_a_view_are_marked(cranfield: Cranfield) -> None:
-    table = cranfield("measures", "--table", "AP'", "AP").out.splitlines()
+    table = cranfield("measures", "--table", "AP'", "AP", "--why").out.splitlines()
     assert table[2].split() == ["AP'", "-", "yes", "-", "?", "-", "-"]
     assert table[3].split() == ["AP", "-", "yes", "-", "-", "-", "-"]
     assert "?: not known of this variant of the measure" in table
@@ -323,9 +323,9 @@ def test_unknown_properties_of_a_view_are_marked(cranfield: Cranfield) -> None:
 
 
 def test_the_table_notes_which_measures_are_views(cranfield: Cranfield) -> None:
-    assert "do not compare with published scores" in cranfield("measures", "--table", "alpha#-nERR-IA@5").out
+    assert "do not compare with published scores" in cranfield("measures", "--table", "alpha#-nERR-IA@5", "--why").out
     assert "do not compare" not in cranfield("measures", "--table", "alpha-nDCG").out
-    assert "alpha#-IA: the formula follows" in cranfield("measures").out
+    assert "alpha#-IA: the formula follows" in cranfield("measures", "--why").out
 
 
 def test_the_table_by_parameters(cranfield: Cranfield) -> None:

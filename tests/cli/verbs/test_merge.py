@@ -41,7 +41,7 @@ def gold(tmp_path: Path) -> str:
 @pytest.mark.parametrize("method", MERGING_METHODS)
 def test_the_result_is_the_qrels_of_python(cranfield: Cranfield, table: str, tmp_path: Path, method: str) -> None:
     path = tmp_path / "merged.qrels"
-    result = cranfield("labels", "merge", table, "--method", method, "-o", str(path))
+    result = cranfield("labels", "merge", table, "--method", method, "-o", str(path), "--why")
     assert result.code == 0
     merged = merge(table, method)
     assert Qrels.read(path).to_dict() == merged.to_qrels().to_dict()
@@ -236,7 +236,7 @@ def test_the_ending_of_the_file_says_the_format(cranfield: Cranfield, table: str
     assert len(rest) == 59
     assert written("x.tsv").startswith("topic\tdoc\tlabel\t")
     assert len(json.loads(written("x.json"))["rows"]) == 60
-    assert written("y.csv", "-f", "table").startswith("Labels merged by majority")
+    assert written("y.txt", "-f", "table").startswith("Labels merged by majority")
     for name in ("x.qrels", "x.qrels.tsv", "x.out"):  # topics are known: judgments
         written(name)
         assert Qrels.read(tmp_path / name).to_dict() == merge(table).to_qrels().to_dict()

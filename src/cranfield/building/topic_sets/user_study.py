@@ -41,8 +41,7 @@ class UserStudy(Record):
     user2      2      2  t2     a
     every topic is used 1 time with every system
     every system is used 1 time in every block
-    every system follows every other system 1 time
-    every topic is used 0 to 2 times in every block; 4 users would balance this
+    2 more notes: .notes
     """
 
     facts = ("systems", "topics", "users", "seed")

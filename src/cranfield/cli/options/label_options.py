@@ -148,13 +148,15 @@ def merged_figure(merged: Merged, name: str, gold: str | None) -> Figure:
 
 
 def write_table(table: Table, path: str) -> None:
-    """Write a table to a file, in the format of its ending: .json, .tsv, .md, .tex, .html, otherwise CSV."""
-    import os
+    """Write a table to a file, in the format of its ending, otherwise CSV."""
+    from cranfield.cli.printing import FORMATS, SHEETS, emit, emit_sheet, ending_of
 
-    from cranfield.cli.printing import FORMATS, emit
-
-    format = FORMATS.get(os.path.splitext(path)[1].lower(), "csv")
-    emit(table.render(format), path, format=format)
+    ending = ending_of(path)
+    format = FORMATS.get(ending, "csv")
+    if ending in SHEETS:
+        emit_sheet(table.csv(), path, table.text_columns)
+    else:
+        emit(table.render(format), path, format=format)
 
 
 class LabelsAndRuns(LabelReading, Quiet):

@@ -314,9 +314,9 @@ def correlate(
     tau-b
             RR
     AP  0.3333
-    3 systems, 2 topics
     correlation of rankings by 2 topics: with more, less is left to chance, and measures usually agree more
-    tau-b: Kendall's τ_b, corrected for ties
+    3 systems, 2 topics
+    1 more note: .notes
     """
     names = (coefficients,) if isinstance(coefficients, str) else tuple(dict.fromkeys(coefficients))
     if not names:

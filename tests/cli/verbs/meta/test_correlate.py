@@ -84,7 +84,7 @@ def test_concordance_with_two_gold_standards(cranfield: Cranfield, collection: S
     result = concord(scores, ["P@5", "P@10"]).columns()
     assert [row["wins"] for row in data] == result["wins"].tolist()
     assert {row["gold"] for row in data} == {"P@5", "P@10", "P@5 AND P@10"}
-    shown = cranfield(*words).out
+    shown = cranfield(*words, "--why").out
     assert shown.count("Concordance with") == 3
     assert shown.count("pairs of lists") == 1
 

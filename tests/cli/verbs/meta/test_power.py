@@ -28,14 +28,14 @@ def test_help_has_examples(cranfield: Cranfield, verb: str) -> None:
 
 
 def test_power_of_the_sample(cranfield: Cranfield) -> None:
-    done = cranfield("meta", "power", *SMALL)
+    done = cranfield("meta", "power", *SMALL, "--why")
     assert done.code == 0
     assert "significant pairs" in done.out
     assert "bootstrap test at α = 0.05 (p ≤ α, B = 200, seed 0); 4 systems, 6 pairs, 23 topics" in done.out
 
 
 def test_swap_of_the_sample(cranfield: Cranfield) -> None:
-    done = cranfield("meta", "swap", *SMALL)
+    done = cranfield("meta", "swap", *SMALL, "--why")
     assert done.code == 0
     assert "% pairs satisfying" in done.out
     assert "B = 200 pairs of sets of 23 topics drawn with replacement" in done.out
@@ -86,12 +86,12 @@ def test_saved_scores_and_runs_give_the_same_result(cranfield: Cranfield, tmp_pa
 
 
 def test_randomised_tukey_has_5000_resamples_by_default(cranfield: Cranfield) -> None:
-    assert "B = 5,000" in cranfield("meta", "power", "--sample", "-m", "AP", "--test", "randomised-tukey").out
-    assert "B = 1,000" in cranfield("meta", "power", "--sample", "-m", "AP").out
+    assert "B = 5,000" in cranfield("meta", "power", "--sample", "-m", "AP", "--test", "randomised-tukey", "--why").out
+    assert "B = 1,000" in cranfield("meta", "power", "--sample", "-m", "AP", "--why").out
 
 
 def test_tests_and_rules_can_be_chosen(cranfield: Cranfield) -> None:
-    done = cranfield("meta", "power", *SMALL, "--test", "randomized-tukey", "--asl", "share", "--alpha", "0.1")
+    done = cranfield("meta", "power", *SMALL, "--test", "randomized-tukey", "--asl", "share", "--alpha", "0.1", "--why")
     assert done.code == 0
     assert "randomised-tukey test at α = 0.1 (ASL = hits / B < α, B = 200, seed 0)" in done.out
 

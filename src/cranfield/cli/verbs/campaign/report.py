@@ -28,7 +28,11 @@ cranfield campaign report notes2027 --team red --sections leaderboard,topics,she
 
     folder: str = argument("DIR", FOLDER, required=True)
     output: str = option(
-        "--output, -o FILE", "The HTML file to write; - is standard output.", required=True, group=RESULT
+        "--output, -o FILE",
+        "The HTML file to write; - is standard output.",
+        required=True,
+        group=RESULT,
+        endings=(".html", ".htm"),
     )
     sections: str | None = report_options.sections("report.reports.campaign_report:SECTIONS", RESULT)
     measure: str | None = option("--measure, -m NAME", "The measure that ranks the runs; default: the first.")

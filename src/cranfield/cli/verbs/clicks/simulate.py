@@ -31,7 +31,10 @@ cranfield clicks simulate dbn.json bm25.run --topics topics.tsv --sessions 5000 
         "--topics FILE", "The topics: their titles are the queries of the model.", reads=True, solves="give the topics"
     )
     output: str | None = option(
-        "--output, -o FILE", "Write the sessions to this file (.parquet, .csv) or directory.", group=RESULT
+        "--output, -o FILE",
+        "Write the sessions to this file (.parquet, .csv) or directory.",
+        group=RESULT,
+        endings=(".parquet", ".csv"),
     )
 
     def check(self) -> None:

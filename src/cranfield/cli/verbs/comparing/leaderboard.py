@@ -52,8 +52,6 @@ cranfield leaderboard qrels.txt runs/*.run -m AP --by classes.csv  # a table for
         from cranfield.comparison.pair_tests import TESTS
 
         default_correction(self.correction, TESTS.find(self.test))
-        if self.format == "table" and self.output is not None and self.output.endswith((".html", ".htm")):
-            self.format = "html"
         if self.by is not None and self.format == "html":
             raise UsageError("--by prints a table for each class; the page has one: choose another --format")
 

@@ -55,7 +55,12 @@ cranfield report qrels.txt runs/*.run --answers answers.csv --log log/ --ab user
 cranfield report qrels.txt runs/*.run --methods  # the paragraph for a paper, and its references in BibTeX
 """
 
-    output: str | None = option("--output, -o FILE", "The HTML file to write; - is standard output.", group=RESULT)
+    output: str | None = option(
+        "--output, -o FILE",
+        "The HTML file to write; - is standard output.",
+        group=RESULT,
+        endings=(".html", ".htm", ".tex"),
+    )
     methods: bool = flag(
         "--methods",
         "Print only the methods: a paragraph in LaTeX and its references in BibTeX; with -o paper.tex, write paper.tex "

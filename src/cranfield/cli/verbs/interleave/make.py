@@ -31,7 +31,9 @@ cranfield interleave make bm25.run dense.run --method optimised --topics 301,302
     topics: str | None = option(
         "--topics TOPICS", "Only these topics: separated by commas, or a file with a topic at the start of each line."
     )
-    output: str | None = option("--output, -o FILE", "Write the records to this file.", group=RESULT)
+    output: str | None = option(
+        "--output, -o FILE", "Write the records to this file, as JSON-lines.", group=RESULT, endings=()
+    )
 
     def run(self) -> None:
         import json

@@ -59,7 +59,10 @@ cranfield machine label topics.xml qrels.txt docs.jsonl --endpoint URL --model M
     endpoint: str | None = option("--endpoint URL", "Where to ask, such as https://host/v1; there is no default.")
     model: str | None = option("--model NAME", "The model to ask for.")
     output: str | None = option(
-        "--output, -o FILE", "The log of answers (JSON-lines); if it exists, labelling goes on.", writes=True
+        "--output, -o FILE",
+        "The log of answers (JSON-lines); if it exists, labelling goes on.",
+        writes=True,
+        endings=(),
     )
     qrels: str | None = option(
         "--qrels FILE",

@@ -56,7 +56,9 @@ cranfield pool runs/*.run --method stratified --strata 10:1,50:0.2,100:0.05 --se
     topics: str | None = option(
         "--topics TOPICS", "Only these topics: separated by commas, or a file with a topic at the start of each line."
     )
-    output: str | None = option("--output, -o FILE", "Write the pool to this file, and print its size.", group=RESULT)
+    output: str | None = option(
+        "--output, -o FILE", "Write the pool to this file, and print its size.", group=RESULT, endings=(".tsv",)
+    )
 
     def check(self) -> None:
         super().check()

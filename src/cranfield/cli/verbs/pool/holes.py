@@ -22,7 +22,10 @@ cranfield pool holes qrels.txt new.run -k 10 --per-topic -f csv
     runs: list[str] = argument("RUN", options.RUNS, required=True, reads=True)
     per_topic: bool = options.per_topic("Print a row per run and topic instead.")
     output: str | None = option(
-        "--output, -o FILE", "Also write the unjudged documents to this file, as a pool.", group=RESULT
+        "--output, -o FILE",
+        "Also write the unjudged documents to this file, as a pool.",
+        group=RESULT,
+        endings=(".tsv",),
     )
 
     def emit(self, text: str) -> None:

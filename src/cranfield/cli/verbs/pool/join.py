@@ -23,7 +23,7 @@ cranfield pool join sample.tsv half.qrels --partial -o sampled.qrels
 
     pool: str = argument("POOL", "The sampled pool that cranfield pool wrote.", required=True, reads=True)
     qrels: str = argument("QRELS", "The judgments of the drawn documents.", required=True, reads=True)
-    output: str = option("--output, -o FILE", "Write to this file.", default="-", group=RESULT)
+    output: str = option("--output, -o FILE", "Write to this file.", default="-", group=RESULT, endings=(".tsv",))
 
     def run(self) -> None:
         import warnings
