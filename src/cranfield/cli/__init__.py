@@ -295,9 +295,6 @@ def _executed(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
         command.check()
         with notes_elsewhere("" if getattr(command, "why", True) else "--why"), files_written() as written:
             code = command.perform() or OK
-        if not getattr(command, "quiet", False):
-            say_written(written)
-        return code
     except UsageError as error:
         hint = way_out(str(error), verb)
         raise UsageError("; ".join(filter(None, [with_options(str(error), verb), hint]))) from None
@@ -309,6 +306,9 @@ def _executed(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
         warnings.showwarning = shown
         for warning in held:
             shown(*warning)
+    if not getattr(command, "quiet", False):
+        say_written(written)
+    return code
 
 
 def print_usage(verb: type[Verb], prog: str) -> int:

@@ -93,11 +93,11 @@ class Output(Verb):
 
     def __init__(self, **values: Any) -> None:
         super().__init__(**values)
-        self._named = self.format_of(self.output) if self.output_is_result and self.output else None
-        self._sheet = self._named is not None and ending_of(self.output or "") in SHEETS
-        self._texts = set(IDENTIFIERS)
-        if self._named in self.formats() and "format" not in values:
-            self.format = self._named or self.format
+        self._format_named = self.format_of(self.output) if self.output_is_result and self.output else None
+        self._sheet = self._format_named is not None and ending_of(self.output or "") in SHEETS
+        self._text_columns = set(IDENTIFIERS)
+        if self._format_named in self.formats() and "format" not in values:
+            self.format = self._format_named or self.format
 
     def format_of(self, path: str) -> str | None:
         """The format that the name of a file says; None if it says none."""
@@ -115,10 +115,10 @@ class Output(Verb):
 
     def check(self) -> None:
         super().check()
-        if self._named is None or self.output is None:
+        if self._format_named is None or self.output is None:
             return
         check_ending("--output", self.output, self.endings())
-        if self._named != self.format:
+        if self._format_named != self.format:
             raise UsageError(
                 f"--output {self.output}: a file that ends in {ending_of(self.output)} does not have the format "
                 f"{self.format}; leave out --format, or name another file"
@@ -144,7 +144,7 @@ class Output(Verb):
     def emit(self, text: str) -> None:
         """Print text, or write it to the file."""
         if self._sheet and self.output:
-            emit_sheet(text, self.output, self._texts)
+            emit_sheet(text, self.output, self._text_columns)
         else:
             emit(text, self.output, format=self.format)
 
@@ -161,7 +161,7 @@ class Output(Verb):
             return "\n\n".join([table.text(color=color, width=width) for table in tables])
         for table in tables:
             warn_of_notes(table.notes, self.format)
-            self._texts |= table.text_columns
+            self._text_columns |= table.text_columns
         if self.format == "json" and len(tables) > 1:
             return f"[{', '.join(table.json() for table in tables)}]"
         guarded = (replace(table, guard_formulas=self.guard_formulas) for table in tables)
@@ -334,8 +334,8 @@ def say_written(paths: Sequence[str]) -> None:
             print(f"wrote {printable(path)} ({in_bytes(size)})", file=sys.stderr)
         return
     folder = os.path.commonpath([os.path.abspath(path) for path in sizes])
-    place, size = printable(os.path.relpath(folder)), in_bytes(sum(sizes.values()))
-    print(f"wrote {len(sizes):,} files in {place} ({size})", file=sys.stderr)
+    place, all_bytes = printable(os.path.relpath(folder)), in_bytes(sum(sizes.values()))
+    print(f"wrote {len(sizes):,} files in {place} ({all_bytes})", file=sys.stderr)
 
 
 MOST_NAMED = 4
