@@ -10,6 +10,7 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import IO, Any, Protocol, runtime_checkable
 
 from cranfield import _core
