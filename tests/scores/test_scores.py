@@ -144,7 +144,16 @@ def test_repr_shows_shape_means_missing_and_undefined() -> None:
     assert ">0.3333</td>" in small()._repr_html_()
     assert "&lt;b&gt;" in Scores.from_matrix([[1.0]], runs=["<b>"])._repr_html_()
     many = Scores.from_matrix(np.zeros((1, 30)))
-    assert repr(many).endswith("...")
+    assert repr(many).endswith("... 10 more runs")
+
+
+def test_twenty_runs_are_all_shown_with_the_best_first() -> None:
+    means = np.random.default_rng(5).permutation(20) / 20
+    names = [f"run{mean:.2f}" for mean in means]
+    _, _, *rows = repr(Scores.from_matrix(means[np.newaxis], runs=names, measure="AP")).splitlines()
+    assert [row.split()[0] for row in rows] == sorted(names, reverse=True)
+    _, _, *rows = repr(Scores.from_matrix(means[np.newaxis], runs=names, measure="ESL")).splitlines()
+    assert [row.split()[0] for row in rows] == sorted(names)  # lower is better
 
 
 # -- means

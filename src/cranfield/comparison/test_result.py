@@ -112,9 +112,7 @@ class TestResult(OneRow):
             lines.append(f"{self.estimate_name} = {self.estimate:.4f}{span}")
         if self.effect:
             lines.append(str(self.effect))
-        return "\n".join(
-            [*lines, *shown_notes([*(f"caution: {sentence}" for sentence in self._cautions()), *self.notes])]
-        )
+        return "\n".join([*lines, *(f"caution: {text}" for text in self._cautions()), *shown_notes(self.notes)])
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """One row: measure, systems, test, alternative, n, statistic, p, estimate, low, high, effect."""

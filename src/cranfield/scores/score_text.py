@@ -64,17 +64,17 @@ def json_text(scores: Scores) -> str:
 
 
 def terminal_text(scores: Scores) -> str:
-    """Sizes, the means of the first runs and measures, and notes."""
-    table, more = _means(scores, 10, 8)
-    return "\n".join([_title(scores), table.text(), *["..."][: int(more)], *shown_notes(scores.notes)])
+    """Sizes, the means of the best runs by the first measure, and notes."""
+    table, left_out = _means(scores, 20, 8)
+    return "\n".join([_title(scores), table.text(), *left_out, *shown_notes(scores.notes)])
 
 
 def html_text(scores: Scores) -> str:
     """As `terminal_text`, for notebooks."""
     from html import escape
 
-    table, more = _means(scores, 50, 30)
-    below = "".join([*["<p>...</p>"][: int(more)], *notes_in_html(scores.notes)])
+    table, left_out = _means(scores, 50, 30)
+    below = "".join([*(f"<p>{line}</p>" for line in left_out), *notes_in_html(scores.notes)])
     return f"<p>{escape(_title(scores))}</p>{table.html()}{below}"
 
 
@@ -94,12 +94,22 @@ def means_table(scores: Scores, interval: float | None = None, digits: int | Non
     return Table(columns, tuple(rows), notes=tuple(notes), digits=digits)
 
 
-def _means(scores: Scores, runs: int, measures: int) -> tuple[Table, bool]:
-    """The means of the first runs and measures, and whether there are more."""
-    means = scores.means()[:measures, :runs].T
-    rows = tuple((run, *(f"{x:.4f}" for x in row)) for run, row in zip(scores.runs, means, strict=False))
+def _means(scores: Scores, runs: int, measures: int) -> tuple[Table, list[str]]:
+    """The means of the best runs by the first measure, and what is left out."""
+    from cranfield.measures.property_tables import better_of
+
+    means = scores.means()
+    lower_is_better = better_of(scores.measures[0]) == "lower" if scores.measures else False
+    key = (means[0] if lower_is_better else -means[0]) if scores.measures else np.zeros(len(scores.runs))
+    order = np.argsort(key, kind="stable")[:runs]  # undefined means come last
+    rows = tuple(
+        (scores.runs[at], *(f"{x:.4f}" for x in row))
+        for at, row in zip(order.tolist(), means[:measures, order].T, strict=True)
+    )
     columns = (Column(""), *(Column(measure, "number") for measure in scores.measures[:measures]))
-    return Table(columns, rows), runs < len(scores.runs) or measures < len(scores.measures)
+    more = (len(scores.runs) - runs, "run"), (len(scores.measures) - measures, "measure")
+    said = " and ".join(counted(number, f"more {noun}") for number, noun in more if number > 0)
+    return Table(columns, rows), [f"... {said}"] if said else []
 
 
 def _title(scores: Scores) -> str:
