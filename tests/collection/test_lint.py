@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import gzip
 import random
+from itertools import pairwise
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import cranfield
 from cranfield.collection.linting import file_findings
 from cranfield.collection.linting.file_findings import Finding
-from cranfield.collection.linting.lint import check_files
+from cranfield.collection.linting.lint import Entries, _followers, check_files
+from cranfield.collection.run import Run
 
 SAMPLES = Path(cranfield.__file__).parent / "samples"
 
@@ -256,3 +259,33 @@ def test_a_file_of_faults_is_not_counted_to_its_end(folder: Folder) -> None:
     findings = folder.run(b"1 Q0 a 1 1 x\n" * 30_000)
     assert findings[999] == (1001, "error", "duplicate", "document 'a' appears twice for topic '1', first on line 1")
     assert findings[-1] == (1002, "error", "more", "at least 9,000 more faults, from this line on")
+
+
+@pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")  # scores are infinite
+@pytest.mark.parametrize("kind", ["falling", "rising", "mixed", "tied", "infinite"])
+def test_lists_in_order_are_compared_as_if_they_were_sorted(tmp_path: Path, kind: str) -> None:
+    """Neighbours by score or rank are found by sorting every list here, and without sorting most of them there."""
+    rng = np.random.default_rng(1)
+    lines, keys = [], []
+    for topic in range(1, 30):
+        values = np.round(rng.random(rng.integers(1, 40)), 1 if kind == "tied" else 6)
+        values = np.sort(values) if kind == "rising" else np.sort(values)[::-1] if kind != "mixed" else values
+        if kind == "infinite" and topic % 3 == 0:
+            values = np.where(rng.random(len(values)) < 0.3, np.inf, values)
+        lines += [f"{topic} Q0 d{place} 1 {value} tag" for place, value in enumerate(values)]
+        keys.append(values)
+    (tmp_path / "run").write_text("\n".join([*lines, ""]))
+    entries = Entries("run", "run", Run.read(tmp_path / "run", on_duplicate="error").table)
+    key = np.array(entries.values)
+
+    def pairs(row: np.ndarray, following: np.ndarray) -> np.ndarray:
+        equal.extend(zip(key[row].tolist(), key[following].tolist(), strict=True))
+        return np.ones(len(row), dtype=bool)
+
+    equal: list[tuple[float, float]] = []
+    _followers(entries, key, pairs)
+    expected: list[tuple[float, float]] = []
+    for begin, end in pairwise(entries.starts.tolist()):
+        ordered = np.sort(key[begin:end]).tolist()
+        expected += pairwise(ordered)
+    assert sorted(equal) == sorted(expected)

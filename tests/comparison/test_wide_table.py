@@ -13,6 +13,7 @@ from statsmodels.stats.multitest import multipletests
 import cranfield as cf
 from cranfield.comparison.result import Comparison
 from cranfield.errors import UsageError
+from cranfield.notes import notes_elsewhere
 from cranfield.scores import Scores
 
 RNG = np.random.default_rng(5)
@@ -110,9 +111,10 @@ def _renamed(scores: Scores) -> Scores:
 
 def test_what_is_left_out_is_said_and_how_to_get_it() -> None:
     many = Scores.from_matrix(RNG.random((20, 9)), measure="AP")
-    assert "pairs() has the difference, p and effect size of 36 pairs" in str(cf.compare(many))
-    assert "pairs() has" in str(cf.compare(SCORES, baseline="bm25"))
-    assert "pairs() has" not in str(cf.compare(SCORES))
+    with notes_elsewhere(""):
+        assert "pairs() has the difference, p and effect size of 36 pairs" in str(cf.compare(many))
+        assert "pairs() has" in str(cf.compare(SCORES, baseline="bm25"))
+        assert "pairs() has" not in str(cf.compare(SCORES))
     for text in (str(cf.compare(SCORES)), str(cf.compare(SCORES, baseline="bm25"))):
         assert "interval of each mean" not in text  # no such interval is shown
         assert "letter in common" not in text
