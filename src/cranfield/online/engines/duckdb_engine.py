@@ -12,6 +12,7 @@ from itertools import count
 from typing import Any, ClassVar
 
 from cranfield import _address_space
+from cranfield.collection.source import was_written
 from cranfield.errors import DataError, UsageError
 from cranfield.online.engines.dialect import Dialect, DuckDBDialect
 from cranfield.online.engines.engine import SKIP, Engine, need_logs
@@ -252,6 +253,7 @@ class DuckDBEngine(Engine):
         query = self.relation(frame).sql_query()
         with self.translated(path):
             self.connection.execute(f"COPY ({query}) TO {literal(path)} (FORMAT {format})")
+        was_written(path)
 
     def write_text(self, frame: Any, path: str, header: bool = True) -> None:
         """Write a frame as JSON-lines, or as CSV if the path ends in .csv, in its order."""
