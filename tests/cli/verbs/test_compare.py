@@ -13,7 +13,7 @@ from tests.cli.conftest import Cranfield, as_process
 
 
 def test_the_sample_gives_a_ranking_the_pairs_and_how_it_was_done(cranfield: Cranfield) -> None:
-    done = cranfield("compare", "--sample")
+    done = cranfield("compare", "--sample", "--why")
     assert done.code == 0
     assert "nDCG@10" in done.out
     assert "t test, two-sided; α = 0.05" in done.out
@@ -159,7 +159,7 @@ def test_a_setting_of_another_test_is_refused_with_the_name_of_its_test(cranfiel
 def test_systems_within_the_margin_are_not_called_identical(cranfield: Cranfield, tmp_path: Path) -> None:
     matrix = tmp_path / "matrix.csv"
     matrix.write_text("a,b\n0.2,0.21\n0.6,0.59\n0.1,0.1\n")
-    done = cranfield("compare", "--scores", str(matrix), "-t", "sign", "--margin", "0.05")
+    done = cranfield("compare", "--scores", str(matrix), "-t", "sign", "--margin", "0.05", "--why")
     assert "identical" not in done.out
     assert "no difference is above 0.05 in 1 pair: p = 1" in done.out
 

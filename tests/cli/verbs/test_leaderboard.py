@@ -27,7 +27,14 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, collection: Sample) 
 
 def test_the_same_run_in_two_folders_has_two_short_names_and_is_noticed(cranfield: Cranfield) -> None:
     done = cranfield(
-        "leaderboard", "qrels.txt", "bm25.run", str(Path("red").resolve() / "bm25.run"), "dense.run", "-m", "nDCG@10,AP"
+        "leaderboard",
+        "qrels.txt",
+        "bm25.run",
+        str(Path("red").resolve() / "bm25.run"),
+        "dense.run",
+        "-m",
+        "nDCG@10,AP",
+        "--why",
     )
     assert done.code == 0
     assert done.err == ""  # what evaluation warns of is in the notes
@@ -54,6 +61,7 @@ def test_csv_has_a_row_per_run_with_the_means_of_eval(cranfield: Cranfield) -> N
         "AP",
         "--teams",
         "teams.csv",
+        "--why",
         "-f",
         "csv",
     )
@@ -89,13 +97,15 @@ def test_scores_are_ranked_as_runs_are(cranfield: Cranfield) -> None:
 
 
 def test_a_run_from_standard_input_can_be_ranked(cranfield: Cranfield) -> None:
-    done = cranfield("leaderboard", "qrels.txt", "-", "bm25.run", "-m", "AP", stdin=Path("bm25.run").read_bytes())
+    done = cranfield(
+        "leaderboard", "qrels.txt", "-", "bm25.run", "-m", "AP", "--why", stdin=Path("bm25.run").read_bytes()
+    )
     assert done.code == 0
     assert "equal scores on every topic: " in done.out
 
 
 def test_tags_of_one_file_are_runs(cranfield: Cranfield) -> None:
     Path("all.txt").write_text(Path("bm25.run").read_text() + Path("dense.run").read_text())
-    done = cranfield("leaderboard", "qrels.txt", "all.txt", "bm25.run", "--split-tags", "-m", "AP")
+    done = cranfield("leaderboard", "qrels.txt", "all.txt", "bm25.run", "--split-tags", "-m", "AP", "--why")
     assert done.code == 0
     assert "the same ranking under 2 names: " in done.out

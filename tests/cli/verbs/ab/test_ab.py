@@ -44,7 +44,7 @@ def test_a_mismatch_is_the_first_line_and_the_exit_code(cranfield: Cranfield, ta
 def test_analyse_shows_segments_and_draws(cranfield: Cranfield, table: str, tmp_path: Path) -> None:
     words = ["--unit", "user", "--segment", "country", "--covariate", "revenue=revenue_before", "--cap", "revenue=p99"]
     figure = tmp_path / "effects.svg"
-    done = cranfield("ab", "analyse", table, "--metric", "revenue", *words, "--plot", str(figure))
+    done = cranfield("ab", "analyse", table, "--metric", "revenue", *words, "--plot", str(figure), "--why")
     assert done.code == 0
     assert "\nEffects by segment\n" in done.out
     assert "caution: 3 comparisons of segments" in done.out
@@ -88,7 +88,7 @@ def test_analyse_names_the_way_out(cranfield: Cranfield, table: str) -> None:
 
 def test_sequential_looks(cranfield: Cranfield, table: str) -> None:
     words = ["--sequential", "lan-demets-of", "--looks", "0.2,0.5,1", "--look", "2"]
-    done = cranfield("ab", "analyse", table, "--metric", "revenue", *words)
+    done = cranfield("ab", "analyse", table, "--metric", "revenue", *words, "--why")
     assert "group-sequential: lan-demets-of, look 2 at fractions 0.2, 0.5 of the planned users" in done.out
     wrong = cranfield("ab", "analyse", table, "--metric", "revenue", "--sequential", "pocock", "--looks", "2,3")
     assert "--looks 2,3: expected a number of looks, or shares such as 0.2,0.5,1" in wrong.err

@@ -22,7 +22,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def test_a_good_log_exits_with_0(cranfield: Cranfield, log: Path) -> None:
-    done = cranfield("log", "check", str(log))
+    done = cranfield("log", "check", str(log), "--why")
     assert (done.code, done.err) == (0, "")
     assert "no problems in 1 query, 2 documents shown and 1 event" in done.out
     assert "users are hashed with a salt of this run; to compare runs, set --salt or CRANFIELD_SALT" in done.out
@@ -63,7 +63,7 @@ def test_a_table_with_unknown_columns_says_what_to_type(cranfield: Cranfield, tm
 def test_sessions_are_written_and_drawn(cranfield: Cranfield, log: Path) -> None:
     rows, plot = log / "out" / "sessions.parquet", log / "out" / "sessions.csv"
     rows.parent.mkdir()
-    done = cranfield("log", "sessions", str(log), "--rows", str(rows), "--plot", str(plot), "--keep-users")
+    done = cranfield("log", "sessions", str(log), "--rows", str(rows), "--plot", str(plot), "--keep-users", "--quiet")
     assert (done.code, done.err) == (0, "")
     assert "1 session of 1 user: 1.00 queries and 0.08 minutes on average" in done.out
     written = pyarrow.parquet.read_table(rows).to_pylist()

@@ -52,7 +52,7 @@ def test_the_demo_log_has_the_counts_that_made_it(cranfield: Cranfield, folder: 
     ("name", "first"), [("pulse", "Page views"), ("heart", "Engagement"), ("pirate", "Acquisition")]
 )
 def test_sets_show_their_parts_and_what_a_log_lacks(cranfield: Cranfield, folder: Path, name: str, first: str) -> None:
-    done = cranfield("log", "measures", str(folder / "log"), "--set", name)
+    done = cranfield("log", "measures", str(folder / "log"), "--set", name, "--why")
     assert done.code == 0
     assert re.search(rf"^{first}", done.out, re.MULTILINE)
     assert f"\n{name.upper()}: " in done.out
@@ -61,7 +61,7 @@ def test_sets_show_their_parts_and_what_a_log_lacks(cranfield: Cranfield, folder
 def test_an_oec_file_adds_a_row_with_its_formula(cranfield: Cranfield, folder: Path) -> None:
     path = folder / "oec.toml"
     path.write_text('name = "shop"\n[[parts]]\nmeasure = "CTR"\nweight = 2\nlow = 0\nhigh = 1\n')
-    done = cranfield("log", "measures", str(folder / "log"), "--oec", str(path))
+    done = cranfield("log", "measures", str(folder / "log"), "--oec", str(path), "--why")
     assert "shop = 2 × CTR (0 counts as 0 and 1 as 1)" in done.out
     assert re.search(r"^shop +\d", done.out, re.MULTILINE)
 
@@ -149,6 +149,6 @@ def test_satisfaction_is_learned_drawn_and_applied(cranfield: Cranfield, folder:
 
 @pytest.mark.parametrize("verb", ["measures", "documents", "preferences", "sessions"])
 def test_notes_name_options_of_the_command_line(cranfield: Cranfield, folder: Path, verb: str) -> None:
-    done = cranfield("log", verb, str(folder / "log"))
+    done = cranfield("log", verb, str(folder / "log"), "--why")
     assert "set --salt or CRANFIELD_SALT" in done.out + done.err
     assert "salt=" not in done.out + done.err
