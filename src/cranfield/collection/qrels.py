@@ -91,9 +91,11 @@ class Qrels(Records):
                 named = replace(named, by_intent=False, plain=True)
                 named.judged(on_duplicate)  # complains of a document that is judged twice
             return named.with_intents() if format == DIVERSITY else named
+        if columns or grades:
+            with named_columns(columns), named_grades(grades):
+                return cls.of(thing, format=format, on_duplicate=on_duplicate, name=name, threads=threads)
         reading = Reading("qrels", format, on_duplicate, threads)
-        with named_columns(columns), named_grades(grades):
-            table, path = table_of(thing, reading)
+        table, path = table_of(thing, reading)
         name = name or (stem(path) if path else "qrels")
         qrels = cls(table, name, path, tuple(reading.notes), by_intent=format == DIVERSITY, plain=format == PLAIN)
         return qrels._as_named(reading.column_names)

@@ -148,8 +148,10 @@ def evaluate(
         topic_numbers=topic_numbers,
         together=together,
     )
-    with named_columns(columns), named_grades(grades):
-        return Evaluator(qrels, measures, missing=missing, options=options).evaluate(runs, progress=progress)
+    if columns or grades:
+        with named_columns(columns), named_grades(grades):
+            return Evaluator(qrels, measures, missing=missing, options=options).evaluate(runs, progress=progress)
+    return Evaluator(qrels, measures, missing=missing, options=options).evaluate(runs, progress=progress)
 
 
 class Evaluator:

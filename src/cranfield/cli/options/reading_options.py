@@ -47,11 +47,9 @@ class Tables(Sized):
         solves="columns=",
     )
 
-    def check(self) -> None:
-        super().check()
-        columns_of(self.columns)
-
     def perform(self) -> int | None:
+        if self.columns is None:
+            return super().perform()
         from cranfield.collection.column_names import named_columns
 
         with named_columns(columns_of(self.columns)):
@@ -68,11 +66,9 @@ class Graded(Tables):
         solves="grades=",
     )
 
-    def check(self) -> None:
-        super().check()
-        grades_of(self.label_grades)
-
     def perform(self) -> int | None:
+        if self.label_grades is None:
+            return super().perform()
         from cranfield.collection.grade_labels import named_grades
 
         with named_grades(grades_of(self.label_grades)):
@@ -144,6 +140,8 @@ class Files(Graded):
                 raise UsageError(f"{parameter.spellings[-1]} == {value!r}, must be one of {formats}")
 
     def perform(self) -> int | None:
+        if self.query_ids is None:
+            return super().perform()
         from cranfield.collection.file_formats.search_responses import queries_named_in
 
         with queries_named_in(self.query_ids):
