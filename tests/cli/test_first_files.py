@@ -83,3 +83,4 @@ def test_a_folder_of_responses(error: Error, cranfield: Cranfield) -> None:
     Path("responses/2.json").write_text('["d1", "d2"]')
     scores = cranfield("eval", "qrels.txt", "responses", "-m", "RR", "-f", "csv").out
     assert scores.splitlines()[1].startswith("responses,2,0.75")  # (1 + 1/2) / 2
+    assert cranfield("validate", "qrels.txt", "responses").code == 0

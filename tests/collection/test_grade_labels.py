@@ -82,6 +82,11 @@ def test_numbers_beside_labels_stay_as_they_are() -> None:
     assert Qrels.of(b"q 0 a 2\nq 0 b yes\n", grades={"yes": 1}).to_dict() == {"q": {"a": 2, "b": 1}}
 
 
+@pytest.mark.parametrize("name", SOURCES)
+def test_a_note_says_what_labels_stand_for(name: str) -> None:
+    assert Qrels.of(SOURCES[name], grades=GRADES).notes == ("grades of labels: Exact 3, partial 0.5, Irrelevant 0",)
+
+
 def test_evaluate_takes_labels(tmp_path: Path) -> None:
     path = tmp_path / "qrels.txt"
     path.write_text(TREC)

@@ -22,7 +22,7 @@ from cranfield.answers.answer_texts import (
     optional_number,
 )  # fmt: skip
 from cranfield.collection.source import PathLike
-from cranfield.collection.tables.cells import number_in
+from cranfield.collection.tables.cells import number_or_none
 from cranfield.collection.tables.table_schema import NO_DEFAULT, Anything
 from cranfield.errors import UsageError, warn_caller
 from cranfield.notes import caution_note
@@ -333,14 +333,7 @@ class SupportReader:
 
 
 def _number(value: object) -> float | None:
-    if isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, str | int | float):
-        return None
-    try:
-        return number_in(value)
-    except ValueError:
-        return None
+    return float(value) if isinstance(value, bool) else number_or_none(value)
 
 
 def check_nuggets(nuggets: Nuggets) -> None:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from cranfield.assessed.attachment import Attachment
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.tables.cells import number_in
+from cranfield.collection.tables.cells import number_or_none
 from cranfield.collection.tables.table_schema import Schema, Words
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed
@@ -229,11 +229,8 @@ class _Inclusion:
         return probability
 
     def _probability(self, line: int | None, topic: str, doc: str, text: str) -> float:
-        try:
-            value = number_in(text)
-        except ValueError:
-            value = -1.0
-        if not 0 <= value <= 1:
+        value = number_or_none(text)
+        if value is None or not 0 <= value <= 1:
             expected = "must be a number above 0, at most 1"
             raise DataError(self.origin, line, f"topic {topic!r}, document {doc!r}: probability {text!r}, {expected}")
         if value == 0:

@@ -17,7 +17,7 @@ from cranfield.building.label_files import LabelColumns, from_judgments, read_la
 from cranfield.collection.file_formats.structured import is_frame
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import PathLike
-from cranfield.collection.tables.cells import number_in
+from cranfield.collection.tables.cells import number_or_none
 from cranfield.collection.tables.table_schema import Numbers, Schema, Words
 from cranfield.errors import DataError, UsageError
 from cranfield.frames import Tidy
@@ -402,11 +402,8 @@ def _coded(columns: LabelColumns, scale: Sequence[Any] | None) -> tuple[Index64,
 
 
 def _number(word: str) -> float | None:
-    try:
-        number = number_in(word)
-    except ValueError:
-        return None
-    return number if np.isfinite(number) else None
+    number = number_or_none(word)
+    return number if number is not None and np.isfinite(number) else None
 
 
 def _group_of(columns: LabelColumns, worker: Index64, workers: tuple[str, ...]) -> tuple[str, ...]:

@@ -19,6 +19,16 @@ from cranfield.collection.grade_labels import grades_of, way_out_of_words
 from cranfield.errors import CranfieldWarning, DataError, warn_caller
 
 
+def decimal_comma(message: str) -> str:
+    """The end of a message about a number with a decimal comma; empty for other messages.
+
+    >>> decimal_comma("the score is '0,5', expected a number")
+    '; numbers need a decimal point: 0.5'
+    """
+    comma = re.search(r"is '([-+]?\d*),(\d+)', expected a number$", message)
+    return f"; numbers need a decimal point: {comma[1]}.{comma[2]}" if comma else ""
+
+
 def with_way_out(message: str) -> str:
     """Add what to do about a document that appears twice, a decimal comma, or a grade that is a letter.
 
@@ -30,8 +40,8 @@ def with_way_out(message: str) -> str:
     if " appears twice for topic " in message:
         split = ", or a run for each tag: split_tags=True" if re.search(r"with [\d,]+ tags$", message) else ""
         return f"{message}; to keep one: on_duplicate='first' or 'max'{split}"
-    if comma := re.search(r"is '([-+]?\d*),(\d+)', expected a number", message):
-        return f"{message}; numbers need a decimal point: {comma[1]}.{comma[2]}"
+    if comma := decimal_comma(message):
+        return f"{message}{comma}"
     letter = re.match("the grade is '[A-Z]', expected a number", message)
     return f"{message} (the grades S, A, B, C are read if every line has one)" if letter else message
 

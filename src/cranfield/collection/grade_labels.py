@@ -25,6 +25,7 @@ _LETTER = re.compile(rb"(?m)(?<=[ \t])([SABC])(?=[ \t\r]*$)")
 
 _named: ContextVar[Mapping[str, float]] = ContextVar("grades of labels", default=MappingProxyType({}))
 """The grade of each label, in lower case, that a person gives."""
+_note: ContextVar[str] = ContextVar("note on the grades of labels", default="")
 MANY = 12
 """A column with more different words than this holds something else than labels."""
 
@@ -38,10 +39,18 @@ def named_grades(grades: Mapping[str, float] | None) -> Iterator[None]:
     [3, 1, '0']
     """
     token = _named.set(_checked(grades) if grades else _named.get())
+    listed_grades = ", ".join(f"{label} {grade:g}" for label, grade in (grades or {}).items())
+    note = _note.set(f"grades of labels: {listed_grades}" if grades else _note.get())
     try:
         yield
     finally:
         _named.reset(token)
+        _note.reset(note)
+
+
+def labels_note() -> tuple[str, ...]:
+    """What a reader of the scores must know about labels, if `named_grades` gives them grades."""
+    return (_note.get(),) if _note.get() else ()
 
 
 def _checked(grades: Mapping[str, float]) -> dict[str, float]:
@@ -151,7 +160,7 @@ def levels_as_numbers(buffer: Buffer) -> tuple[Buffer, str]:
         labels = "|".join(sorted(map(re.escape, named), key=len, reverse=True)).encode("utf-8", "surrogateescape")
         pattern = re.compile(rb"(?mi)(?<=[ \t])(" + labels + rb")(?=[ \t\r]*$)")
         text = pattern.sub(lambda match: _written(named, match[1]), bytes(buffer))
-        return text, f"grades of labels: {', '.join(f'{label} {grade:g}' for label, grade in named.items())}"
+        return text, _note.get()
     first = first_line(buffer)
     if _LEVEL.search(first):
         return _LEVEL.sub(rb"\1", bytes(buffer)), "grades L0, L1, ... are read as 0, 1, ..."

@@ -15,7 +15,7 @@ from cranfield.collection.accepted_inputs import FrameLike, QrelsLike
 from cranfield.collection.accepted_inputs import Records as GivenRecords
 from cranfield.collection.column_names import ColumnNames, named_columns
 from cranfield.collection.file_formats.writing import Outgoing, Part
-from cranfield.collection.grade_labels import named_grades
+from cranfield.collection.grade_labels import labels_note, named_grades
 from cranfield.collection.records import PLAIN, Reading, Records, are_whole, from_mapping, matrix_columns, table_of
 from cranfield.collection.source import PathLike, stem
 from cranfield.errors import DataError
@@ -97,7 +97,8 @@ class Qrels(Records):
         reading = Reading("qrels", format, on_duplicate, threads)
         table, path = table_of(thing, reading)
         name = name or (stem(path) if path else "qrels")
-        qrels = cls(table, name, path, tuple(reading.notes), by_intent=format == DIVERSITY, plain=format == PLAIN)
+        notes = tuple(dict.fromkeys((*reading.notes, *labels_note())))
+        qrels = cls(table, name, path, notes, by_intent=format == DIVERSITY, plain=format == PLAIN)
         return qrels._as_named(reading.column_names)
 
     @classmethod

@@ -19,7 +19,7 @@ from cranfield.collection.column_names import COLUMNS, column_key, find_columns,
 from cranfield.collection.doors import check_json, reads, whole_lines
 from cranfield.collection.file_formats.structured import parquet_table, parsed_json
 from cranfield.collection.source import read_bytes, stem, without_compression
-from cranfield.collection.tables.cells import number_in
+from cranfield.collection.tables.cells import number_or_none
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.frames import need
 from cranfield.notes import caution_note
@@ -204,10 +204,7 @@ def parsed_number(text: str) -> float | None:
     """The number in a text; NaN for an empty text, "n/a" and the like; None if it is not a number."""
     if text.strip().casefold() in _UNDEFINED:
         return np.nan
-    try:
-        return number_in(text)
-    except ValueError:
-        return None
+    return number_or_none(text)
 
 
 def number(x: Any, fault: Callable[[str], DataError]) -> float:

@@ -16,7 +16,7 @@ from cranfield import check
 from cranfield.collection.doors import reads
 from cranfield.collection.file_formats.structured import parsed_json
 from cranfield.collection.source import PathLike, check_content, head_of, load, shown_path, text_of, write_bytes
-from cranfield.collection.tables.cells import number_in
+from cranfield.collection.tables.cells import number_or_none
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, shown
 
@@ -107,11 +107,8 @@ def seconds(value: Any) -> float | None:
         return float(value)
     if isinstance(value, str) and (clock := CLOCK.fullmatch(value.strip())):
         return 3600.0 * int(clock[1]) + 60.0 * int(clock[2]) + float(clock[3])
-    try:
-        number = number_in(value) if isinstance(value, str | int | float) and not isinstance(value, bool) else math.nan
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+    number = number_or_none(value)
+    return number if number is not None and math.isfinite(number) else None
 
 
 def is_known(value: Any) -> bool:

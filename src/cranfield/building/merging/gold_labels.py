@@ -13,7 +13,7 @@ from cranfield.building.assessor_labels import Labels
 from cranfield.building.label_files import LABEL_COLUMNS
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import PathLike
-from cranfield.collection.tables.cells import number_in
+from cranfield.collection.tables.cells import number_or_none
 from cranfield.collection.tables.table_schema import DOC, TOPIC, Schema, Words
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed, plain_number
@@ -99,10 +99,8 @@ def _positions(scale: Iterable[str]) -> dict[Any, int]:
 
 
 def _key(word: str) -> Any:
-    try:
-        return number_in(word)
-    except ValueError:
-        return word
+    number = number_or_none(word)
+    return word if number is None else number
 
 
 def _entries(gold: GoldLike, labels: Labels) -> tuple[str, list[Entry]]:

@@ -24,7 +24,7 @@ from cranfield.collection.column_names import (
     run_or_qrels_columns,
     split_cells,
 )
-from cranfield.collection.columns import Columns, with_way_out
+from cranfield.collection.columns import Columns, decimal_comma, with_way_out
 from cranfield.collection.doors import check_json, whole_lines
 from cranfield.collection.file_formats import search_responses, structured, writing
 from cranfield.collection.file_formats.blocks import Blocks
@@ -329,11 +329,13 @@ def _check_kind(head: bytes, kind: str, path: str, line: int) -> None:
 
 
 def explained(message: str, buffer: Buffer, line: int) -> str:
-    """A message about a line, with its likely cause: a header.
+    """A message about a line, with its likely cause: a header, or a decimal comma.
 
-    >>> explained("the score is 'score', expected a number", b"topic Q0 doc rank score tag", 1)
-    "the score is 'score', expected a number; if this line is a header, remove it"
+    >>> explained("the score is '0,5', expected a number", b"1 Q0 d 1 0,5 t", 1)
+    "the score is '0,5', expected a number; numbers need a decimal point: 0.5"
     """
+    if comma := decimal_comma(message):
+        return f"{message}{comma}"
     head = bytes(buffer[:HEAD])
     first = DATA_LINE.search(unmarked(head))
     if first and unmarked(head).count(b"\n", 0, first.start()) + 1 == line:

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from cranfield import _core
 from cranfield.collection.file_formats import formats
 from cranfield.collection.file_formats.structured import BASE_16
-from cranfield.collection.grade_labels import levels_as_numbers
+from cranfield.collection.grade_labels import levels_as_numbers, word_of_grade
 from cranfield.collection.linting.file_findings import SEVERITIES, Finding, byte_findings
 from cranfield.collection.qrels import NO_INTENT, intent_labels
-from cranfield.collection.records import Reading, from_content
+from cranfield.collection.records import Reading, from_content, table_of
 from cranfield.collection.run import several_tags
 from cranfield.collection.source import Buffer, PathLike, load, shown_path
 from cranfield.collection.topics import Topics
@@ -88,18 +88,10 @@ class File:
 def check_file(path: str, kind: str, findings: list[Finding], *, split_tags: bool = False) -> File | None:
     """Add all findings about one run or qrels file; return what could be read."""
     try:
-        shown = shown_path(path)
-        buffer = load(path, lambda head: formats.check_block(head, kind, None, shown, every_line=False))
-        format = formats.detect(buffer, kind, path)
-        if isinstance(format, formats.Layout) or not format.magic:
-            findings.extend(byte_findings(path, buffer))
-        if isinstance(format, formats.Layout):
-            table = _read(path, buffer, format, kind, findings, split_tags=split_tags)
+        if kind == "run" and os.path.isdir(path):
+            table, _ = table_of(path, Reading(kind))
         else:
-            with warnings.catch_warnings(record=True) as caught:
-                warnings.simplefilter("always", CranfieldWarning)
-                table = from_content(buffer, Reading(kind, split_tags=split_tags), path)
-            findings.extend(_warnings(path, caught))
+            table = _table_in(path, kind, findings, split_tags=split_tags)
     except CranfieldError as error:
         findings.append(_fault(path, error))
         return None
@@ -107,6 +99,22 @@ def check_file(path: str, kind: str, findings: list[Finding], *, split_tags: boo
         return None
     findings.extend(entry_findings(path, kind, table))
     return File(path, tuple(table.topics), table)
+
+
+def _table_in(path: str, kind: str, findings: list[Finding], *, split_tags: bool) -> _core.Table:
+    """The entries of a file that can be read; add findings about its bytes and lines."""
+    shown = shown_path(path)
+    buffer = load(path, lambda head: formats.check_block(head, kind, None, shown, every_line=False))
+    format = formats.detect(buffer, kind, path)
+    if isinstance(format, formats.Layout) or not format.magic:
+        findings.extend(byte_findings(path, buffer))
+    if isinstance(format, formats.Layout):
+        return _read(path, buffer, format, kind, findings, split_tags=split_tags)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", CranfieldWarning)
+        table = from_content(buffer, Reading(kind, split_tags=split_tags), path)
+    findings.extend(_warnings(path, caught))
+    return table
 
 
 def _warnings(path: str, caught: list[warnings.WarningMessage]) -> Iterator[Finding]:
@@ -142,8 +150,11 @@ def _read(
     if kind == "qrels":
         buffer, _ = levels_as_numbers(buffer)
     table, faults = layout.read(buffer, kind, most_faults=MOST_FAULTS, keep_lines=True, split_tags=split_tags)
+    hinted = False
     for _, line, message in faults[:MOST_SHOWN]:
-        message = formats.explained(message, buffer, line)
+        words = word_of_grade(message)
+        explain = layout.way_out if words and not hinted else formats.explained
+        message, hinted = explain(message, buffer, line), hinted or words
         findings.append(Finding(path, line, "error", _code(message), message))
     for _, line, message in table.odd:
         if "base 16" in message:  # the entries show what else is odd

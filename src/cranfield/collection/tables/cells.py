@@ -330,3 +330,17 @@ def number_in(value: str | float) -> float:
     if isinstance(value, str) and (not value.isascii() or "_" in value):
         raise ValueError(f"{value!r} is not a number")
     return float(value)
+
+
+def number_or_none(value: object) -> float | None:
+    """As `number_in`; None for a value that holds no number, such as a truth value or a list.
+
+    >>> number_or_none("0.5"), number_or_none("high"), number_or_none(True)
+    (0.5, None, None)
+    """
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        return number_in(value)
+    except ValueError:
+        return None
