@@ -12,7 +12,7 @@ Every verb of the command line is a function here, with the same arguments: `cf.
 
     evaluate, explain, topics, efficiency, fairness, simulate_time    score search results
     compare, leaderboard, report, gate, anova, power                  compare systems
-    fuse, convert                                                     work with files
+    fuse, validate, convert                                           work with files
     cf.pool, cf.labels, cf.machine, cf.collection                     build a test collection
     cf.answers                                                        score summaries and answers
     cf.log, cf.ab, cf.interleave, cf.clicks                           evaluate with live traffic
@@ -76,6 +76,7 @@ if TYPE_CHECKING:
     from cranfield.operations.scores import fairness as fairness
     from cranfield.operations.scores import power as power
     from cranfield.operations.scores import topics as topics
+    from cranfield.operations.scores import validate as validate
     from cranfield.report.reports.report_of_runs import report as report
     from cranfield.samples import sample as sample
     from cranfield.scores.efficiency import efficiency as efficiency
@@ -95,6 +96,7 @@ _HOMES = {
     "anova": "comparison.anova.anova:anova",
     "power": "operations.scores:power",
     "fuse": "fusion.fuse:fuse",
+    "validate": "operations.scores:validate",
     "convert": "collection.convert:convert",
     "pool": "operations.pool",
     "labels": "operations.labels",

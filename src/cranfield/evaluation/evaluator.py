@@ -25,7 +25,7 @@ from cranfield.collection.column_names import ColumnNames, named_columns
 from cranfield.collection.grade_labels import named_grades
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.source import load
-from cranfield.errors import CranfieldError, CranfieldWarning, NotedWarning, UsageError, warn_caller
+from cranfield.errors import CranfieldError, CranfieldWarning, DataError, NotedWarning, UsageError, warn_caller
 from cranfield.measures import DEFAULT, Gain, Measure
 from cranfield.measures.naming.parse import names_in, parse, parse_many
 from cranfield.measures.naming.spelling import definition
@@ -179,8 +179,7 @@ class Evaluator:
         self.options = with_scores(options or JoinOptions(), self.measures)
         if self.options.lengths is not None or self.options.dimensions is not None:
             self.options = self.options.read()
-        on_duplicate = self.options.on_duplicate
-        self.qrels = qrels if isinstance(qrels, Qrels) else Qrels.of(qrels, on_duplicate=on_duplicate)
+        self.qrels = judgments_of(qrels, self.options.on_duplicate)
 
     @cached_property
     def _prepared(self) -> PreparedJudgments:
@@ -196,11 +195,43 @@ class Evaluator:
 
     def assess(self, runs: RunsLike, progress: Progress | None = None) -> Assessed:
         """The runs joined with the judgments."""
-        return self._prepared.join(runs, progress)
+        lists = self._prepared.join(runs, progress)
+        warn_if_swapped(lists, runs)
+        return lists
 
     def evaluate(self, runs: RunsLike, progress: Progress | None = None) -> Scores:
         """The scores of one or several runs."""
         return _score(self.assess(runs, progress), self.measures, self.missing, self._names, self._basis)
+
+
+def judgments_of(qrels: QrelsLike, on_duplicate: str) -> Qrels:
+    """The judgments; an error about runs in their place says which comes first."""
+    if isinstance(qrels, Qrels):
+        return qrels
+    try:
+        return Qrels.of(qrels, on_duplicate=on_duplicate)
+    except DataError as error:
+        if ": one level too many" in str(error):
+            error.add_note("judgments come first: evaluate(qrels, runs)")
+        raise
+
+
+def warn_if_swapped(lists: Assessed, runs: RunsLike) -> None:
+    """Warn if the judgments are numbers with fractions and the runs have whole numbers with ties, as judgments do."""
+    grades = lists.judged.grade
+    if not isinstance(runs, Mapping) or not (grades != np.floor(grades)).any():
+        return
+    by_topic = [each for each in runs.values() if isinstance(each, Mapping)]
+    nested = [inner for each in by_topic for inner in each.values() if isinstance(inner, Mapping)]
+    scores = [list(topic.values()) for topic in nested or by_topic]
+    numbers = [x for topic in scores for x in topic if isinstance(x, (int, float))]
+    tied = any(len(set(map(str, topic))) < len(topic) for topic in scores)
+    if numbers and all(x == int(x) for x in numbers) and (tied or min(numbers) == 0):
+        warn_caller(
+            f"the judgments have grades such as {grades[grades != np.floor(grades)][0]:g}, and the runs have whole "
+            "numbers only; are they swapped? Judgments come first: evaluate(qrels, runs)",
+            CranfieldWarning,
+        )
 
 
 def with_scores(options: JoinOptions, measures: Iterable[Measure]) -> JoinOptions:

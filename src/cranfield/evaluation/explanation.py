@@ -15,12 +15,20 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
 from cranfield.collection.accepted_inputs import QrelsLike, RunLike, TopicsLike
-from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.topic_tables import TEXTS
 from cranfield.collection.topics import Topic, text_lines, topic_of
 from cranfield.errors import UsageError
-from cranfield.evaluation.evaluator import MeasureLike, as_measures, notes_of, values_of, warn_of_gains, with_scores
+from cranfield.evaluation.evaluator import (
+    MeasureLike,
+    as_measures,
+    judgments_of,
+    notes_of,
+    values_of,
+    warn_if_swapped,
+    warn_of_gains,
+    with_scores,
+)
 from cranfield.measures import Measure, Terms
 from cranfield.measures.several_needs.diversity import averaged
 from cranfield.notes import method_note, shown_notes
@@ -283,9 +291,11 @@ def explain(
         raise UsageError(f"explain: {len(measures)} measures given, must be one")
     topic = str(topic)
     text = None if topics is None else topic_of(topics, topic)
-    judgments = Qrels.of(qrels, on_duplicate=options.on_duplicate)
+    judgments = judgments_of(qrels, options.on_duplicate)
     the_run = Run.of(run, name, format=options.format, on_duplicate=options.on_duplicate)
     lists = join(judgments, the_run, with_scores(options, measures))
+    if isinstance(run, Mapping):
+        warn_if_swapped(lists, run)
     if topic not in lists.topics:
         raise UsageError(f"topic {topic!r} is not judged; judged topics are {listed(lists.topics, 10)}")
     row = lists.topics.index(topic)

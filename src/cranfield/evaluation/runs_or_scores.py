@@ -70,6 +70,8 @@ def takes_runs(function: Callable[Concatenate[D, P], R]) -> OfScores[D, P, R]:
     def called(*args: Any, **kwargs: Any) -> Any:
         if args and isinstance(args[0], (Scores, Assessed)):
             return function(*args, **kwargs)
+        if args and args[0] is None and first.default is first.empty:
+            raise UsageError(f"{function.__name__}: {first.name} is None; give scores, or judgments and runs")
         inputs = [kwargs.pop(name) for name in ("qrels", "runs") if name in kwargs and name not in names]
         if inputs and len(args) + len(inputs) < 2:
             lacking = "runs" if "qrels" in kwargs or not args else "qrels"
@@ -141,6 +143,10 @@ def scores_of(value: object, caller: str) -> Scores:
     if isinstance(value, (str, os.PathLike)):
         return Scores.read(value)
     if isinstance(value, Mapping):
+        topics = [set(each) for each in value.values() if isinstance(each, Mapping)]
+        if len(topics) > 1 and len(set().union(*topics)) == sum(map(len, topics)):
+            have = "no two runs have a topic in common, so these may be judgments {topic: {doc: grade}}"
+            raise UsageError(f"{caller}: expected scores {{run: {{topic: value}}}}; {have}: give the runs too")
         return Scores.from_dict(value)
     if hasattr(value, "__arrow_c_stream__") or hasattr(value, "__dataframe__"):
         return Scores.from_frame(cast(FrameLike, value))

@@ -93,6 +93,10 @@ M = TypeVar("M", bound="Measure")
 V = TypeVar("V", bound=View)
 
 
+OF_CUTOFFS = ("k", "n", "at", "depth", "top")
+"""What people call a cutoff."""
+
+
 class Measure(metaclass=MeasureType):
     """A measure is a value: two with the same parameters are equal, and `parse(str(m)) == m`.
 
@@ -131,7 +135,12 @@ class Measure(metaclass=MeasureType):
             for name in named:
                 if name not in self._parameters or name in parameters[: len(values)]:
                     known = f"the parameters are: {', '.join(parameters) or 'none'}"
+                    if name in OF_CUTOFFS and self.cutoff_kind != "none":
+                        known = f"a cutoff is written {self.name} @ {named[name]}"
                     raise UsageError(f"{self.name}: unknown or repeated parameter {name!r}; {known}")
+            if values and type(values[0]) is int and self.cutoff_kind != "none":
+                cutoff = f"a cutoff is written {self.name} @ {values[0]}, and {parameters[0]} is given by its name"
+                raise UsageError(f"{self.name}({values[0]}): {cutoff}")
             self.__dict__.update((name, parameter.default) for name, parameter in self._parameters.items())
             self.__dict__.update(zip(parameters, values, strict=False), **named)
             changed = [name for name in parameters if self.__dict__[name] is not self._parameters[name].default]

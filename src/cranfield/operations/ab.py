@@ -1,6 +1,6 @@
-"""A/B tests: compare arms, plan the number of users, try the set-up with A/A splits.
+"""A/B tests: assign users, compare arms, plan the number of users, try the set-up with A/A splits.
 
-The functions have the names of the verbs of `cranfield ab`; an `Experiment` assigns users to arms.
+The functions have the names of the verbs of `cranfield ab`.
 """
 
 from typing import TYPE_CHECKING

@@ -15,6 +15,7 @@ from cranfield.building.pools.pool_policies import FixedOrder
 from cranfield.building.pools.pool_samples import Sampled, Stratum, shared, sizes_within
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.building.pools.pooling import Method, Offer, Pooling
+from cranfield.collection.accepted_inputs import RunsLike
 from cranfield.collection.qrels import Qrels
 from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import UsageError
@@ -28,7 +29,7 @@ BATCH = 10
 
 @operation
 def make_pool(
-    lists: PooledLists,
+    lists: PooledLists | RunsLike,
     method: str | Method = "depth",
     *,
     budget: Annotated[
@@ -68,6 +69,7 @@ def make_pool(
     >>> make_pool(lists, "depth", per_topic=2).docs("q")
     ['a', 'c']
     """
+    lists = lists if isinstance(lists, PooledLists) else PooledLists.of(lists)
     chosen = Method.of(method)
     if strata and chosen.name != "stratified":
         raise UsageError(f"strata apply only to the method stratified, not to {chosen.name}")
