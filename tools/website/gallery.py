@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import os
-import pkgutil
 import re
 import shlex
 import tempfile
 import warnings
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import cranfield
-from cranfield.record import Shown
 from cranfield.report import figures
 from cranfield.report.figures.saving import rendered
 from website import text
@@ -229,29 +224,13 @@ def entry(function: str, example: Example) -> list[str]:
     doc = inspect.getdoc(getattr(figures, function)) or ""
     caption = text.plain(" ".join(doc.partition("\n\n")[0].split()))
     title = TITLES.get(function, function.removeprefix("describe_").replace("_", " "))
-    results = [kind.__name__ for kind in every_result() if kind.figure == function]
     return [
         f"### {title if title.startswith('p-') else title[:1].upper() + title[1:]}",
         caption,
         f"![{caption}](pictures/gallery/{function}.svg){{ .figure }}",
         text.code("\n".join(example.commands), "sh"),
         text.code(PYTHON[function], "python"),
-        f"The method `plot` of a `{results[0]}` draws the same figure." if results else "",
     ]
-
-
-@cache
-def every_result() -> list[type[Shown]]:
-    """All classes of results."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for module in pkgutil.walk_packages(cranfield.__path__, "cranfield."):
-            if not {"__main__", "cli", "compat"} & set(module.name.split(".")):
-                importlib.import_module(module.name)
-    every: list[type[Shown]] = [Shown]
-    for kind in every:
-        every += kind.__subclasses__()
-    return every
 
 
 def with_room(svg: str) -> str:

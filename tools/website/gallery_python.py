@@ -11,7 +11,7 @@ scores = cf.evaluate(sample.qrels, sample.runs, ["AP", "nDCG@10", "RR"])
 """
 PYTHON = {
     "describe_boxes": """\
-figure = figures.describe_boxes(scores["AP"])
+figure = scores["AP"].plot()
 """,
     "describe_curves": """\
 lists = cf.join(sample.qrels, sample.runs)
@@ -22,7 +22,7 @@ curves = {run: cf.precision_recall(lists, run, "101") for run in lists.runs}
 figure = figures.describe_precision_recall(curves, topic="101")
 """,
     "describe_topics": """\
-figure = figures.describe_topics(cf.topics(scores["AP"], run="bm25"))
+figure = cf.topics(scores["AP"], run="bm25").plot()
 """,
     "describe_diversity": """\
 diverse = cf.evaluate("intents.qrels", sample.runs, ["I-rec@10", "D-nDCG@10"])
@@ -31,19 +31,19 @@ figure = figures.describe_diversity(diverse)
     "describe_efficiency": """\
 from cranfield.scores.efficiency import efficiency, read_times
 
-figure = figures.describe_efficiency(efficiency(scores["AP"], read_times("times.tsv")))
+figure = efficiency(scores["AP"], read_times("times.tsv")).plot()
 """,
     "describe_heat": """\
 table = scores["nDCG@10"]
 figure = figures.describe_heat(table.values[0].T, table.topics, table.runs, what="nDCG@10", title="nDCG@10 by topic")
 """,
     "describe_intervals": """\
-figure = figures.describe_intervals(cf.compare(scores, "AP", test="tukey"))
+figure = cf.compare(scores, "AP", test="tukey").plot()
 """,
     "describe_levels": """\
 from cranfield.comparison import tukey
 
-figure = figures.describe_levels(tukey(scores, "AP"))
+figure = tukey(scores, "AP").plot()
 """,
     "describe_differences": """\
 figure = figures.describe_differences(scores["AP"], ("bm25", "dense"))
@@ -56,7 +56,7 @@ factors = {
     "vectors": {"coord": "no", "bm25": "no", "dense": "yes", "fusion": "yes"},
 }
 means = anova(scores, "AP", factors=factors).means("words", "vectors")
-figure = figures.describe_interaction(means, "words", "vectors", measure="AP")
+figure = means.plot(measure="AP")
 """,
     "describe_power": """\
 from cranfield.comparison import topic_set_size
@@ -68,7 +68,7 @@ figure = figures.describe_power(curve, wanted=answer.power, answer=answer.topics
     "describe_gate_history": """\
 from cranfield.comparison.gate.gate_history import gate_history
 
-figure = figures.describe_gate_history(gate_history("builds.jsonl"))
+figure = gate_history("builds.jsonl").plot()
 """,
     "describe_asl": """\
 result = cf.meta.power(scores)
@@ -78,7 +78,7 @@ figure = figures.describe_asl({measure: result.p_of(measure) for measure in resu
 figure = figures.describe_swap_rates(cf.meta.swap(scores), open_end=True)
 """,
     "describe_correlations": """\
-figure = figures.describe_correlations(cf.meta.correlate(scores))
+figure = cf.meta.correlate(scores).plot()
 """,
     "describe_concordance": """\
 with_gold = cf.evaluate(sample.qrels, sample.runs, ["AP", "nDCG@10", "RR", "P@5"])
@@ -103,19 +103,19 @@ scores_of_lists = {name: [cf.parse(name).of(list(each)) for each in grades] for 
 figure = figures.describe_spacing(scores_of_lists, ["".join(map(str, each)) for each in grades])
 """,
     "describe_axioms": """\
-figure = figures.describe_axioms(cf.meta.axioms(["AP", "nDCG", "RR", "RBP"]))
+figure = cf.meta.axioms(["AP", "nDCG", "RR", "RBP"]).plot()
 """,
     "describe_components": """\
 figure = figures.describe_components(cf.meta.gtheory(scores), component="source")
 """,
     "describe_informativeness": """\
-figure = figures.describe_informativeness(cf.meta.inform(lists, ["AP", "nDCG@10", "RR"]))
+figure = cf.meta.inform(lists, ["AP", "nDCG@10", "RR"]).plot()
 """,
     "describe_effects": """\
 baseline = ("sample/bm25.run", "bm25-again.run")
 advanced = ("sample/dense.run", "dense-again.run")
 repetition = cf.meta.reproduce(sample.qrels, baseline, advanced, ["AP", "nDCG@10", "RR"])
-figure = figures.describe_effects(repetition)
+figure = repetition.plot()
 """,
     "describe_alike": """\
 alike = repetition.orders[0]
@@ -132,19 +132,19 @@ from cranfield.building.agreement import pair_agreement
 from cranfield.building.assessor_labels import Labels
 
 labels = Labels.of("labels.csv")
-figure = figures.describe_assessor_agreement(pair_agreement(labels))
+figure = pair_agreement(labels).plot()
 """,
     "describe_worker_accuracy": """\
 from cranfield.building.merging import merge, rate_workers
 
-figure = figures.describe_worker_accuracy(rate_workers(labels, gold=sample.qrels))
+figure = rate_workers(labels, gold=sample.qrels).plot()
 """,
     "describe_worker_confusion": """\
 merged = merge(labels, "dawid-skene")
 figure = figures.describe_worker_confusion(merged)
 """,
     "describe_posterior_entropy": """\
-figure = figures.describe_posterior_entropy(merged)
+figure = merged.plot()
 """,
     "describe_method_ranks": """\
 from cranfield.building.effect import merge_effect
@@ -157,32 +157,32 @@ from cranfield.building.machine.machine_audit import audit, read_judges
 machines = read_judges({"careful": "careful.qrels", "lenient": "lenient.qrels"})
 runs = {run.name: run for run in cf.read_runs(sample.runs)}
 audited = audit(sample.qrels, machines, runs)
-figure = figures.describe_judge_ranks(audited.ranks)
+figure = audited.ranks.plot()
 """,
     "describe_judge_confusion": """\
-figure = figures.describe_judge_confusion(audited.confusion, "lenient")
+figure = audited.confusion.plot(judge="lenient")
 """,
     "describe_topic_leniency": """\
-figure = figures.describe_topic_leniency(audited.topics)
+figure = audited.topics.plot()
 """,
     "describe_powered": """\
 from cranfield.building.machine.powered_intervals import powered_intervals
 
 by_people = cf.evaluate("human.qrels", sample.runs, ["nDCG@10"])
 by_machine = cf.evaluate("careful.qrels", sample.runs, ["nDCG@10"])
-figure = figures.describe_powered(powered_intervals(by_people, by_machine))
+figure = powered_intervals(by_people, by_machine).plot()
 """,
     "describe_log_measure": """\
 from cranfield.online.log_measures import measure_log
 from cranfield.online.logs import read_log
 
 log = read_log("log")
-figure = figures.describe_log_measure(measure_log(log, ["abandonment"], by="day"))
+figure = measure_log(log, ["abandonment"], by="day").plot()
 """,
     "describe_sessions": """\
 from cranfield.online.logs.sessions import summarise_sessions
 
-figure = figures.describe_sessions(summarise_sessions(log))
+figure = summarise_sessions(log).plot()
 """,
     "describe_reliability": """\
 from cranfield.online.log_measures.satisfaction import learn_satisfaction
@@ -192,19 +192,19 @@ figure = figures.describe_reliability(learn_satisfaction(log, "satisfied.csv").c
     "describe_arm_effects": """\
 from cranfield.online.experiments import aa_splits, ab_power, analyse
 
-figure = figures.describe_arm_effects(analyse("users.csv", ["revenue", "clicks/impressions"]))
+figure = analyse("users.csv", ["revenue", "clicks/impressions"]).plot()
 """,
     "describe_detectable": """\
-figure = figures.describe_detectable(ab_power("users.csv", "revenue", users=[5000, 20000, 80000]))
+figure = ab_power("users.csv", "revenue", users=[5000, 20000, 80000]).plot()
 """,
     "describe_aa_p_values": """\
-figure = figures.describe_aa_p_values(aa_splits("users.csv", "revenue", unit="user", splits=500))
+figure = aa_splits("users.csv", "revenue", unit="user", splits=500).plot()
 """,
     "describe_preferences": """\
 from cranfield.online.interleaving import analyse_interleaving
 from cranfield.online.interleaving.attribution_log import count_logged
 
-figure = figures.describe_preferences(analyse_interleaving(count_logged("lists.jsonl")))
+figure = analyse_interleaving(count_logged("lists.jsonl")).plot()
 """,
     "describe_interleaving_power": """\
 from cranfield.online.interleaving.sign_statistics import interleaving_power
@@ -216,13 +216,13 @@ figure = figures.describe_interleaving_power(curve)
     "describe_click_parameters": """\
 from cranfield.online.clicks import evaluate_clicks, fit_clicks
 
-figure = figures.describe_click_parameters(fit_clicks("log", "PBM"))
+figure = fit_clicks("log", "PBM").plot()
 """,
     "describe_click_perplexity": """\
 from cranfield.online.clicks.click_evaluation import held_out_pages
 
 models = {name: fit_clicks("log", name, held_out=0.2, intervals=False) for name in ("RCM", "DCTR", "PBM")}
-figure = figures.describe_click_perplexity(evaluate_clicks(models, held_out_pages("log", models)))
+figure = evaluate_clicks(models, held_out_pages("log", models)).plot()
 """,
     "describe_online_agreement": """\
 from cranfield.online.prediction import online_agreement, simulate_outcomes

@@ -8,7 +8,6 @@ from dataclasses import replace
 from cranfield.errors import UsageError
 from cranfield.online.experiments.ab_record import Analysis
 from cranfield.record import table_of
-from cranfield.report.figures import describe_arm_effects
 from cranfield.report.pages.report_parts import (
     Block,
     Content,
@@ -46,7 +45,7 @@ def effects_section(result: Analysis) -> Content:
     """The effect of each arm on each metric."""
     blocks: list[Block] = []
     with suppress(UsageError):  # no metric has an interval of the relative difference: the table says so
-        blocks.append(FigureBlock("effects_figure", replace(describe_arm_effects(result), notes=())))
+        blocks.append(FigureBlock("effects_figure", replace(result.plot(), notes=())))
     table = replace(result.table(), notes=())
     blocks.append(TableBlock("effects", table, data=table_of(result.columns())))
     return Content(blocks=blocks)

@@ -13,7 +13,6 @@ from cranfield.building.machine.judged_pairs import BOTH
 from cranfield.building.machine.machine_audit import Audit
 from cranfield.errors import UsageError
 from cranfield.record import Record, table_of
-from cranfield.report.figures import describe_judge_confusion, describe_judge_ranks, describe_topic_leniency
 from cranfield.report.figures.figure import in_order
 from cranfield.report.pages.report_parts import (
     MADE_WITH,
@@ -137,7 +136,7 @@ def _agreement(result: Audit) -> Content:
 def _confusion(result: Audit) -> Content:
     judges = in_order(result.confusion.judge)
     blocks: list[Block] = [
-        FigureBlock(f"confusion_{number}", describe_judge_confusion(result.confusion, judge))
+        FigureBlock(f"confusion_{number}", result.confusion.plot(judge=judge))
         for number, judge in enumerate(judges[:MOST_CONFUSIONS], 1)
     ]
     left_out = len(judges) - MOST_CONFUSIONS
@@ -156,7 +155,7 @@ def _topics(result: Audit) -> Content:
     table = table_of(columns, order)
     blocks: list[Block] = []
     if len(order) > 1:
-        blocks.append(FigureBlock("leniency", describe_topic_leniency(result.topics)))
+        blocks.append(FigureBlock("leniency", result.topics.plot()))
     blocks.append(TableBlock("topics", table, tools=len(order) > FEW_ROWS))
     return Content(text, blocks=blocks)
 
@@ -179,7 +178,7 @@ def _rankings(result: Audit) -> Content:
     text = [f"{counted(runs, 'run')} ranked with human judgments and with those of each machine."]
     if runs <= MOST_RUNS:
         for number, measure in enumerate(in_order(result.ranks.measure), 1):
-            blocks.append(FigureBlock(f"ranks_{number}", describe_judge_ranks(result.ranks, measure=measure)))
+            blocks.append(FigureBlock(f"ranks_{number}", result.ranks.plot(measure=measure)))
     else:
         text.append(f"With more than {MOST_RUNS} runs, their ranks are in the table only.")
     table = replace(result.ranks.table(), caption="")

@@ -31,7 +31,6 @@ from cranfield.collection.run import Run
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.measures.property_tables import better_of
 from cranfield.record import table_of
-from cranfield.report.figures import describe_assessor_agreement
 from cranfield.report.figures.figure import Axis, Figure, names
 from cranfield.report.pages.report_parts import (
     MADE_WITH,
@@ -329,7 +328,7 @@ def agreement_section(campaign: Campaign) -> Content:
     else:
         if len(pairs.first) > 1:
             with suppress(UsageError):  # κ of all pairs is undefined
-                blocks.append(FigureBlock("pairs_of_assessors", describe_assessor_agreement(pairs)))
+                blocks.append(FigureBlock("pairs_of_assessors", pairs.plot()))
         block = TableBlock("assessor_pairs", pairs.table(), "Pairs of assessors", data=table_of(pairs.columns()))
         blocks.append(block)
     checks = {"agrees with gold": state.gold, "agrees with self": state.self_agreement}

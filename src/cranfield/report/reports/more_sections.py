@@ -12,7 +12,6 @@ from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.explanation import explain
 from cranfield.evaluation.topic_sheet import deciding_topics
 from cranfield.record import table_of
-from cranfield.report.figures import describe_boxes
 from cranfield.report.pages.report_parts import Block, Content, FigureBlock, TableBlock
 from cranfield.report.reports import ab_report
 from cranfield.report.reports.experiment import Experiment
@@ -97,7 +96,7 @@ def answers_section(experiment: Experiment) -> Content:
     level = experiment.settings.level if len(scores.topics) > 1 else None
     blocks: list[Block] = [TableBlock("answers", summary_table(scores, interval=level), data=scores.table())]
     with suppress(CranfieldError):  # no system has a score: the table says so
-        blocks.insert(0, FigureBlock("answers_by_topic", replace(describe_boxes(scores[scores.measures[0]]), notes=())))
+        blocks.insert(0, FigureBlock("answers_by_topic", replace(scores.plot(), notes=())))
     return Content((text,), blocks=blocks)
 
 

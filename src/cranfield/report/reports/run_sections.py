@@ -26,12 +26,8 @@ from cranfield.meta.stability.discrimination import discriminative_power
 from cranfield.record import table_of
 from cranfield.report.figures import (
     describe_asl,
-    describe_correlations,
     describe_curves,
-    describe_differences,
-    describe_efficiency,
     describe_heat,
-    describe_intervals,
 )
 from cranfield.report.pages.leaderboard_page import leaderboard_columns
 from cranfield.report.pages.report_parts import (
@@ -188,7 +184,7 @@ def leaderboard_section(experiment: Experiment) -> Content:
     ]
     if 1 < len(board.run) <= MOST_INTERVALS:
         with suppress(CranfieldError):  # a note of the leaderboard says why runs cannot be compared
-            blocks.append(FigureBlock("intervals", replace(describe_intervals(experiment.comparison), notes=())))
+            blocks.append(FigureBlock("intervals", replace(experiment.comparison.plot(), notes=())))
     text = f"Runs by {board.measure}, the best first. Click a heading to sort; type words to filter."
     return Content((text,), blocks=blocks)
 
@@ -261,7 +257,7 @@ def efficiency_section(experiment: Experiment) -> Content:
     if experiment.times is None:
         raise UsageError("no times of runs are known")
     result = efficiency(experiment.scores, experiment.times)
-    figure = describe_efficiency(efficiency(experiment.scores[experiment.measure], experiment.times))
+    figure = efficiency(experiment.scores[experiment.measure], experiment.times).plot()
     text = "A run is on the front if no other run is at least as effective and as fast, and better in one of the two."
     table = TableBlock("efficiency", result.table(), tools=len(result.runs) > 20)
     return Content((text,), blocks=(FigureBlock("front", figure), table))
@@ -326,7 +322,7 @@ def topics_section(experiment: Experiment) -> Content:
     try:
         first, second = experiment.leaders
         decide = deciding_topics(scores, first, second, topics=experiment.topics)
-        blocks.append(FigureBlock("differences", describe_differences(scores, (first, second))))
+        blocks.append(FigureBlock("differences", decide.plot()))
         title = f"Topics that decide between {first} and {second}"
         blocks.append(TableBlock("deciding_topics", decide.table(), title, data=table_of(decide.columns())))
     except CranfieldError as error:
@@ -349,7 +345,7 @@ def measures_section(experiment: Experiment) -> Content:
     if len(scores.measures) > 1:
         agreement = correlate(scores, level=settings.level, resamples=RESAMPLES, seed=settings.seed)
         text.append("Agreement: Kendall's τ_b of the rankings of runs by each pair of measures; 1 is the same ranking.")
-        blocks.append(FigureBlock("agreement", describe_correlations(agreement)))
+        blocks.append(FigureBlock("agreement", agreement.plot()))
         blocks.append(TableBlock("agreement_pairs", agreement.pairs(), "Agreement of measures"))
     else:
         text.append("The agreement of measures was not computed: it needs two measures or more.")
