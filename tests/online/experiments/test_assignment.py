@@ -10,7 +10,7 @@ from scipy import stats
 
 from cranfield.errors import UsageError
 from cranfield.online.engines.dialect import BUCKETS, bucket
-from cranfield.online.experiments.assignment import Experiment, check_layer, encoded_id
+from cranfield.online.experiments.assignment import Experiment, assign_users, check_layer, encoded_id
 
 MILLION = 1_000_000
 ALPHA = 1e-4
@@ -110,3 +110,25 @@ def test_wrong_experiments_are_refused() -> None:
     with pytest.raises(UsageError, match=r"user id == 1\.5, must be text or a whole number"):
         encoded_id(1.5)
     assert encoded_id(np.int64(12)) == encoded_id("12") == b"12"
+
+
+def test_assign_users_counts_each_user_once() -> None:
+    assigned = assign_users(["ada", "grace", "ada"], "ranker-1")
+    assert assigned.arm.tolist() == ["B", "A", "B"]  # as the example of `Experiment`
+    assert assigned.users == 2
+    assert assigned.counts.to_dict()["rows"] == [
+        {"arm": "A", "users": 1, "share": 0.5}, {"arm": "B", "users": 1, "share": 0.5},
+    ]  # fmt: skip
+
+
+def test_assign_users_counts_those_who_are_not_in_the_experiment() -> None:
+    assigned = assign_users(["ada", "grace"], "ranker-1", exposure=0)
+    assert assigned.arm.tolist() == [None, None]
+    assert assigned.counts.arm == ("A", "B", "(not in the experiment)")
+    assert assigned.counts.users.tolist() == [0, 0, 2]
+
+
+@pytest.mark.parametrize(("setting", "value"), [("exposure", 1.5), ("slot", (0.1,)), ("slot", (0, 2))])
+def test_assign_users_refuses_what_the_experiment_cannot_have(setting: str, value: object) -> None:
+    with pytest.raises(UsageError, match=f"assign_users: {setting} == "):
+        assign_users(["ada"], "x", **{setting: value})  # type: ignore[arg-type]

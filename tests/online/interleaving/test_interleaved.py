@@ -8,7 +8,13 @@ import pytest
 
 from cranfield import UsageError
 from cranfield.online.interleaving.interleaved import Interleaved, Interleaver, credit, digest, interleave
-from cranfield.online.interleaving.interleaved_batch import InterleavedBatch, QueryLists, interleave_many, list_seeds
+from cranfield.online.interleaving.interleaved_batch import (
+    InterleavedBatch,
+    QueryLists,
+    interleave_many,
+    interleave_runs,
+    list_seeds,
+)
 from cranfield.online.interleaving.mixing_methods import MIXING_METHODS, MixingMethod
 
 from . import slow_interleaving as slow
@@ -307,3 +313,14 @@ def test_every_method_has_a_source_and_a_word_on_bias() -> None:
     for family in MIXING_METHODS.values():
         assert family.source
         assert family.bias
+
+
+def test_runs_are_interleaved_as_their_rankings_are() -> None:
+    runs = {"bm25": {"q": {"a": 3, "b": 2, "c": 1}}, "dense": {"q": {"b": 3, "d": 2, "a": 1}}}
+    made = interleave_runs(runs, "probabilistic(tau=1)", length=3, copies=2, seed=5)
+    assert [logged.query for logged in made.lists] == ["q", "q"]
+    for logged in made.lists:
+        again = interleave({"bm25": ["a", "b", "c"], "dense": ["b", "d", "a"]}, logged.record.method,
+                           length=3, seed=logged.record.seed)  # fmt: skip
+        assert again.documents == logged.record.documents
+    assert made.to_dict()["rows"][0] == made.lists[0].to_dict()
