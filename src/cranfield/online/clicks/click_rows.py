@@ -122,7 +122,9 @@ def _read(
             if first_position not in (None, 0, 1):
                 raise check.wrong("click_rows", "first_position", first_position, "0 or 1")
             rows = _of_table(frame, engine, origin, known, named)
-            return rows if first_position != 0 else _counted_from_1(rows)
+            if first_position == 0:
+                rows = replace(rows, frame=rows.frame.with_columns(nw.col("position") + 1))
+            return rows
     # Users stay as they are, because only queries, documents and clicks are counted.
     with without_skip():
         log = read_log(
@@ -130,11 +132,6 @@ def _read(
             hashed=False,
         )  # fmt: skip
     return _of_log(log)
-
-
-def _counted_from_1(rows: ClickRows) -> ClickRows:
-    """Rows whose positions were counted from 0."""
-    return replace(rows, frame=rows.frame.with_columns(nw.col("position") + 1))
 
 
 def _named(columns: Any) -> dict[str, str]:

@@ -18,6 +18,7 @@ from cranfield.online.moments import FAR, Moments, moments_from_sums, shift_dist
 from cranfield.types import Array
 
 Whole = NDArray[np.int32]
+FLOATS = ("double", "float")
 MOST_ARMS = 100
 """With more arms, rows are not sorted by arm here; an engine does it."""
 
@@ -80,7 +81,7 @@ class ParquetTable:
         if any(schema != self.schemas[0] for schema in self.schemas[1:]):
             return False
         text = kinds.is_string(self.types[arm]) or kinds.is_large_string(self.types[arm])
-        return text and all(kinds.is_integer(self.types[name]) or _is_float(self.types[name]) for name in columns)
+        return text and all(kinds.is_integer(self.types[name]) or str(self.types[name]) in FLOATS for name in columns)
 
 
 def parquet_table(source: Any) -> ParquetTable | None:
@@ -91,10 +92,6 @@ def parquet_table(source: Any) -> ParquetTable | None:
     if table.format != "parquet" or any(REMOTE_MARK in path for path in table.files):
         return None
     return ParquetTable(tuple(table.files))
-
-
-def _is_float(kind: Any) -> bool:
-    return str(kind) in ("double", "float")
 
 
 def _note_largest(metadata: Any, largest: dict[str, float]) -> None:

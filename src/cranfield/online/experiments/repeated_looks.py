@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -177,6 +178,9 @@ def _spent(t: Array, spending: Sequence[float]) -> Array:
     return np.array(z)
 
 
+leggauss = cache(np.polynomial.legendre.leggauss)
+
+
 class _Walk:
     """Brownian motion that has not crossed a boundary so far: its density at the nodes of a quadrature rule."""
 
@@ -197,22 +201,13 @@ class _Walk:
     def step(self, c: float, t: float) -> float:
         """Go on to time t, and stop what crosses c there; return its probability."""
         crossed = self.probability(c, t)
-        points, weights = _legendre()
+        points, weights = leggauss(NODES)
         edge = min(c, WIDEST) * math.sqrt(t)
         nodes, step = edge * points, math.sqrt(t - self.time)
         density = np.exp(-0.5 * ((nodes[:, None] - self.nodes) / step) ** 2) / (step * math.sqrt(2 * math.pi))
         self.mass = edge * weights * (density @ self.mass)
         self.nodes, self.time = nodes, t
         return crossed
-
-
-def _legendre() -> tuple[Array, Array]:
-    if not _RULE:
-        _RULE.extend(np.polynomial.legendre.leggauss(NODES))
-    return _RULE[0], _RULE[1]
-
-
-_RULE: list[Array] = []
 
 
 TUNED_FOR = 10_000

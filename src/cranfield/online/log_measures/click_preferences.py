@@ -267,7 +267,10 @@ def click_preferences(
     )
     pairs = pairs.filter(col("users") >= least).join(swapped, on=[QUERY, "better", "worse"], how="left")
     pairs = log.engine.keep(pairs.with_columns(col("reverse").fill_null(0)))
-    _check_size(log, pairs)
+    size = log.engine.count(pairs)
+    if size > MOST_PAIRS:
+        limit = counted(MOST_PAIRS, "pair of documents", "pairs of documents")
+        raise UsageError(f"{size:,} pairs of documents, more than {limit}; to take only frequent ones: raise least=")
     table = log.engine.fetch(pairs.sort(QUERY, "better", "worse"))
     texts = {name: np.array(table.column(name).to_pylist(), dtype=object) for name in (QUERY, "better", "worse")}
     numbers = {name: np.array(table.column(name).to_pylist(), np.int64) for name in ("times", "users", "reverse")}
@@ -301,13 +304,6 @@ def _pairs(log: Log, rules: Sequence[str]) -> Any:
     texts = log.queries.select("query_id", "user", normal_text("text").alias(QUERY))
     rows = preferences.join(texts.filter(~col(QUERY).is_null()), on="query_id", how="inner")
     return rows.group_by(QUERY, "better", "worse").agg(nw.len().alias("times"), col("user").n_unique().alias("users"))
-
-
-def _check_size(log: Log, pairs: Any) -> None:
-    size = log.engine.count(pairs)
-    if size > MOST_PAIRS:
-        limit = counted(MOST_PAIRS, "pair of documents", "pairs of documents")
-        raise UsageError(f"{size:,} pairs of documents, more than {limit}; to take only frequent ones: raise least=")
 
 
 def _cycles(preferences: Preferences) -> tuple[tuple[Cycle, ...], int, int]:

@@ -140,7 +140,9 @@ def document_clicks(
     notes = [method_note(f"{100 * confidence:g}% intervals over users; rates by rank are taken as known")]
     if (users < FEW_USERS).any():
         notes.append(caution_note(f"caution: intervals of fewer than {FEW_USERS} users may be too narrow"))
-    notes += [*_missing_notes(log, on_shown, int(left_out), least), *log.notes]
+    if left_out:
+        notes.append(f"{counted(int(left_out), 'row')} seen by fewer than {least} users not shown")
+    notes += [*not_on_shown(log, on_shown), *log.notes]
     return DocumentClicks(
         {key: np.array(best.column(key).to_pylist(), dtype=object) for key in keys}, users,
         counts["impressions"].astype(np.int64), counts["clicks"].astype(np.int64),
@@ -168,8 +170,3 @@ def _per_user(log: Log, keys: list[str], on_shown: Any) -> Any:
         col("expected").sum(),
         col("ranks").sum().cast(nw.Float64()).alias("ranks"),
     )
-
-
-def _missing_notes(log: Log, on_shown: Any, left_out: int, least: int) -> list[str]:
-    notes = [f"{counted(left_out, 'row')} seen by fewer than {least} users not shown"] if left_out else []
-    return notes + not_on_shown(log, on_shown)

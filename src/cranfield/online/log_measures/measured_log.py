@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -402,13 +402,8 @@ def _small_groups(groups: Sequence[tuple[str, ...]], kept: NDArray[Any], least: 
 
 def _group(by: Sequence[str], group: Sequence[Any]) -> tuple[str, ...]:
     """The values of a group as text; a day is written as a date, an hour as two digits."""
-    return tuple(_value_text(name, value) for name, value in zip(by, group, strict=True))
-
-
-def _value_text(name: str, value: Any) -> str:
-    if name == "day":
-        return day_text(value)
-    return f"{int(value):02d}" if name == "hour" else str(value)
+    forms: dict[str, Callable[[Any], str]] = {"day": day_text, "hour": lambda hour: f"{int(hour):02d}"}
+    return tuple(forms.get(name, str)(value) for name, value in zip(by, group, strict=True))
 
 
 def day_text(day: int) -> str:

@@ -76,9 +76,7 @@ def check_log(
     findings += log_traps.unit_traps(raw)
     findings += log_traps.bot_traps(log, bot_events)
     findings += _session_traps(raw, log, zone, silence)
-    sizes = [
-        raw.engine.fetch(log_traps.size_of(frame))["rows"][0].as_py() for frame in (log.queries, log.shown, log.events)
-    ]
+    sizes = [raw.engine.count(frame) for frame in (log.queries, log.shown, log.events)]
     tables = (("queries", raw.queries, sizes[0], "error"), ("events", raw.events, sizes[2], "warning"))
     for name, table, rows, level in tables:
         if table is not None and not rows:

@@ -119,7 +119,9 @@ def whole_queries(engine: Engine, rows: Any) -> WholeQueries:
     if not engine.count(ids):
         return WholeQueries(engine, rows)
     rows = rows.drop(PAGE_SIZE) if PAGE_SIZE in rows.columns else rows  # lists of several rows are counted together
-    known, nameless = (rows.filter(condition) for condition in _with_and_without_id())
+    known, nameless = (
+        rows.filter(condition) for condition in (~nw.col("query_id").is_null(), nw.col("query_id").is_null())
+    )
     queries = engine.keep(_taken_together(known))
     extra = engine.count(known) - engine.count(queries)
     users = queries.group_by("query_id").agg(nw.len().alias("users")).filter(nw.col("users") > 1)
@@ -128,11 +130,6 @@ def whole_queries(engine: Engine, rows: Any) -> WholeQueries:
     whole = WholeQueries(engine, queries, extra, shared if count else None, count)
     together = nw.concat([whole.with_ids(queries).select(*rows.columns), nameless.select(*rows.columns)])
     return WholeQueries(engine, engine.keep(together), extra, whole.shared, count)
-
-
-def _with_and_without_id() -> tuple[Any, Any]:
-    nameless = nw.col("query_id").is_null()
-    return ~nameless, nameless
 
 
 def _taken_together(rows: Any) -> Any:

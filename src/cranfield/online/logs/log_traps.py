@@ -281,11 +281,6 @@ TWO_FORMS = "each is read as what it is; two programs seem to write this log"
 BOT_REMEDY = "leave them out before any analysis, or raise the limit: bot_events="
 
 
-def size_of(frame: Any) -> Any:
-    """The number of rows of a frame."""
-    return frame.select(nw.len().alias("rows"))
-
-
 def grouped_query_traps(raw: RawLog, shares: Mapping[str, float] | None, alpha: float) -> list[Finding]:
     """What shows only in several rows of queries: repeated ids, repeated documents, users and arms."""
     table, engine = raw.queries, raw.engine
@@ -434,7 +429,7 @@ def ambiguous_times(raw: RawLog, changes: list[tuple[int, int]]) -> list[Finding
         near = (nw.col("time") >= at - width) & (nw.col("time") < at + width) & (nw.col("time_kind") == "no zone")
         for table in (raw.queries, raw.events):
             if table is not None:
-                count += raw.engine.fetch(size_of(table.frame.filter(near)))["rows"][0].as_py()
+                count += raw.engine.count(table.frame.filter(near))
     remedy = "write times in UTC, or with their offset"
     return [Finding("times in the hour that clocks show twice in autumn", "warning", count, (), remedy)]
 
@@ -450,6 +445,6 @@ def skipped_times(raw: RawLog, changes: list[tuple[int, int]], zone: str | None)
         within = (wall >= first) & (wall < first + by * SECOND) & (nw.col("time_kind") == "no zone")
         for table in (raw.queries, raw.events):
             if table is not None:
-                count += raw.engine.fetch(size_of(table.frame.filter(within)))["rows"][0].as_py()
+                count += raw.engine.count(table.frame.filter(within))
     remedy = f"no clock in {zone} shows them; they are read as an hour later: write times in UTC, or with their offset"
     return [Finding("times in the hour that clocks skip in spring", "error", count, (), remedy)]

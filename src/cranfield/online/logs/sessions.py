@@ -27,27 +27,6 @@ from cranfield.record import Record, table_of
 from cranfield.table import Table
 from cranfield.text import counted
 
-
-def hide_small(
-    columns: dict[str, NDArray[Any]], counts: NDArray[Any], least: int, unit: str
-) -> tuple[dict[str, NDArray[Any]], tuple[str, ...]]:
-    """The rows whose count is at least `least`, and a note if there are others.
-
-    >>> import numpy as np
-    >>> columns = {"device": np.array(["phone", "watch"], dtype=object), "sessions": np.array([200, 3])}
-    >>> hide_small(columns, columns["sessions"], 10, "session")[1]
-    ('1 row with fewer than 10 sessions is left out',)
-    """
-    check.whole("", least=least)
-    large = counts >= least
-    if large.all():
-        return columns, ()
-    hidden = int((~large).sum())
-    verb = "is" if hidden == 1 else "are"
-    note = f"{counted(hidden, 'row')} with fewer than {counted(least, unit)} {verb} left out"
-    return {name: column[large] for name, column in columns.items()}, (note,)
-
-
 AUTO = "auto"
 WAYS = (AUTO, "silence", "continuity", "given")
 """How sessions are found.
@@ -262,7 +241,9 @@ def assign_sessions(log: Log, *, by: str = AUTO, silence: float = SILENCE) -> Lo
     log, by = chosen.log, chosen.by
     if by == "given":
         return log
-    activity = log.engine.keep(_numbered(log, by, silence, EVENTS + _only_queries(log)))
+    activity = log.engine.keep(
+        _numbered(log, by, silence, EVENTS + tuple(name for name in (*QUERIES, *log.segments) if name not in EVENTS))
+    )
     name = nw.concat_str(nw.col("user"), nw.col("number").cast(nw.String), separator="-").alias("session")
     activity = activity.with_columns(name)
     return replace(
@@ -373,7 +354,9 @@ def summarise_sessions(
     arrays = {name: np.array(values) for name, values in groups.items()}
     total = int(arrays["sessions"].sum()) if len(arrays["sessions"]) else 0
     if not total:
-        raise DataError(log.origin or "the log", None, _no_sessions(by))
+        what = "names no sessions; find them by silence"
+        what = what if by == "given" else "has no queries and events with a user and a time"
+        raise DataError(log.origin or "the log", None, what)
     users = engine.fetch(kept.select(nw.col("user").n_unique().alias("users")))["users"][0].as_py()
     at = engine.quantiles(kept, "minutes", QUANTILES).to_pylist()[0]
     names = [f"{group}" if group < MOST_QUERIES else f"{MOST_QUERIES} or more" for group in arrays["group"]]
@@ -385,7 +368,12 @@ def summarise_sessions(
         "clicks per session": arrays["clicks"] / arrays["sessions"],
         "minutes": minutes / arrays["sessions"],
     }
-    distribution, hidden = hide_small(distribution, distribution["sessions"], least, "session")
+    large = distribution["sessions"] >= least
+    hidden: tuple[str, ...] = ()
+    if number := int((~large).sum()):
+        verb = "is" if number == 1 else "are"
+        hidden = (f"{counted(number, 'row')} with fewer than {counted(least, 'session')} {verb} left out",)
+        distribution = {name: column[large] for name, column in distribution.items()}
     within = (int(arrays["queries"].sum()), int(arrays["events"].sum()))
     notes = (*hidden, chosen.note, *_notes(log, by, within), *log.notes)
     return SessionSummary(
@@ -393,14 +381,6 @@ def summarise_sessions(
         {f"{p:g}": float(at[f"q{i}"]) for i, p in enumerate(QUANTILES)}, engine.exact_quantiles,
         int(arrays["crossing"].sum()), distribution, notes,
     )  # fmt: skip
-
-
-def _no_sessions(by: str) -> str:
-    return (
-        "names no sessions; find them by silence"
-        if by == "given"
-        else "has no queries and events with a user and a time"
-    )
 
 
 def _notes(log: Log, by: str, within: tuple[int, int]) -> tuple[str, ...]:
@@ -412,10 +392,6 @@ def _notes(log: Log, by: str, within: tuple[int, int]) -> tuple[str, ...]:
     what = f"{counted(counts[0], 'query', 'queries')} and {counted(counts[1], 'event')}"
     missing = "a user, a time or a session" if by == "given" else "a user or a time"
     return (f"{what} without {missing} belong to no session",)
-
-
-def _only_queries(log: Log) -> tuple[str, ...]:
-    return tuple(name for name in (*QUERIES, *log.segments) if name not in EVENTS)
 
 
 def _activity(log: Log, names: tuple[str, ...]) -> Any:
