@@ -193,9 +193,9 @@ def test_wrong_calls() -> None:
         fit_clicks(pages, "PBM", exact=False)
     with pytest.raises(UsageError, match=r"prior == \(1, 2, 3\), must be two numbers"):
         fit_clicks(pages, "PBM", prior=(1, 2, 3))
-    with pytest.raises(UsageError, match=r"prior == -1\.0, must be 0 or above"):
+    with pytest.raises(UsageError, match=r"prior == -1, must be 0 or above"):
         fit_clicks(pages, "PBM", prior=(-1, 1))
-    with pytest.raises(UsageError, match=r"level == 1\.5, must be between 0 and 1"):
+    with pytest.raises(UsageError, match=r"level == 1\.5, must be above 0 and below 1"):
         fit_clicks(pages, "PBM", level=1.5)
     with pytest.raises(UsageError, match="no impressions"):
         fit_clicks(Pages.of([], [], []), "PBM")
