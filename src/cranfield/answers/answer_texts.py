@@ -100,8 +100,8 @@ class AnswerTable(Schema):
     """A table with a header; texts are kept with the blanks around them."""
 
     def __init__(self, form: str, *, key: Sequence[str] = (), any_of: Sequence[str] = (), **columns: Column) -> None:
-        given: dict[str, Any] = {"key": key, "any_of": any_of, **columns}
-        super().__init__(form, layouts=(), separators="\t,;", strip=False, **given)
+        declared: dict[str, Any] = {"key": key, "any_of": any_of, **columns}
+        super().__init__(form, layouts=(), separators="\t,;", strip=False, **declared)
 
     @reads
     def each(self, path: PathLike) -> list[Row]:

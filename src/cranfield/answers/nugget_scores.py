@@ -222,20 +222,20 @@ def _of_answer(
     partial_matches: bool,
 ) -> dict[str, float]:
     """Every measure of one answer."""
-    given = np.array([support.get(id, 0.0) for id in nuggets])
-    strict = (given >= 1).astype(float)
+    values = np.array([support.get(id, 0.0) for id in nuggets])
+    strict = (values >= 1).astype(float)
     vital = np.array([float(nugget.importance == VITAL) for nugget in nuggets.values()])
     half = np.array([{VITAL: 1.0, OKAY: 0.5}.get(nugget.importance, 0.0) for nugget in nuggets.values()])
     weight = np.array([weights[id] for id in nuggets])
-    matched = (given > 0 if partial_matches else given >= 1).astype(float)
+    matched = (values > 0 if partial_matches else values >= 1).astype(float)
     recall = _mean(matched, weight)
     precision = allowance_precision(characters(text, white_space), float(matched.sum()), allowance)
     return {
-        "all": _mean(given, np.ones_like(given)),
-        "all-strict": _mean(strict, np.ones_like(given)),
-        "vital": _mean(given, vital),
+        "all": _mean(values, np.ones_like(values)),
+        "all-strict": _mean(strict, np.ones_like(values)),
+        "vital": _mean(values, vital),
         "vital-strict": _mean(strict, vital),
-        "weighted": _mean(given, half),
+        "weighted": _mean(values, half),
         "weighted-strict": _mean(strict, half),
         "W-Rec": recall,
         "Prec": precision,
@@ -372,13 +372,13 @@ def pyramid_scores(
         for r, run in enumerate(runs):
             support = assignments.support[run].get(topic)
             missing[r, t] = support is None
-            found = [id for id, value in (support or {}).items() if value >= 1 or (partial_matches and value > 0)]
-            size = len(found) if units is None else units.get((run, topic), len(found))
-            if size < len(found):
+            matched = [id for id, value in (support or {}).items() if value >= 1 or (partial_matches and value > 0)]
+            size = len(matched) if units is None else units.get((run, topic), len(matched))
+            if size < len(matched):
                 raise UsageError(
-                    f"run {run!r} has {size} units on topic {topic!r}, but {len(found)} of them were found"
+                    f"run {run!r} has {size} units on topic {topic!r}, but {len(matched)} of them were found"
                 )
-            total = sum(weights[id] for id in found)
+            total = sum(weights[id] for id in matched)
             for m, name in enumerate(names):
                 best = pyramid_maximum(weights.values(), size if name == "pyramid" else mean_size)
                 values[m, r, t] = np.nan if not most else total / best if best else 0.0

@@ -18,7 +18,7 @@ from cranfield.answers.tokenisation import WordRules
 from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.notes import caution_note, method_note
-from cranfield.record import Record
+from cranfield.record import Record, crossed
 from cranfield.scores.mean_intervals import range_interval
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table
@@ -148,15 +148,9 @@ class Rouge(Record):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """measure, run, mean, low, high, topics."""
-        m, r = (axis.ravel() for axis in np.indices(self.low.shape))
-        return {
-            "measure": np.array(self.scores.measures, dtype=object)[m],
-            "run": np.array(self.scores.runs, dtype=object)[r],
-            "mean": self.scores.means().ravel(),
-            "low": self.low.ravel(),
-            "high": self.high.ravel(),
-            "topics": np.full(m.shape, len(self.scores.topics)),
-        }
+        values = {"mean": self.scores.means(), "low": self.low, "high": self.high}
+        count = np.array([[len(self.scores.topics)]])
+        return crossed({"measure": self.scores.measures, "run": self.scores.runs}, {**values, "topics": count})
 
     def table(self) -> Table:
         """A row per run and measure: recall, precision and F, with intervals if there are any."""
@@ -420,8 +414,8 @@ def rouge_intervals(values: Array, level: float, resamples: int, seed: int) -> t
     0; between two of them, both ends move by the fraction of B − d − 1.
     """
     if not resamples:
-        nothing = np.full(values.shape[:-1], np.nan)
-        return nothing, nothing.copy()
+        none = np.full(values.shape[:-1], np.nan)
+        return none, none.copy()
     rng = np.random.default_rng(seed)
     topics = values.shape[-1]
     flat = values.reshape(-1, topics)

@@ -89,9 +89,9 @@ def _names(names: list[str], origin: str, line: int) -> dict[str, str]:
     """The name that a file has for each part."""
     places = find_columns(names, PARTS)
     if "id" not in places:
-        given = listed(map(column_key, names)) or "no names"
+        known = listed(map(column_key, names)) or "no names"
         raise DataError(
-            origin, line, f"no id of the document among {given}; expected one of {', '.join(PARTS['id'])}"
+            origin, line, f"no id of the document among {known}; expected one of {', '.join(PARTS['id'])}"
         )  # fmt: skip
     return {part: names[at] for part, at in places.items()}
 
@@ -115,8 +115,8 @@ def _tabs(buffer: Buffer, origin: str) -> Iterator[DocumentRecord]:
         if not names and len(cells) < 2:
             raise DataError(origin, number, "1 column, expected an id, a tab and a text")
         values = dict(zip(names, cells, strict=True)) if names else {}
-        found = {part: values[name] for part, name in parts.items()} or {"id": cells[0], "text": "\t".join(cells[1:])}
-        yield _record(found, tuple(names), origin, number)
+        of_line = {part: values[name] for part, name in parts.items()} or {"id": cells[0], "text": "\t".join(cells[1:])}
+        yield _record(of_line, tuple(names), origin, number)
 
 
 def readable(text: str) -> str:

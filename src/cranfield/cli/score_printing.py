@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -39,6 +40,16 @@ class TopicPrinting(Printing):
             return
         table = summary.table() if isinstance(summary, Record) else summary
         self.show(replace(topic_table(scores), notes=()), table)
+
+    def show_explained(self, records: Sequence[Record], captions: Sequence[str] = ()) -> None:
+        """Print how scores come about: the tables of records, with captions if they have none of their own."""
+        if self.format == "json":
+            self.emit_json([record.to_dict() for record in records])
+            return
+        tables = [record.table() for record in records]
+        if captions:
+            tables = [replace(table, caption=caption) for table, caption in zip(tables, captions, strict=True)]
+        self.show(*tables)
 
     def _scores_text(self, scores: Scores) -> str:
         from cranfield.table import safe_cell

@@ -11,8 +11,8 @@ import pytest
 from cranfield.building.agreement import (
     agreement,
     agreement_over_time,
+    agreement_with_others,
     confusion,
-    each_assessor,
     group_agreement,
     pair_agreement,
     topic_agreement,
@@ -27,7 +27,7 @@ PAIR = [("i1", "x", 1), ("i1", "y", 0), ("i2", "x", 0), ("i2", "y", 0), ("i3", "
 WORDS = [(item, worker, ["no", "yes"][label]) for item, worker, label in PAIR]
 
 
-@pytest.mark.parametrize("function", [agreement, pair_agreement, confusion, each_assessor, agreement_over_time])
+@pytest.mark.parametrize("function", [agreement, pair_agreement, confusion, agreement_with_others, agreement_over_time])
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
@@ -47,7 +47,7 @@ def test_labels_that_cannot_agree(function: Callable[[Any], Any], rows: list[Any
         (lambda: agreement(WORDS, ["cohen-linear"]), "words without an order; pass them as a scale, lowest first"),
         (lambda: agreement(WORDS, ["alpha-ordinal"]), "words without an order"),
         (lambda: agreement(WORDS, ["overlap"]), "words without an order"),
-        (lambda: each_assessor(WORDS, weights="linear"), "words without an order"),
+        (lambda: agreement_with_others(WORDS, weights="linear"), "words without an order"),
         (lambda: agreement(PAIR, ["kohen"]), "no coefficient 'kohen'; did you mean 'cohen'"),
         (lambda: agreement(PAIR, []), "no coefficient is named"),
         (lambda: agreement([("i1", "x", -1), ("i1", "y", 2)], ["alpha-ratio"]), "label -1 is below 0"),
@@ -85,7 +85,7 @@ def test_if_all_labels_are_equal_kappa_is_undefined_and_ac1_is_1() -> None:
             in result.notes
         )
     assert "for 1 pair" in " ".join(pair_agreement(EQUAL).notes)
-    assert "kappa is undefined (0/0) for 2 assessors" in " ".join(each_assessor(EQUAL).notes)
+    assert "kappa is undefined (0/0) for 2 assessors" in " ".join(agreement_with_others(EQUAL).notes)
 
 
 def test_words_without_an_order_have_the_nominal_coefficients_and_a_note() -> None:
@@ -94,7 +94,7 @@ def test_words_without_an_order_have_the_nominal_coefficients_and_a_note() -> No
     assert any(
         "words without an order: no weighted or ordinal coefficients, no overlap" in note for note in result.notes
     )
-    assert np.isnan(each_assessor(WORDS).leniency).all()
+    assert np.isnan(agreement_with_others(WORDS).leniency).all()
     assert np.isnan(pair_agreement(WORDS).overlap).all()
 
 
@@ -106,7 +106,7 @@ def test_no_relevant_label_leaves_the_overlap_undefined() -> None:
 
 def test_an_assessor_with_one_label_is_named() -> None:
     rows = [*PAIR, ("i1", "z", 1), ("i9", "w", 1)]
-    result = each_assessor(rows)
+    result = agreement_with_others(rows)
     assert "1 assessor without an item that others labelled: w" in result.notes
     assert any(
         note.startswith("3 assessors with fewer than 10 items that others labelled: x, y, z") for note in result.notes

@@ -8,8 +8,8 @@ import pytest
 from cranfield.building.agreement import (
     agreement,
     agreement_over_time,
+    agreement_with_others,
     confusion,
-    each_assessor,
     group_agreement,
     pair_agreement,
     topic_agreement,
@@ -28,7 +28,7 @@ THREE = [
 
 
 def test_each_assessor_by_hand() -> None:
-    result = each_assessor(THREE, resamples=0)
+    result = agreement_with_others(THREE, resamples=0)
     assert result.assessors == ("x", "y", "z")
     assert result.labels.tolist() == [4, 2, 2]
     assert result.items.tolist() == [3, 2, 2]  # i4 has one label
@@ -46,7 +46,7 @@ def test_kappa_of_an_assessor_by_hand() -> None:
 
     Agreement (1/2 + 0 + 1) / 3 = 1/2. x has shares 1/3 each, the others 0: 5/6, 2: 1/6. Chance 1/3 (5/6 + 0 + 1/6).
     """
-    result = each_assessor(THREE, resamples=0)
+    result = agreement_with_others(THREE, resamples=0)
     assert result.kappa[0] == pytest.approx((1 / 2 - 1 / 3) / (1 - 1 / 3))
 
 
@@ -54,7 +54,7 @@ def test_with_one_other_assessor_kappa_is_cohens() -> None:
     labels = random_labels(6, assessors=2)
     pair = pair_agreement(labels)
     for weights, expected in {"identity": pair.kappa, "linear": pair.linear, "quadratic": pair.quadratic}.items():
-        result = each_assessor(labels, weights=weights, resamples=100)
+        result = agreement_with_others(labels, weights=weights, resamples=100)
         assert result.kappa == pytest.approx([expected[0]] * 2)
         assert (result.low < result.kappa).all()
         assert (result.high > result.kappa).all()
@@ -166,7 +166,7 @@ def test_self_agreement_by_hand() -> None:
     assert result["self percent"] == 0.5
     # The matrix has 1-1 once, and 0-1, 1-0 by half: both sides have shares 1/4 and 3/4, chance 10/16.
     assert result["self kappa"] == pytest.approx((0.5 - 10 / 16) / (6 / 16))
-    each = each_assessor(labels, resamples=0)
+    each = agreement_with_others(labels, resamples=0)
     assert each.again.tolist() == [2, 0]
     assert each.self_percent[0] == 0.5
     assert np.isnan(each.self_percent[1])
@@ -185,7 +185,7 @@ def test_json_latex_and_frames_of_all_results() -> None:
     for result in (
         agreement(labels, resamples=20),
         topic_agreement(labels, resamples=20),
-        each_assessor(labels, resamples=20),
+        agreement_with_others(labels, resamples=20),
         agreement_over_time(labels),
         group_agreement(labels, resamples=20),
         pair_agreement(labels),

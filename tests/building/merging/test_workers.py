@@ -9,7 +9,7 @@ import pytest
 from cranfield import CranfieldError
 from cranfield.building.assessor_labels import Labels
 from cranfield.building.merging import merge, plan_labels, rate_workers
-from cranfield.building.merging.next_labels import shrunk_confusion
+from cranfield.building.merging.label_problem import shrunk
 from cranfield.building.merging.worker_report import majority_of_others, spammer_scores, wilson
 from tests.building.merging.simulated import simulated
 
@@ -150,7 +150,7 @@ class TestPlan:
         data = simulated(items=60, seed=4)
         merged = merge(data.labels, "dawid-skene")
         plan = plan_labels(data.labels, count=60, merged=merged)
-        tables, _ = shrunk_confusion(merged)
+        tables, _ = shrunk(merged.confusion_counts)
 
         def entropy(row: Any) -> float:
             return -sum(p * np.log2(p) for p in row if p > 0)
@@ -172,7 +172,7 @@ class TestPlan:
         """c has one label; with five imaginary labels in a row, five sixths of it are those of the mean assessor."""
         rows = [(f"t{i}", w, i % 2) for i in range(10) for w in "ab"] + [("t0", "c", 1)]
         merged = merge(rows, "majority", gold={f"t{i}": i % 2 for i in range(10)})
-        tables, mean = shrunk_confusion(merged)
+        tables, mean = shrunk(merged.confusion_counts)
         assert np.allclose(tables[2][0], (np.array([0, 1]) + 5 * mean[0]) / 6)
         # 10 right labels and c's wrong one for class 0; one imaginary right label, and half a label in each cell.
         assert np.allclose(mean[0], np.array([11.5, 1.5]) / 13)

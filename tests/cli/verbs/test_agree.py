@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from cranfield.building.agreement import agreement, each_assessor, group_agreement, topic_agreement
+from cranfield.building.agreement import agreement, agreement_with_others, group_agreement, topic_agreement
 from cranfield.building.assessor_labels import Labels
 from tests.cli.conftest import Cranfield
 
@@ -70,7 +70,9 @@ def test_breakdowns_have_the_numbers_of_python(cranfield: Cranfield, table: str,
     expected = topic_agreement(labels, ["percent", "overlap"], resamples=0)
     assert [row["overlap"] for row in by_topic] == pytest.approx([*expected.values[:, 1], expected.mean[1]])
     by_assessor = rows(cranfield, table, "--by", "assessor", "--weights", "quadratic", "-B", "0")
-    kappa = dict(zip(labels.workers, each_assessor(labels, weights="quadratic", resamples=0).kappa, strict=True))
+    kappa = dict(
+        zip(labels.workers, agreement_with_others(labels, weights="quadratic", resamples=0).kappa, strict=True)
+    )
     assert {row["assessor"]: row["kappa"] for row in by_assessor} == pytest.approx(kappa)
     by_group = rows(cranfield, table, "--by", "group", "--assessors", assessors, "-B", "0")
     groups = group_agreement(labels.with_assessors(assessors), resamples=0)

@@ -129,7 +129,7 @@ def assessor_figures(names: list[str]) -> dict[str, Figure]:
     results = {
         "coefficients": agreement.agreement(labels, ["percent", "ac1"], resamples=20),
         "topics": agreement.topic_agreement(labels, ["percent"], resamples=20),
-        "assessors": agreement.each_assessor(labels, resamples=20),
+        "assessors": agreement.agreement_with_others(labels, resamples=20),
         "over time": agreement.agreement_over_time(labels),
         "groups": agreement.group_agreement(labels, resamples=20),
         "pairs of assessors": agreement.pair_agreement(labels),
@@ -532,7 +532,7 @@ def test_rank_changes_and_shares_of_variance_are_computed() -> None:
         (lambda: describe_spacing({"AP": [NAN, 1]}, ["0", "1"]), "AP has no score for list 0"),
         (lambda: describe_boxes(scores(2), "nDCG"), "no measure 'nDCG'"),
         (lambda: describe_assessor_agreement({"kappa": [1]}), "dict is not a result of cranfield.building.agreement"),
-        (lambda: describe_assessor_agreement(agreement.each_assessor(EQUAL)), "nothing to draw: all values are undef"),
+        (lambda: describe_assessor_agreement(agreement.agreement_with_others(EQUAL)), "nothing to draw: all values"),
         (lambda: describe_assessor_agreement(agreement.confusion(THREE, by_pair=True)), "one matrix, but there are 3"),
         (lambda: describe_diversity({"system": ["a"], "I-rec": [NAN], "D-nDCG": [1]}), "no system has both"),
         (lambda: describe_worker_confusion(merge(labelled(2)), ["w9"]), "no assessor 'w9'"),

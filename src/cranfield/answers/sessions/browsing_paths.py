@@ -371,15 +371,18 @@ def expected_over_paths(
     *,
     down: Annotated[
         float,
-        about("The probability of reading the next document.", above=0, most=1, spelled="--down P", rare=True),
+        about(
+            "With --paths: probability of reading the next document.", above=0, most=1, spelled="--down P", rare=True
+        ),
     ] = 0.8,
     reform: Annotated[
-        float, about("The probability of asking the next query.", above=0, most=1, spelled="--reform P", rare=True)
+        float,
+        about("With --paths: probability of asking the next query.", above=0, most=1, spelled="--reform P", rare=True),
     ] = 0.5,
     most_paths: int = 1000,
-    samples: Annotated[int, about("The paths to draw, if there are many.", least=2, rare=True)] = 1000,
+    samples: Annotated[int, about("With --paths: paths to draw, if there are many.", least=2, rare=True)] = 1000,
     confidence: float = 0.95,
-    seed: Seed = 0,
+    seed: Annotated[Seed, about("With --paths: seed of the random numbers.", least=0, below=2**64, rare=True)] = 0,
     progress: Progress | None = None,
     **settings: Unpack[ListSettings],
 ) -> ExpectedOverPaths:

@@ -214,8 +214,8 @@ class SessionLists:
     def by_session(self, of_topic: Mapping[str, Array], of_clicks: Array) -> list[Array]:
         """An array for each session: that of its topic, or the values of its clicked documents."""
         if self.gains != "clicks":
-            nothing = np.zeros(0)
-            return [of_topic.get(session.topic or "", nothing) for session in self.sessions]
+            empty = np.zeros(0)
+            return [of_topic.get(session.topic or "", empty) for session in self.sessions]
         pieces = zip(self.start[:-1].tolist(), self.start[1:].tolist(), strict=True)
         return [of_clicks[begin:end][self.clicked[begin:end]] for begin, end in pieces]
 

@@ -231,15 +231,15 @@ def with_topics(sessions: Sessions, topics: Mapping[str, str]) -> Sessions:
     >>> with_topics(Sessions((Session("s", None, ()),)), {"s": "301"}).sessions[0].topic
     '301'
     """
-    given = tuple(replace(session, topic=topics.get(session.name, session.topic)) for session in sessions.sessions)
-    known = {session.name for session in given}
+    named = tuple(replace(session, topic=topics.get(session.name, session.topic)) for session in sessions.sessions)
+    known = {session.name for session in named}
     if not known & set(topics):
         message = f"no session of {sessions.origin} is among those with a topic"
         raise DataError(sessions.origin, None, f"{message}: {listed(topics)}")
-    lacking = [f"session {session.name}" for session in given if session.topic is None]
+    lacking = [f"session {session.name}" for session in named if session.topic is None]
     notes = [note for note in sessions.notes if NO_TOPIC not in note]
     if lacking:
         notes.append(f"{len(lacking):,} × {NO_TOPIC}: {listed(lacking, 3)}")
     if more := len(set(topics) - known):
         notes.append(f"{counted(more, 'session')} with a topic, but not among the sessions")
-    return Sessions(given, tuple(notes), sessions.origin)
+    return Sessions(named, tuple(notes), sessions.origin)

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from cranfield.building.agreement.against_the_others import (
     AgreementOverTime,
-    EachAssessor,
+    AgreementWithOthers,
     agreement_over_time,
-    each_assessor,
+    agreement_with_others,
 )
 from cranfield.building.agreement.assessor_agreement import Agreement, TopicAgreement, agreement, topic_agreement
 from cranfield.building.agreement.pairs_and_groups import (
@@ -26,15 +26,15 @@ from cranfield.building.agreement.pairs_and_groups import (
 __all__ = [
     "Agreement",
     "AgreementOverTime",
+    "AgreementWithOthers",
     "Confusion",
-    "EachAssessor",
     "GroupAgreement",
     "PairAgreement",
     "TopicAgreement",
     "agreement",
     "agreement_over_time",
+    "agreement_with_others",
     "confusion",
-    "each_assessor",
     "group_agreement",
     "pair_agreement",
     "topic_agreement",

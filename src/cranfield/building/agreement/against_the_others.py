@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.building.agreement.agreement_intervals import interval_with_unseen, unseen_cells
+from cranfield.building.agreement.agreement_intervals import interval_of_cells
 from cranfield.building.agreement.agreement_settings import IntervalResamples, check_paired
 from cranfield.building.agreement.chance_corrected import closeness, cohen_of, divided
 from cranfield.building.agreement.repeated_labels import first_labels, self_agreement
@@ -17,7 +17,7 @@ from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.declared.operation import Level, Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.notes import caution_note, method_note
-from cranfield.record import Record, column, crossed, estimates, table_of
+from cranfield.record import Record, column, estimates, table_of
 from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
@@ -25,10 +25,12 @@ from cranfield.types import Array, Index64, Progress
 FEW = 10
 """A note names assessors with fewer items in common with others."""
 ALL = "all"
+WINDOWS = "assessors window"
+"""The axes of what is measured in each window."""
 
 
 @dataclass(frozen=True, eq=False)
-class OtherLabels:
+class SharedLabels:
     """The labels of items that others labelled too, and how the others labelled them."""
 
     labels: Labels
@@ -37,10 +39,10 @@ class OtherLabels:
     """The position of each label among the labels that were given."""
 
     @staticmethod
-    def of(labels: Labels) -> OtherLabels:
+    def of(labels: Labels) -> SharedLabels:
         """The labels of items that two assessors or more labelled."""
         several = np.bincount(labels.item, minlength=len(labels.items))[labels.item] > 1
-        return OtherLabels(labels.select(several), np.flatnonzero(several))
+        return SharedLabels(labels.select(several), np.flatnonzero(several))
 
     @cached_property
     def shares(self) -> Array:
@@ -82,7 +84,7 @@ class OtherLabels:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EachAssessor(Record):
+class AgreementWithOthers(Record):
     """Every assessor against the others."""
 
     caption = "Each assessor against the others"
@@ -124,7 +126,7 @@ class EachAssessor(Record):
 
 
 @operation
-def each_assessor(
+def agreement_with_others(
     labels: LabelsLike,
     *,
     weights: Annotated[
@@ -141,7 +143,7 @@ def each_assessor(
     level: Level = 0.95,
     seed: Seed = 0,
     progress: Progress | None = None,
-) -> EachAssessor:
+) -> AgreementWithOthers:
     r"""How well each assessor agrees with the others, and who is more lenient than the others.
 
     .. math:: \text{leniency}(a) = \frac{1}{n} \sum_i \Big( x_{ai} - \frac{1}{r_i - 1} \sum_{b \ne a} x_{bi} \Big)
@@ -152,14 +154,15 @@ def each_assessor(
 
     weights: how much labels agree that differ, in κ: `identity` (not at all), `linear` or `quadratic`.
 
-    >>> result = each_assessor([("t1", "anna", 2), ("t1", "ben", 1), ("t2", "anna", 1), ("t2", "ben", 1)], resamples=0)
+    >>> labels = [("t1", "anna", 2), ("t1", "ben", 1), ("t2", "anna", 1), ("t2", "ben", 1)]
+    >>> result = agreement_with_others(labels, resamples=0)
     >>> result.leniency.tolist(), result.percent.tolist()
     ([0.5, -0.5], [0.5, 0.5])
     """
     every = Labels.of(labels)
     first, notes = first_labels(every)
     check_paired(first)
-    others, q, size = OtherLabels.of(first), len(first.scale), len(first.workers)
+    others, q, size = SharedLabels.of(first), len(first.scale), len(first.workers)
     matrix = closeness(weights, np.zeros(q) if weights == "identity" else first.values)
     kappa, low, high = np.full((3, size), np.nan)
 
@@ -170,11 +173,7 @@ def each_assessor(
         if len(rows):
             cells = others.confusions(rows)
             kappa[a] = kappas(cells.sum(axis=0, keepdims=True))[0, 0]
-            if resamples and len(rows) > 1:
-                unseen = unseen_cells(cells)
-                if unseen is not None and not np.isnan(kappa[a]):
-                    ends = interval_with_unseen(cells, unseen, kappas, resamples, level, [seed, a])
-                    low[a], high[a] = ends[0][0], ends[1][0]
+            (low[a],), (high[a],) = interval_of_cells(cells, kappas, resamples, level, [seed, a])
         if progress is not None:
             progress(a + 1, size)
 
@@ -191,7 +190,7 @@ def each_assessor(
     cost = np.full(size, np.nan)
     if every.cost is not None:
         cost = np.bincount(every.worker, weights=every.cost, minlength=size).astype(np.float64)
-    return EachAssessor(
+    return AgreementWithOthers(
         first.workers, first.group or None, np.bincount(every.worker, minlength=size), items, mean(others.agreed),
         kappa, low, high, mean((others.majority == others.labels.label).astype(np.float64), decided),
         mean(others.leniency) if first.ordered else np.full(size, np.nan), again, own, cost, weights, level, resamples,
@@ -255,32 +254,29 @@ class AgreementOverTime(Record):
     figure = "describe_assessor_agreement"
     facts = ("windows", "level")
 
-    assessors: tuple[str, ...]
+    assessors: Annotated[tuple[str, ...], column("assessor", axis=True)]
     """The first is `all`: the labels of all assessors, at their places in the order of their assessor."""
-    windows: int
-    counts: Index64
-    """assessors × windows: the number of labels whose items others labelled too."""
-    values: Array
-    """assessors × windows: the mean share of the others who gave the same label; NaN for an empty window."""
-    low: Array
-    high: Array
-    change: Array
-    """assessors: how much agreement changes from the first to the last label, by least squares."""
-    change_low: Array
-    change_high: Array
-    seconds: Array
-    """assessors × windows: mean seconds per label; NaN if they are unknown."""
+    window: Annotated[Index64, column(axis=True)]
+    """The numbers of the windows, from 1."""
+    counts: Annotated[Index64, column("labels", over=WINDOWS)]
+    """The number of labels whose items others labelled too."""
+    values: Annotated[Array, column("agreement", over=WINDOWS)]
+    """The mean share of the others who gave the same label; NaN for an empty window."""
+    low: Annotated[Array, column(over=WINDOWS)]
+    high: Annotated[Array, column(over=WINDOWS)]
+    seconds: Annotated[Array, column(over=WINDOWS)]
+    """Mean seconds per label; NaN if they are unknown."""
+    change: Annotated[Array, column(over="assessors")]
+    """How much agreement changes from the first to the last label, by least squares."""
+    change_low: Annotated[Array, column(over="assessors")]
+    change_high: Annotated[Array, column(over="assessors")]
     level: float
     notes: tuple[str, ...]
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """assessor, window, labels, agreement, low, high, seconds, change, change low, change high."""
-        by_window = {"labels": self.counts, "agreement": self.values, "low": self.low, "high": self.high}
-        change = {"change": self.change, "change low": self.change_low, "change high": self.change_high}
-        return crossed(
-            {"assessor": self.assessors, "window": range(1, self.windows + 1)},
-            {**by_window, "seconds": self.seconds, **{name: values[:, None] for name, values in change.items()}},
-        )
+    @property
+    def windows(self) -> int:
+        """How many windows there are."""
+        return len(self.window)
 
     def table(self) -> Table:
         """A row per assessor: agreement in each window, and the change from the first to the last label."""
@@ -319,7 +315,7 @@ def agreement_over_time(
     if first.time is not None and np.isnan(first.time).all():
         raise UsageError("agreement_over_time: no label has a time")
     place, window, untimed = _places(first, windows)
-    others = OtherLabels.of(first)
+    others = SharedLabels.of(first)
     place, window = place[others.at], window[others.at]
     seconds = np.full(len(first), np.nan) if first.seconds is None else first.seconds
     timed = ~np.isnan(place)
@@ -357,9 +353,9 @@ def agreement_over_time(
             caution_note(f"fewer than two labels per window that others gave too: {listed(short, noun='assessors')}"),
         )
     return AgreementOverTime(
-        (ALL, *first.workers), windows, counts.astype(np.int64), values, np.maximum(values - z * errors, 0.0),
-        np.minimum(values + z * errors, 1.0), change, change - z * change_error, change + z * change_error, means,
-        level, notes,
+        (ALL, *first.workers), np.arange(1, windows + 1), counts.astype(np.int64), values,
+        np.maximum(values - z * errors, 0.0), np.minimum(values + z * errors, 1.0), means, change,
+        change - z * change_error, change + z * change_error, level, notes,
     )  # fmt: skip
 
 

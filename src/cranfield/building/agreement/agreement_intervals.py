@@ -146,8 +146,8 @@ def interval_with_unseen(
 def unseen_units(statistics: ItemStatistics) -> tuple[Array, Array] | None:
     """The rows of a unit of typical size on which assessors disagree, and on which they agree; None for one label."""
     labels = statistics.labels
-    given = np.bincount(labels.label, minlength=len(labels.scale))
-    chosen = telling_labels(given)
+    counts = np.bincount(labels.label, minlength=len(labels.scale))
+    chosen = telling_labels(counts)
     if chosen is None:
         return None
     frequent, far, rare = chosen
@@ -173,6 +173,19 @@ def unseen_units(statistics: ItemStatistics) -> tuple[Array, Array] | None:
     return typical * worst, typical * best
 
 
+def interval_of_cells(
+    cells: Array, compute: Callable[[Array], Array], resamples: int, level: float, seed: Any
+) -> tuple[Array, Array]:
+    """Low and high end of each result, for rows that are tables of two labels, flattened; NaN if there is none."""
+    values = compute(cells.sum(axis=0, keepdims=True))[0]
+    unseen = unseen_cells(cells) if resamples and len(cells) > 1 else None
+    if unseen is None:
+        return np.full(len(values), np.nan), np.full(len(values), np.nan)
+    low, high, _ = interval_with_unseen(cells, unseen, compute, resamples, level, seed)
+    undefined = np.isnan(values)
+    return np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+
+
 def unseen_cells(cells: Array) -> tuple[Array, Array] | None:
     """The same for rows that are tables of two labels, flattened."""
     q = int(np.sqrt(cells.shape[1]))
@@ -188,16 +201,16 @@ def unseen_cells(cells: Array) -> tuple[Array, Array] | None:
     return size * worst.ravel(), size * best.ravel()
 
 
-def telling_labels(given: Array | Index64) -> tuple[int, int, int] | None:
+def telling_labels(counts: Array | Index64) -> tuple[int, int, int] | None:
     """The most frequent label, the label that is farthest from it, and the rarest; None if the scale has one label.
 
     >>> telling_labels(np.array([5, 30, 0, 2]))
     (1, 3, 3)
     """
-    if len(given) < 2:
+    if len(counts) < 2:
         return None
-    seen = np.flatnonzero(given) if np.count_nonzero(given) > 1 else np.arange(len(given))
-    frequent = int(np.argmax(given))
+    seen = np.flatnonzero(counts) if np.count_nonzero(counts) > 1 else np.arange(len(counts))
+    frequent = int(np.argmax(counts))
     others = seen[seen != frequent]
     far = int(others[np.argmax(np.abs(others - frequent))])
-    return frequent, far, int(others[np.argmin(given[others])])
+    return frequent, far, int(others[np.argmin(counts[others])])

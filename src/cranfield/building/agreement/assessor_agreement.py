@@ -202,10 +202,10 @@ def _null_error(coefficient: Coefficient, statistics: ItemStatistics) -> float:
 
 
 def size_note(labels: Labels, paired: int) -> str:
-    given = f"{counted(len(labels), 'label')} of {counted(len(labels.items), 'item')}"
+    labelled = f"{counted(len(labels), 'label')} of {counted(len(labels.items), 'item')}"
     scale = f"scale: {listed(labels.scale, most=10)}"
     return method_note(
-        f"{given} by {counted(len(labels.workers), 'assessor')}, {paired:,} items with two labels or more; {scale}"
+        f"{labelled} by {counted(len(labels.workers), 'assessor')}, {paired:,} items with two labels or more; {scale}"
     )
 
 
@@ -377,7 +377,7 @@ def topic_agreement(
             progress(t + 1, len(parts))
     sizes = np.bincount(first.item, minlength=len(first.items))
     items = np.bincount(first.topic, weights=sizes > 1, minlength=len(parts)).astype(np.int64)
-    given = np.bincount(first.topic, weights=sizes, minlength=len(parts)).astype(np.int64)
+    num_labels = np.bincount(first.topic, weights=sizes, minlength=len(parts)).astype(np.int64)
     names = tuple(coefficient.name for coefficient in settings.coefficients)
     errors = [error_of_mean(column, np.arange(len(column))) for column in values.T]
     spread = ", ".join(f"{name} {error:.4f}" for name, error in zip(names, errors, strict=True) if error == error)
@@ -397,4 +397,4 @@ def topic_agreement(
         notes += (
             caution_note(f"topics on which a coefficient is undefined (0/0), left out of its mean: {listed(unclear)}"),
         )
-    return TopicAgreement(first.topic_names, items, given, names, values, low, high, level, resamples, seed, notes)
+    return TopicAgreement(first.topic_names, items, num_labels, names, values, low, high, level, resamples, seed, notes)

@@ -95,9 +95,9 @@ def gwet_factor(weights: Array) -> float:
 
 def conger(totals: Totals, weights: Array) -> Array:
     assert totals.given is not None
-    given = totals.given.sum(axis=2, keepdims=True)
-    shares = np.divide(totals.given, given, out=np.zeros_like(totals.given), where=given > 0)
-    active = (given[..., 0] > 0).sum(axis=1)
+    totals_of = totals.given.sum(axis=2, keepdims=True)
+    shares = np.divide(totals.given, totals_of, out=np.zeros_like(totals.given), where=totals_of > 0)
+    active = (totals_of[..., 0] > 0).sum(axis=1)
     summed = shares.sum(axis=1)
     own = np.einsum("bgk,kl,bgl->b", shares, weights, shares, optimize=True)
     others = _product(summed, weights, summed) - own

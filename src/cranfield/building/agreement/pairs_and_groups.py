@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
-from cranfield.building.agreement.agreement_intervals import interval_with_unseen, unseen_cells
+from cranfield.building.agreement.agreement_intervals import interval_of_cells
 from cranfield.building.agreement.agreement_settings import IntervalResamples, Relevant, check_paired
 from cranfield.building.agreement.chance_corrected import closeness, cohen_error, cohen_of, divided
 from cranfield.building.agreement.item_statistics import PairLabels, label_pairs
@@ -304,11 +304,7 @@ def group_agreement(
             if a != b and first.ordered:
                 matrix = total.reshape(q, q) / len(cells)
                 difference[i] = matrix.sum(axis=1) @ first.values - matrix.sum(axis=0) @ first.values
-            if resamples and len(cells) > 1:
-                unseen = unseen_cells(cells)
-                if unseen is not None and not np.isnan(kappa[i]):
-                    ends = interval_with_unseen(cells, unseen, computed, resamples, level, [seed, i])
-                    low[i], high[i] = ends[0][1], ends[1][1]
+            (_, low[i]), (_, high[i]) = interval_of_cells(cells, computed, resamples, level, [seed, i])
         if progress is not None:
             progress(i + 1, len(pairs))
     cost = np.full(size, np.nan)

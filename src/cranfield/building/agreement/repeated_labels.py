@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.building.agreement.agreement_intervals import interval_with_unseen, unseen_cells
+from cranfield.building.agreement.agreement_intervals import interval_of_cells
 from cranfield.building.agreement.chance_corrected import cohen_of
 from cranfield.building.assessor_labels import Labels
 from cranfield.text import counted
@@ -53,13 +53,7 @@ class SelfAgreement:
             items, kappa = cohen_of(matrices, np.eye(q))
             return np.stack([np.trace(matrices, axis1=1, axis2=2) / items, kappa], axis=1)
 
-        values = both(cells.sum(axis=0, keepdims=True))[0]
-        unseen = unseen_cells(cells) if len(cells) else None
-        if not resamples or len(cells) < 2 or unseen is None:
-            return values, np.full(2, np.nan), np.full(2, np.nan)
-        low, high, _ = interval_with_unseen(cells, unseen, both, resamples, level, seed)
-        undefined = np.isnan(values)
-        return values, np.where(undefined, np.nan, low), np.where(undefined, np.nan, high)
+        return both(cells.sum(axis=0, keepdims=True))[0], *interval_of_cells(cells, both, resamples, level, seed)
 
 
 def self_agreement(labels: Labels) -> SelfAgreement:

@@ -117,11 +117,11 @@ async def register(request: Request) -> Response:
     site = campaign_site(request)
     form = await form_of(request, fields=10)
     values = {name: str(form.get(name, "")) for name in (*FIELDS, "password", "code")}
-    given = {name: values[name][:200] for name in FIELDS}
+    filled = {name: values[name][:200] for name in FIELDS}
     key = ("join code", network(request.client.host if request.client else ""))
 
     def again(message: str, status: int) -> Response:
-        return site.render("register.html", None, status, message=message, closed=False, given=given)
+        return site.render("register.html", None, status, message=message, closed=False, given=filled)
 
     if wait := site.limit.take(key):
         return again(f"Too many wrong join codes. Try again in {math.ceil(wait)} seconds.", 429)

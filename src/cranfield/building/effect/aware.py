@@ -32,7 +32,7 @@ from cranfield.errors import DataError, NotedWarning, UsageError, warn_caller
 from cranfield.meta.agreement.coefficients import tau_ap_b, tau_b
 from cranfield.meta.complete_scores import levels_of
 from cranfield.notes import caution_note, method_note
-from cranfield.record import Record
+from cranfield.record import Record, crossed
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
 from cranfield.types import Array, Progress
@@ -159,9 +159,9 @@ def gaps_to_random(
                 for worker in workers:
                     for m in range(measures):
                         for place, part in enumerate(slices):
-                            found = distance(values[worker, m][part], scores[m][part])
-                            if not np.isnan(found):
-                                sums[rate, m, worker, place] += found
+                            apart = distance(values[worker, m][part], scores[m][part])
+                            if not np.isnan(apart):
+                                sums[rate, m, worker, place] += apart
                                 defined[rate, m, worker, place] += 1
         done += len(workers)
         if progress is not None:
@@ -172,8 +172,8 @@ def gaps_to_random(
 def _random_grades(runs: LabelledRuns, rates: Sequence[float], replicates: int, rel: float, seed: int) -> Array:
     """rates × replicates × items: the labels of random assessors, on all items."""
     labels = runs.labels
-    given = labels.values[labels.label]
-    pools = [np.sort(given[given >= rel]), np.sort(given[given < rel])]
+    grades = labels.values[labels.label]
+    pools = [np.sort(grades[grades >= rel]), np.sort(grades[grades < rel])]
     words = ("at or above", "below")
     for pool, word in zip(pools, words, strict=True):
         if not len(pool):
@@ -245,21 +245,15 @@ class AwareWeights(Record):
 
     def columns(self) -> dict[str, NDArray[Any]]:
         """measure, assessor, labels, the distance to random assessors by rate, weight (means over topics)."""
-        m, w = (axis.ravel() for axis in np.indices(self.weight.shape[:2]))
         gaps = {}
         if self.gap is not None:
             with_values = ~np.isnan(self.gap)
             sums = np.where(with_values, self.gap, 0.0).sum(axis=-1)
             count = with_values.sum(axis=-1)
             means = np.divide(sums, count, out=np.full_like(sums, np.nan), where=count > 0)
-            gaps = {f"gap {rate:g}": means[i][m, w] for i, rate in enumerate(self.rates)}
-        return {
-            "measure": np.array(self.measures, dtype=object)[m],
-            "assessor": np.array(self.workers, dtype=object)[w],
-            "labels": self.labels[w],
-            **gaps,
-            "weight": self.weight.mean(axis=2)[m, w],
-        }
+            gaps = {f"gap {rate:g}": means[i] for i, rate in enumerate(self.rates)}
+        values = {"labels": self.labels[None, :], **gaps, "weight": self.weight.mean(axis=2)}
+        return crossed({"measure": self.measures, "assessor": self.workers}, values)
 
 
 def aware(labels: LabelsLike, runs: Any, measures: Any = None, **settings: Any) -> Scores:
@@ -366,8 +360,8 @@ def weights_of(
         kind = UNIFORM
         notes.append(method_note(f"AWARE: {counted(workers, 'assessor')}, all with the same weight"))
     else:
-        given = _given(weights, labels)
-        raw = np.broadcast_to(given[None, :, None], (len(names), workers, 1)).copy()
+        of_assessors = _given(weights, labels)
+        raw = np.broadcast_to(of_assessors[None, :, None], (len(names), workers, 1)).copy()
         kind = "given"
         notes.append(method_note(f"AWARE: {counted(workers, 'assessor')}, with weights that were given"))
     if workers == 1:
@@ -430,13 +424,13 @@ def _given(weights: Any, labels: Labels) -> Array:
     lacking = [worker for worker in labels.workers if worker not in weights]
     if lacking:
         raise DataError(origin, None, f"no weight for {counted(len(lacking), 'assessor')}: {listed(lacking)}")
-    given = np.array([float(weights[worker]) for worker in labels.workers])
-    if not (np.isfinite(given) & (given >= 0)).all():
-        at = int(np.flatnonzero(~(np.isfinite(given) & (given >= 0)))[0])
-        raise DataError(origin, None, f"the weight of {labels.workers[at]} is {given[at]:g}, must be 0 or above")
-    if not given.any():
+    numbers = np.array([float(weights[worker]) for worker in labels.workers])
+    if not (np.isfinite(numbers) & (numbers >= 0)).all():
+        at = int(np.flatnonzero(~(np.isfinite(numbers) & (numbers >= 0)))[0])
+        raise DataError(origin, None, f"the weight of {labels.workers[at]} is {numbers[at]:g}, must be 0 or above")
+    if not numbers.any():
         raise DataError(origin, None, "all weights are 0; give at least one assessor a weight above 0")
-    return given
+    return numbers
 
 
 def _notes(joined: LabelledRuns, values: Array, alone: NDArray[np.bool_]) -> list[str]:

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cranfield.record import Record, table_of
+from cranfield.record import Columns, Record, column, table_of
 from cranfield.table import Cell, Column, Table
 from cranfield.types import Array, Index64
 
 
-@dataclass(frozen=True, eq=False)
-class Interval:
+class Interval(NamedTuple):
     """A number for each method and measure, with the ends of its interval; NaN if there are none."""
 
     value: Array
@@ -33,18 +31,18 @@ class MergeEffect(Record):
     figure = "merge_effect_figure"
     facts = ("reference", "test", "correction", "alpha", "level", "resamples", "seed")
 
-    methods: tuple[str, ...]
+    measures: Annotated[tuple[str, ...], column("measure", axis=True)]
+    methods: Annotated[tuple[str, ...], column("method", axis=True)]
     """The methods, and the scale of labels if there are several."""
-    measures: tuple[str, ...]
-    runs: tuple[str, ...]
+    runs: Annotated[tuple[str, ...], column("run", axis=True)]
     topics: tuple[str, ...]
     reference: str
     """The method, or the judgments, that others are compared with."""
-    means: Interval
+    means: Annotated[Interval, column("mean", "low", "high", over="methods measures runs")]
     """methods × measures × runs: mean scores."""
     reference_means: Array
     """measures × runs."""
-    rank: Index64
+    rank: Annotated[Index64, column(over="methods measures runs")]
     """methods × measures × runs: 1 for the best run; tied runs share the best rank of the tie."""
     reference_rank: Index64
     tau: Interval
@@ -72,19 +70,9 @@ class MergeEffect(Record):
     seed: int
     notes: tuple[str, ...]
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """measure, method, run, mean, low, high, rank, change (of rank from the reference: above 0 is worse)."""
-        m, k, r = (axis.ravel() for axis in np.indices(np.swapaxes(self.rank, 0, 1).shape))
-        return {
-            "measure": np.array(self.measures, dtype=object)[m],
-            "method": np.array(self.methods, dtype=object)[k],
-            "run": np.array(self.runs, dtype=object)[r],
-            "mean": self.means.value[k, m, r],
-            "low": self.means.low[k, m, r],
-            "high": self.means.high[k, m, r],
-            "rank": self.rank[k, m, r],
-            "change": (self.rank - self.reference_rank)[k, m, r],
-        }
+    def columns(self) -> Columns:
+        """Also the change of the rank from that of the reference: above 0 is worse."""
+        return super().columns() | {"change": np.swapaxes(self.rank - self.reference_rank, 0, 1).ravel()}
 
     def table(self) -> Table:
         """A row per measure and method: rank correlation with the reference, and significant pairs."""

@@ -66,9 +66,9 @@ class LabelledRuns:
 
         A topic without a judged document has no score (NaN).
         """
-        given = grades[self._item]
-        keep = ~np.isnan(given)
-        lists = self._documents.judged(keep=keep, grade=np.where(keep, given, 0.0))
+        of_documents = grades[self._item]
+        keep = ~np.isnan(of_documents)
+        lists = self._documents.judged(keep=keep, grade=np.where(keep, of_documents, 0.0))
         shape = self.absent.shape
         values = np.stack([values_of(measure, lists).reshape(shape) for measure in self.measures])
         judged = np.bincount(self._documents.topic[keep], minlength=len(self.topics)) > 0

@@ -148,8 +148,8 @@ def merge_effect(
 
     def interval(value: Array, key: str) -> Interval:
         if draws is None:
-            nothing = np.full(value.shape, np.nan)
-            return Interval(value, nothing, nothing)
+            without = np.full(value.shape, np.nan)
+            return Interval(value, without, without)
         low, high = _percentiles(draws[key], level)
         return Interval(value, low, high)
 
@@ -286,8 +286,8 @@ def _variants(
                 variants.append(_Variant(name, method, own, _averaging(joined.on(own), kind, seed, progress)))
                 continue
             plain = method.removesuffix(EXPECTED)
-            found = MERGING_METHODS.find(plain).name + method[len(plain) :]
-            variants.append(_Variant(name, found, own))
+            full_name = MERGING_METHODS.find(plain).name + method[len(plain) :]
+            variants.append(_Variant(name, full_name, own))
     return variants
 
 

@@ -71,26 +71,21 @@ class JudgeConfusion(Record):
 
     figure = "describe_judge_confusion"
 
-    judge: NDArray[Any]
-    human: Array
-    machine: Array
-    documents: Index64
+    judge: Annotated[NDArray[Any], column()]
+    human: Annotated[Array, column("human grade")]
+    machine: Annotated[Array, column("machine grade")]
+    documents: Annotated[Index64, column()]
     notes: tuple[str, ...] = ()
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """judge, human grade, machine grade, documents, share (of the documents with this human grade)."""
+        """Also the share of the documents with this human grade."""
         totals: dict[Any, int] = {}
         keys = list(zip(self.judge, self.human.tolist(), strict=True))
         for key, count in zip(keys, self.documents.tolist(), strict=True):
             totals[key] = totals.get(key, 0) + count
         total = np.array([totals[key] for key in keys], dtype=np.float64)
-        return {
-            "judge": self.judge,
-            "human grade": self.human,
-            "machine grade": self.machine,
-            "documents": self.documents,
-            "share": np.divide(self.documents, total, out=np.full(len(total), np.nan), where=total > 0),
-        }
+        share = np.divide(self.documents, total, out=np.full(len(total), np.nan), where=total > 0)
+        return super().columns() | {"share": share}
 
     def matrix(self, judge: str) -> tuple[tuple[float, ...], Index64]:
         """The grades, and human × machine grades."""

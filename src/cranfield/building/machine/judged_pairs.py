@@ -60,8 +60,8 @@ class JudgedPairs:
         ours, theirs = human.columns(), machine.columns()
         place = dict(zip(zip(theirs.topics, theirs.docs, strict=True), range(len(machine)), strict=True))
         keys = list(zip(ours.topics, ours.docs, strict=True))
-        found = np.fromiter((place.get(key, -1) for key in keys), dtype=np.int64, count=len(keys))
-        rows = np.flatnonzero(found >= 0)
+        row_of = np.fromiter((place.get(key, -1) for key in keys), dtype=np.int64, count=len(keys))
+        rows = np.flatnonzero(row_of >= 0)
         if not len(rows):
             raise UsageError(_no_overlap(human, machine, name))
         shared = [keys[row] for row in rows.tolist()]
@@ -73,9 +73,9 @@ class JudgedPairs:
             np.array([number[topic] for topic, _ in shared], dtype=np.int64),
             tuple(doc for _, doc in shared),
             human.values[rows].astype(np.float64),
-            machine.values[found[rows]].astype(np.float64),
+            machine.values[row_of[rows]].astype(np.float64),
             rows,
-            found[rows],
+            row_of[rows],
             len(human) - len(rows),
             len(machine) - len(rows),
         )

@@ -358,10 +358,10 @@ def read_judges(paths: Mapping[str, str], **options: Any) -> dict[str, Qrels]:
     for name, path in paths.items():
         if is_label_table(path):
             labels = Labels.read(path)
-            found = {worker: labels.qrels_of(worker) for worker in labels.workers}
+            of_file = {worker: labels.qrels_of(worker) for worker in labels.workers}
         else:
-            found = {name: Qrels.read(path, **options)}
-        for judge, qrels in found.items():
+            of_file = {name: Qrels.read(path, **options)}
+        for judge, qrels in of_file.items():
             judges[judge if judge not in judges else f"{name}: {judge}"] = qrels
     return judges
 

@@ -201,11 +201,11 @@ def read_grade(answer: str, scale: Collection[str]) -> Reading:
     text = _THOUGHTS.sub("", answer).strip()
     if not text:
         return Reading(None, "the answer is empty" + (" after the thoughts" if answer.strip() else ""))
-    found = next((values for values in _kinds(text) if values), None)
-    if found is None:
+    spelled = next((values for values in _kinds(text) if values), None)
+    if spelled is None:
         return Reading(None, NO_GRADE)
-    grades = [_on_scale(value, scale) for value in found]
-    for value, grade in zip(found, grades, strict=True):
+    grades = [_on_scale(value, scale) for value in spelled]
+    for value, grade in zip(spelled, grades, strict=True):
         if grade is None:
             return Reading(None, f"grade {value!r} is not on the scale {listed(scale, 10)}")
     distinct = list(dict.fromkeys(grades))
@@ -237,10 +237,10 @@ def _objects(text: str) -> list[Any]:
             at = text.find("{", at + 1)
             continue
         names = {re.sub(r"[\W_]+", " ", str(name)).strip().lower(): value for name, value in thing.items()}
-        given = [names[key] for key in KEYS if key in names and not isinstance(names[key], dict)]
-        if given:
-            values.append(given[0])
-        at = text.find("{", end if given else at + 1)
+        of_object = [names[key] for key in KEYS if key in names and not isinstance(names[key], dict)]
+        if of_object:
+            values.append(of_object[0])
+        at = text.find("{", end if of_object else at + 1)
     return values
 
 
@@ -391,14 +391,14 @@ class LabelPlan:
         reasons = [reason(item) for item in items]
         askable = tuple(item for item, why in zip(items, reasons, strict=True) if not why)
         unasked = {
-            why: found
+            why: cases
             for why in WHY
-            if (found := tuple(item for item, other in zip(items, reasons, strict=True) if other == why))
+            if (cases := tuple(item for item, other in zip(items, reasons, strict=True) if other == why))
         }
         notes = []
-        for why, found in unasked.items():
-            places = listed((f"{topic} {doc}" for topic, doc in found), noun="items")
-            notes.append(f"{counted(len(found), 'item')} not asked, because {WHY[why]}: {places}")
+        for why, cases in unasked.items():
+            places = listed((f"{topic} {doc}" for topic, doc in cases), noun="items")
+            notes.append(f"{counted(len(cases), 'item')} not asked, because {WHY[why]}: {places}")
         if documents.damaged:
             count = counted(len(documents.damaged), "document has", "documents have")
             notes.append(f"{count} bytes that are not UTF-8, which were replaced: {listed(documents.damaged)}")

@@ -261,6 +261,22 @@ def summed(at: Index64, values: Array, size: int) -> Array:
     return np.asarray(np.bincount(at, values, size), dtype=np.float64)
 
 
+SHRINKAGE = 5.0
+"""Imaginary labels of the mean assessor in each row of a table of confusion."""
+
+
+def shrunk(counts: Array) -> tuple[Array, Array]:
+    """Tables of confusion from counts (workers × true × given), drawn towards the mean assessor, whose table is second.
+
+    The mean assessor has a right label of each class more, in case the class is rare.
+    """
+    classes = counts.shape[1]
+    pooled = counts.sum(axis=0) + np.eye(classes) + 1 / classes
+    mean = pooled / pooled.sum(axis=1, keepdims=True)
+    tables = counts + SHRINKAGE * mean
+    return tables / tables.sum(axis=2, keepdims=True), mean
+
+
 def row_by_row(operation: np.ufunc, table: Array) -> Array:
     """The maximum or the sum of every row; with a few columns, this is several times faster than `operation.reduce`.
 

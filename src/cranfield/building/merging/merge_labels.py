@@ -34,6 +34,7 @@ from cranfield.building.merging.label_problem import (
     Problem,
     check_priors,
     problem_of,
+    shrunk,
 )
 from cranfield.building.merging.merged import Merged
 from cranfield.declared.operation import about, operation, with_defaults
@@ -244,8 +245,6 @@ CLEAR_ON_GOLD, CLEAR = 2.0, 2.5
 """Standard errors by which the method must be worse, on gold labels and on labels that were held out."""
 DOUBTS = (0.0, 0.02, 0.05, 0.1, 0.2, 0.3, 0.45, 0.6)
 """Shares of uniform probabilities that are mixed into those of a method."""
-SHRINKAGE = 5.0
-"""Imaginary labels of the mean assessor in each row of a table of confusion."""
 
 
 def worse_than_votes(method: MergingMethod, problem: Problem, fit: Fit) -> str | None:
@@ -316,16 +315,13 @@ def _on_held_out(method: MergingMethod, problem: Problem, held: Index64) -> tupl
 
 def _at_best(part: Problem, posterior: Array, labels: tuple[Index64, Index64, Index64]) -> Array:
     """The log-probabilities with the share of doubt that suits best."""
-    return max((_explained(part, posterior, doubt, *labels) for doubt in DOUBTS), key=lambda found: float(found.mean()))
+    return max((_explained(part, posterior, doubt, *labels) for doubt in DOUBTS), key=lambda logs: float(logs.mean()))
 
 
 def _explained(part: Problem, posterior: Array, doubt: float, item: Index64, worker: Index64, label: Index64) -> Array:
     """The log-probability of labels, by probabilities of true labels and the tables of confusion that follow."""
     mixed = (1 - doubt) * posterior + doubt / part.classes
-    counts = part.confusion_counts(mixed)
-    pooled = counts.sum(axis=0) + np.eye(part.classes) + 1 / part.classes
-    tables = counts + SHRINKAGE * pooled / pooled.sum(axis=1, keepdims=True)
-    tables /= tables.sum(axis=2, keepdims=True)
+    tables, _ = shrunk(part.confusion_counts(mixed))
     return np.asarray(np.log((mixed[item] * tables[worker, :, label]).sum(axis=1)))
 
 

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.building.merging.gold_labels import GoldLike
+from cranfield.building.merging.label_problem import shrunk
 from cranfield.building.merging.merge_labels import METHOD, merge
 from cranfield.building.merging.merged import Merged, entropy_bits
 from cranfield.declared.operation import about, operation
@@ -21,8 +22,6 @@ from cranfield.types import Array, Index64
 
 STOP_RULES = ("posterior", "margin")
 """When an item needs no more labels: its label is probable enough, or its votes are far enough apart."""
-SHRINKAGE = 5.0
-"""Imaginary labels of the mean assessor that are added to each row of a table of confusion."""
 MOST = 99
 """More labels than this are not planned for an item."""
 
@@ -128,7 +127,7 @@ def plan_labels(
             "can be trusted; get second labels of some items first, or use stop='margin'"
         )
     closed = _closed(labels, merged, stop, probability, margin, slack)
-    tables, mean = shrunk_confusion(merged)
+    tables, mean = shrunk(merged.confusion_counts)
     more = np.where(closed, 0, _more(merged, mean, probability))
     is_open = np.flatnonzero(~closed)
     entropy = np.where(np.isnan(merged.entropy), np.log2(len(labels.scale)), merged.entropy)
@@ -159,16 +158,6 @@ def _closed(
         t = votes.sum(axis=1)
         enough = (votes[:, -1] - votes[:, -2] >= margin * np.sqrt(t) - slack * t) & (t > 0)
     return np.asarray(enough | (merged.gold >= 0))
-
-
-def shrunk_confusion(merged: Merged) -> tuple[Array, Array]:
-    """The tables of confusion of assessors, each drawn towards that of the mean assessor; and the latter."""
-    counts = merged.confusion_counts
-    classes = counts.shape[1]
-    pooled = counts.sum(axis=0) + np.eye(classes)  # a right label of each class, if the class is rare
-    mean = (pooled + 1 / classes) / (pooled + 1 / classes).sum(axis=1, keepdims=True)
-    smoothed = counts + SHRINKAGE * mean
-    return smoothed / smoothed.sum(axis=2, keepdims=True), mean
 
 
 def _more(merged: Merged, mean: Array, probability: float) -> Index64:

@@ -180,10 +180,10 @@ def _checked(labels: Labels, truth: Index64) -> tuple[Index64, Index64, Array]:
     """The number of checks of each assessor, how many are right, and the share that is right by chance."""
     size, classes = len(labels.workers), len(labels.scale)
     used = np.flatnonzero(truth >= 0)
-    worker, given, true = labels.worker[used], labels.label[used], truth[used]
+    worker, label, true = labels.worker[used], labels.label[used], truth[used]
     checks = np.bincount(worker, minlength=size)
-    right = np.bincount(worker[given == true], minlength=size)
-    per_given = np.bincount(worker * classes + given, minlength=size * classes).reshape(size, classes)
+    right = np.bincount(worker[label == true], minlength=size)
+    per_given = np.bincount(worker * classes + label, minlength=size * classes).reshape(size, classes)
     per_true = np.bincount(worker * classes + true, minlength=size * classes).reshape(size, classes)
     squared = checks.astype(np.float64) ** 2
     chance = np.divide((per_given * per_true).sum(axis=1), squared, out=np.full(size, np.nan), where=checks > 0)
@@ -203,12 +203,12 @@ def _recalls(labels: Labels, truth: Index64, alpha: float, *, known: bool) -> tu
     used = np.flatnonzero(truth >= 0)
     cell = labels.worker[used] * classes + truth[used]
     met = np.bincount(cell, minlength=size * classes).reshape(size, classes)
-    found = np.bincount(cell[labels.label[used] == truth[used]], minlength=size * classes).reshape(size, classes)
-    share = np.divide(found, met, out=np.full(met.shape, np.nan), where=met > 0)
-    most = np.where(found < met, bdtri(found.astype(np.float64), np.maximum(met, found + 1), alpha), 1.0)
+    right = np.bincount(cell[labels.label[used] == truth[used]], minlength=size * classes).reshape(size, classes)
+    share = np.divide(right, met, out=np.full(met.shape, np.nan), where=met > 0)
+    most = np.where(right < met, bdtri(right.astype(np.float64), np.maximum(met, right + 1), alpha), 1.0)
     middle = np.where(met > 0, share, 1.0)
     recall_high = middle.mean(axis=1) + np.sqrt(((most - middle) ** 2).sum(axis=1)) / classes
-    together = np.divide(found.sum(axis=0), met.sum(axis=0), out=np.full(classes, np.nan), where=met.sum(axis=0) > 0)
+    together = np.divide(right.sum(axis=0), met.sum(axis=0), out=np.full(classes, np.nan), where=met.sum(axis=0) > 0)
     chance = 1 / classes
     if not met.any():
         return share.mean(axis=1), np.full(size, np.nan), np.nan

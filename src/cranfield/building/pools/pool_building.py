@@ -103,7 +103,7 @@ def _fixed(
     policy = method.make(lists, seed=seed)
     assert isinstance(policy, FixedOrder)
     known = np.zeros(lists.size, dtype=bool)
-    known[[place for place in (_place(lists, topic, doc) for topic, doc, _ in rows) if place is not None]] = True
+    known[[place for place in (lists.place(topic, doc) for topic, doc, _ in rows) if place is not None]] = True
     sizes, spent = np.diff(lists.start), np.bincount(lists.topic[known], minlength=len(lists.topics))
     allowed = sizes if per_topic is None else np.minimum(sizes, per_topic)
     allowed = np.maximum(allowed - spent, 0)
@@ -181,7 +181,7 @@ def _batch(pooling: Pooling, batch: int, seed: int, notes: list[str]) -> Pool:
             notes.append(
                 f"a batch has up to {batch} documents of each topic; the budget leaves {left:,} for later batches"
             )
-    places = np.array([_place(lists, offer.topic, offer.doc) for offer in offers], dtype=np.int64)
+    places = np.array([lists.place(offer.topic, offer.doc) for offer in offers], dtype=np.int64)
     entry = np.array([lists.entry(offer.topic, offer.run, offer.rank) for offer in offers], dtype=np.int64)
     order = _places(lists, places) + pooling.policy.learned[lists.topic[places]]
     estimate = np.array([offer.estimate for offer in offers], dtype=np.float64)
@@ -241,11 +241,6 @@ def ids_of(lists: PooledLists, documents: Index64) -> NDArray[Any]:
     return names[documents]
 
 
-def _place(lists: PooledLists, topic: str, doc: str) -> int | None:
-    number = lists.topic_number.get(topic)
-    return None if number is None else lists.number_of(number).get(doc)
-
-
 def _one_grade(qrels: Qrels) -> list[tuple[str, str, float]]:
     """The judgments in the order of the file; a document that is judged by intent has its highest grade."""
     grades: dict[tuple[str, str], float] = {}
@@ -258,7 +253,7 @@ def _about_judged(lists: PooledLists, rows: list[tuple[str, str, float]]) -> Ite
     topics = list(dict.fromkeys(topic for topic, *_ in rows if topic not in lists.topic_number))
     if topics and not lists.topics_chosen:
         yield f"{counted(len(topics), 'judged topic is', 'judged topics are')} in no run: {listed(topics)}"
-    outside = [f"{t}/{d}" for t, d, _ in rows if t in lists.topic_number and _place(lists, t, d) is None]
+    outside = [f"{t}/{d}" for t, d, _ in rows if t in lists.topic_number and lists.place(t, d) is None]
     if outside:
         what = counted(len(outside), "judged document is", "judged documents are")
         yield f"{what} in no list to this depth, and not counted: {listed(outside)}"

@@ -19,7 +19,7 @@ from cranfield.collection.run import Belongs, belongs
 from cranfield.declared.operation import about, operation
 from cranfield.meta.complete_scores import Rel
 from cranfield.meta.judgments.leave_out import run_groups
-from cranfield.record import Record, table_of
+from cranfield.record import Record, crossed, table_of
 from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Index64, Progress
@@ -137,13 +137,8 @@ class Holes(Record):
 
     def by_topic(self) -> dict[str, NDArray[Any]]:
         """run, topic, documents, unjudged: a row per list."""
-        run, topic = (axis.ravel() for axis in np.indices((len(self.runs), len(self.topics))))
-        return {
-            "run": np.array(self.runs, dtype=object)[run],
-            "topic": np.array(self.topics, dtype=object)[topic],
-            "documents": self.documents[topic, run],
-            "unjudged": self.unjudged[topic, run],
-        }
+        counts = {"documents": self.documents.T, "unjudged": self.unjudged.T}
+        return crossed({"run": self.runs, "topic": self.topics}, counts)
 
     def topic_table(self) -> Table:
         """A row per list."""

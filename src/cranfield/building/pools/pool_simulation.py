@@ -188,8 +188,8 @@ def simulate_pools(
             progress(method * steps + done, len(chosen) * steps)
 
     for number, method in enumerate(chosen):
-        found, curve = simulation.of(method, partial(tell, number))
-        outcomes += found
+        of_method, curve = simulation.of(method, partial(tell, number))
+        outcomes += of_method
         curves[str(method)] = curve
         tell(number, steps, steps)
     notes = (*scorer.full.notes, *simulation.notes(chosen))
@@ -229,7 +229,7 @@ class Simulation:
         for b, budget in enumerate(self.budgets):
             before, after = rescoring.paired_means(self.scorer.full.values, values[b])
             tau = rescoring.tau(before, after)
-            found = int((masks[b] & self.relevant).sum())
+            relevant = int((masks[b] & self.relevant).sum())
             for m, measure in enumerate(self.scorer.full.measures):
                 more = {} if left_out is None else left_out.row(b, m)
                 outcomes.append(
@@ -238,8 +238,8 @@ class Simulation:
                         budget,
                         measure,
                         int(masks[b].sum()),
-                        found,
-                        found / max(int(self.relevant.sum()), 1),
+                        relevant,
+                        relevant / max(int(self.relevant.sum()), 1),
                         float(tau[m]),
                         KeptPairs.of(self.signs[m], self.significant(m, values[b][m])),
                         **more,

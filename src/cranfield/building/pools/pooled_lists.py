@@ -103,6 +103,11 @@ class PooledLists:
             self._numbers[topic] = {doc: int(self.start[topic]) + n for n, doc in enumerate(self.docs(topic))}
         return self._numbers[topic]
 
+    def place(self, topic: str, doc: str) -> int | None:
+        """The number of a document of a topic; None if no run retrieved it."""
+        number = self.topic_number.get(topic)
+        return None if number is None else self.number_of(number).get(doc)
+
     @cached_property
     def _numbers(self) -> dict[int, dict[str, int]]:
         return {}

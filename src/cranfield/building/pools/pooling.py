@@ -145,7 +145,7 @@ class Pooling:
         topic: of this topic; None: of the topic with the fewest judgments that is not at its end.
         without: (topic, document) pairs that are with an assessor already, and not judged yet; they use the budget.
         """
-        out = [place for place in (self._place(*pair) for pair in without) if place is not None]
+        out = [place for place in (self.lists.place(*pair) for pair in without) if place is not None]
         pending = np.bincount(self.lists.topic[out], minlength=len(self.lists.topics)) if out else None
         for number in [self._topic(topic)] if topic is not None else self._topics_in_turn(pending):
             skip = None
@@ -165,7 +165,7 @@ class Pooling:
         A document that no run retrieved is kept in `outside`. A document that is judged already is an error; to change
         a judgment, build the state again from the changed log.
         """
-        place = self._place(topic, doc)
+        place = self.lists.place(topic, doc)
         if place is None:
             self.outside.append((topic, doc))
             return
@@ -182,7 +182,7 @@ class Pooling:
         rows: dict[int, list[tuple[int, bool]]] = {}
         seen: set[int] = set()
         for topic, doc, grade, *_ in judgments:
-            place = self._place(topic, doc)
+            place = self.lists.place(topic, doc)
             if place is None:
                 self.outside.append((topic, doc))
                 continue
@@ -217,10 +217,6 @@ class Pooling:
         if topic not in self.lists.topic_number:
             raise nearest(topic, self.lists.topics, "topic")
         return self.lists.topic_number[topic]
-
-    def _place(self, topic: str, doc: str) -> int | None:
-        number = self.lists.topic_number.get(topic)
-        return None if number is None else self.lists.number_of(number).get(doc)
 
     def _topics_in_turn(self, pending: Index64 | None) -> list[int]:
         load = self.policy.learned if pending is None else self.policy.learned + pending

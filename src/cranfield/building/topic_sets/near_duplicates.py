@@ -116,16 +116,16 @@ def _near_in_indexed_words(
     """The kept queries with this number of words, and with this word among the first few."""
     for at, query in enumerate(words):
         ordered = tuple(sorted([number[word] for word in query]))
-        size, found = len(ordered), same.get(ordered, -1)
+        size, nearest = len(ordered), same.get(ordered, -1)
         mine = frozenset(ordered)
         for other_size, shared in partners[size]:
             # Only the most frequent of the near queries counts, so that the result is the same as by comparing all.
             for word in ordered[: size - shared + 1]:
                 for other, theirs in index.get((other_size, word), ()):
-                    if (found < 0 or other < found) and len(mine & theirs) >= shared:
-                        found = other
-        if found >= 0:
-            kept[at] = found
+                    if (nearest < 0 or other < nearest) and len(mine & theirs) >= shared:
+                        nearest = other
+        if nearest >= 0:
+            kept[at] = nearest
             continue
         kept[at] = same[ordered] = at
         first = size - _least_shared(size, math.ceil(threshold * size - 1e-9), threshold) + 1

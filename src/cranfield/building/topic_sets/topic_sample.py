@@ -8,14 +8,13 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.building.topic_sets.near_duplicates import near_duplicates
 from cranfield.building.topic_sets.query_log import USUAL, QueryLog
 from cranfield.collection.topics import Topic, Topics
 from cranfield.declared.operation import Seed, about, operation
-from cranfield.record import Record
+from cranfield.record import Columns, Record, column
 from cranfield.table import Column, Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
@@ -45,17 +44,17 @@ class TopicSample(Record):
 
     facts = ("seed", "draw", "queries", "volume")
 
-    topics: tuple[str, ...]
+    topics: Annotated[tuple[str, ...], column("topic")]
     """The ids of the topics."""
-    texts: tuple[str, ...]
+    texts: Annotated[tuple[str, ...], column("query")]
     """The queries."""
-    classes: tuple[str, ...]
+    classes: Annotated[tuple[str, ...], column("class")]
     """The stratum of each topic."""
-    counts: Index64
+    counts: Annotated[Index64, column("count")]
     """How often each query was asked, its near-duplicates included."""
-    users: Index64 | None
+    users: Annotated[Index64, column()] | None
     """How many users asked the query itself."""
-    probability: Array
+    probability: Annotated[Array, column()]
     """The probability that the query is drawn."""
     strata: tuple[Stratum, ...]
     dropped: tuple[tuple[str, int, str], ...]
@@ -72,14 +71,9 @@ class TopicSample(Record):
         """The number of queries that each topic stands for: 1 / probability."""
         return 1 / self.probability
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """topic, query, class, count, users (if the log names them), probability, weight."""
-        users = {} if self.users is None else {"users": self.users}
-        return {
-            "topic": np.array(self.topics, dtype=object), "query": np.array(self.texts, dtype=object),
-            "class": np.array(self.classes, dtype=object), "count": self.counts, **users,
-            "probability": self.probability, "weight": self.weight,
-        }  # fmt: skip
+    def columns(self) -> Columns:
+        """Also the weight."""
+        return super().columns() | {"weight": self.weight}
 
     def strata_table(self) -> Table:
         """A row per stratum: its queries, their share of the volume, their counts, and how many were drawn."""

@@ -256,24 +256,24 @@ class SQLite:
         if not isinstance(error, sqlite3.Error):
             return error
         code = getattr(error, "sqlite_errorcode", 0) & 0xFF
-        nothing = "nothing of this change was saved"
+        unsaved = "nothing of this change was saved"
         if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
             return StoreError(
-                self.path, f"another program has locked the database for {WAIT:g} s; close it; {nothing}", "locked"
+                self.path, f"another program has locked the database for {WAIT:g} s; close it; {unsaved}", "locked"
             )
         if code == sqlite3.SQLITE_FULL:
-            return StoreError(self.path, f"the disk is full; {nothing}; free some space and try again", "full")
+            return StoreError(self.path, f"the disk is full; {unsaved}; free some space and try again", "full")
         if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
             return StoreError(
                 self.path, f"the database is damaged, or not a database ({error}); restore a backup", "damaged"
             )
         if (reason := self.lost()) is not None:
-            return StoreError(self.path, f"{reason}; {nothing}", "gone")
+            return StoreError(self.path, f"{reason}; {unsaved}", "gone")
         if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
-            return StoreError(self.path, f"cannot be written ({error}); {nothing}", "readonly")
+            return StoreError(self.path, f"cannot be written ({error}); {unsaved}", "readonly")
         if isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError | sqlite3.InterfaceError):
             return error
-        return StoreError(self.path, f"{error}; {nothing}")
+        return StoreError(self.path, f"{error}; {unsaved}")
 
 
 WRITER, SERVER = 7_274_001, 7_274_002
@@ -435,11 +435,11 @@ class Postgres:
             return StoreError(self.origin, f"cannot hold a value: {str(error).strip().splitlines()[0]}", "text")
         if not isinstance(error, psycopg.Error):
             return error
-        nothing = "nothing of this change was saved"
+        unsaved = "nothing of this change was saved"
         first = (str(error).strip().splitlines() or [type(error).__name__])[0]
         if isinstance(error, psycopg.errors.LockNotAvailable):
-            return StoreError(self.origin, f"another program has locked the database; {nothing}", "locked")
+            return StoreError(self.origin, f"another program has locked the database; {unsaved}", "locked")
         if isinstance(error, psycopg.errors.DiskFull):
-            return StoreError(self.origin, f"the disk of the database server is full; {nothing}", "full")
+            return StoreError(self.origin, f"the disk of the database server is full; {unsaved}", "full")
         kept = isinstance(error, psycopg.IntegrityError | psycopg.ProgrammingError)
-        return error if kept else StoreError(self.origin, f"{first}; {nothing}")
+        return error if kept else StoreError(self.origin, f"{first}; {unsaved}")

@@ -145,8 +145,8 @@ def _graded(store: Store, rule: Rule) -> Iterator[tuple[tuple[str, str], float]]
         """SELECT q.topic, q.doc, q.grade FROM current_qrels AS q JOIN pool ON pool.topic = q.topic AND pool.doc = q.doc
         LEFT JOIN topic ON topic.id = q.topic ORDER BY topic.position, pool.position"""
     )
-    for item, given in groupby(rows, key=itemgetter(0, 1)):
-        grade = rule([grade for _, _, grade in given])
+    for item, judged in groupby(rows, key=itemgetter(0, 1)):
+        grade = rule([grade for _, _, grade in judged])
         yield item, known.pop(item, grade)
     yield from known.items()
 
@@ -191,8 +191,8 @@ def _by_document(
         for _, _, payload in rows:
             for row, grade in grades_of(topic, json.loads(payload)).items():
                 every[row].append(float(grade))
-        for row, given in every.items():
-            yield (topic, doc, row), rule(given)
+        for row, of_assessors in every.items():
+            yield (topic, doc, row), rule(of_assessors)
 
 
 def _dimensions(store: Store, rule: Rule, dimension: str | None) -> Iterator[str]:

@@ -92,8 +92,8 @@ def _together(block: bytes, lines: Sequence[bytes]) -> Columns | None:
             ):
                 return None
         for name in NUMBERS:
-            given = list(filter(None, columns[name]))
-            if given and (max(given) >= _most(name) or min(given) <= -_most(name)):
+            numbers = list(filter(None, columns[name]))
+            if numbers and (max(numbers) >= _most(name) or min(numbers) <= -_most(name)):
                 return None
         if not all(map(math.isfinite, filter(None, columns["grade"]))):
             return None
@@ -315,13 +315,13 @@ class _Import:
         numbers, superseded = dict[int, int](), set[int]()
         for at, id in enumerate(ids):
             for name, column in links.items():
-                if (given := column[at]) is not None:
-                    column[at] = earlier = numbers.get(given) or self._numbers.get(given)
+                if (linked_id := column[at]) is not None:
+                    column[at] = earlier = numbers.get(linked_id) or self._numbers.get(linked_id)
                     if earlier is None:
-                        what = f"{name} is {given}, which is not the id of an earlier row"
+                        what = f"{name} is {linked_id}, which is not the id of an earlier row"
                         raise DataError(self._origin, lines[at], what)
                     if name == "supersedes" and (earlier in superseded or earlier in self._superseded):
-                        what = f"supersedes is {given}, which another row supersedes already"
+                        what = f"supersedes is {linked_id}, which another row supersedes already"
                         raise DataError(self._origin, lines[at], what)
             superseded.add(links["supersedes"][at])
             numbers[id] = self._last + 1 + at

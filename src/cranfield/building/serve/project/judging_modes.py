@@ -355,11 +355,11 @@ def read_answer(
     if settings.mode == "nuggets":
         return _spans(body.get("spans"), {facet.id for facet in facets}, text)
     rows = [row.id for row in rows_to_grade(settings, facets)]
-    given = body.get("grades")
-    if not isinstance(given, Mapping) or set(given) != set(rows):
-        names = listed(given) if isinstance(given, Mapping) else "none"
+    sent = body.get("grades")
+    if not isinstance(sent, Mapping) or set(sent) != set(rows):
+        names = listed(sent) if isinstance(sent, Mapping) else "none"
         raise UsageError(f"grades are given for {names or 'none'}, must be for {listed(rows, most=20)}")
-    grades = {name: _grade(settings, given[name], name) for name in rows}
+    grades = {name: _grade(settings, sent[name], name) for name in rows}
     main = grades["relevance"] if "relevance" in grades else max(grades.values(), default=0.0)
     return Answer(main, {"grades": grades})
 
@@ -371,12 +371,12 @@ def _grade(settings: Settings, value: Any, name: str) -> float:
     return float(value)
 
 
-def _spans(given: Any, nuggets: set[str], text: str) -> Answer:
+def _spans(sent: Any, nuggets: set[str], text: str) -> Answer:
     """Passages by nugget: {nugget, start, end}, in characters of the text, end not included."""
-    if not isinstance(given, list) or len(given) > MOST_SPANS:
-        raise UsageError(f"spans == {shown(given)}, must be a list of at most {MOST_SPANS:,}")
+    if not isinstance(sent, list) or len(sent) > MOST_SPANS:
+        raise UsageError(f"spans == {shown(sent)}, must be a list of at most {MOST_SPANS:,}")
     spans = set()
-    for span in given:
+    for span in sent:
         nugget, start, end = (
             span.get(name) if isinstance(span, Mapping) else None for name in ("nugget", "start", "end")
         )

@@ -130,16 +130,16 @@ def add_first(connection: Connection, entry: Entry, *, overlap: int, now: float)
     """
     entry.check()
     most = overlap if entry.purpose in COUNTED and entry.state == "graded" else 0
-    given = (
+    values = (
         entry.request, entry.topic, entry.doc, entry.assessor, "judge", entry.state, entry.grade, entry.payload_text,
         entry.reason, entry.milliseconds, now, entry.purpose, entry.offer,
     )  # fmt: skip
     place = (entry.topic, entry.doc, entry.assessor)
-    rows = connection.run(_FIRST, (*given, *place, most, entry.assessor, *place))
+    rows = connection.run(_FIRST, (*values, *place, most, entry.assessor, *place))
     if not rows:
         return None
     ((id, position, guideline, counted),) = rows
-    return LogRow(id, *given[:10], position, now, entry.purpose, counted, None, None, guideline, entry.offer)
+    return LogRow(id, *values[:10], position, now, entry.purpose, counted, None, None, guideline, entry.offer)
 
 
 def record(connection: Connection, entry: Entry, *, overlap: int, now: float) -> LogRow:
@@ -238,8 +238,8 @@ def _insert(
         entry.reason, entry.milliseconds, now, entry.purpose, counted, supersedes, restores, entry.offer,
     )  # fmt: skip
     ((id, position, guideline),) = connection.run(_INSERT, (*values, entry.assessor))
-    given: dict[str, Any] = dict(zip(_GIVEN, values, strict=True))
-    return LogRow(id=id, position=position, guideline=guideline, **given)
+    by_name: dict[str, Any] = dict(zip(_GIVEN, values, strict=True))
+    return LogRow(id=id, position=position, guideline=guideline, **by_name)
 
 
 def has_room(connection: Connection, entry: Entry, overlap: int, now: float, reserved: bool = False) -> bool:

@@ -109,9 +109,9 @@ class Store:
     def _need_intact(self) -> None:
         """Raise an error if the database is damaged: then an error that no check foresaw is no bug."""
         statement = self.database.engine.words["check"]
-        if statement and (found := self.database.read(statement)) != [("ok",)]:
+        if statement and (answer := self.database.read(statement)) != [("ok",)]:
             raise StoreError(
-                self.origin, f"the database is damaged ({one_line(found[0][0])}); restore a backup", "damaged"
+                self.origin, f"the database is damaged ({one_line(answer[0][0])}); restore a backup", "damaged"
             )
 
     def close(self) -> None:

@@ -130,19 +130,22 @@ cranfield answers nuggets --assignments assignments.jsonl --explain 301
         unknown = UnknownValues(self.unknown) if self.assignments else self.unknown
         nuggets = read_nuggets(self.nuggets, self.votes, unknown=unknown) if self.nuggets else None
         more = self.values("full_grade")
-        found = (
+        assigned = (
             read_assignments(self.assignments, nuggets, answers, unknown=unknown, **more) if self.assignments else None
         )
-        if self.against and found:
+        if self.against and assigned:
             other = read_assignments(self.against, nuggets, answers, unknown=self.unknown, **more)
-            self._agreement(found, other)
+            self._agreement(assigned, other)
         elif self.explain is not None:
-            self._explain(found, nuggets or {}, texts_of_runs(answers))
+            self._explain(assigned, nuggets or {}, texts_of_runs(answers))
         else:
-            self.show_scores(self._scores(found, nuggets or {}, texts_of_runs(answers) or None))
+            self.show_scores(self._scores(assigned, nuggets or {}, texts_of_runs(answers) or None))
 
     def _scores(
-        self, found: Assignments | None, nuggets: dict[str, dict[str, Nugget]], texts: dict[str, dict[str, str]] | None
+        self,
+        assigned: Assignments | None,
+        nuggets: dict[str, dict[str, Nugget]],
+        texts: dict[str, dict[str, str]] | None,
     ) -> Scores:
         from cranfield.answers.nugget_scores import nugget_scores, pyramid_scores, read_units
         from cranfield.answers.pourpre_scores import pourpre, read_idf
@@ -151,15 +154,17 @@ cranfield answers nuggets --assignments assignments.jsonl --explain 301
         parts: list[Scores] = []
         plain = [name for name in self.names if name not in (*PYRAMIDS, "POURPRE")]
         settings = self.settings()
-        if found and (plain or not self.names):
-            parts.append(nugget_scores(found, plain, texts=texts, **settings))
+        if assigned and (plain or not self.names):
+            parts.append(nugget_scores(assigned, plain, texts=texts, **settings))
         partial_matches = settings.pop("partial_matches")
-        if found and (wanted := [name for name in self.names if name in PYRAMIDS]):
+        if assigned and (wanted := [name for name in self.names if name in PYRAMIDS]):
             units = read_units(self.units) if self.units else None
             parts.append(
-                pyramid_scores(found, measures=wanted, units=units, models=self.models, partial_matches=partial_matches)
+                pyramid_scores(
+                    assigned, measures=wanted, units=units, models=self.models, partial_matches=partial_matches
+                )
             )
-        if "POURPRE" in self.names or not found:
+        if "POURPRE" in self.names or not assigned:
             idf = read_idf(self.idf) if self.idf else None
             rules = self.word_rules()
             parts.append(pourpre(texts or {}, nuggets, rules=rules, average=self.average, idf=idf, **settings))
@@ -167,14 +172,14 @@ cranfield answers nuggets --assignments assignments.jsonl --explain 301
         return scores.select(measures=self.names) if self.names else scores
 
     def _explain(
-        self, found: Assignments | None, nuggets: dict[str, dict[str, Nugget]], texts: dict[str, dict[str, str]]
+        self, assigned: Assignments | None, nuggets: dict[str, dict[str, Nugget]], texts: dict[str, dict[str, str]]
     ) -> None:
         from cranfield.answers.nugget_scores import explain_nuggets
         from cranfield.answers.pourpre_scores import explain_pourpre, read_idf
 
         topic = self.explain or ""
-        if found and "POURPRE" not in self.names:
-            self.show_record(explain_nuggets(found, topic, weighting=self.weighting))
+        if assigned and "POURPRE" not in self.names:
+            self.show_record(explain_nuggets(assigned, topic, weighting=self.weighting))
             return
         idf = read_idf(self.idf) if self.idf else None
         rules = self.word_rules()
@@ -185,14 +190,7 @@ cranfield answers nuggets --assignments assignments.jsonl --explain 301
         ]
         if not explained:
             raise UsageError(f"--explain {topic}: there is no text for this topic")
-        if self.format == "json":
-            self.emit_json([entry.to_dict() for entry in explained])
-        else:
-            from dataclasses import replace
-
-            self.show(
-                *(replace(entry.table(), caption=f"POURPRE of {entry.run} on topic {topic}") for entry in explained)
-            )
+        self.show_explained(explained, [f"POURPRE of {entry.run} on topic {topic}" for entry in explained])
 
     def _agreement(self, first: Assignments, second: Assignments) -> None:
         from cranfield.answers.nugget_scores import assignment_labels

@@ -66,9 +66,4 @@ cranfield answers one-click mine.jsonl --iunits iunits.tsv --spans spans.tsv --e
         ]  # fmt: skip
         if not explained:
             raise UsageError(f"--explain {topic}: there is no output for this topic")
-        if self.format == "json":
-            self.emit_json([entry.to_dict() for entry in explained])
-        else:
-            from dataclasses import replace
-
-            self.show(*(replace(entry.table(), caption=f"{entry.run} on topic {topic}") for entry in explained))
+        self.show_explained(explained, [f"{entry.run} on topic {topic}" for entry in explained])

@@ -94,7 +94,4 @@ cranfield answers rouge mine.tsv -r references.tsv -m ROUGE-L-F --tokens unicode
             for run, text in with_topic.items()
             for name in self.names
         ]
-        if self.format == "json":
-            self.emit_json([entry.to_dict() for entry in explained])
-        else:
-            self.show(*(entry.table() for entry in explained))
+        self.show_explained(explained)

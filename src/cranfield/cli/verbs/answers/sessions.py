@@ -180,12 +180,4 @@ cranfield answers sessions qrels.txt sessions.xml --write sessions.jsonl
             for run, sessions in holders.items()
             for measure in measures
         ]
-        if self.format == "json":
-            self.emit_json([entry.to_dict() for entry in explained])
-        else:
-            self.show(
-                *(
-                    replace(entry.table(), caption=f"{entry.measure}: {entry.run}, session {name}")
-                    for entry in explained
-                )
-            )
+        self.show_explained(explained, [f"{entry.measure}: {entry.run}, session {name}" for entry in explained])

@@ -14,13 +14,14 @@ if TYPE_CHECKING:
     from cranfield.table import Table
 
 BY = {
-    "topic": "topic_agreement", "assessor": "each_assessor", "time": "agreement_over_time", "group": "group_agreement",
+    "topic": "topic_agreement", "assessor": "agreement_with_others", "time": "agreement_over_time",
+    "group": "group_agreement",
 }  # fmt: skip
 """The functions of the breakdowns."""
 OPERATIONS = """
 building.agreement.assessor_agreement:agreement building.agreement.assessor_agreement:topic_agreement
 building.agreement.pairs_and_groups:pair_agreement building.agreement.pairs_and_groups:group_agreement
-building.agreement.against_the_others:each_assessor building.agreement.against_the_others:agreement_over_time
+building.agreement.against_the_others:agreement_with_others building.agreement.against_the_others:agreement_over_time
 """
 
 

@@ -137,13 +137,13 @@ cranfield machine audit human.qrels machine.qrels runs/*.run --report audit.html
                 raise UsageError(f"{path}: looks like topics, expected machine judgments or runs; say {SAY}")
             (runs if kind == "run" else machines).append(path)
         if not machines:
-            found = (
+            there = (
                 counted(len(runs), "file looks like a run", "files look like runs")
                 if runs
                 else "there is only the file of human judgments"
             )
             raise UsageError(
-                f"no machine judgments: {found}; add a file of machine judgments, or name it: --machine FILE"
+                f"no machine judgments: {there}; add a file of machine judgments, or name it: --machine FILE"
             )
         named: dict[str, str] = {}
         for path in machines:
@@ -188,11 +188,11 @@ cranfield machine audit human.qrels machine.qrels runs/*.run --report audit.html
         )
 
 
-def shown_parts(given: list[str] | None) -> tuple[str, ...]:
+def shown_parts(texts: list[str] | None) -> tuple[str, ...]:
     """The parts that `--show` names, each once, in the order given."""
     from cranfield.building.machine.machine_audit import PARTS
 
-    names = tuple(dict.fromkeys(name.strip() for text in given or () for name in text.split(",")))
+    names = tuple(dict.fromkeys(name.strip() for text in texts or () for name in text.split(",")))
     for name in names:
         if name not in PARTS:
             raise UsageError(f"--show {name}: expected one or several of {', '.join(PARTS)}, separated by commas")

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from cranfield.building.agreement import (
         Agreement,
         AgreementOverTime,
+        AgreementWithOthers,
         Confusion,
-        EachAssessor,
         GroupAgreement,
         PairAgreement,
         TopicAgreement,
@@ -43,7 +43,7 @@ def describe_assessor_agreement(result: Any) -> Figure:
     describe: dict[type, Callable[[Any], Figure]] = {
         kinds.Agreement: _coefficients,
         kinds.TopicAgreement: _topics,
-        kinds.EachAssessor: _assessors,
+        kinds.AgreementWithOthers: _assessors,
         kinds.AgreementOverTime: _over_time,
         kinds.GroupAgreement: _groups,
         kinds.PairAgreement: _pairs,
@@ -107,7 +107,7 @@ def _topics(result: TopicAgreement) -> Figure:
     )
 
 
-def _assessors(result: EachAssessor) -> Figure:
+def _assessors(result: AgreementWithOthers) -> Figure:
     order = np.argsort(-np.nan_to_num(result.kappa, nan=-np.inf), kind="stable")
     assessors = np.array(result.assessors, dtype=object)[order]
     return Figure(
