@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
 from cranfield.types import Array
+
+if TYPE_CHECKING:
+    from cranfield.building.assessor_labels import Labels
 
 SHARES = ("all", "all-strict", "vital", "vital-strict", "weighted", "weighted-strict")
 """The nugget scores of TREC's RAG track."""
@@ -292,7 +295,7 @@ def explain_nuggets(assignments: Assignments, topic: str, *, weighting: str = "a
     )  # fmt: skip
 
 
-def assignment_labels(parts: Mapping[str, Assignments]) -> Any:
+def assignment_labels(parts: Mapping[str, Assignments]) -> Labels:
     """Labels of several assessors, such as people and a machine, for the functions of `building.agreement`.
 
     An item is a topic with a run and a nugget; the scale is 0, 0.5 and 1.

@@ -23,47 +23,21 @@ from cranfield.text import listed, plain_number, shown
 from cranfield.types import Array
 
 LABEL_COLUMNS = {
-    "topic": COLUMNS["topic"],
-    "doc": COLUMNS["doc"],
+    "topic": COLUMNS["topic"], "doc": COLUMNS["doc"],
     "task": (
-        "task",
-        "task_id",
-        "taskid",
-        "item",
-        "item_id",
-        "itemid",
-        "unit",
-        "unit_id",
-        "orig_id",
-        "hit_id",
-        "hitid",
-        "question",
-        "question_id",
-        "example",
+        "task", "task_id", "taskid", "item", "item_id", "itemid", "unit", "unit_id", "orig_id", "hit_id", "hitid",
+        "question", "question_id", "example",
     ),
     "worker": (
-        "worker",
-        "worker_id",
-        "workerid",
-        "assessor",
-        "assessor_id",
-        "assessorid",
-        "annotator",
-        "annotator_id",
-        "annotatorid",
-        "rater",
-        "rater_id",
-        "judge",
-        "user",
-        "user_id",
-        "amt_worker_ids",
+        "worker", "worker_id", "workerid", "assessor", "assessor_id", "assessorid", "annotator", "annotator_id",
+        "annotatorid", "rater", "rater_id", "judge", "user", "user_id", "amt_worker_ids",
     ),
     "label": ("label", "grade", "relevance", "rel", "judgment", "judgement", "answer", "rating", "response"),
     "time": ("time", "timestamp", "when", "date", "submitted"),
     "seconds": ("seconds", "duration", "work_time", "worktime"),
     "group": ("group", "worker_group", "role"),
     "cost": ("cost", "price", "reward", "payment"),
-}
+}  # fmt: skip
 """Names of columns by role, the most specific first."""
 MISSING = frozenset({"", "na", "nan", "none", "null", "n/a", "?"})
 """Labels that stand for no label, in lower case."""

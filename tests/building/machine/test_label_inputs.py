@@ -236,8 +236,8 @@ def test_pools_judgments_and_runs_are_items(tmp_path: Path, content: str) -> Non
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("topic\tdoc\n1\n", ":2: 1 column, expected 2 as in the header"),
-        ("topic\tdoc\n1\t\n", ":2: topic or document is empty"),
+        ("topic\tdoc\n1\n", ":2: 1 column, expected 2 as on line 1: topic doc"),
+        ("topic\tdoc\n1\t\n", ":2: the document is '', expected a text that is not empty"),
         ("1 a\n", "expected a table with a header that names topic and doc"),
     ],
 )

@@ -202,7 +202,7 @@ def test_beyond_this_machine_accounts_are_needed(tmp_path: Any) -> None:
 def test_tls_needs_both_files(sqlite_store: Store, tmp_path: Any) -> None:
     with pytest.raises(UsageError, match="both a certificate and a key"):
         listening_at(certificate="c.pem").check(sqlite_store)
-    with pytest.raises(UsageError, match="there is no such file"):
+    with pytest.raises(UsageError, match="the file does not exist"):
         listening_at(certificate=str(tmp_path / "c"), key=str(tmp_path / "k")).check(sqlite_store)
 
 

@@ -161,7 +161,7 @@ def test_figures(cranfield: Cranfield, folder: Path, collection: Sample, figure:
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
-        (["good.qrels", "--show", "ranks"], 2, "--show ranks: there is none; give two runs or more"),
+        (["good.qrels", "--show", "ranks"], 2, "--show ranks: this audit has no such part; give two runs or more"),
         (["good.qrels", "--show", "lengths"], 2, "--lengths FILE"),
         (["good.qrels", "--show", "judges"], 2, "give two machine files or more"),
         ([], 2, "no machine judgments: there is only the file of human judgments"),

@@ -78,4 +78,4 @@ def test_init_needs_topics_and_a_new_folder(folder: str, tmp_path: Path, capsys:
 
 def test_a_folder_without_a_campaign_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["campaign", "status", str(tmp_path)]) == 1
-    assert "campaign.toml: there is no such file" in capsys.readouterr().err
+    assert "campaign.toml: the file does not exist" in capsys.readouterr().err

@@ -270,7 +270,7 @@ def test_accounts(cranfield: Cranfield, files: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["status", "none.db"], "error: none.db: there is no such database"),
+        (["status", "none.db"], "error: none.db: the database does not exist"),
         (["status", "empty.db"], "error: empty.db: is empty, expected the database of a judging project"),
         (["export", "judgments.db", "all"], "what == 'all', must be one of qrels"),
         (["export", "judgments.db"], "there are no judgments to export"),

@@ -198,7 +198,7 @@ def read_config(folder: str) -> Config:
     """The campaign in a folder, checked; messages name the file and the entry."""
     path = os.path.join(folder, FILE)
     if not os.path.exists(path):
-        raise DataError(path, None, "there is no such file; a campaign is made with: cranfield campaign init")
+        raise DataError(path, None, "the file does not exist; make a campaign with: cranfield campaign init")
     return read_toml(path, config_of)
 
 

@@ -166,7 +166,7 @@ def import_campaign(
     """
     for name in NEEDED:
         if not os.path.isfile(os.path.join(source, name)):
-            raise DataError(os.path.join(source, name), None, "there is no such file, expected an exported campaign")
+            raise DataError(os.path.join(source, name), None, "the file does not exist, expected an exported campaign")
     read_config(source)
     with new_folder(folder) as made:
         shutil.copyfile(os.path.join(source, FILE), os.path.join(made, FILE))

@@ -114,7 +114,7 @@ class Campaign:
         if not create and "://" not in where:
             named = os.path.join(folder, FILE)
             if not os.path.exists(where):
-                raise DataError(where, None, f"there is no such database, which {named} names")
+                raise DataError(where, None, f"the database that {named} names does not exist")
             if not os.path.getsize(where):
                 raise DataError(where, None, f"is empty, expected the database that {named} names")
         os.makedirs(os.path.join(folder, "runs"), exist_ok=True)

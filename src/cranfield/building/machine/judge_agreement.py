@@ -16,7 +16,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.errors import UsageError
 from cranfield.meta.complete_scores import central_interval, resampled_topics
 from cranfield.notes import caution_note, method_note
-from cranfield.record import Record, column, estimates, table_of
+from cranfield.record import Record, column, interval, table_of
 from cranfield.table import Cell, Column, Table
 from cranfield.text import listed
 from cranfield.types import Array, Index64
@@ -33,36 +33,26 @@ FEW = 10
 class JudgeAgreement(Record):
     """Agreement of every machine judge with the human judgments: a row per judge."""
 
+    caption = "Agreement with the human judgments"
     facts = ("rel", "level", "resamples", "seed")
 
     judge: Annotated[NDArray[Any], column()]
     counts: Annotated[Index64, column("topics", "both", "only human", "only machine")]
     """topics, judged by both, only by people, only by the machine; × judges."""
     agreement: Annotated[Array, column()]
-    kappa: Annotated[Array, column("kappa", "kappa low", "kappa high")]
+    kappa: Annotated[Array, interval("kappa", shown="κ")]
     """value, low, high × judges."""
-    weighted: Annotated[Array, column("weighted kappa", "weighted kappa low", "weighted kappa high")]
+    weighted: Annotated[Array, interval("weighted kappa", shown="weighted κ")]
     """Weighted κ, as `kappa`."""
     relevant: Annotated[Array, column("human relevant", "machine relevant")]
     """The share of relevant documents of people and of the machine; × judges."""
-    leniency: Annotated[Array, column("leniency", "leniency low", "leniency high")]
+    leniency: Annotated[Array, interval("leniency")]
     """Mean machine minus human grade: value, low, high × judges."""
     rel: float
     level: float
     resamples: int
     seed: int
     notes: tuple[str, ...]
-
-    def table(self) -> Table:
-        """A row per judge; κ and leniency with their intervals."""
-        hidden = {f"{name} {end}" for name in ("kappa", "weighted kappa", "leniency") for end in ("low", "high")}
-        columns = {name: values for name, values in self.columns().items() if name not in hidden}
-        columns |= {
-            "kappa": estimates(*self.kappa), "weighted kappa": estimates(*self.weighted),
-            "leniency": estimates(*self.leniency),
-        }  # fmt: skip
-        renamed = {name.replace("kappa", "κ"): values for name, values in columns.items()}
-        return table_of(renamed, caption="Agreement with the human judgments", notes=self.notes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)

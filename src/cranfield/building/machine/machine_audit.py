@@ -38,8 +38,9 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.meta.complete_scores import Rel, levels_of, mean_ranks
 from cranfield.notes import caution_note, method_note
-from cranfield.record import Record, column
+from cranfield.record import Columns, Record, column
 from cranfield.scores.summary import t_interval
+from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
@@ -239,11 +240,11 @@ class Audit(Record):
             if part is not None:
                 yield name, part
 
-    def columns(self) -> dict[str, Any]:
+    def columns(self) -> Columns:
         """Those of `agreement`: a row per machine judge."""
         return self.agreement.columns()
 
-    def table(self) -> Any:
+    def table(self) -> Table:
         return self.agreement.table()
 
     def to_dict(self) -> dict[str, Any]:

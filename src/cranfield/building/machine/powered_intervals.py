@@ -16,12 +16,12 @@ from cranfield.declared.operation import Level, about, operation
 from cranfield.errors import UsageError
 from cranfield.measures.naming.parse import parse
 from cranfield.notes import caution_note, method_note
-from cranfield.record import Record, column, table_of, without_empty
+from cranfield.record import Record, column, estimates, table_of, without_empty
 from cranfield.scores import summary
 from cranfield.scores.bounded_mean import few_carry
 from cranfield.scores.labels import positions
 from cranfield.scores.scores import Scores
-from cranfield.table import Cell, Column, Estimate, Table
+from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
@@ -212,31 +212,16 @@ class PoweredIntervals(Record):
 
     def table(self) -> Table:
         """A row per run or pair: both intervals, the mean by the machine alone, λ and the effective topics."""
-        columns, several = self.columns(), len(set(self.measure.tolist())) > 1
-        heads = [Column("measure")] if several else []
-        heads += [Column("run")] if self.other is None else [Column("run"), Column("other")]
-        heads += [Column(name, "number") for name in ("estimate", "classical", "machine only", "λ")]
-        heads += [Column("effective topics", "count")]
-        if self.adjusted is not None:
-            heads += [Column("p adjusted", "probability"), Column("differs")]
-        rows: list[tuple[Cell, ...]] = []
-        for i in range(len(self.run)):
-            row: list[Cell] = [self.measure[i]] if several else []
-            row += [self.run[i]] if self.other is None else [self.run[i], self.other[i]]
-            row += [self._cell(columns, i, "estimate", ""), self._cell(columns, i, "classical", "classical ")]
-            row += [float(columns[name][i]) for name in ("machine only", "lambda", "effective topics")]
-            if self.adjusted is not None:
-                row += [float(self.adjusted[i]), "yes" if self.differs[i] else ""]
-            rows.append(tuple(row))
-        measures = listed(dict.fromkeys(self.measure.tolist()))
+        columns = self.columns()
+        names = ["measure"] if len(set(self.measure.tolist())) > 1 else []
+        shown = {name: columns[name] for name in (*names, "run", "other") if name in columns}
+        for name, ends in (("estimate", ("low", "high")), ("classical", ("classical low", "classical high"))):
+            shown[name] = estimates(columns[name], *(columns[end] for end in ends))
+        shown |= {"machine only": columns["machine only"], "λ": columns["lambda"]}
+        shown |= {name: columns[name] for name in ("effective topics", "p adjusted", "differs") if name in columns}
         what = "Mean" if self.other is None else "Mean difference in"
-        caption = f"{what} {measures} with {100 * self.level:g}% intervals"
-        return Table(tuple(heads), tuple(rows), caption, self.notes)
-
-    def _cell(self, columns: dict[str, NDArray[Any]], i: int, value: str, prefix: str) -> Estimate:
-        low, high = columns[f"{prefix}low"][i], columns[f"{prefix}high"][i]
-        topics = int(columns["human topics"][i])
-        return Estimate(self.measure[i], self.run[i], float(columns[value][i]), float(low), float(high), topics, 0, 0)
+        caption = f"{what} {listed(dict.fromkeys(self.measure.tolist()))} with {100 * self.level:g}% intervals"
+        return table_of(shown, kinds={"effective topics": "count"}, caption=caption, notes=self.notes)
 
 
 @operation

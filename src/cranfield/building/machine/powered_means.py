@@ -167,7 +167,7 @@ class _Part(NamedTuple):
 def _rare_by_machine(machine: Array, others: Array, n: Array) -> NDArray[np.bool_]:
     """Do few of all topics carry the spread of the machine scores, so that the human topics may have missed them?"""
     scores = np.concatenate([machine, others], axis=1)
-    varies = np.nanmax(scores, axis=1) > np.nanmin(scores, axis=1)  # a machine that says nothing is no witness
+    varies = np.nanmax(scores, axis=1) > np.nanmin(scores, axis=1)  # a machine that always says the same tells nothing
     return np.asarray(varies & few_carry(scores, RARE, n))
 
 

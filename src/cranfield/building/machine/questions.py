@@ -6,7 +6,6 @@ from a pool, from judgments or from a run. An answer that is not clearly a grade
 
 from __future__ import annotations
 
-import csv
 import hashlib
 import json
 import os
@@ -19,10 +18,11 @@ from cranfield import check
 from cranfield.building.document_texts import DocumentTexts
 from cranfield.collection.column_names import COLUMNS, DELIMITERS, find_columns
 from cranfield.collection.convert import kind_of
-from cranfield.collection.doors import csv_fault, header_cells, reads
+from cranfield.collection.doors import header_cells, reads
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.source import BINARY, HEAD, PathLike, first_line, load, shown_path, stem, text_of
+from cranfield.collection.tables.table_schema import DOC, TOPIC, Schema
 from cranfield.collection.topics import Topic, Topics
 from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed
@@ -265,6 +265,10 @@ Item = tuple[str, str]
 """Topic and document."""
 Key = tuple[str, str, str]
 """Topic, document and worker."""
+ITEMS = Schema(
+    "topic doc", layouts=(), separators="".join(DELIMITERS), quoted="".join(DELIMITERS), comments=True, topic=TOPIC,
+    doc=DOC,
+)  # fmt: skip
 
 
 @reads
@@ -282,9 +286,9 @@ def read_items(thing: PathLike | Iterable[Item]) -> tuple[Item, ...]:
         text_of(buffer, origin)  # raises the error of binary data
     first = first_line(buffer).decode("utf-8", "replace").lstrip("\ufeff")
     for delimiter in DELIMITERS:
-        names = header_cells(first, delimiter, origin)
-        if {"topic", "doc"} <= (places := find_columns(names, COLUMNS)).keys():
-            return _from_table(text_of(buffer, origin), delimiter, places["topic"], places["doc"], origin)
+        if {"topic", "doc"} <= find_columns(header_cells(first, delimiter, origin), COLUMNS).keys():
+            rows = ITEMS.read_content(buffer, origin)
+            return tuple(dict.fromkeys(zip(rows["topic"], rows["doc"], strict=True)))
     columns = (Run if _is_run(bytes(buffer), origin) else Qrels).of(bytes(buffer)).columns()
     return tuple(dict.fromkeys(zip(columns.topics, columns.docs, strict=True)))
 
@@ -295,26 +299,6 @@ def _is_run(data: bytes, origin: str) -> bool:
     except UsageError:
         message = "expected a table with a header that names topic and doc, or judgments, or a run"
         raise DataError(origin, None, message) from None
-
-
-def _from_table(text: str, delimiter: str, topic: int, doc: int, origin: str) -> tuple[Item, ...]:
-    lines = (line for line in text.lstrip("\ufeff").splitlines(keepends=True) if not line.startswith("#"))
-    reader = csv.reader(lines, delimiter=delimiter)
-    header = next(row for row in reader if row)
-    items: dict[Item, None] = {}
-    try:
-        for row in reader:
-            if not row:
-                continue
-            if len(row) != len(header):
-                width = counted(len(row), "column")
-                raise DataError(origin, reader.line_num, f"{width}, expected {len(header)} as in the header")
-            if not (row[topic].strip() and row[doc].strip()):
-                raise DataError(origin, reader.line_num, "topic or document is empty")
-            items[row[topic].strip(), row[doc].strip()] = None
-    except csv.Error as error:
-        raise DataError(origin, reader.line_num, csv_fault(error)) from None
-    return tuple(items)
 
 
 MOST_CHARACTERS = 8_000

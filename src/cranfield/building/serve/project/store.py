@@ -107,7 +107,7 @@ class Store:
             self.close()
 
     def _need_intact(self) -> None:
-        """Raise an error if the database is damaged: then an error that no check foresaw is no bug."""
+        """Raise an error if the database is damaged: then an error that no check foresaw is not a bug."""
         statement = self.database.engine.words["check"]
         if statement and (answer := self.database.read(statement)) != [("ok",)]:
             raise StoreError(
@@ -386,7 +386,7 @@ def existing(where: str) -> Store:
     """The store at a path or URL. A file that does not exist or is empty is an error: nothing is made in its place."""
     if "://" not in where:
         if not os.path.exists(where):
-            raise DataError(where, None, "there is no such database")
+            raise DataError(where, None, "the database does not exist")
         if os.path.isfile(where) and not os.path.getsize(where):
             raise DataError(where, None, "is empty, expected the database of a judging project")
     return Store(where)

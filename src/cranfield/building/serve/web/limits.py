@@ -59,7 +59,7 @@ class Patience:
 
 ONE_GUESSER = Patience(5, 2.0, 900.0)
 MANY_PEOPLE = Patience(100, 1.0, 30.0)
-"""For numbers that many people share: a class that logs in at the same time is no attack."""
+"""For numbers that many people share: a class that logs in at the same time is not an attack."""
 KINDS = {"name at address": ONE_GUESSER, "browser": ONE_GUESSER, "own password": ONE_GUESSER, "name": MANY_PEOPLE,
          "address": MANY_PEOPLE, "join code": MANY_PEOPLE}  # fmt: skip
 """{kind: patience}."""

@@ -61,7 +61,7 @@ class Address:
             raise UsageError("TLS needs both a certificate and a key")
         for path in (self.certificate, self.key):
             if path is not None and not os.path.isfile(path):
-                raise UsageError(f"{path}: there is no such file")
+                raise UsageError(f"{path}: the file does not exist")
         if not self.loopback and not accounts.has_passwords(store):
             raise UsageError(
                 f"host == {self.host!r} can be reached by other machines, but the project has no passwords; add "

@@ -40,6 +40,7 @@ from cranfield.building.serve.project.judging import Judging
 from cranfield.building.serve.project.judging_modes import (
     LIST_DEPTH,
     Document,
+    Facet,
     Settings,
     facet_kind,
     left_is_first,
@@ -92,7 +93,7 @@ class Pages:
             return {**data, "doc": "", "sides": sides}
         return {**data, **self.document(offer.doc, f"offer={offer.id}")}
 
-    def facets(self, topic: str) -> list[Any]:
+    def facets(self, topic: str) -> list[Facet]:
         """The intents or nuggets of a topic that the mode works with."""
         kind = facet_kind(self.settings.mode)
         return self.store.facets(kind, topic) if kind else []
@@ -224,7 +225,7 @@ class Site:
             local_user=self.open_to_key is not None,
             **values,
         )
-        return HTMLResponse(page.encode("utf-8", "backslashreplace"), status)  # a name may hold what is no character
+        return HTMLResponse(page.encode("utf-8", "backslashreplace"), status)  # a name may hold other bytes
 
     def problem(self, status: int, message: str) -> HTMLResponse:
         """The page that says what did not work, also if that is the database."""

@@ -140,7 +140,7 @@ cranfield machine audit human.qrels machine.qrels runs/*.run --report audit.html
             there = (
                 counted(len(runs), "file looks like a run", "files look like runs")
                 if runs
-                else "there is only the file of human judgments"
+                else "only the file of human judgments is given"
             )
             raise UsageError(
                 f"no machine judgments: {there}; add a file of machine judgments, or name it: --machine FILE"
@@ -157,7 +157,7 @@ cranfield machine audit human.qrels machine.qrels runs/*.run --report audit.html
         parts = dict(result.parts())
         for name in self._shown:
             if name not in parts:
-                raise UsageError(f"--show {name}: there is none; {NEEDS[name]}")
+                raise UsageError(f"--show {name}: this audit has no such part; {NEEDS[name]}")
         if len(self._shown) == 1:
             self.show_record(parts[self._shown[0]])
         elif self._shown and self.format == "json":
@@ -177,7 +177,7 @@ cranfield machine audit human.qrels machine.qrels runs/*.run --report audit.html
         name = self.figure or ("confusion" if result.ranks is None else "ranks")
         if name == "ranks":
             if result.ranks is None:
-                raise UsageError(f"--figure ranks: there is none; {NEEDS['ranks']}")
+                raise UsageError(f"--figure ranks: this audit has no ranks; {NEEDS['ranks']}")
             if len(measures := dict.fromkeys(result.ranks.measure.tolist())) > 1:
                 raise UsageError(f"--plot draws one measure, but there are {len(measures)}; choose one with -m")
             return describe_judge_ranks(result.ranks)
