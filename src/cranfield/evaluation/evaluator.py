@@ -73,6 +73,7 @@ BY_HIGHEST_GRADE = "measures without intents use a document's highest grade over
 ALL_INFORMATIONAL = "all intents are assumed to be informational; intent_types= says which are navigational"
 
 MeasureLike = Measure | type[Measure] | str
+MeasuresLike = MeasureLike | Iterable[MeasureLike]
 SEVERAL = re.compile(r"[,\s]")
 """Names are separated by commas or blanks."""
 
@@ -80,7 +81,7 @@ SEVERAL = re.compile(r"[,\s]")
 def evaluate(
     qrels: QrelsLike,
     runs: RunsLike,
-    measures: MeasureLike | Iterable[MeasureLike] | None = None,
+    measures: MeasuresLike | None = None,
     *,
     missing: str = "zero",
     order: str | None = None,
@@ -168,7 +169,7 @@ class Evaluator:
     def __init__(
         self,
         qrels: QrelsLike,
-        measures: MeasureLike | Iterable[MeasureLike] | None = None,
+        measures: MeasuresLike | None = None,
         *,
         missing: str = "zero",
         options: JoinOptions | None = None,
@@ -242,7 +243,7 @@ def with_scores(options: JoinOptions, measures: Iterable[Measure]) -> JoinOption
     return options if unchanged else replace(options, scores=scores, sampled=sampled)
 
 
-def as_measures(measures: MeasureLike | Iterable[MeasureLike] | None) -> list[Measure]:
+def as_measures(measures: MeasuresLike | None) -> list[Measure]:
     """Measures from instances, classes and names, without duplicates. A text may hold several names.
 
     >>> as_measures(["nDCG@10", "map"]), as_measures("RR,P@5,10")
@@ -284,7 +285,7 @@ def _not_a_measure(thing: object) -> UsageError:
 
 
 def score(
-    lists: Assessed, measures: MeasureLike | Iterable[MeasureLike] | None = None, *, missing: str = "zero",
+    lists: Assessed, measures: MeasuresLike | None = None, *, missing: str = "zero",
     basis: Basis | None = None,
 ) -> Scores:  # fmt: skip
     """The scores of assessed lists that form a grid of runs × topics; `basis` is kept with them."""

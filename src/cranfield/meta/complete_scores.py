@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cranfield.comparison.data import noise
 from cranfield.declared.operation import RESAMPLES, about
 from cranfield.errors import UsageError
+from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.notes import caution_note
 from cranfield.scores.labels import label
@@ -47,7 +48,7 @@ class CompleteScores:
     def of(
         scores: Scores,
         caller: str,
-        measures: Any = None,
+        measures: MeasuresLike | None = None,
         *,
         least_systems: int = LEAST_SYSTEMS,
         least_measures: int = 2,
@@ -195,9 +196,10 @@ def _check_values(scores: Scores, caller: str) -> None:
         raise UsageError(f"{caller}: {score} is infinite")
 
 
-def names_of(measures: Iterable[Any]) -> list[str]:
+def names_of(measures: MeasuresLike) -> list[str]:
     """The labels of measures, without repetitions."""
-    return list(dict.fromkeys(map(label, measures)))
+    single = isinstance(measures, str | type) or not isinstance(measures, Iterable)
+    return list(dict.fromkeys(map(label, [measures] if single else measures)))  # type: ignore[arg-type]
 
 
 def tau_b_of_two(first: Levels, second: Levels) -> Array:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,7 @@ from cranfield.comparison.data import gap
 from cranfield.comparison.distributions import sign_p
 from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operation
 from cranfield.errors import UsageError
-from cranfield.evaluation.evaluator import MeasureLike
+from cranfield.evaluation.evaluator import MeasureLike, MeasuresLike
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.coefficients import products
@@ -129,7 +129,7 @@ def concord(
             holds="measures",
         ),
     ],
-    measures: Any = None,
+    measures: MeasuresLike | None = None,
     *,
     progress: Progress | None = None,
 ) -> Concordance:
@@ -153,7 +153,7 @@ def concord(
     >>> result.disagreements[0, 1].item(), result.shares[0].round(2).tolist()[0][1]  # Q agrees once, P@1 ties once
     (2, 1.0)
     """
-    golds = names_of([gold] if isinstance(gold, (str, type)) or not isinstance(gold, Iterable) else gold)
+    golds = names_of(gold)
     if not golds:
         raise UsageError("concord: no gold standard; give a measure such as 'P@10'")
     names = names_of(measures) if measures is not None else [name for name in scores.measures if name not in golds]
@@ -316,7 +316,7 @@ def predictive_power(
             holds="file",
         ),
     ],
-    measures: Any = None,
+    measures: MeasuresLike | None = None,
     *,
     measure_ties: Annotated[
         str,

@@ -19,6 +19,7 @@ from cranfield import check
 from cranfield.comparison.data import noise, sample
 from cranfield.declared.operation import Level, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.meta.agreement.coefficients import COEFFICIENTS, DIRECTED, KENDALL, TwoRankings, tau_a
 from cranfield.meta.agreement.overlap import TIES, check_settings
@@ -266,7 +267,7 @@ def _at_topics(topics: int) -> str:
 @operation
 def correlate(
     scores: Scores,
-    measures: Any = None,
+    measures: MeasuresLike | None = None,
     *,
     coefficients: Annotated[
         str | Iterable[str],
@@ -412,7 +413,11 @@ class Distances(MetaRecord):
 
 
 def rank_distances(
-    scores: Scores, measures: Any = None, *, shrink: float | None = None, progress: Progress | None = None
+    scores: Scores,
+    measures: MeasuresLike | None = None,
+    *,
+    shrink: float | None = None,
+    progress: Progress | None = None,
 ) -> Distances:
     r"""Carterette's distance between rankings, which takes the covariance of systems over topics into account.
 

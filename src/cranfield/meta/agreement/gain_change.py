@@ -12,7 +12,7 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.declared.operation import Level, Seed, about, operation
 from cranfield.errors import UsageError
-from cranfield.evaluation.evaluator import MeasureLike, as_measures, score
+from cranfield.evaluation.evaluator import MeasuresLike, as_measures, score
 from cranfield.measures import Gain, Measure
 from cranfield.meta.agreement.correlation import correlate
 from cranfield.meta.complete_scores import TopicResamples
@@ -53,7 +53,7 @@ class GainChange(MetaRecord):
 def change_gains(
     qrels: Any,
     runs: Any = None,
-    measures: MeasureLike | Iterable[MeasureLike] | None = None,
+    measures: MeasuresLike | None = None,
     *,
     gains: Annotated[
         Iterable[str] | Mapping[str, Any],

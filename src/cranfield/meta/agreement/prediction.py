@@ -17,6 +17,7 @@ from cranfield.collection.tables.table_schema import MISSING, TOPIC, Numbers, Sc
 from cranfield.comparison.data import noise
 from cranfield.declared.operation import Level, Seed, operation
 from cranfield.errors import DataError, UsageError
+from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.meta.complete_scores import (
     CompleteScores,
@@ -168,7 +169,7 @@ class PredictionQuality(MetaRecord):
 def prediction_quality(
     scores: Scores,
     predictors: Predictors,
-    measures: Any = None,
+    measures: MeasuresLike | None = None,
     *,
     level: Level = 0.95,
     resamples: TopicResamples = 1_000,

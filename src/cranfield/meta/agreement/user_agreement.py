@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from cranfield.collection.source import PathLike
 from cranfield.comparison.data import noise
 from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.concordance import Preferences, signs_of
@@ -107,7 +108,7 @@ class _Cells:
 def user_agreement(
     scores: Scores,
     ratings: UserRatings | PathLike,
-    measures: Any = None,
+    measures: MeasuresLike | None = None,
     *,
     centre_users: Annotated[bool, about("First subtract the mean of each user: some rate higher than others.")] = False,
     level: Level = 0.95,

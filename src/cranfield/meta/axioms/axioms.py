@@ -12,7 +12,7 @@ import numpy as np
 from cranfield.check import nearest
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
-from cranfield.evaluation.evaluator import as_measures
+from cranfield.evaluation.evaluator import MeasuresLike, as_measures
 from cranfield.measures import Measure
 from cranfield.measures.property_tables import MEANINGS, RANKED
 from cranfield.meta.axioms.axiom_experiments import INTENT_EXPERIMENTS, RANKED_EXPERIMENTS, Finding, Scored
@@ -96,7 +96,7 @@ class Axioms(MetaRecord):
 
 @operation
 def axioms(
-    measures: Any,
+    measures: MeasuresLike,
     only: Annotated[
         Sequence[str] | str | None,
         about("Some of {names}; separated by commas.", names="meta.axioms.axioms:MEANS", spelled="--only NAME,..."),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any
@@ -20,7 +19,7 @@ from cranfield.collection.run import Belongs, belongs, by_run
 from cranfield.collection.whole_folder import whole_folder
 from cranfield.declared.operation import about, operation
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
-from cranfield.evaluation.evaluator import MeasureLike
+from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.meta.judgments import rescoring
 from cranfield.meta.meta_record import MetaRecord, index_of, report
 from cranfield.notes import caution_note, method_note
@@ -177,7 +176,7 @@ class LeftOut(MetaRecord):
 def leave_one_out(
     qrels: Any,
     runs: Any,
-    measures: MeasureLike | Sequence[MeasureLike] | None = None,
+    measures: MeasuresLike | None = None,
     *,
     teams: Belongs | None = None,
     pool_depth: Annotated[int | None, POOL_DEPTH] = None,

@@ -16,7 +16,7 @@ from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
 from cranfield.comparison.data import noise
 from cranfield.declared.operation import about
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
-from cranfield.evaluation.evaluator import MeasureLike, as_measures, score, values_of, with_scores
+from cranfield.evaluation.evaluator import MeasuresLike, as_measures, score, values_of, with_scores
 from cranfield.measures import Measure
 from cranfield.meta.complete_scores import Levels, check_count, levels_of, tau_b_of_two
 from cranfield.notes import caution_note
@@ -45,7 +45,7 @@ def joined(caller: str, qrels: QrelsLike | Assessed, runs: RunsLike | None, opti
     return join(qrels, runs, options)
 
 
-def with_condensed(measures: MeasureLike | Sequence[MeasureLike] | None, condensed: bool) -> list[Measure]:
+def with_condensed(measures: MeasuresLike | None, condensed: bool) -> list[Measure]:
     """The measures; with `condensed`, each also on lists without unjudged documents.
 
     >>> with_condensed(["AP", "P'@5"], condensed=True)

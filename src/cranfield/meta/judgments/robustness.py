@@ -15,7 +15,7 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.segments import position_in_segment, segment_starts
 from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import UsageError
-from cranfield.evaluation.evaluator import MeasureLike
+from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.meta.complete_scores import check_count
 from cranfield.meta.judgments import rescoring
 from cranfield.meta.meta_record import MetaRecord, report
@@ -178,7 +178,7 @@ class Robustness(MetaRecord):
 def robustness(
     qrels: Any,
     runs: Any,
-    measures: MeasureLike | Sequence[MeasureLike] | None = None,
+    measures: MeasuresLike | None = None,
     *,
     how: How = None,
     rates: Rates = None,

@@ -10,7 +10,7 @@ References: Breuer et al., SIGIR 2020, 349-358, doi:10.1145/3397271.3401036; ove
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -22,7 +22,7 @@ from cranfield.collection.run import Run
 from cranfield.comparison.data import noise, paired, sample
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
-from cranfield.evaluation.evaluator import MeasureLike, evaluate
+from cranfield.evaluation.evaluator import MeasuresLike, evaluate
 from cranfield.frames import need
 from cranfield.meta.agreement.overlap import rbo
 from cranfield.meta.meta_record import MetaRecord
@@ -257,7 +257,7 @@ def reproduce(
     qrels: Any,
     baseline: tuple[Any, Any],
     advanced: tuple[Any, Any] | None = None,
-    measures: MeasureLike | Iterable[MeasureLike] | None = None,
+    measures: MeasuresLike | None = None,
     *,
     other_qrels: Any = None,
     p: Persistence = 0.95,

@@ -16,7 +16,7 @@ from cranfield.comparison.pair_tests import TEST, TESTS, TestSettings
 from cranfield.comparison.resampling import Threads
 from cranfield.declared.operation import Resamples, Seed, about, operation
 from cranfield.errors import UsageError
-from cranfield.evaluation.evaluator import as_measures, score
+from cranfield.evaluation.evaluator import MeasuresLike, as_measures, score
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures import Measure
 from cranfield.measures.property_tables import lower_is_better, scale_of
@@ -38,7 +38,7 @@ SOURCE = "Ferrante, Ferro & Fuhr, IEEE Access 9, 2021"
 
 
 def interval_scores(
-    lists: Assessed, measures: Any, *, missing: str = "zero", progress: Progress | None = None
+    lists: Assessed, measures: MeasuresLike, *, missing: str = "zero", progress: Progress | None = None
 ) -> Scores:
     r"""Scores on an interval scale: the rank of each list among all possible lists, in the order of the measure itself.
 

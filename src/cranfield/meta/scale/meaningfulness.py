@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from cranfield.comparison.data import noise
 from cranfield.declared.operation import ALPHA, about, operation
+from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.frames import need
 from cranfield.measures.property_tables import scale_of
@@ -163,7 +164,7 @@ class Meaningfulness(MetaRecord):
 @operation
 def meaningfulness(
     scores: Scores,
-    measures: Any = None,
+    measures: MeasuresLike | None = None,
     *,
     alpha: Annotated[float, about("Significance level of the analysis of variance.", **ALPHA)] = 0.05,
 ) -> Meaningfulness:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import UsageError
-from cranfield.evaluation.evaluator import as_measures
+from cranfield.evaluation.evaluator import MeasuresLike, as_measures
 from cranfield.measures import Measure
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.property_tables import RATIO_GRADES, scale_of
@@ -87,7 +87,7 @@ def _studied(measure: Any) -> str:
     return name if name in PROVED else ""
 
 
-def proved_scales(measures: Any = None) -> Table:
+def proved_scales(measures: MeasuresLike | None = None) -> Table:
     """The results of Ferrante et al. for some measures, by default for all that they studied, as a table."""
     chosen = as_measures(list(PROVED) if measures is None else measures)
     rows = tuple((str(it), PROVED.get(it.name, "not studied"), scale_of(it).words) for it in chosen)
@@ -303,7 +303,7 @@ def scale(
 
 @operation
 def scales(
-    measures: Any,
+    measures: MeasuresLike,
     length: Annotated[int, about("The number of documents in the lists.", least=1, spelled="--length, -n N")] = 4,
     grades: Annotated[
         int, about("The number of grades including 0; 2 is binary.", least=2, spelled="--number-of-grades, -c C")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from cranfield.comparison.pair_tests import TESTS, PairTest, TestSettings
 from cranfield.comparison.resampling import Threads
 from cranfield.declared.operation import RESAMPLES, Alpha, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.frames import need
 from cranfield.meta.complete_scores import CompleteScores, check_count, divided, levels_of, mean_ranks
@@ -130,7 +131,7 @@ class TestAccuracy(MetaRecord):
 @operation
 def accuracy_of_tests(
     scores: Scores,
-    measures: Any = None,
+    measures: MeasuresLike | None = None,
     *,
     tests: Annotated[
         str | Iterable[str],

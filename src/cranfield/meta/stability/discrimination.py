@@ -22,6 +22,7 @@ from cranfield.comparison.pair_tests import TESTS, PairTest, PairTests, TestSett
 from cranfield.comparison.resampling import TIE, Asl, Threads, check_asl
 from cranfield.declared.operation import RESAMPLES, Alpha, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import CompleteScores
@@ -270,7 +271,7 @@ def default_resamples(test: str) -> int:
 @operation
 def discriminative_power(
     scores: Scores,
-    measures: Any = None,
+    measures: MeasuresLike | None = None,
     *,
     test: Annotated[
         str | None,

@@ -23,7 +23,7 @@ from cranfield.assessed.segments import Judged, row_blocks
 from cranfield.comparison.resampling import threads_of
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
-from cranfield.evaluation.evaluator import as_measures
+from cranfield.evaluation.evaluator import MeasuresLike, as_measures
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures import Measure
 from cranfield.meta.complete_scores import Rel
@@ -192,7 +192,7 @@ class Informativeness(MetaRecord):
 @operation
 def informativeness(
     lists: Assessed,
-    measures: Any,
+    measures: MeasuresLike,
     *,
     depth: Annotated[int, about("Use only the first N documents of each list.", least=1)] = 1000,
     rel: Rel = 1,

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.declared.operation import RESAMPLES, Level, Seed, about, operation
 from cranfield.errors import UsageError
+from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import CompleteScores, divided
@@ -237,7 +238,7 @@ def first_low_bin(counts: NDArray[Any], swaps: NDArray[Any], rate: float) -> NDA
 @operation
 def swap_rates(
     scores: Scores,
-    measures: Any = None,
+    measures: MeasuresLike | None = None,
     *,
     rate: Annotated[float, about("The highest swap rate allowed.", least=0, most=1, spelled="--rate R")] = 0.05,
     replacement: Annotated[bool, DISJOINT] = True,

@@ -15,6 +15,7 @@ from cranfield.check import nearest
 from cranfield.declared.operation import about, operation, settings_of
 from cranfield.declared.settings import NO_DEFAULT, Setting
 from cranfield.errors import UsageError
+from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.meta.reproduction.reproduction import Depth, Persistence, Reproduction, Union, reproduce
 from cranfield.table import Table, headings
 
@@ -136,7 +137,7 @@ def _toml(name: str, setting: Setting) -> str:
 def reproduce_in_collection(
     qrels: Any,
     runs: Mapping[str, Run],
-    measures: Any = None,
+    measures: MeasuresLike | None = None,
     *,
     baseline: Annotated[Sequence[str], about("The original run and its repetition, by the names of runs.")],
     advanced: Annotated[
