@@ -164,7 +164,7 @@ def test_figures(cranfield: Cranfield, folder: Path, collection: Sample, figure:
         (["good.qrels", "--show", "ranks"], 2, "--show ranks: this audit has no such part; give two runs or more"),
         (["good.qrels", "--show", "lengths"], 2, "--lengths FILE"),
         (["good.qrels", "--show", "judges"], 2, "give two machine files or more"),
-        ([], 2, "no machine judgments: there is only the file of human judgments"),
+        ([], 2, "no machine judgments: only the file of human judgments is given"),
         (["RUN"], 2, "no machine judgments: 1 file looks like a run"),
         (["good.qrels", "--figure", "ranks", "--plot", "x.csv"], 2, "--figure ranks: there is none"),
         (["good.qrels", "--figure", "ranks"], 2, "--figure needs a file to draw to"),
