@@ -166,7 +166,7 @@ def test_figures(cranfield: Cranfield, folder: Path, collection: Sample, figure:
         (["good.qrels", "--show", "judges"], 2, "give two machine files or more"),
         ([], 2, "no machine judgments: only the file of human judgments is given"),
         (["RUN"], 2, "no machine judgments: 1 file looks like a run"),
-        (["good.qrels", "--figure", "ranks", "--plot", "x.csv"], 2, "--figure ranks: there is none"),
+        (["good.qrels", "--figure", "ranks", "--plot", "x.csv"], 2, "--figure ranks: this audit has no ranks"),
         (["good.qrels", "--figure", "ranks"], 2, "--figure needs a file to draw to"),
         (["none.qrels"], 1, "none.qrels: no such file"),
         (["good.qrels", "--families", "f.tsv"], 2, "families of runs are given, but no runs"),
