@@ -148,6 +148,7 @@ def test_answers_a_log_and_an_experiment_are_in_the_page(cranfield: Cranfield) -
     done = cranfield("report", "qrels.txt", "bm25.run", *words, "--sections", "answers,log,ab", "-o", "r.html")
     assert done.code == 0, done.err
     assert sections("r.html") == ["answers", "log", "ab"]
+    assert "log/" not in Path("r.html").read_text("utf-8")  # names of files, not folders
     assert "Not computed" not in Path("r.html").read_text("utf-8")
 
 

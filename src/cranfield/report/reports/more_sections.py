@@ -11,7 +11,7 @@ from cranfield.collection.source import PathLike
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.explanation import explain
 from cranfield.evaluation.topic_sheet import deciding_topics
-from cranfield.record import table_of
+from cranfield.record import estimates, table_of
 from cranfield.report.pages.report_parts import Block, Content, FigureBlock, TableBlock
 from cranfield.report.reports import ab_report
 from cranfield.report.reports.experiment import Experiment
@@ -108,7 +108,12 @@ def log_section(experiment: Experiment) -> Content:
     blocks: list[Block] = []
     with suppress(CranfieldError):  # a single day has no figure
         blocks.append(FigureBlock("log_by_day", replace(measured.plot(measure=measured.measures[0]), notes=())))
-    blocks.append(TableBlock("log", measured.table(), data=table_of(measured.columns()), tools=True))
+    # A row per day and measure: with a column per measure, the table would be wider than a page.
+    columns = measured.columns()
+    shown = {name: columns[name] for name in (*measured.by, "measure")}
+    shown["value"] = estimates(columns["value"], columns["low"], columns["high"])
+    shown |= {name: columns[name] for name in ("unit", "users")}
+    blocks.append(TableBlock("log", table_of(shown, notes=measured.notes), data=table_of(columns), tools=True))
     return Content(("Online measures of the log, by day, with intervals over users.",), blocks=blocks)
 
 

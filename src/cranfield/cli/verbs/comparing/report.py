@@ -218,7 +218,9 @@ cranfield report qrels.txt runs/*.run --methods  # the paragraph for a paper, an
 
         log = read_log(self.log)
         with log.engine:
-            return measure_log(log, by="day", confidence=self.level)
+            measured = measure_log(log, by="day", confidence=self.level)
+        inside = f"{self.log.rstrip('/')}/"  # the page names files, not folders
+        return replace(measured, notes=tuple(note.replace(inside, "") for note in measured.notes))
 
     def _experiment_with_users(self) -> Analysis | None:
         if self.ab is None:
@@ -247,7 +249,11 @@ cranfield report qrels.txt runs/*.run --methods  # the paragraph for a paper, an
         from cranfield.evaluation.evaluator import evaluate
 
         named = self.values("topics", "teams", "times", "docs", "log", "ab", *SIDE_FILES)
-        side = [(what.replace("_", " "), path) for what, path in named.items() if path and os.path.isfile(path)]
+        side = [
+            (HOLDS.get(what, what.replace("_", " ")), path)
+            for what, path in named.items()
+            if path and os.path.isfile(path)
+        ]
         side += [("scores of answers", path) for path in self.answers or ()]
         if self.scores:
             return {"scores": self.read_scores(), "files": (*(("scores", path) for path in self.scores), *side)}
@@ -262,5 +268,7 @@ cranfield report qrels.txt runs/*.run --methods  # the paragraph for a paper, an
 
 
 WITHOUT_FIGURES = ("summary", "evaluated", "pairs", "explain", "judgments", "methods")
+HOLDS = {"docs": "documents", "ab": "A/B test"}
+"""What the files of some options hold; of the others, it is the name of the option."""
 SIDE_FILES = ("intent_probabilities", "intent_types", "topic_numbers", "lengths", "inclusion", "together")
 """Options that may name a file, whose digest is then in the report."""
