@@ -16,7 +16,6 @@ from cranfield import check
 from cranfield.cli import interrupts
 from cranfield.cli.declare import MORE, RESULT, Verb, check_ending, declared, flag, option
 from cranfield.errors import CranfieldWarning, UsageError
-from cranfield.frames import need
 from cranfield.notes import shown_notes
 from cranfield.text import counted, printable
 
@@ -124,6 +123,8 @@ class Output(Verb):
                 f"{self.format}; leave out --format, or name another file"
             )
         if ending_of(self.output) == ".parquet":
+            from cranfield.frames import need
+
             need("pyarrow", f"{self.output}: Parquet")
 
     @property
