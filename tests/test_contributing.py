@@ -27,7 +27,7 @@ from cranfield.errors import UsageError
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.ranked_lists import recall
 from cranfield.meta.study.study_methods import Method
-from cranfield.operations import calls, schema
+from cranfield.operations import _homes, schema
 from cranfield.samples import sample
 from cranfield.scores.scores import Scores
 
@@ -129,12 +129,12 @@ def add_operation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[C
         (tmp_path / "operations.json").write_text(listed(), "utf-8")
         monkeypatch.setattr("cranfield.declared.__file__", str(tmp_path / "__init__.py"))
         operation_settings.cache_clear()
-        calls._homes.cache_clear()
+        _homes.cache_clear()
         return sys.modules[FUNCTION]
 
     yield added
     operation_settings.cache_clear()
-    calls._homes.cache_clear()
+    _homes.cache_clear()
 
 
 def test_the_example_of_an_operation_is_a_function_a_verb_a_schema_and_a_step(

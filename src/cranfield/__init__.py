@@ -77,7 +77,7 @@ if TYPE_CHECKING:
     from cranfield.operations.scores import power as power
     from cranfield.operations.scores import topics as topics
     from cranfield.operations.scores import validate as validate
-    from cranfield.report.reports.report_of_runs import report as report
+    from cranfield.report.reports.run_report import report as report
     from cranfield.samples import sample as sample
     from cranfield.scores.efficiency import efficiency as efficiency
     from cranfield.scores.scores import Scores as Scores
@@ -91,7 +91,7 @@ _HOMES = {
     "simulate_time": "evaluation.simulated_time_gain:simulate_time",
     "compare": "comparison.compare:compare",
     "leaderboard": "comparison.leaderboard:leaderboard",
-    "report": "report.reports.report_of_runs:report",
+    "report": "report.reports.run_report:report",
     "gate": "comparison.gate.gate:gate",
     "anova": "comparison.anova.anova:anova",
     "power": "operations.scores:power",

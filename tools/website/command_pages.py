@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cranfield.cli import GROUPS, SECTIONS, STAND_INS, find, summary_of
 from cranfield.cli.declare import OPTIONS, RARE, RESULT, Parameter, Verb, declared
-from cranfield.cli.help_page import call_line, spelled
+from cranfield.cli.parser import call_line, spelled
 from website import text
 from website.staging import write
 

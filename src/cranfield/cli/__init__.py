@@ -314,7 +314,7 @@ def _executed(verb: type[Verb], prog: str, words: Sequence[str]) -> int:
 def print_usage(verb: type[Verb], prog: str) -> int:
     """Print how a verb is called, if it was called without anything to work on; return the exit code."""
     from cranfield.cli.guard import USAGE
-    from cranfield.cli.help_page import usage
+    from cranfield.cli.parser import usage
 
     print(usage(verb, prog), file=sys.stderr)
     return USAGE

@@ -13,7 +13,7 @@ from pyarrow import parquet
 from cranfield import _core
 from cranfield.online.engines import Engine
 from cranfield.online.experiments import analyse
-from cranfield.online.experiments.parquet_moments import parquet_table
+from cranfield.online.experiments.ab_analysis import parquet_table
 from cranfield.online.moments import moments_of_sets
 
 SETS = {"revenue": ("revenue", "before"), "ratio": ("clicks", "shown")}

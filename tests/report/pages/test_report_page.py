@@ -16,8 +16,7 @@ from cranfield.errors import UsageError
 from cranfield.report.figures import describe_heat
 from cranfield.report.pages.figure_worker import cleaned
 from cranfield.report.pages.html_page import source_digest
-from cranfield.report.pages.report_page import report_page
-from cranfield.report.pages.report_parts import FigureBlock, ListingBlock, Report, Section, TableBlock
+from cranfield.report.pages.report_parts import FigureBlock, ListingBlock, Report, Section, TableBlock, report_page
 from cranfield.report.reports.experiment import Experiment
 from cranfield.report.reports.run_report import make_report
 from cranfield.scores.scores import Scores

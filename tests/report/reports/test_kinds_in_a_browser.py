@@ -18,8 +18,7 @@ from cranfield.meta.study.study import run_study
 from cranfield.meta.study.study_file import plan_of
 from cranfield.online.experiments import analyse
 from cranfield.report.figures.result_figures import plain_figures
-from cranfield.report.pages.report_page import report_page
-from cranfield.report.pages.report_parts import FigureBlock, Outline, Report, TableBlock
+from cranfield.report.pages.report_parts import FigureBlock, Outline, Report, TableBlock, report_page
 from cranfield.report.reports.ab_report import ab_report
 from cranfield.report.reports.audit_report import audit_report
 from cranfield.report.reports.campaign_report import campaign_report

@@ -21,8 +21,7 @@ from cranfield.online.experiments import analyse
 from cranfield.report.pages.report_parts import FigureBlock, ListingBlock, Outline, Section, TableBlock
 from cranfield.report.reports.citations import cited, works
 from cranfield.report.reports.experiment import Experiment, ReportSettings
-from cranfield.report.reports.report_of_runs import report
-from cranfield.report.reports.run_report import SECTIONS, make_report
+from cranfield.report.reports.run_report import SECTIONS, make_report, report
 from cranfield.scores.scores import Scores
 
 QRELS = {"1": {"a": 1, "b": 0, "c": 2}, "2": {"a": 2, "d": 1}, "3": {"b": 1, "c": 1}}

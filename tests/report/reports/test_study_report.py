@@ -15,8 +15,7 @@ from cranfield.meta.study.study_methods import METHODS
 from cranfield.report.figures.figure import figure_from_plain, figure_to_plain
 from cranfield.report.figures.result_figures import METHOD_FIGURES, plain_figures
 from cranfield.report.pages.figure_worker import DrawnBeside, DrawnHere
-from cranfield.report.pages.report_page import report_page
-from cranfield.report.pages.report_parts import FigureBlock, Section, TableBlock
+from cranfield.report.pages.report_parts import FigureBlock, Section, TableBlock, report_page
 from cranfield.report.reports.study_report import study_report
 from cranfield.samples import Sample
 from tests.cli.conftest import Cranfield

@@ -1,4 +1,4 @@
-"""The options of verbs that read a log of live traffic."""
+"""The options of verbs that read a log of live traffic, or the clicks in one."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from cranfield.notes import rewritten
 
 if TYPE_CHECKING:
     from cranfield.online.logs import Log
+
 
 LOG = (
     "The log: a directory or a database with queries and events, or the file of the queries or impressions "
@@ -135,3 +136,24 @@ class LogReading(LogChecking):
         tables = self.log_tables()
         log = read_log(self.log, **tables, hashed=not self.keep_users, texts=not self.no_texts, skip=self.skip_bad)
         return replace(log, notes=tuple(map(self._with_options, log.notes)))
+
+
+MODELS = "online.clicks.click_kinds:CLICK_MODELS"
+CLICK_LOG = (
+    "The log: a table with a row per impression and the columns session, query, position, doc and clicked (Parquet, "
+    "CSV or JSON lines), or a log that cranfield log check reads."
+)
+MODEL = "A click model, written by cranfield clicks fit."
+
+
+class ClickReading(LogColumns):
+    """How a log is read."""
+
+    depth: int | None = option(
+        "--depth N", "Use only the first N documents of each list.", group=READING, solves="set the depth"
+    )
+
+    def click_reading(self) -> dict[str, Any]:
+        """The parameters of `click_rows`."""
+        names = ("events", "columns", "zone", "first_position", "depth")
+        return {**self.values(*names), "engine": self.open_engine()}

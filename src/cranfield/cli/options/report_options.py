@@ -70,6 +70,6 @@ class Reporting(Outlined):
 
 def write_page(report: Report, path: str, drawing: Drawing | None = None) -> None:
     """Write the page of a report; - is standard output."""
-    from cranfield.report.pages.report_page import report_page
+    from cranfield.report.pages.report_parts import report_page
 
     emit(report_page(report, drawing), path, format="html")

@@ -1,4 +1,4 @@
-"""What a report holds: sections of text, tables, figures and listings; and the outline that chooses among them."""
+"""A report: sections of text, tables, figures and listings, the outline that chooses among them, and its HTML page."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import warnings
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from cranfield.collection.source import PathLike, is_pipe, write_bytes
 from cranfield.collection.toml_files import only_known, read_toml, typed_entry
 from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 from cranfield.report.figures.figure import Figure
+from cranfield.report.pages.html_page import environment, html_page
 from cranfield.report.pages.sortable_table import HtmlColumn, table_columns
 from cranfield.table import Cell, Column, Table
 
@@ -122,8 +124,6 @@ class Report:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the page, a single HTML file that works offline."""
-        from cranfield.report.pages.report_page import report_page
-
         write_bytes(path, report_page(self).encode("utf-8"))
 
 
@@ -327,3 +327,30 @@ def _digest(path: str) -> tuple[int | None, str]:
             return file.tell(), digest
     except OSError:
         return None, ""
+
+
+def report_page(report: Report, drawing: Drawing | None = None) -> str:
+    """The whole page. It makes no request: tables, figures and the files that can be saved are inside it.
+
+    `drawing` is what draws the figures; by default they are drawn here, one after the other.
+    """
+    blocks = [block for section in report.sections for block in section.blocks]
+    for what, names in (("blocks", [block.name for block in blocks]), ("sections", [s.key for s in report.sections])):
+        name, count = Counter(names).most_common(1)[0] if names else ("", 0)
+        if count > 1:
+            use = "a file" if what == "blocks" else "a place in the page"
+            raise UsageError(f"report: two {what} have the name {name!r}; the name is that of {use}")
+    environment()
+    from markupsafe import Markup
+
+    from cranfield.report.pages.figure_worker import DrawnHere  # it imports this module
+
+    drawing = drawing or DrawnHere()
+
+    def svg(block: FigureBlock) -> Any:
+        return Markup(drawing.svg(block))
+
+    return html_page(
+        "report.html", report.title, lead=report.lead, footer=report.footer, styles=("page.css", "report.css"),
+        scripts=("tables.js", "saving.js"), report=report, svg=svg,
+    )  # fmt: skip

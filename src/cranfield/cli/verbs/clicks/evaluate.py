@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import argument, option
-from cranfield.cli.options.click_options import LOG, MODEL, MODELS, ClickReading
+from cranfield.cli.options.log_options import CLICK_LOG, MODEL, MODELS, ClickReading
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
@@ -36,7 +36,7 @@ cranfield clicks evaluate log.parquet --fit PBM,UBM --held-out 0.3 --split time
 
     not_options = ("model", "level", "intervals")
 
-    log: str = argument("LOG", LOG, required=True)
+    log: str = argument("LOG", CLICK_LOG, required=True)
     models: list[str] | None = argument("MODEL...", MODEL)
     fit: list[str] | None = option("--fit MODEL,...", "Fit these models first: {names}. May be repeated.", names=MODELS)
 

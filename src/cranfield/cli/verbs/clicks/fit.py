@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import RESULT, argument, option
-from cranfield.cli.options.click_options import LOG, ClickReading
 from cranfield.cli.options.label_options import write_table
+from cranfield.cli.options.log_options import CLICK_LOG, ClickReading
 from cranfield.cli.printing import Plotting
 
 
@@ -30,7 +30,7 @@ cranfield clicks fit log.parquet --model DCM --prior 0.5,1.5 --pairs documents.c
 cranfield clicks fit log.csv --columns session=qid,doc=url --plot examination.svg
 """
 
-    log: str = argument("LOG", LOG, required=True)
+    log: str = argument("LOG", CLICK_LOG, required=True)
     save: str | None = option("--save FILE", "Write the model to this file (JSON).", group=RESULT)
     pairs: str | None = option("--pairs FILE", "Also write the parameters of documents, as a table.", group=RESULT)
 

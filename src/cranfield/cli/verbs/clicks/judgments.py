@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from cranfield.cli.declare import RESULT, argument, option
-from cranfield.cli.options.click_options import MODEL
 from cranfield.cli.options.label_options import write_table
+from cranfield.cli.options.log_options import MODEL
 from cranfield.cli.printing import TABLE_FORMATS, Printing, warn_of_notes
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cranfield.cli import options
 from cranfield.cli.declare import RESULT, argument, option
-from cranfield.cli.options.click_options import MODEL
+from cranfield.cli.options.log_options import MODEL
 from cranfield.cli.printing import Quiet, warn_of_notes
 from cranfield.errors import UsageError
 

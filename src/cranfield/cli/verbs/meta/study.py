@@ -91,7 +91,7 @@ cranfield meta study study.toml --import mine  # the study has measures from min
                 check_page(result.report)
                 paths.append(result.report)
         if paths:
-            from cranfield.report.pages.report_page import report_page
+            from cranfield.report.pages.report_parts import report_page
             from cranfield.report.reports.study_report import study_report
 
             page = report_page(study_report(plan, result, outline))
