@@ -6,7 +6,7 @@ says how they were computed. Other notes are facts about the data, or explain si
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import ClassVar
@@ -76,6 +76,23 @@ def _weight(note: str) -> int:
     if isinstance(note, _Weighed):
         return note.weight
     return _Caution.weight if note.startswith("caution:") else _Weighed.weight
+
+
+_KINDS = {kind.weight: kind for kind in (_Weighed, _Caution, _MethodNote, _Interruption)}
+
+
+def notes_to_plain(notes: Sequence[str]) -> list[tuple[int, str]]:
+    """Notes with their importance, for a file from which `notes_from_plain` reads them as they were."""
+    return [(_weight(note), note) for note in notes]
+
+
+def notes_from_plain(plain: Iterable[tuple[int, str]]) -> tuple[str, ...]:
+    """The notes that `notes_to_plain` wrote.
+
+    >>> by_importance(notes_from_plain(notes_to_plain([method_note("t test"), "a"])))
+    ['a', 't test']
+    """
+    return tuple(_KINDS[weight](text) for weight, text in plain)
 
 
 _OTHERS: ContextVar[str] = ContextVar("others", default=".notes")

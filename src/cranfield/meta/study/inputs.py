@@ -32,6 +32,7 @@ from cranfield.evaluation.evaluator import Evaluator
 from cranfield.measures.naming.parse import parse
 from cranfield.measures.naming.spelling import files_outside
 from cranfield.meta.study.study_file import FILES, Collection, Study, Task
+from cranfield.notes import notes_from_plain, notes_to_plain
 from cranfield.scores.scores import Scores
 from cranfield.table import Column, Estimate, Table
 from cranfield.text import counted
@@ -120,7 +121,9 @@ def _sum(content: bytes) -> str:
 
 
 def scores_to_bytes(scores: Scores) -> bytes:
-    labels = json.dumps([scores.measures, scores.runs, scores.topics, scores.missing_rule, scores.notes])
+    labels = json.dumps(
+        [scores.measures, scores.runs, scores.topics, scores.missing_rule, notes_to_plain(scores.notes)]
+    )
     buffer = io.BytesIO()
     packed = np.frombuffer(labels.encode("ascii"), np.uint8)
     np.savez(buffer, labels=packed, values=scores.values, missing=scores.missing)
@@ -130,7 +133,7 @@ def scores_to_bytes(scores: Scores) -> bytes:
 def scores_from_bytes(content: bytes) -> Scores:
     with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
         measures, runs, topics, rule, notes = json.loads(arrays["labels"].tobytes())
-        return Scores(measures, runs, topics, arrays["values"], arrays["missing"], rule, notes)
+        return Scores(measures, runs, topics, arrays["values"], arrays["missing"], rule, notes_from_plain(notes))
 
 
 def table_to_plain(table: Table) -> dict[str, Any]:
@@ -139,7 +142,7 @@ def table_to_plain(table: Table) -> dict[str, Any]:
         "columns": [[column.header, column.kind, column.better] for column in table.columns],
         "rows": [[[*vars(x).values()] if isinstance(x, Estimate) else x for x in row] for row in table.rows],
         "caption": table.caption,
-        "notes": table.notes,
+        "notes": notes_to_plain(table.notes),
         "digits": table.digits,
     }
 
@@ -147,7 +150,7 @@ def table_to_plain(table: Table) -> dict[str, Any]:
 def table_from_plain(plain: Mapping[str, Any]) -> Table:
     rows = tuple(tuple(Estimate(*x) if isinstance(x, list) else x for x in row) for row in plain["rows"])
     columns = tuple(Column(*column) for column in plain["columns"])
-    return Table(columns, rows, plain["caption"], tuple(plain["notes"]), plain["digits"])
+    return Table(columns, rows, plain["caption"], notes_from_plain(plain["notes"]), plain["digits"])
 
 
 T = TypeVar("T")
