@@ -105,6 +105,13 @@ def nearest(name: str, choices: Sequence[str], kind: str) -> UsageError:
     return UsageError(f"no {kind} {shown(name)}; there are {listed(map(repr, choices), most=8) or 'none'}")
 
 
+def index_of(name: str, names: Sequence[str], noun: str) -> int:
+    """The index of a name; the error about an unknown name suggests the most similar one."""
+    if name not in names:
+        raise nearest(name, names, noun)
+    return names.index(name)
+
+
 LONGEST = 60
 """The most letters of a name that are compared: the time grows with their square."""
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import import_module
 from typing import Annotated, Any, ClassVar, get_type_hints  # noqa: F401 the example above needs Annotated
@@ -177,7 +177,7 @@ class Record(Shown):
     """The attributes that hold for all rows."""
 
     def _metadata(self) -> dict[str, Any]:
-        return self._facts(*self.facts)
+        return self._facts(*self.facts, *(("notes",) if getattr(self, "notes", ()) else ()))
 
     def to_dict(self) -> dict[str, Any]:
         """Notes, facts and a row per entry of `columns`, ready for JSON; undefined is None."""
@@ -254,15 +254,16 @@ def stacked(records: Iterable[Record]) -> Columns:
 
 
 def estimates(values: NDArray[Any], low: NDArray[Any], high: NDArray[Any]) -> NDArray[Any]:
-    """A column of numbers with their intervals, for `table_of`.
+    """A column of numbers with their intervals, for `table_of`; arrays of several dimensions become flat.
 
     >>> print(table_of({"tau": estimates(np.array([0.5]), np.array([0.2]), np.array([0.8]))}).text())
                         tau
     0.5000 [0.2000, 0.8000]
     """
-    cells = np.empty(len(values), dtype=object)
-    ends = zip(values.tolist(), low.tolist(), high.tolist(), strict=True)
-    cells[:] = [Estimate("", "", *numbers, 0, 0, 0) for numbers in ends]
+    cells = np.empty(values.size, dtype=object)
+    cells[:] = [
+        Estimate("", "", *ends) for ends in zip(*(x.ravel().tolist() for x in (values, low, high)), strict=True)
+    ]
     return cells
 
 
@@ -325,6 +326,14 @@ def columns_of(rows: Sequence[Any], kind: type, *headings: str) -> dict[str, NDA
         heading: np.array([getattr(row, name) for row in rows], dtype=types[hints[name]])
         for heading, name in names.items()
     }
+
+
+def upper_triangle(
+    names: Sequence[str], cell: Callable[[int, int], str], caption: str, notes: tuple[str, ...]
+) -> Table:
+    """A table of pairs: `cell(row, column)` above the diagonal, dashes below it."""
+    rows = [(name, *["-"] * i, *(cell(i, j) for j in range(i + 1, len(names)))) for i, name in enumerate(names[:-1])]
+    return Table((Column(""), *map(Column, names[1:])), tuple(rows), caption, notes)
 
 
 def entries_of(columns: Mapping[str, NDArray[Any]]) -> Iterator[tuple[Any, ...]]:

@@ -29,11 +29,11 @@ class Estimate:
     low: float
     """Lower end of the interval; NaN without an interval."""
     high: float
-    topics: int
+    topics: int = 0
     """Number of topics that it was computed over."""
-    undefined: int
+    undefined: int = 0
     """Number of topics that were left out because the measure is undefined there."""
-    missing: int
+    missing: int = 0
     """Number of topics that the run does not have."""
 
 

@@ -1,4 +1,4 @@
-"""Types that many signatures of the package use."""
+"""Types that many signatures of the package use, and how progress is reported."""
 
 from __future__ import annotations
 
@@ -15,3 +15,14 @@ Index64 = NDArray[np.int64]
 """Positions, in the type that the C++ core takes."""
 Progress = Callable[[int, int], None]
 """A function that is called with the amount of work that is done, and the total."""
+
+
+def report(progress: Progress | None, done: int, total: int) -> None:
+    """Report progress, if the caller wants to know it."""
+    if progress is not None:
+        progress(done, total)
+
+
+def part_of(progress: Progress, part: int, parts: int) -> Progress:
+    """Report the progress of one of several equal parts as progress of the whole."""
+    return lambda done, total: progress(part * total + done, parts * total)

@@ -168,7 +168,7 @@ class Rouge(Record):
                         continue
                     m = self.scores.measures.index(label)
                     ends = (float(self.low[m, r]), float(self.high[m, r]))
-                    estimate = Estimate(label, run, float(means[m, r]), *ends, len(self.scores.topics), 0, 0)
+                    estimate = Estimate(label, run, float(means[m, r]), *ends, len(self.scores.topics))
                     cells.append(estimate if self.has_intervals else float(means[m, r]))
                 rows.append((name, run, *cells))
         heads = (Column("measure"), Column("run"), *(Column(value, "number") for value in values))

@@ -170,7 +170,7 @@ class Leaderboard(Record):
     def table(self) -> Table:
         """A row per run: rank, run, team, mean with its interval, ranks that are likely, groups, other measures."""
         numbers = zip(self.run, self.mean.tolist(), self.low.tolist(), self.high.tolist(), strict=True)
-        means = [Estimate(self.measure, run, mean, low, high, self.topics, 0, 0) for run, mean, low, high in numbers]
+        means = [Estimate(self.measure, run, mean, low, high, self.topics) for run, mean, low, high in numbers]
         cells: list[tuple[Column, Sequence[Any]]] = [(Column("rank", "count"), self.places), (Column("run"), self.run)]
         if any(self.team):
             cells.append((Column("team"), self.team))

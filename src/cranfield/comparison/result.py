@@ -214,7 +214,7 @@ class Comparison(Record):
         rows: list[tuple[Cell, ...]] = []
         for row in (row for family in self.families for row in self._ranked(family)):
             ends = row["low"], row["high"]
-            row["mean"] = Estimate(row["measure"], row["system"], row["mean"], *ends, row["topics"], 0, 0)
+            row["mean"] = Estimate(row["measure"], row["system"], row["mean"], *ends, row["topics"])
             rows.append(tuple(row.get(name) for name in names))
         kinds = {"mean": "number", **dict.fromkeys(("rank", "topics", "beats", "loses to"), "count")}
         heads = tuple(Column(name, kinds.get(name, "text")) for name in names)
@@ -262,7 +262,7 @@ class Comparison(Record):
         table, place = table_of(shown, order, notes=self.notes), list(shown).index("difference")
         value, low, high, topics = (columns[name][order].tolist() for name in ("difference", "low", "high", "topics"))
         numbers = zip(value, low, high, topics, strict=True)
-        estimates = (Estimate("", "", mean, start, end, n, 0, 0) for mean, start, end, n in numbers)
+        estimates = (Estimate("", "", mean, start, end, n) for mean, start, end, n in numbers)
         rows = zip(table.rows, estimates, strict=True)
         return replace(table, rows=tuple((*row[:place], cell, *row[place + 1 :]) for row, cell in rows))
 

@@ -214,7 +214,7 @@ def _cells(entry: Entry | None, marked: Mapping[str, str], shown: Iterable[str])
     yield from (getattr(entry, field) for field in marked.values())
     for name in shown:
         if name == "interval" and not np.isnan(entry.difference):
-            yield Estimate("", "", entry.difference, entry.low, entry.high, 0, 0, 0)
+            yield Estimate("", "", entry.difference, entry.low, entry.high)
         else:
             yield getattr(entry, "difference" if name == "interval" else name)
 

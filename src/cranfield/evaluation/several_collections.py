@@ -284,7 +284,7 @@ class CollectionScores(Record):
                 ]
                 mean: Cell = float(means[m, r])
                 if interval is not None and not math.isnan(low[m, r]):
-                    mean = Estimate(measure, run, float(means[m, r]), float(low[m, r]), float(high[m, r]), 0, 0, 0)
+                    mean = Estimate(measure, run, float(means[m, r]), float(low[m, r]), float(high[m, r]))
                 rows.append((*([measure] if several else []), run, *cells, mean))
         better = "neither" if several else better_of(self.measures[0])
         heads = [Column("measure")] * several + [Column("run")]

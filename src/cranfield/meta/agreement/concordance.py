@@ -9,6 +9,7 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.check import index_of
 from cranfield.collection.source import PathLike
 from cranfield.collection.tables.rows import Rows
 from cranfield.collection.tables.table_schema import TOPIC, Schema, Words
@@ -21,13 +22,12 @@ from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.coefficients import products
 from cranfield.meta.complete_scores import CompleteScores, central_interval, divided, names_of, resampled_topics
-from cranfield.meta.meta_record import MetaRecord, index_of, report, upper_triangle
 from cranfield.notes import caution_note, method_note
-from cranfield.record import Columns, column, estimates, labels, table_of
+from cranfield.record import Columns, Record, column, labels, table_of, upper_triangle
 from cranfield.scores.scores import Scores
 from cranfield.table import Table
 from cranfield.text import counted, listed
-from cranfield.types import Array, Index64, Progress
+from cranfield.types import Array, Index64, Progress, report
 
 Counts = NDArray[np.int64]
 
@@ -39,7 +39,7 @@ _BLOCK = 1_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Concordance(MetaRecord):
+class Concordance(Record):
     """Counts over pairs of runs and topics, measures × measures: the row's measure against the column's.
 
     The first axis of arrays that depend on the gold standard is the gold standard.
@@ -271,14 +271,16 @@ def _sign(rows: Rows, row: int) -> int:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictivePower(MetaRecord):
+class PredictivePower(Record):
     """How often measures agree with preferences; arrays have an entry per measure."""
 
     figure = "predictive_power_figure"
     facts = ("ties", "level", "resamples", "seed")
 
+    caption = "Agreement with preferences"
+
     measures: Annotated[tuple[str, ...], column("measure")]
-    agreement: Annotated[Array, column()]
+    agreement: Annotated[Array, column(better="higher", ends=("low", "high"))]
     """The share of judgments with which the measure agrees; `ties` says how its ties count."""
     low: Annotated[Array, column()]
     high: Annotated[Array, column()]
@@ -294,14 +296,9 @@ class PredictivePower(MetaRecord):
     seed: int
     notes: tuple[str, ...]
 
-    def table(self) -> Table:
-        """A row per measure, the highest agreement first."""
-        order = np.argsort(-np.nan_to_num(self.agreement, nan=-1), kind="stable")
-        columns = self.columns() | {"agreement": estimates(self.agreement, self.low, self.high)}
-        del columns["low"], columns["high"]
-        return table_of(
-            columns, order, better={"agreement": "higher"}, caption="Agreement with preferences", notes=self.notes
-        )
+    def sorted_rows(self) -> NDArray[np.intp]:
+        """The highest agreement first."""
+        return np.argsort(-np.nan_to_num(self.agreement, nan=-1), kind="stable")
 
 
 @takes_runs

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.check import index_of
 from cranfield.comparison.data import noise, sample
 from cranfield.declared.operation import Level, Seed, about, operation
 from cranfield.errors import UsageError
@@ -32,13 +33,12 @@ from cranfield.meta.complete_scores import (
     levels_of,
     studentised_interval,
 )
-from cranfield.meta.meta_record import MetaRecord, index_of, interval, report
 from cranfield.notes import caution_note, method_note
 from cranfield.record import Columns, Record, labels, one_row
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table, headings
 from cranfield.text import counted
-from cranfield.types import Array, Progress
+from cranfield.types import Array, Progress, report
 
 _BLOCK = 1_000_000
 """Number of signs of pairs held at a time, to bound memory; it does not change the result."""
@@ -158,7 +158,7 @@ def _variance(n: int, x: tuple[int, int, int], y: tuple[int, int, int]) -> float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Correlations(MetaRecord):
+class Correlations(Record):
     """The rank correlations of all pairs of measures, with intervals over topics.
 
     Arrays are coefficients × measures × measures. For a coefficient with a gold standard, the row is the gold standard.
@@ -193,7 +193,7 @@ class Correlations(MetaRecord):
     def _estimate(self, k: int, i: int, j: int) -> Estimate:
         value, low, high = (array[k, i, j] for array in (self.values, self.low, self.high))
         pair = f"{self.measures[i]}, {self.measures[j]}"
-        return interval(value, low, high, self.coefficients[k], pair, self.topics)
+        return Estimate(self.coefficients[k], pair, float(value), float(low), float(high), self.topics)
 
     def _pairs(self, coefficients: Iterable[str]) -> list[tuple[int, int]]:
         """Pairs of measures, in both directions if a coefficient has a gold standard."""
@@ -385,7 +385,7 @@ def _function(coefficient: str, p: float, ties: str) -> Callable[..., Array]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Distances(MetaRecord):
+class Distances(Record):
     """d_rank between all measures: from the scores by the row's measure to the ranking by the column's."""
 
     figure = "distances_figure"

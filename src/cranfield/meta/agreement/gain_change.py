@@ -17,15 +17,14 @@ from cranfield.measures import Gain, Measure
 from cranfield.meta.agreement.correlation import correlate
 from cranfield.meta.complete_scores import TopicResamples
 from cranfield.meta.judgments.rescoring import joined
-from cranfield.meta.meta_record import MetaRecord, interval, report
-from cranfield.record import column, entries_of
+from cranfield.record import Record, column, estimates
 from cranfield.scores.scores import Scores
-from cranfield.table import Cell, Column, Table, headings
-from cranfield.types import Array, Progress
+from cranfield.table import Column, Table, headings
+from cranfield.types import Array, Progress, report
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GainChange(MetaRecord):
+class GainChange(Record):
     """Rank correlations between a measure and itself with other gains: measures × gains."""
 
     figure = "gains_figure"
@@ -41,10 +40,8 @@ class GainChange(MetaRecord):
 
     def table(self) -> Table:
         """As Sakai 2007 Table 5: a row per measure, a column per choice of gains."""
-        estimates = list(entries_of(self.columns()))
-        cells: list[Cell] = [interval(value, low, high, name, gain) for name, gain, value, low, high in estimates]
-        count = len(self.gains)
-        rows = tuple((name, *cells[i * count : (i + 1) * count]) for i, name in enumerate(self.measures))
+        cells = estimates(self.values, self.low, self.high).reshape(self.values.shape).tolist()
+        rows = tuple((name, *row) for name, row in zip(self.measures, cells, strict=True))
         columns = (Column("measure"), *headings("number", *self.gains))
         return Table(columns, rows, f"{self.coefficient}: the measure's own gains against others", self.notes)
 

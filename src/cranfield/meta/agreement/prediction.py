@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cranfield.check import index_of
 from cranfield.collection.source import PathLike, stem
 from cranfield.collection.tables.table_schema import MISSING, TOPIC, Numbers, Schema
 from cranfield.comparison.data import noise
@@ -30,14 +31,13 @@ from cranfield.meta.complete_scores import (
     resampled_topics,
     studentised_interval,
 )
-from cranfield.meta.meta_record import MetaRecord, index_of, interval, report
 from cranfield.notes import caution_note, method_note
-from cranfield.record import Columns, crossed
+from cranfield.record import Columns, Record, crossed, estimates, table_of
 from cranfield.scores.scores import Scores
 from cranfield.scores.t_and_normal import t_quantile
-from cranfield.table import Cell, Table, headings
+from cranfield.table import Table, headings
 from cranfield.text import counted, listed
-from cranfield.types import Array, Progress
+from cranfield.types import Array, Progress, report
 
 if TYPE_CHECKING:
     from cranfield.comparison.anova.anova import Anova
@@ -60,7 +60,7 @@ Predictors = Mapping[str, Mapping[str, float]] | Scores | PathLike | Sequence[Pa
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictionQuality(MetaRecord):
+class PredictionQuality(Record):
     """How well each predictor foretells the scores of each run by each measure, with intervals over topics.
 
     Arrays are coefficients × measures × runs × predictors.
@@ -95,22 +95,14 @@ class PredictionQuality(MetaRecord):
 
     def table(self) -> Table:
         """A row per measure, run and predictor, and a column per coefficient."""
-        named = {"measure": self.measures, "run": self.runs}
-        shown = [name for name, labels in named.items() if len(labels) > 1]
-        rows: list[tuple[Cell, ...]] = []
-        for m, r, p in np.ndindex(*self.values.shape[1:]):
-            place = {"measure": self.measures[m], "run": self.runs[r]}
-            cells = [
-                interval(self.values[c, m, r, p], self.low[c, m, r, p], self.high[c, m, r, p], name)
-                for c, name in enumerate(COEFFICIENTS)
-            ]
-            rows.append((*(place[name] for name in shown), self.predictors[p], *cells))
-        heads = [*headings("text", *shown, "predictor")]
-        for name in COEFFICIENTS:
-            heads += headings("number", name, better="lower" if name == "sMARE" else "higher")
-        same = [labels[0] for name, labels in named.items() if name not in shown]
+        axes = {"measure": self.measures, "run": self.runs, "predictor": self.predictors}
+        columns = crossed(axes, {}) | dict(
+            zip(COEFFICIENTS, map(estimates, self.values, self.low, self.high), strict=True)
+        )
+        same = [columns.pop(name)[0] for name in ("measure", "run") if len(axes[name]) == 1]
+        better = {name: "lower" if name == "sMARE" else "higher" for name in COEFFICIENTS}
         caption = "Prediction of " + (" of ".join(same) or "scores")
-        return Table(tuple(heads), tuple(rows), caption, self.notes)
+        return table_of(columns, better=better, caption=caption, notes=self.notes)
 
     def rank_errors(self, measure: Any = None, run: str | None = None) -> Scores:
         """sARE as scores, with predictors as runs, for `compare` and `anova`; lower is better."""

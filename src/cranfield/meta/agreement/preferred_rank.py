@@ -14,16 +14,15 @@ from cranfield.errors import UsageError
 from cranfield.measures.ranked_lists.first import down_to_preferred, first_relevant, preferred
 from cranfield.meta.complete_scores import Rel
 from cranfield.meta.judgments.rescoring import joined
-from cranfield.meta.meta_record import MetaRecord
 from cranfield.notes import caution_note, method_note
-from cranfield.record import column
+from cranfield.record import Record, column
 from cranfield.table import Cell, Column, Table, headings
 from cranfield.text import counted
 from cranfield.types import Array
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PreferredRanks(MetaRecord):
+class PreferredRanks(Record):
     """r1 and rp of every list, and for each topic the list with the largest rp.
 
     Arrays are runs × topics, or topics × grades; NaN for a list without a relevant document.

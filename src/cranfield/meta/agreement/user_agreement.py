@@ -19,13 +19,12 @@ from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.concordance import Preferences, signs_of
 from cranfield.meta.agreement.user_ratings import UserRatings, read_user_ratings
 from cranfield.meta.complete_scores import central_interval, divided, levels_of, resampled_topics
-from cranfield.meta.meta_record import MetaRecord, interval, report
 from cranfield.notes import caution_note, method_note, rewritten
-from cranfield.record import Columns, crossed
+from cranfield.record import Columns, Record, crossed, estimates, table_of
 from cranfield.scores.scores import Scores
-from cranfield.table import Cell, Table, headings
+from cranfield.table import Table
 from cranfield.text import counted, listed
-from cranfield.types import Array, Index64, Progress
+from cranfield.types import Array, Index64, Progress, report
 
 COEFFICIENTS = {
     "pearson": "Pearson's correlation of the mean rating and the score of each topic and system",
@@ -42,7 +41,7 @@ _BLOCK = 4_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class UserAgreement(MetaRecord):
+class UserAgreement(Record):
     """How well measures agree with users; arrays are coefficients × outcomes × measures."""
 
     facts = ("level", "resamples", "seed")
@@ -68,20 +67,13 @@ class UserAgreement(MetaRecord):
 
     def table(self) -> Table:
         """A row per outcome and measure, and a column per coefficient."""
-        rows: list[tuple[Cell, ...]] = []
-        for o, m in np.ndindex(*self.values.shape[1:]):
-            cells = [
-                interval(self.values[c, o, m], self.low[c, o, m], self.high[c, o, m], name)
-                for c, name in enumerate(COEFFICIENTS)
-            ]
-            best: tuple[Cell, ...] = (float(self.best[o, m]),) if self.resamples and len(self.measures) > 1 else ()
-            rows.append((self.outcomes[o], self.measures[m], *cells, *best))
-        heads = [*headings("text", "outcome", "measure"), *headings("number", *COEFFICIENTS, better="higher")]
+        numbers = dict(zip(COEFFICIENTS, map(estimates, self.values, self.low, self.high), strict=True))
         if self.resamples and len(self.measures) > 1:
-            heads += headings("number", "best", better="higher")
-        if len(self.outcomes) > 1:  # the best of a column would be of another outcome
-            heads = [*heads[:2], *(type(head)(head.header, head.kind) for head in heads[2:])]
-        return Table(tuple(heads), tuple(rows), "Agreement with users", self.notes)
+            numbers["best"] = self.best.ravel()
+        columns = crossed({"outcome": self.outcomes, "measure": self.measures}, {}) | numbers
+        # with several outcomes, the best of a column would be of another outcome
+        better = dict.fromkeys(numbers, "higher") if len(self.outcomes) == 1 else None
+        return table_of(columns, better=better, caption="Agreement with users", notes=self.notes)
 
 
 @dataclass(frozen=True, eq=False)

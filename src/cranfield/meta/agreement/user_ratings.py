@@ -17,9 +17,8 @@ from cranfield.comparison.power.designs import DESIGNS, Experiment
 from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import DataError, UsageError
 from cranfield.meta.agreement.concordance import Preferences, preferences_of
-from cranfield.meta.meta_record import MetaRecord
 from cranfield.notes import caution_note, method_note
-from cranfield.record import Columns
+from cranfield.record import Columns, Record
 from cranfield.table import Table, headings
 from cranfield.text import counted, listed
 from cranfield.types import Array
@@ -189,7 +188,7 @@ def _estimable(columns: dict[str, list[str]]) -> list[str]:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class UsersNeeded(MetaRecord):
+class UsersNeeded(Record):
     """The number of users to find differences between two systems; a row per difference."""
 
     facts = ("power", "alpha", "topics", "per_system")

@@ -16,10 +16,9 @@ from cranfield.evaluation.evaluator import MeasuresLike, as_measures
 from cranfield.measures import Measure
 from cranfield.measures.property_tables import MEANINGS, RANKED
 from cranfield.meta.axioms.axiom_experiments import INTENT_EXPERIMENTS, RANKED_EXPERIMENTS, Finding, Scored
-from cranfield.meta.meta_record import MetaRecord
 from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, check_plain_lists, higher_better, list_text
 from cranfield.notes import caution_note
-from cranfield.record import Columns, columns_of, labels
+from cranfield.record import Columns, Record, columns_of, labels
 from cranfield.table import Cell, Table, headings
 from cranfield.types import Array
 
@@ -47,7 +46,7 @@ RATING_AXIOMS = {"swap", "replacement", "top_heavy", "normalised", "diminishing"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Axioms(MetaRecord):
+class Axioms(Record):
     """The findings for some measures, one measure after the other."""
 
     figure = "describe_axioms"

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from cranfield.assessed.changed_lists.judged_documents import Pool
 from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
+from cranfield.check import index_of
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Belongs, belongs, by_run
 from cranfield.collection.whole_folder import whole_folder
@@ -21,20 +22,19 @@ from cranfield.declared.operation import about, operation
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.meta.judgments import rescoring
-from cranfield.meta.meta_record import MetaRecord, index_of, report
 from cranfield.notes import caution_note, method_note
-from cranfield.record import Columns, labels, table_of
+from cranfield.record import Columns, Record, labels, table_of
 from cranfield.scores import summary as summaries
 from cranfield.table import Column, Table, headings
 from cranfield.text import counted, listed
-from cranfield.types import Array, Index, Progress
+from cranfield.types import Array, Index, Progress, report
 
 NAME = "leave_one_out"
 POOL_DEPTH = about("The number of first documents of each run that were judged; default: whole lists.", least=1)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LeftOut(MetaRecord):
+class LeftOut(Record):
     """Scores and rankings when the unique contributions of one run, or of one team, are unjudged."""
 
     figure = "left_out_figure"

@@ -18,13 +18,12 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.meta.complete_scores import check_count
 from cranfield.meta.judgments import rescoring
-from cranfield.meta.meta_record import MetaRecord, report
-from cranfield.record import Columns, columns_of, labels
+from cranfield.record import Columns, Record, columns_of, labels
 from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table, headings
 from cranfield.text import counted
-from cranfield.types import Array, Index64, Progress
+from cranfield.types import Array, Index64, Progress, report
 
 NAME = "robustness"
 METHODS = {
@@ -87,7 +86,7 @@ Means = tuple[Setting, Array, Array]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Robustness(MetaRecord):
+class Robustness(Record):
     """Scores after each experiment, compared with those from all judgments and topics."""
 
     figure = "robustness_figure"

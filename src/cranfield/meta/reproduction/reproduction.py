@@ -25,9 +25,8 @@ from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasuresLike, evaluate
 from cranfield.frames import need
 from cranfield.meta.agreement.overlap import rbo
-from cranfield.meta.meta_record import MetaRecord
 from cranfield.notes import caution_note, method_note
-from cranfield.record import Columns, columns_of, table_of
+from cranfield.record import Columns, Record, columns_of, table_of
 from cranfield.scores.basis import CHANGES, warn_of_unlike
 from cranfield.scores.scores import Scores
 from cranfield.table import Table, headings
@@ -204,7 +203,7 @@ class Agreement:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reproduction(MetaRecord):
+class Reproduction(Record):
     """How close a second experiment comes to the first, by every measure."""
 
     figure = "reproduction_figure"

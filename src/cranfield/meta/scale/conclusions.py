@@ -21,15 +21,14 @@ from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures import Measure
 from cranfield.measures.property_tables import lower_is_better, scale_of
 from cranfield.meta.complete_scores import check_count, levels_of, mean_ranks
-from cranfield.meta.meta_record import MetaRecord, report
 from cranfield.meta.scale.scale import distinct
 from cranfield.meta.synthetic_lists import FAR, SyntheticLists, higher_better
 from cranfield.notes import method_note
-from cranfield.record import Columns, column, entries_of
+from cranfield.record import Columns, Record, column, entries_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Table, headings
 from cranfield.text import counted
-from cranfield.types import Array, Index64, Progress
+from cranfield.types import Array, Index64, Progress, report
 
 ON_INTERVALS, ON_RANKS = " (interval scale)", " (ranks)"
 """What is added to the name of a measure."""
@@ -145,7 +144,7 @@ Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Conclusions(MetaRecord):
+class Conclusions(Record):
     """Every pair of systems by every measure: its difference and decision on each scale; a row per pair and measure."""
 
     facts = ("test", "correction", "alpha")
@@ -319,7 +318,7 @@ BY_RANKS, BY_MEANS = "kruskal-wallis", "tukey"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScaleTests(MetaRecord):
+class ScaleTests(Record):
     """For each measure, the pairs of systems that differ by ranks (Kruskal–Wallis) and by means (ANOVA)."""
 
     figure = "scale_tests_figure"

@@ -20,9 +20,8 @@ from cranfield.frames import need
 from cranfield.measures.property_tables import scale_of
 from cranfield.meta.agreement.coefficients import tau_b
 from cranfield.meta.complete_scores import CompleteScores, Levels, levels_of, mean_ranks
-from cranfield.meta.meta_record import MetaRecord
 from cranfield.notes import method_note
-from cranfield.record import Columns, labels
+from cranfield.record import Columns, Record, labels
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Table, headings
 from cranfield.text import counted
@@ -78,7 +77,7 @@ def transformations(values: Array, ordinal: bool = True) -> Transformed:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Meaningfulness(MetaRecord):
+class Meaningfulness(Record):
     """Which statements survive every permissible transformation, with a counter-example for those that do not."""
 
     figure = "meaningful_figure"

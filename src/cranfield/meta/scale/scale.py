@@ -12,16 +12,16 @@ from typing import Annotated, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.check import index_of
 from cranfield.declared.operation import Seed, about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasuresLike, as_measures
 from cranfield.measures import Measure
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.property_tables import RATIO_GRADES, scale_of
-from cranfield.meta.meta_record import MetaRecord, index_of
 from cranfield.meta.synthetic_lists import FAR, Grades, SyntheticLists, list_text
 from cranfield.notes import caution_note, method_note, shown_notes
-from cranfield.record import Columns, labels, stacked
+from cranfield.record import Columns, Record, labels, stacked
 from cranfield.table import Cell, Column, Table, headings
 from cranfield.types import Array, Index64
 
@@ -122,7 +122,7 @@ class Gap:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scale(MetaRecord):
+class Scale(Record):
     """The lists in the order of their scores, and the gaps between the scores."""
 
     figure = "scale_figure"
@@ -212,7 +212,7 @@ class Scale(MetaRecord):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Scales(MetaRecord):
+class Scales(Record):
     """Several measures on the same lists."""
 
     figure = "spacing_figure"

@@ -18,11 +18,10 @@ from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.frames import need
 from cranfield.meta.complete_scores import CompleteScores, check_count, divided, levels_of, mean_ranks
-from cranfield.meta.meta_record import MetaRecord, report
 from cranfield.notes import method_note
-from cranfield.record import Columns, column, labels
+from cranfield.record import Columns, Record, column, labels
 from cranfield.scores.scores import Scores
-from cranfield.types import Array, Index64, Progress
+from cranfield.types import Array, Index64, Progress, report
 
 TRUTHS = ("swap", "shift", "model")
 """How two systems are made equal: swap their scores at random, by topic; shift one to the mean of the other; or draw
@@ -38,7 +37,7 @@ _BATCH = 200
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class TestAccuracy(MetaRecord):
+class TestAccuracy(Record):
     """Rates of right and wrong decisions, by measure and test; all arrays are measures × tests."""
 
     figure = "accuracy_figure"

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield import check
+from cranfield.check import index_of
 from cranfield.comparison.assumptions import geometric_cautions
 from cranfield.comparison.data import Matrix, check_topics
 from cranfield.comparison.methods.paired_resampling import bootstrap_borderline
@@ -26,14 +27,13 @@ from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import CompleteScores
-from cranfield.meta.meta_record import MetaRecord, index_of, part_of, report, upper_triangle
 from cranfield.notes import caution_note, method_note
-from cranfield.record import Columns, crossed, entries_of, labels, table_of
+from cranfield.record import Columns, Record, crossed, entries_of, labels, table_of, upper_triangle
 from cranfield.scores.scores import Scores
 from cranfield.scores.summary import GMEAN_FLOOR, statistic
 from cranfield.scores.summary import statistic as summarised
 from cranfield.table import Cell, Table, headings
-from cranfield.types import Array, Index64, Progress
+from cranfield.types import Array, Index64, Progress, part_of, report
 
 SUMMARIES = ("mean", "gmean", "median", "area")
 PLURALS = {"mean": "means", "gmean": "geometric means", "median": "medians", "area": "areas"}
@@ -136,7 +136,7 @@ TUKEY_SOURCE = " (Sakai 2013 Fig. 5)"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DiscriminativePower(MetaRecord):
+class DiscriminativePower(Record):
     """Which pairs of systems differ significantly by each measure. Arrays are measures × pairs."""
 
     figure = "power_figure"

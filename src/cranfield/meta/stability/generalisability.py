@@ -13,12 +13,12 @@ from typing import Annotated, Any
 import numpy as np
 
 from cranfield import check
+from cranfield.check import index_of
 from cranfield.comparison.test_result import check_alpha
 from cranfield.declared.operation import Level, about, operation
 from cranfield.errors import UsageError
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.meta.complete_scores import check_count
-from cranfield.meta.meta_record import MetaRecord, index_of, interval
 from cranfield.meta.stability.variance_components import (
     SYSTEM,
     TOPIC,
@@ -29,7 +29,7 @@ from cranfield.meta.stability.variance_components import (
     widening,
 )
 from cranfield.notes import caution_note, method_note, shown_notes
-from cranfield.record import Columns, columns_of, stacked, table_of
+from cranfield.record import Columns, Record, columns_of, stacked, table_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Estimate, Table, headings
 from cranfield.text import counted
@@ -73,7 +73,7 @@ class Needed:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GStudy(MetaRecord):
+class GStudy(Record):
     """The variance components of one measure's scores, and the coefficients that follow from them."""
 
     figure = "study_figure"
@@ -182,8 +182,8 @@ class GStudy(MetaRecord):
         """Eρ² and Φ with their intervals, as table cells."""
         now = self.stability(topics, levels)
         return (
-            interval(now.rho2, now.rho2_low, now.rho2_high, self.measure, topics=now.topics),
-            interval(now.phi, now.phi_low, now.phi_high, self.measure, topics=now.topics),
+            Estimate(self.measure, "", now.rho2, now.rho2_low, now.rho2_high, now.topics),
+            Estimate(self.measure, "", now.phi, now.phi_low, now.phi_high, now.topics),
         )
 
     def d_study(self, topics: Sequence[int], levels: int | None = None) -> Table:
@@ -195,7 +195,7 @@ class GStudy(MetaRecord):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class GStudies(MetaRecord):
+class GStudies(Record):
     """Several measures on the same systems and topics."""
 
     figure = "components_figure"

@@ -27,7 +27,6 @@ from cranfield.evaluation.evaluator import MeasuresLike, as_measures
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures import Measure
 from cranfield.meta.complete_scores import Rel
-from cranfield.meta.meta_record import MetaRecord, report
 from cranfield.meta.stability.expected_scores import (
     NEGLIGIBLE,
     ExpectedScore,
@@ -38,10 +37,10 @@ from cranfield.meta.stability.expected_scores import (
     repetition,
 )
 from cranfield.notes import caution_note, method_note
-from cranfield.record import Columns, labels
+from cranfield.record import Columns, Record, labels, table_of
 from cranfield.table import Column, Table, headings
 from cranfield.text import counted, listed
-from cranfield.types import Array, Index64, Progress
+from cranfield.types import Array, Index64, Progress, report
 from cranfield.views.by_intent import ByIntent
 
 NOT_A_SUM = "expected values of independent documents are not known"
@@ -142,7 +141,7 @@ SAME = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Informativeness(MetaRecord):
+class Informativeness(Record):
     """The errors of inferred precision–recall curves, for each measure and list."""
 
     figure = "describe_informativeness"
@@ -173,10 +172,9 @@ class Informativeness(MetaRecord):
 
     def table(self) -> Table:
         """A row per measure with means over lists; the most informative measure has the smallest errors."""
-        means = zip(self.measures, self.rms.mean(axis=1).tolist(), self.mae.mean(axis=1).tolist(), strict=True)
-        rows = tuple((name, rms, mae, len(self.run)) for name, rms, mae in means)
-        errors = headings("number", "RMS error", "mean absolute error", better="lower")
-        return Table((Column("measure"), *errors, Column("lists", "count")), rows, notes=self.notes)
+        errors = {"RMS error": self.rms.mean(axis=1), "mean absolute error": self.mae.mean(axis=1)}
+        columns = {"measure": self.measures, **errors, "lists": np.full(len(self.measures), len(self.run))}
+        return table_of(columns, better=dict.fromkeys(errors, "lower"), notes=self.notes)
 
     def value_table(self) -> Table:
         """A row per measure that is known, and a column with the RMS error of each measure that is inferred from it."""

@@ -16,12 +16,11 @@ from cranfield.evaluation.evaluator import MeasuresLike
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.complete_scores import CompleteScores, divided
-from cranfield.meta.meta_record import MetaRecord, report
 from cranfield.notes import caution_note, method_note
-from cranfield.record import Columns, crossed, entries_of, table_of
+from cranfield.record import Columns, Record, crossed, entries_of, table_of
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Table, headings
-from cranfield.types import Array, Progress
+from cranfield.types import Array, Progress, report
 
 Counts = NDArray[np.int64]
 
@@ -44,7 +43,7 @@ _REPEATS = 1_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SwapRates(MetaRecord):
+class SwapRates(Record):
     """Swap rates by measure, size of the topic sets, and bin of the difference. Counts are measures × sizes × bins."""
 
     figure = "swap_figure"

@@ -22,15 +22,14 @@ from cranfield.collection.file_formats.writing import to_delimited
 from cranfield.collection.source import PathLike, write_bytes
 from cranfield.declared.operation import about, operation
 from cranfield.errors import CranfieldError
-from cranfield.meta.meta_record import MetaRecord, part_of, report
 from cranfield.meta.study.inputs import Cache, Inputs, key_of, make_folder, table_from_plain, table_to_plain
 from cranfield.meta.study.study_file import Collection, Study, Task, read_study
 from cranfield.meta.study.study_methods import COLLECTION, LISTS, MEASURES
 from cranfield.notes import caution_note, notes_elsewhere
-from cranfield.record import Columns, columns_of
+from cranfield.record import Columns, Record, columns_of
 from cranfield.table import Column, Table, escape_markdown, headings
 from cranfield.text import cut
-from cranfield.types import Progress
+from cranfield.types import Progress, part_of, report
 
 Figures = Callable[[str, Any], list[dict[str, Any]]]
 """Takes the name of a method and its result, and describes figures as plain values."""
@@ -77,7 +76,7 @@ class Result:
 
 
 @dataclass(frozen=True, repr=False)
-class Outcome(MetaRecord):
+class Outcome(Record):
     """The state of every step of a study."""
 
     facts = ("title", "output", "report")

@@ -145,7 +145,7 @@ class Analysis(Record):
         doubtful = self.mismatch
         for row in self.rows:
             effect = row.effect
-            difference = Estimate(row.metric, row.arm, effect.difference, effect.low, effect.high, effect.users, 0, 0)
+            difference = Estimate(row.metric, row.arm, effect.difference, effect.low, effect.high, effect.users)
             relative = "" if math.isnan(effect.relative) else percent(effect.relative)
             if math.isfinite(effect.relative_low):
                 relative += f" [{percent(effect.relative_low)}, {percent(effect.relative_high)}]"

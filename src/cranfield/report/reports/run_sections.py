@@ -248,7 +248,7 @@ def _shown(comparison: Comparison, columns: Mapping[str, NDArray[Any]], order: N
             low, high = (columns[end][order].tolist() for end in spans[head.header])
             n = columns["topics"][order].tolist()
             numbers = zip(cells[at], low, high, n, strict=True)
-            cells[at] = [Estimate("", "", float(value), a, b, topics, 0, 0) for value, a, b, topics in numbers]
+            cells[at] = [Estimate("", "", float(value), a, b, topics) for value, a, b, topics in numbers]
     return Table(tuple(heads), tuple(zip(*cells, strict=True)), notes=comparison.notes)
 
 
