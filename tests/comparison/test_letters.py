@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.comparison import result
+from cranfield.comparison import pair_tests
 from cranfield.comparison.result_tables import letters
 
 
@@ -82,7 +82,7 @@ def test_a_ranking_with_too_many_groups_counts_wins(monkeypatch: pytest.MonkeyPa
     """By hand: a and b are alike, c is far below both on every topic. Of lower scores, the lower one is better."""
     noise = np.linspace(0, 0.01, 8)
     values = np.column_stack([0.8 + noise, 0.8 + noise[::-1], 0.2 + noise**2])
-    monkeypatch.setattr(result, "MOST_LETTERS", 2)
+    monkeypatch.setattr(pair_tests, "MOST_LETTERS", 2)
     for measure, expected in (
         ("AP", {"a": (1, 0), "b": (1, 0), "c": (0, 2)}),
         ("LastRel", {"a": (0, 1), "b": (0, 1), "c": (2, 0)}),

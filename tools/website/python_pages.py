@@ -18,12 +18,7 @@ FOLDER = "reference/python"
 PACKAGES = (
     *("evaluation", "views", "assessed", "scores", "fairness", "comparison", "comparison.gate", "meta"),
     *("building.topic_sets", "building.agreement", "building.merging", "building.effect", "fusion"),
-    *(
-        "online.logs",
-        "online.log_measures",
-        "online.log_measures.click_preferences",
-        "online.log_measures.satisfaction",
-    ),
+    *("online.logs", "online.log_measures", "online.log_measures.satisfaction"),
     *("online.experiments", "online.interleaving", "online.clicks", "online.calibration", "online.policies"),
     *("online.prediction", "online.engines", "answers", "answers.sessions", "report.figures"),
 )
@@ -33,7 +28,7 @@ PACKAGES = (
 def write_pages(folder: Path) -> dict[str, str]:
     """Write the pages of all packages, and the page that lists them; return {package: path}."""
     paths = {"cranfield": f"{FOLDER}/cranfield.md"}
-    write(folder / paths["cranfield"], package_text(cranfield, sorted(cranfield._MODULE)))
+    write(folder / paths["cranfield"], package_text(cranfield, sorted(cranfield._HOMES)))
     for name in PACKAGES:
         module = import_module(f"cranfield.{name}")
         paths[module.__name__] = f"{FOLDER}/{text.slug(name)}.md"

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield import fairness
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures
+from cranfield.fairness import MEASURES as FAIRNESS
 from cranfield.measures import (
     AP,
     AP11,
@@ -304,6 +304,8 @@ def measures(draw: st.DrawFn) -> Measure:
     kind = REGISTRY[draw(st.sampled_from(MEASURES))]
     chosen = draw(st.sets(st.sampled_from(sorted(kind.parameters())))) if kind.parameters() else set()
     own = {name: f"{kind.name}.{name}" for name in chosen}  # where a name means another thing elsewhere
+    for name in chosen:
+        assert {name, own[name]} & set(PARAMETERS), f"add {name!r} to PARAMETERS in {__file__}: which values it takes"
     made = kind(**{name: draw(PARAMETERS[own[name] if own[name] in PARAMETERS else name]) for name in chosen})  # type: ignore[arg-type]
     cutoffs = {"rank": st.integers(1, 10**6), "recall": st.floats(0, 1)}
     if kind.cutoff_kind in cutoffs and draw(st.booleans()):
@@ -410,7 +412,7 @@ WRONG = {
     "nDCG(gain={D:3})": r"expected a number, found 'D:3",
     "num_q": r"number of topics",
     "relstring": r"cranfield explain",
-    **dict.fromkeys(fairness.MEASURES, r"is a measure of fairness: see `cranfield fairness`"),
+    **dict.fromkeys(FAIRNESS, r"is a measure of fairness: see `cranfield fairness`"),
     "CAM(AP,weights={relevance})": r"expected a dimension and its weight, such as relevance:2, found 'relevance'",
     "CAM(AP,weights={a:1,a:2})": r"dimension 'a' is weighted twice",
     "CAM(AP,weights={a:-1})": r"CAM: weights\['a'\] == -1.0, must be 0 or above",
