@@ -23,7 +23,7 @@ from cranfield.cli.declare import operation_settings
 from cranfield.cli.measure_page import Page, meaning
 from cranfield.collection.file_formats import formats
 from cranfield.comparison.pair_tests import TESTS
-from cranfield.errors import UsageError
+from cranfield.errors import DataError, UsageError
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.ranked_lists import recall
 from cranfield.meta.study.study_methods import Method
@@ -82,6 +82,29 @@ def test_the_example_of_a_significance_test_compares_systems() -> None:
         # differences 1, 2, 3: mean 2, standard error 1 / √3, z = 2√3; p by scipy.stats.norm.sf
         row = next(cf.compare({"a": [1.0, 3.0, 5.0], "b": [0.0, 1.0, 2.0]}, test="z").rows())
         assert row["p"] == pytest.approx(2 * norm.sf(2 * math.sqrt(3)))
+
+
+def test_the_example_of_a_small_file_reads_and_checks(tmp_path: Path) -> None:
+    path = tmp_path / "prices.csv"
+    path.write_text("cost,docid\n3.5,d1\n4,d2\n")
+    names: dict[str, Any] = {"source": str(path)}
+    exec(example("from cranfield.collection.tables"), names)
+    assert [list(names["rows"][name]) for name in ("doc", "price", "currency")] == [
+        ["d1", "d2"],
+        [3.5, 4],
+        ["EUR", "EUR"],
+    ]
+    path.write_text("d1 3\nd2 -4\n")
+    with pytest.raises(DataError, match=r"prices\.csv:2: document 'd2': the price is '-4', expected a number"):
+        names["PRICES"].read(path)
+    path.write_text("d1 3\nd1 4\n")
+    with pytest.raises(DataError, match=r"prices\.csv:2: document 'd1' appears twice, first on line 1"):
+        names["PRICES"].read(path)
+
+
+def test_the_docs_list_every_format() -> None:
+    page = (ROOT / "docs" / "collections.md").read_text("utf-8")
+    assert not [name for name in {*formats.RUNS, *formats.QRELS, *formats.STRUCTURED} if f"`{name}`" not in page]
 
 
 def test_the_example_of_a_format_reads_and_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

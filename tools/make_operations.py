@@ -13,10 +13,12 @@ import math
 import sys
 from dataclasses import fields
 from importlib import import_module
+from inspect import get_annotations
 from pathlib import Path
 from typing import Any
 
 from cranfield.cli import every_verb, find
+from cranfield.cli.declare import Verb
 from cranfield.declared.operation import settings_of
 from cranfield.declared.settings import NO_DEFAULT, Setting
 
@@ -33,6 +35,19 @@ def entry(setting: Setting) -> dict[str, Any]:
     }
 
 
+def hidden(verb: type[Verb], settings: dict[str, Setting]) -> list[str]:
+    """The settings whose options are replaced by an inherited one that takes other values, which is not meant."""
+    inherited = {field.name: field for field in fields(verb) if field.name not in get_annotations(verb)}
+    return [
+        f"the setting {name!r} of {verb.operation} has no option, as {verb.__name__} inherits "
+        f"{field.metadata['parameter'].label}: rename the setting, or declare the field {name!r} in {verb.__name__}"
+        for name, field in inherited.items()
+        if name in settings and "parameter" in field.metadata
+        if tuple(field.metadata["parameter"].choices) != tuple(settings[name].choices)
+        or field.default != settings[name].default
+    ]
+
+
 def listed() -> str:
     """The text of the file."""
     operations = {}
@@ -40,7 +55,11 @@ def listed() -> str:
     for home in sorted({home for verb in verbs for home in (verb.operation, *verb.other_operations)} - {""}):
         module, _, name = home.partition(":")
         function = getattr(import_module(f"cranfield.{module}"), name)
-        operations[home] = {name: entry(setting) for name, setting in settings_of(function).items()}
+        settings = settings_of(function)
+        faults = [fault for verb in verbs if verb.operation == home for fault in hidden(verb, settings)]
+        if faults:
+            sys.exit("\n".join(faults))
+        operations[home] = {name: entry(setting) for name, setting in settings.items()}
     return json.dumps(operations, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -12,8 +13,9 @@ from typing import Annotated, Any, TypedDict, Unpack
 import pytest
 
 from cranfield.cli import every_verb, find
-from cranfield.cli.declare import Verb, declared, operation_settings
+from cranfield.cli.declare import Verb, _option_of, declared, operation_settings
 from cranfield.declared.operation import Level, Seed, about, declared_settings, operation, schema_of, settings_of
+from cranfield.declared.settings import Setting
 from cranfield.errors import UsageError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -115,6 +117,33 @@ def test_a_verb_passes_the_defaults_of_its_operation(verb: str) -> None:
         assert not settings[name].only, name
         if name not in own and name not in required:
             assert value == settings[name].default, name
+
+
+def test_the_option_of_a_setting_that_is_true_turns_it_off() -> None:
+    white = _option_of("white_space", Setting(True, "Count white space.", kind="bool"))
+    assert (white.spellings, white.help, white.default) == (("--no-white-space",), "Do not count white space.", False)
+    about_pairs = Setting(True, "Keep pairs.", kind="bool", spelled="--first", off="Keep only the first of a pair.")
+    assert (_option_of("pairs", about_pairs).spellings, _option_of("pairs", about_pairs).help) == (
+        ("--first",),
+        "Keep only the first of a pair.",
+    )
+
+
+def test_a_setting_must_not_be_hidden_by_an_inherited_option_with_other_values() -> None:
+    hidden = runpy.run_path(str(ROOT / "tools" / "make_operations.py"))["hidden"]
+    orders = Setting("found", "The order of rows.", choices=("found", "alone"))
+    (fault,) = hidden(find("pool contributions"), {"order": orders})  # which inherits --order score|rank|file
+    assert "the setting 'order' of building.pools.pool_coverage:pool_contributions has no option" in fault
+    assert "rename the setting" in fault
+    assert not any(hidden(find(verb), operation_settings(find(verb).operation)) for verb in VERBS)
+
+
+def test_an_operation_that_is_not_listed_says_which_tool_lists_it() -> None:
+    class NewVerb(Verb, of="meta.stability.new:new"):
+        """New."""
+
+    with pytest.raises(UsageError, match=r"operations.json does not list meta.stability.new:new; run: python tools/ma"):
+        declared(NewVerb)
 
 
 def test_the_options_of_settings_are_read_as_their_values() -> None:

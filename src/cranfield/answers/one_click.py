@@ -150,9 +150,7 @@ def one_click_scores(
         float, about("After this many characters, nothing is worth anything.", above=0, spelled="--patience L")
     ] = 1000.0,
     beta: Annotated[float, about("In S#, S counts B times as much as T.", above=0, spelled="--beta B")] = 1.0,
-    white_space: Annotated[
-        bool, about("Do not count white space in positions and lengths.", spelled="--no-white-space")
-    ] = True,
+    white_space: Annotated[bool, about("Count white space in positions and lengths.")] = True,
     notes: Sequence[str] = (),
 ) -> Scores:
     r"""S-measure, T-measure and their combination for outputs of one click access systems.

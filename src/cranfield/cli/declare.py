@@ -310,6 +310,8 @@ def operation_settings(operation: str) -> dict[str, Setting]:
     from cranfield import declared
 
     listed = json.loads(Path(declared.__file__).with_name("operations.json").read_text("utf-8"))
+    if operation not in listed:
+        raise UsageError(f"operations.json does not list {operation}; run: python tools/make_operations.py")
     return {name: Setting(**{"default": NO_DEFAULT, **entry}) for name, entry in listed[operation].items()}
 
 
@@ -323,8 +325,9 @@ METAVARS = {"int": "N", "float": "X", "str": "NAME", "ints": "N,N,...", "floats"
 
 
 def _option_of(name: str, setting: Setting) -> Parameter:
-    """The option for a setting. That of a truth value which is true by default turns it off."""
-    spelled = setting.spelled or f"--{name.replace('_', '-')} {METAVARS.get(setting.kind, '')}".rstrip()
+    """The option for a setting. That of a truth value which is true by default is `--no-NAME`."""
+    no = "no-" if setting.default is True else ""
+    spelled = setting.spelled or f"--{no}{name.replace('_', '-')} {METAVARS.get(setting.kind, '')}".rstrip()
     spellings, metavar = (spelled, "") if setting.kind == "bool" else spelled.rpartition(" ")[::2]
     required, is_list = setting.default is NO_DEFAULT, setting.kind.endswith("s")
     default = False if setting.kind == "bool" else None if required or setting.only else _written(setting.default)
@@ -347,7 +350,9 @@ def _option_of(name: str, setting: Setting) -> Parameter:
 
 
 def _sentence(setting: Setting) -> str:
-    """What an option means, what it is for, and the default of a setting that is passed on only if it was given."""
+    """What an option does, what it is for, and the default of a setting that is passed on only if it was given."""
+    if setting.default is True:
+        return setting.off or f"Do not {setting.summary[:1].lower()}{setting.summary[1:]}"
     if not setting.only:
         return setting.summary
     usual = "" if setting.default in (None, NO_DEFAULT) else f"; default: {_shown(setting.default)}"

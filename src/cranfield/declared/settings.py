@@ -51,6 +51,8 @@ class Setting:
     """Where the library lists the values, as `module:NAME`; it knows other spellings, and checks them itself."""
     spelled: str = ""
     """How the command line writes it, if not as its name: `--resamples, -B N`."""
+    off: str = ""
+    """What the option does that turns a truth value off, if that is not "Do not" with the sentence."""
     rare: bool = False
     """Whether only the whole help of a verb shows it."""
     only: str = ""

@@ -83,7 +83,7 @@ def test_all_judgments_keep_everything() -> None:
 
 def test_a_total_budget_is_divided_over_topics() -> None:
     qrels, runs = collection(2)
-    total = simulate_pools(qrels, runs, ["depth"], [16], "AP", per_topic=False).outcomes[0]
+    total = simulate_pools(qrels, runs, ["depth"], [16], "AP", total=True).outcomes[0]
     each = simulate_pools(qrels, runs, ["depth"], [2], "AP").outcomes[0]
     assert total.judgments == each.judgments == 16
     assert (total.relevant, total.tau) == (each.relevant, each.tau)

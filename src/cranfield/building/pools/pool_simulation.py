@@ -123,9 +123,7 @@ def simulate_pools(
     budgets: Sequence[int] = (100, 500),
     measures: MeasureLike | Sequence[MeasureLike] | None = "AP",
     *,
-    per_topic: Annotated[
-        bool, about("The budgets are judgments of all topics together, divided evenly.", spelled="--total")
-    ] = True,
+    total: Annotated[bool, about("The budgets are judgments of all topics together, divided evenly.")] = False,
     depth: int | None = 100,
     teams: Belongs | None = None,
     leave_out: Annotated[bool, about("Also pool without one run at a time.", spelled="--leave-out-runs")] = False,
@@ -148,7 +146,7 @@ def simulate_pools(
     documents found, Kendall's τ of the ranking of runs with the ranking by all judgments, and the pairs of runs that
     differ significantly with all judgments: kept, lost, reversed; and new ones.
 
-    budgets: numbers of judgments, of each topic or (`per_topic=False`) of all topics together, divided evenly.
+    budgets: numbers of judgments, of each topic or (`total=True`) of all topics together, divided evenly.
     teams: {run: team}, or a file: also pool without the runs of one team at a time, with the same budget, and compare
         the scores of its runs with those of the pool that has them; `leave_out` does this by run.
     test, correction, alpha: which pairs differ; see `compare`.
@@ -179,7 +177,7 @@ def simulate_pools(
     tested = TESTS.find(test)
     name = "none" if tested.simultaneous else CORRECTIONS.find(correction).name
     how = Significance(tested, name, TestSettings(alpha=alpha, seed=seed))
-    simulation = Simulation(scorer, depth, rel, seed, tuple(strata), sorted(set(budgets)), per_topic, groups, how)
+    simulation = Simulation(scorer, depth, rel, seed, tuple(strata), sorted(set(budgets)), not total, groups, how)
     outcomes, curves = [], {}
     steps = 1 if groups is None else 1 + len(groups[0])
 
@@ -196,7 +194,7 @@ def simulate_pools(
     by = "" if groups is None else "run" if teams is None else "team"
     size = f"{counted(len(scorer.full.runs), 'run')}, {counted(len(scorer.full.topics), 'topic')}"
     pooled = f"{size}, {'whole lists' if depth is None else f'depth {depth}'}; topics are judged in turn"
-    return PoolSimulation(tuple(outcomes), curves, per_topic, test, how.correction, alpha, seed, by, pooled, notes)
+    return PoolSimulation(tuple(outcomes), curves, not total, test, how.correction, alpha, seed, by, pooled, notes)
 
 
 @dataclass

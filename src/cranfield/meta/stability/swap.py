@@ -29,7 +29,8 @@ _BLOCK = 2_000_000
 _EDGE = 1e-9
 """In units of a bin's width: a difference that is below the edge of a bin by rounding only belongs above it."""
 DISJOINT = about(
-    "Use two sets without a common topic, at most half of the topics each (Voorhees & Buckley); default: draw both "
+    "Draw both sets of topics from all topics, with replacement.",
+    off="Use two sets without a common topic, at most half of the topics each (Voorhees & Buckley); default: draw both "
     "from all topics, with replacement.",
     spelled="--disjoint",
 )

@@ -395,8 +395,8 @@ def calibrate(
     restart: Annotated[
         bool,
         about(
-            "MP: count only moves within queries, not from the last click to the first of another query.",
-            spelled="--no-restart",
+            "MP: count moves from the last click of a query to the first of another one too.",
+            off="MP: count only moves within queries, not from the last click to the first of another query.",
         ),
     ] = True,
     rel: Annotated[

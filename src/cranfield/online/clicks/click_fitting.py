@@ -67,11 +67,16 @@ def fit_clicks(
     ] = 1e-8,
     level: Annotated[float, about("Confidence level of the intervals.", above=0, below=1, spelled="--level L")] = 0.95,
     intervals: Annotated[
-        bool, about("Compute no intervals, which saves time with EM models.", spelled="--no-intervals", rare=True)
+        bool,
+        about("Compute intervals.", off="Do not compute intervals, which saves time with EM models.", rare=True),
     ] = True,
     exact: Annotated[
         bool,
-        about("DCM and SDBN: as if users stopped after their last click; without intervals.", spelled="--by-counting"),
+        about(
+            "DCM and SDBN: fit by maximum likelihood.",
+            off="DCM and SDBN: fit as if users stopped after their last click; without intervals.",
+            spelled="--by-counting",
+        ),
     ] = True,
     clicks: Annotated[
         str,
