@@ -24,15 +24,15 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("eval", "q", {"qrels": "q"}),
     ("eval", "q r1 r2 r3", {"qrels": "q", "runs": ["r1", "r2", "r3"]}),
     ("eval", "q r -m AP -m nDCG@10", {**QR, "measures": ["AP", "nDCG@10"]}),
-    ("meta correlate", "q r -c tau-b -c rbo,tau-a", {**QR, "coefficient": "tau-b,rbo,tau-a"}),
+    ("meta correlate", "q r -c tau-b -c rbo,tau-a", {**QR, "coefficients": "tau-b,rbo,tau-a"}),
     ("meta robust", "q r --depths 5 --depths 10", {**QR, "depths": "5,10"}),
     ("eval", "-m AP q --measure RR r", {**QR, "measures": ["AP", "RR"]}),
     ("eval", "q -m AP r1 --quiet r2", {"qrels": "q", "runs": ["r1", "r2"], "measures": ["AP"], "quiet": True}),
     ("eval", "q r --measure=P(rel=2)@5", {**QR, "measures": ["P(rel=2)@5"]}),
     (
         "eval",
-        "q - -q --quiet --digits 3 --threads=2 --interval=0.9",
-        {"qrels": "q", "runs": ["-"], "per_topic": True, "quiet": True, "digits": 3, "threads": 2, "interval": "0.9"},
+        "q - -q --quiet --digits 3 --threads=2 --level=0.9",
+        {"qrels": "q", "runs": ["-"], "per_topic": True, "quiet": True, "digits": 3, "threads": 2, "level": 0.9},
     ),
     (
         "eval",
@@ -58,10 +58,8 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("eval", "q r -qm AP", {**QR, "per_topic": True, "measures": ["AP"]}),
     ("eval", "q r -mAP", {**QR, "measures": ["AP"]}),
     ("eval", "q r -mRBP(p=0.5)", {**QR, "measures": ["RBP(p=0.5)"]}),
-    ("eval", "--ci q r", {**QR, "interval": "0.95"}),
-    ("eval", "q r --interval", {**QR, "interval": "0.95"}),
-    ("eval", "--ci 90% q r", {**QR, "interval": "90%"}),
-    ("eval", "q r --ci --interval .9", {**QR, "interval": ".9"}),
+    ("eval", "--ci q r", {**QR, "ci": True}),
+    ("eval", "q r --ci --level .9", {**QR, "ci": True, "level": 0.9}),
     ("explain", "q r --topic 301", {"qrels": "q", "runs": ["r"], "topic": ["301"]}),
     ("explain", "q r -t 301 -m AP --depth 5", {"qrels": "q", "runs": ["r"], "topic": ["301"], "measures": ["AP"]}
      | {"depth": 5}),
@@ -109,13 +107,13 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("plot", "boxes q r -m AP -o b.svg", {"kind": "boxes", **QR, "measures": ["AP"], "output": "b.svg"}),
     ("plot", "curves q r --topic 3 --rel 2 --format=csv", {"kind": "curves", **QR, "topic": "3", "rel": 2.0}
      | {"format": "csv"}),
-    ("pool bias", "q r --pool-depth 100", {**QR, "pool_depth": 100}),
+    ("pool bias", "q r --pool-depth 100", {**QR, "depth": 100}),
     (
         "pool bias",
         "q r --pool-depth=9 --adjust n1 --adjust n2 --adjust-qrels o -q",
-        {**QR, "pool_depth": 9, "adjust": ["n1", "n2"], "adjust_qrels": "o", "per_topic": True},
+        {**QR, "depth": 9, "adjust": ["n1", "n2"], "adjust_qrels": "o", "per_topic": True},
     ),
-    ("meta correlate", "q r -c rbo -p 0.8", {**QR, "coefficient": "rbo", "p": 0.8}),
+    ("meta correlate", "q r -c rbo -p 0.8", {**QR, "coefficients": "rbo", "p": 0.8}),
     ("meta scale", "-m AP -n 4 -c 3", {"measures": ["AP"], "length": 4, "grades": 3}),
     ("meta reproduce", "q a b", {"words": ["q", "a", "b"]}),
 ]  # fmt: skip

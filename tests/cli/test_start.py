@@ -14,7 +14,7 @@ SLOW = ("scipy", "numpy.f2py", "urllib.request", "cranfield.comparison.anova.ano
     "words",
     [
         "eval --sample -m AP",
-        "eval --sample -m AP --ci 0.95",
+        "eval --sample -m AP --ci",
         "topics --sample -m AP",
         "leaderboard --sample -m AP",
         "gate --sample --baseline bm25 -m AP --margin 0.5",

@@ -64,7 +64,7 @@ def test_t_intervals_agree_with_scipy() -> None:
 
 def test_percentiles_are_those_of_the_summary_of_scores() -> None:
     scores = Scores.from_matrix(X[:, None], runs=["a"], measure="AP")
-    estimate = scores.summary(interval=0.9, method="bootstrap", resamples=1000, seed=4)["AP", "a"]
+    estimate = scores.summary(level=0.9, method="bootstrap", resamples=1000, seed=4)["AP", "a"]
     result = mean_interval(scores, method="percentile", level=0.9, resamples=1000, seed=4)
     assert ends(result) == pytest.approx((estimate.low, estimate.high))
     assert (result.measure, result.systems) == ("AP", ("a",))

@@ -95,7 +95,7 @@ def test_runs_have_the_expected_gain_within_their_intervals() -> None:
     with pytest.warns(UserWarning, match="missing"):
         lists = join(qrels, runs, JoinOptions(lengths=documents))
     model = TBG(h=60)
-    result = simulate_time(lists, model, users=20_000, confidence=0.9999)
+    result = simulate_time(lists, model, users=20_000, level=0.9999)
     for r, order in enumerate(orders.values()):
         truth = exact(model, [qrels["1"].get(doc) for doc in order], [documents[doc] for doc in order])
         assert result.low[r, 0] < truth < result.high[r, 0]

@@ -79,7 +79,7 @@ def test_color_adds_bold_and_keeps_the_alignment() -> None:
 def test_intervals_are_aligned() -> None:
     scores = Scores.from_matrix([[0.1, 10.0], [0.2, 20.0], [0.3, 30.0]], runs=["a", "b"], measure="AP")
     # t(0.975, 2) = 4.302653; half widths 0.1 / sqrt(3) * t = 0.24841 and 24.841
-    assert summary_table(scores, interval=0.95).text().splitlines() == [
+    assert summary_table(scores, level=0.95).text().splitlines() == [
         "run  topics                          AP",
         "a         3   0.2000 [-0.0484,  0.4484]",
         "b         3  20.0000 [-4.8414, 44.8414]",
@@ -158,7 +158,7 @@ def test_csv_and_json_have_all_digits_and_no_nan() -> None:
 
 def test_intervals_are_separate_columns_in_data_formats() -> None:
     scores = Scores.from_matrix([[0.25], [0.75]], runs=["a"], measure="AP")
-    table = summary_table(scores, interval=0.5, method="t")
+    table = summary_table(scores, level=0.5, method="t")
     # t(0.75, 1) = 1, standard error 0.25: 0.5 ± 0.25
     (row,) = json.loads(table.json())["rows"]
     assert row == {

@@ -170,7 +170,7 @@ def test_skipped_and_undefined_topics_differ() -> None:
     skip = small("skip")
     assert np.isnan(skip.values[0, 1]).tolist() == [False, True, True]
     assert skip.undefined[0, 1].tolist() == [False, True, False]
-    estimate = skip.summary(interval=None)["AP", "b"]
+    estimate = skip.summary(level=None)["AP", "b"]
     assert (estimate.topics, estimate.undefined, estimate.missing) == (1, 1, 1)
 
 
@@ -182,7 +182,7 @@ def test_the_mean_of_nothing_is_undefined() -> None:
         assert math.isnan(estimate.low)
         assert estimate.topics == 0
     no_topics = Scores(["AP"], ["a"], [], np.empty((1, 1, 0)))
-    assert all(math.isnan(no_topics.summary(name, interval=None)["AP", "a"].value) for name in aggregate.STATISTICS)
+    assert all(math.isnan(no_topics.summary(name, level=None)["AP", "a"].value) for name in aggregate.STATISTICS)
 
 
 @given(arrays(np.float64, (2, 3, 7), elements=st.floats(0, 1) | st.just(NAN)))
@@ -197,7 +197,7 @@ def test_statistics_are_numpys_over_the_topics_that_count(values: np.ndarray) ->
         "max": np.max,
     }
     for name, function in by_numpy.items():
-        summary = scores.summary(name, interval=None)
+        summary = scores.summary(name, level=None)
         for m, r in itertools.product(range(2), range(3)):
             counted = values[m, r][~np.isnan(values[m, r])]
             expected = function(counted) if len(counted) else NAN
@@ -224,16 +224,16 @@ def test_area_of_the_worst_topics_by_hand() -> None:
     # (0.1 + 0.2) / 2 + (0.2 + 0.3) / 2 = 0.4. A quarter of 12 topics is 3.
     x = [0.5, 0.9, 0.3, 0.6, 0.1, *[0.7] * 7]
     scores = Scores.from_matrix(np.array([x, [1.0] * 12]).T, runs=["a", "b"], measure="AP")
-    area = scores.summary("area", interval=None)
+    area = scores.summary("area", level=None)
     assert area["AP", "a"].value == pytest.approx(0.4)
     assert area["AP", "b"].value == pytest.approx(2)
     # One more topic: the mean of 0.1, 0.3, 0.5, 0.6 is 0.375, and the area grows by (0.3 + 0.375) / 2.
-    assert scores.summary("area", interval=None, worst=4)["AP", "a"].value == pytest.approx(0.4 + 0.3375)
+    assert scores.summary("area", level=None, worst=4)["AP", "a"].value == pytest.approx(0.4 + 0.3375)
 
 
 @given(arrays(np.float64, (2, 1, 17), elements=st.floats(0, 1) | st.just(NAN)), st.none() | st.integers(2, 17))
 def test_area_is_numpys_trapezoid_over_the_topics_that_count(values: np.ndarray, worst: int | None) -> None:
-    area = Scores("mn", "a", map(str, range(17)), values).summary("area", interval=None, worst=worst)
+    area = Scores("mn", "a", map(str, range(17)), values).summary("area", level=None, worst=worst)
     for m in range(2):
         counted = np.sort(values[m, 0][~np.isnan(values[m, 0])])
         last = len(counted) // 4 if worst is None else worst
@@ -248,7 +248,7 @@ def test_the_bootstrap_of_the_area_is_that_of_all_resamples() -> None:
     exact = (resamples[:, 0] + (resamples[:, 0] + resamples[:, 1]) / 2) / 2
     low, high = np.quantile(exact, [0.25, 0.75], method="inverted_cdf")
     scores = Scores.from_matrix(np.array(x)[:, None], runs=["a"])
-    estimate = scores.summary("area", interval=0.5, resamples=20_000, worst=2)["score", "a"]
+    estimate = scores.summary("area", level=0.5, resamples=20_000, worst=2)["score", "a"]
     assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=1e-9)
 
 
@@ -258,11 +258,11 @@ def test_the_bootstrap_of_the_area_is_that_of_all_resamples() -> None:
 def test_t_interval_is_scipys() -> None:
     x = np.array([0.12, 0.5, 0.33, 0.71, 0.05])
     scores = Scores.from_matrix(x[:, None], runs=["a"])
-    estimate = scores.summary(interval=0.9, method="t")["score", "a"]
+    estimate = scores.summary(level=0.9, method="t")["score", "a"]
     expected = scipy.stats.ttest_1samp(x, 0).confidence_interval(0.9)
     assert (estimate.low, estimate.high) == pytest.approx((expected.low, expected.high), rel=1e-12)
     logs = scipy.stats.ttest_1samp(np.log(x), 0).confidence_interval(0.9)
-    estimate = scores.summary("gmean", interval=0.9, method="t")["score", "a"]
+    estimate = scores.summary("gmean", level=0.9, method="t")["score", "a"]
     assert (estimate.low, estimate.high) == pytest.approx((np.exp(logs.low), np.exp(logs.high)), rel=1e-12)
 
 
@@ -290,7 +290,7 @@ def test_bootstrap_interval_is_that_of_all_resamples(name: str) -> None:
     exact = aggregate.statistic(resamples, name)
     low, high = np.quantile(exact, [0.25, 0.75], method="inverted_cdf")
     scores = Scores.from_matrix(np.array(x)[:, None], runs=["a"])
-    estimate = scores.summary(name, interval=0.5, method="bootstrap", resamples=20_000)["score", "a"]
+    estimate = scores.summary(name, level=0.5, method="bootstrap", resamples=20_000)["score", "a"]
     assert (estimate.low, estimate.high) == pytest.approx((low, high), abs=1e-9)
 
 
@@ -327,7 +327,7 @@ def test_bootstrap_in_blocks_is_the_bootstrap_at_once(monkeypatch: pytest.Monkey
     ("arguments", "message"),
     [
         ({"statistic": "mode"}, "statistic == 'mode', must be one of 'mean'"),
-        ({"interval": 95}, "interval == 95, must be above 0 and below 1"),
+        ({"level": 95}, "level == 95, must be above 0 and below 1"),
         ({"method": "magic"}, "method == 'magic', must be one of 'range', 't', 'bootstrap'"),
         ({"statistic": "median", "method": "t"}, "for 'median' use method='bootstrap'"),
         ({"statistic": "max", "method": "bootstrap"}, "no bootstrap interval for 'max'"),
@@ -351,7 +351,7 @@ def test_summary_as_dict_and_frames() -> None:
     assert pandas.attrs["cranfield"]["statistic"] == "median"
     assert summary.to_polars().shape == (4, 8)
     assert summary.to_arrow().column("topics").to_pylist() == [2, 2, 3, 3]
-    assert small().summary("max").interval is None
+    assert small().summary("max").level is None
     with pytest.raises(UsageError, match="no estimate of 'AP' for 'c'"):
         summary["AP", "c"]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -106,7 +107,7 @@ def _argparser(parameters: Sequence[Parameter], prog: str) -> argparse.ArgumentP
 def _joined(words: Sequence[str], spelled: dict[str, Parameter]) -> list[str]:
     """The words, with `--option=value` for an option and its value.
 
-    This way a value may begin with a dash, and the value of an option such as `--ci` may be left out.
+    This way a value may begin with a dash, and the value of an option with `bare` may be left out.
     """
     out: list[str] = []
     rest = list(words)
@@ -117,6 +118,10 @@ def _joined(words: Sequence[str], spelled: dict[str, Parameter]) -> list[str]:
         if parameter and parameter.bare:
             usual, pattern = parameter.bare
             word += f"={rest.pop(0) if re.fullmatch(pattern, following) else usual}"
+        elif parameter and parameter.kind == "bool" and re.fullmatch(r"\d*\.?\d+%?", following):
+            level = "; the level is --level L, such as 0.95" if word == "--ci" and "--level" in spelled else ""
+            if not os.path.exists(following):
+                raise UsageError(f"{word} takes no value, got {following}{level}")
         elif parameter and parameter.kind != "bool" and following and following not in (*spelled, *HELP):
             word = f"{parameter.spellings[0]}={rest.pop(0)}"
         out.append(word)

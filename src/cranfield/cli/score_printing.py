@@ -8,8 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import option
-from cranfield.cli.options.option_values import confidence_level
+from cranfield.cli.options.option_values import interval_level
 from cranfield.cli.printing import Printing
 from cranfield.errors import UsageError
 
@@ -64,18 +63,17 @@ class TopicPrinting(Printing):
 class ScorePrinting(TopicPrinting):
     """Means over topics, with intervals if asked for."""
 
-    interval: str | None = option(
-        "--interval, --ci LEVEL", "Add confidence intervals, by default at level 0.95.", bare=("0.95", r"[\d.]+%?")
-    )
+    ci: bool = options.ci()
+    level: float | None = options.level_of_ci()
 
     def check(self) -> None:
         super().check()
-        self.level = confidence_level(self.interval)
-        if getattr(self, "explain", None) is not None and (self.per_topic or self.interval):
-            raise UsageError("--explain shows one topic; leave out -q and --interval")
+        self.level = interval_level(self.ci, self.level)
+        if getattr(self, "explain", None) is not None and (self.per_topic or self.level):
+            raise UsageError("--explain shows one topic; leave out -q and --ci")
         if getattr(self, "against", None) is not None:
             given = [label for label, value in (
-                ("-m", getattr(self, "measures", None)), ("-q", self.per_topic), ("--interval", self.interval),
+                ("-m", getattr(self, "measures", None)), ("-q", self.per_topic), ("--ci", self.level),
                 ("--explain", getattr(self, "explain", None)),
             ) if value]  # fmt: skip
             if given:
@@ -85,7 +83,7 @@ class ScorePrinting(TopicPrinting):
         """Print a row per run: means, and the scores of each topic if asked for."""
         from cranfield.report.tables import summary_table
 
-        self.show_with_topics(scores, summary_table(scores, interval=self.level, better=better))
+        self.show_with_topics(scores, summary_table(scores, level=self.level, better=better))
 
 
 def chosen_names(texts: list[str] | None, known: tuple[str, ...], default: tuple[str, ...]) -> list[str]:

@@ -98,7 +98,7 @@ class Leaderboard(Record):
 
         `teams` is {run: team}, `comparison` that of all pairs, and `same` are groups of runs that are the same.
         """
-        summary = scores[measure].summary(interval=level)
+        summary = scores[measure].summary(level=level)
         estimates = [summary[measure, run] for run in scores.runs]
         mean = np.array([estimate.value for estimate in estimates])
         key = _sort_key(mean, measure)

@@ -138,7 +138,7 @@ class CollectionScores(Record):
         values = np.full((len(self.measures), len(self.runs), len(self.parts)), np.nan)
         place = {run: at for at, run in enumerate(self.runs)}
         for column, scores in enumerate(self.parts.values()):
-            summary = scores.summary(statistic, interval=None)
+            summary = scores.summary(statistic, level=None)
             numbers = np.array([estimate.value for estimate in summary.estimates])
             rows = [place[run] for run in scores.runs]
             values[:, rows, column] = numbers.reshape(len(self.measures), len(scores.runs))
@@ -267,14 +267,14 @@ class CollectionScores(Record):
             notes += [rewritten(note, f"{name}: {note}") for note in all_notes(scores) if note not in same]
         return (*notes, *self.notes)
 
-    def table(self, statistic: str = "mean", interval: float | None = None) -> Table:
+    def table(self, statistic: str = "mean", level: float | None = None) -> Table:
         """A row per run (and measure), a column per collection, and the mean over collections."""
         values, means = self.by_collection(statistic), self.over_collections(statistic)
         several = len(self.measures) > 1
         low = high = np.full(means.shape, np.nan)
-        if interval is not None:
-            low, high = self.intervals(interval)
-        estimates = self._estimates(statistic, interval) if interval is not None else {}
+        if level is not None:
+            low, high = self.intervals(level)
+        estimates = self._estimates(statistic, level) if level is not None else {}
         rows: list[tuple[Cell, ...]] = []
         for m, measure in enumerate(self.measures):
             for r, run in enumerate(self.runs):
@@ -283,24 +283,24 @@ class CollectionScores(Record):
                     for c, name in enumerate(self.collections)
                 ]
                 mean: Cell = float(means[m, r])
-                if interval is not None and not math.isnan(low[m, r]):
+                if level is not None and not math.isnan(low[m, r]):
                     mean = Estimate(measure, run, float(means[m, r]), float(low[m, r]), float(high[m, r]))
                 rows.append((*([measure] if several else []), run, *cells, mean))
         better = "neither" if several else better_of(self.measures[0])
         heads = [Column("measure")] * several + [Column("run")]
         heads += [Column(name, "number", better) for name in (*self.collections, "mean")]
         notes = list(self.all_notes(statistic))
-        if interval is not None:
-            how = next(iter(self.parts.values())).summary(statistic, interval=interval).how
+        if level is not None:
+            how = next(iter(self.parts.values())).summary(statistic, level=level).how
             rule = "of the mean over collections, topics are random and collections are fixed"
-            notes.append(method_note(f"[low, high]: {100 * interval:g}% confidence interval {how}; {rule}"))
+            notes.append(method_note(f"[low, high]: {100 * level:g}% confidence interval {how}; {rule}"))
         return Table(tuple(heads), tuple(rows), notes=tuple(notes))
 
-    def _estimates(self, statistic: str, interval: float) -> dict[tuple[str, str, str], Estimate]:
+    def _estimates(self, statistic: str, level: float) -> dict[tuple[str, str, str], Estimate]:
         return {
             (estimate.measure, estimate.run, name): estimate
             for name, scores in self.parts.items()
-            for estimate in scores.summary(statistic, interval=interval).estimates
+            for estimate in scores.summary(statistic, level=level).estimates
         }
 
 

@@ -29,7 +29,7 @@ BLOCK = 2_000_000
 class SimulatedGain(OneRow):
     """The mean gain of simulated users, its interval, and how much users differ."""
 
-    facts = ("confidence", "seed")
+    facts = ("level", "seed")
 
     gain: float
     low: float
@@ -39,7 +39,7 @@ class SimulatedGain(OneRow):
     seconds: float
     """The mean time to the end of the list."""
     users: int
-    confidence: float
+    level: float
     seed: int
 
 
@@ -50,7 +50,7 @@ def simulated_tbg(
     *,
     users: int = 10_000,
     spread: float = 0.0,
-    confidence: float = 0.95,
+    level: float = 0.95,
     seed: int = 0,
 ) -> SimulatedGain:
     r"""Time-biased gain of a list by simulation: each user opens and saves documents by chance, and has an own time.
@@ -78,7 +78,7 @@ def simulated_tbg(
     """
     model = TBG() if measure is None else measure
     caller = "simulated_tbg"
-    check_simulation(model, users, spread, confidence, caller)
+    check_simulation(model, users, spread, level, caller)
     if len(grades) != len(lengths):
         raise UsageError(f"{caller}: {len(grades)} grades, but {len(lengths)} lengths; give one for each document")
     for length in lengths:
@@ -88,19 +88,17 @@ def simulated_tbg(
     reading = model.per_word * np.array(list(lengths)[: model.k], dtype=np.float64) + model.overhead
     gains, seconds = simulated_users(model, relevant, reading, users, spread, np.random.default_rng(seed))
     mean, deviation = float(gains.mean()), float(gains.std(ddof=1))
-    half = float(normal_quantile(0.5 - confidence / 2)) * deviation / np.sqrt(users)
-    return SimulatedGain(
-        mean, max(0.0, mean - half), mean + half, deviation, float(seconds.mean()), users, confidence, seed
-    )
+    half = float(normal_quantile(0.5 - level / 2)) * deviation / np.sqrt(users)
+    return SimulatedGain(mean, max(0.0, mean - half), mean + half, deviation, float(seconds.mean()), users, level, seed)
 
 
-def check_simulation(model: Measure, users: int, spread: float, confidence: float, caller: str) -> None:
+def check_simulation(model: Measure, users: int, spread: float, level: float, caller: str) -> None:
     """Raise an error if a parameter of a simulation is out of range."""
     check.whole(caller, users=users)
-    check.finite(caller, spread=spread, confidence=confidence)
+    check.finite(caller, spread=spread, level=level)
     check.not_negative(caller, spread=spread)
-    if not 0 < confidence < 1:
-        raise check.wrong(caller, "confidence", confidence, "between 0 and 1")
+    if not 0 < level < 1:
+        raise check.wrong(caller, "level", level, "between 0 and 1")
     if users < 2:
         raise check.wrong(caller, "users", users, "2 or more, to have an interval")
     if not isinstance(model, TBG) or model.views:
@@ -135,7 +133,7 @@ PREFIX = "simulated "
 class SimulatedScores(Record):
     """Simulated time-biased gain of runs: means over topics, with the interval that comes from simulated users."""
 
-    facts: ClassVar[tuple[str, ...]] = ("measure", "users", "spread", "confidence", "seed")
+    facts: ClassVar[tuple[str, ...]] = ("measure", "users", "spread", "level", "seed")
 
     measure: str
     scores: Scores
@@ -154,12 +152,12 @@ class SimulatedScores(Record):
     z: float
     users: int
     spread: float
-    confidence: float
+    level: float
     seed: int
 
     @property
     def notes(self) -> tuple[str, ...]:
-        how = f"{100 * self.confidence:g}% interval for the mean of all simulated users, not for other topics"
+        how = f"{100 * self.level:g}% interval for the mean of all simulated users, not for other topics"
         settings = f"{self.users:,} users for each list, seed {self.seed}"
         pace = f"; pace of users: lognormal, {self.spread:g}" if self.spread else ""
         return (
@@ -189,7 +187,7 @@ def simulate_time(
     *,
     users: int = 1000,
     spread: float = 0.0,
-    confidence: float = 0.95,
+    level: float = 0.95,
     seed: int = 0,
     missing: str = "zero",
     progress: Progress | None = None,
@@ -205,9 +203,9 @@ def simulate_time(
     [0.5, 0.5]
     """
     model = TBG() if measure is None else measure
-    check_simulation(model, users, spread, confidence, "simulate_time")
+    check_simulation(model, users, spread, level, "simulate_time")
     expected = score(lists, [model], missing=missing)
-    z = float(normal_quantile(0.5 - confidence / 2))
+    z = float(normal_quantile(0.5 - level / 2))
     every = lists.every(model.k)
     relevant = lists.counts(every.grade, model.rel)
     reading = model.per_word * model.text(lists, every) + model.overhead
@@ -235,5 +233,5 @@ def simulate_time(
     return SimulatedScores(
         str(model), scores, np.maximum(0.0, values[0] - z * errors), values[0] + z * errors, expected.means()[0],
         np.sqrt((errors**2 * used).sum(axis=1)) / count, np.sqrt((spreads**2 * used).sum(axis=1) / count),
-        (seconds * used).sum(axis=1) / count, z, users, spread, confidence, seed,
+        (seconds * used).sum(axis=1) / count, z, users, spread, level, seed,
     )  # fmt: skip

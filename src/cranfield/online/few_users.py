@@ -257,7 +257,7 @@ def user_intervals(
     parts: Mapping[str, Sequence[Part]],
     kinds: Mapping[str, str],
     by: Sequence[str],
-    confidence: float,
+    level: float,
 ) -> dict[str, Measured]:
     """The intervals of estimates, by name; a frame with a row per user is scanned if a user might weigh much.
 
@@ -268,33 +268,33 @@ def user_intervals(
     scanned = {name: parts[name] for name, where in heavy.items() if where.any()}
     influence = influences(engine, frame, scanned, moments, by)
     return {
-        name: _measured(each, moments[name], kinds.get(name, "sum"), influence.get(name), heavy.get(name), confidence)
+        name: _measured(each, moments[name], kinds.get(name, "sum"), influence.get(name), heavy.get(name), level)
         for name, each in estimates.items()
     }
 
 
 def _measured(
-    each: Estimates, moments: Moments, kind: str, influence: Influence | None, heavy: Any, confidence: float
+    each: Estimates, moments: Moments, kind: str, influence: Influence | None, heavy: Any, level: float
 ) -> Measured:
     """A measure with its interval; where users are heavy, with their influence."""
     variance, df, third = each.error**2, np.maximum(each.n - 1.0, 1.0), np.zeros(len(each.n))
     if influence is not None:
         variance, df = np.where(heavy, influence.variance, variance), np.where(heavy, influence.df, df)
         third = np.where(heavy, influence.third, third)
-    low, high = interval_ends(each.value, variance, df, third, moments, kind, confidence)
+    low, high = interval_ends(each.value, variance, df, third, moments, kind, level)
     shares = largest_shares(moments, moments.names)
     doubtful = (each.n < FEW_USERS) | ((df < FEW_DEGREES) & (kind != "share"))
     return Measured(each.groups, each.value, each.error, each.n, low, high, shares, doubtful)
 
 
 def interval_ends(
-    value: Array, variance: Array, df: Array, third: Array, moments: Moments, kind: str, confidence: float
+    value: Array, variance: Array, df: Array, third: Array, moments: Moments, kind: str, level: float
 ) -> tuple[Array, Array]:
     """The interval of a ratio of two columns in each group, by its kind: `share`, `positive` or `sum` (of any sign)."""
     from scipy.special import ndtri, stdtrit
 
     def critical(df: Array) -> Array:
-        return np.asarray(stdtrit(df, (1 + confidence) / 2))
+        return np.asarray(stdtrit(df, (1 + level) / 2))
 
     with np.errstate(invalid="ignore"):
         reach = critical(df) * np.sqrt(np.where(variance > 0, variance, np.nan))
@@ -307,7 +307,7 @@ def interval_ends(
             rows = moments.n * moments.mean[:, 1]
             ends = np.stack(share_ends(value, variance, df, rows, critical))
             alone = _one_row_each(moments)  # then shares are binomial, and nothing has to be estimated for q
-            counted = share_ends(value, np.zeros(len(value)), df, rows, lambda _: ndtri((1 + confidence) / 2))
+            counted = share_ends(value, np.zeros(len(value)), df, rows, lambda _: ndtri((1 + level) / 2))
             ends = np.where(alone, counted, ends)
             low, high = np.where((value >= 0) & (value <= 1) & (moments.n > 1), ends, [low, high])
     return low, high

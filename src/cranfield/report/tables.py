@@ -20,7 +20,7 @@ def summary_table(
     scores: Scores,
     *,
     statistic: str = "mean",
-    interval: float | None = None,
+    level: float | None = None,
     method: str | None = None,
     better: Mapping[str, str] | None = None,
     digits: int | None = None,
@@ -38,17 +38,17 @@ def summary_table(
     a         2  0.4000
     b         2  0.5000
     """
-    summary = scores.summary(statistic, interval=interval, method=method, seed=seed, worst=worst)
+    summary = scores.summary(statistic, level=level, method=method, seed=seed, worst=worst)
     best = ["neither" if statistic == "std" else (better or {}).get(m, "higher") for m in scores.measures]
     used = (~scores.missing | (scores.missing_rule == "zero")).sum(axis=1).tolist()
     rows: list[tuple[Cell, ...]] = []
     for r, run in enumerate(scores.runs):
         estimates = summary.estimates[r :: len(scores.runs)]
-        cells = estimates if summary.interval is not None else [estimate.value for estimate in estimates]
+        cells = estimates if summary.level is not None else [estimate.value for estimate in estimates]
         rows.append((run, used[r], *cells))
     notes = list(all_notes(scores))
-    if summary.interval is not None:
-        notes.append(method_note(f"[low, high]: {100 * summary.interval:g}% confidence interval {summary.how}"))
+    if summary.level is not None:
+        notes.append(method_note(f"[low, high]: {100 * summary.level:g}% confidence interval {summary.how}"))
         notes += summary.notes
     if statistic == "area":
         last = "a quarter of the topics" if worst is None else str(worst)

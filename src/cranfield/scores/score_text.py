@@ -78,19 +78,19 @@ def html_text(scores: Scores) -> str:
     return f"<p>{escape(_title(scores))}</p>{table.html()}{below}"
 
 
-def means_table(scores: Scores, interval: float | None = None, digits: int | None = None) -> Table:
+def means_table(scores: Scores, level: float | None = None, digits: int | None = None) -> Table:
     """Means over topics, a row per run and a column per measure, with the notes."""
     from cranfield.measures.property_tables import better_of
 
-    summary = scores.summary(interval=interval)
+    summary = scores.summary(level=level)
     columns = (Column("run"), *(Column(name, "number", better_of(name)) for name in scores.measures))
     rows = []
     for at, run in enumerate(scores.runs):
         of_run = summary.estimates[at :: len(scores.runs)]
-        rows.append((run, *(estimate if interval is not None else estimate.value for estimate in of_run)))
+        rows.append((run, *(estimate if level is not None else estimate.value for estimate in of_run)))
     notes = [*all_notes(scores)]
-    if interval is not None:
-        notes += [method_note(f"[low, high]: {100 * interval:g}% confidence interval {summary.how}"), *summary.notes]
+    if level is not None:
+        notes += [method_note(f"[low, high]: {100 * level:g}% confidence interval {summary.how}"), *summary.notes]
     return Table(columns, tuple(rows), notes=tuple(notes), digits=digits)
 
 

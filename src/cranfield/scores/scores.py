@@ -199,7 +199,7 @@ class Scores(Shown):
         self,
         statistic: str = "mean",
         *,
-        interval: float | None = 0.95,
+        level: float | None = 0.95,
         method: str | None = None,
         resamples: int = 10_000,
         seed: int = 0,
@@ -222,23 +222,23 @@ class Scores(Shown):
         self._check_worst(statistic, worst)
         values = summaries.statistic(self.values, statistic, worst=worst)
         if method is None and statistic in ("min", "max"):
-            interval = None
+            level = None
         low = high = np.full(values.shape, np.nan)
-        if interval is None:
+        if level is None:
             method = None
         else:
-            if not 0 < interval < 1:
-                raise UsageError(f"summary: interval == {interval!r}, must be above 0 and below 1, such as 0.95")
+            if not 0 < level < 1:
+                raise UsageError(f"summary: level == {level!r}, must be above 0 and below 1, such as 0.95")
             method = method or ("range" if statistic in ("mean", "gmean") else "bootstrap")
             check.one_of("summary", ("range", "t", "bootstrap"), method=method)
             if method == "range":
-                low, high = summaries.default_interval(self.values, self.measures, statistic, interval)
+                low, high = summaries.default_interval(self.values, self.measures, statistic, level)
             elif method == "t":
-                low, high = summaries.t_interval(self.values, statistic, interval)
+                low, high = summaries.t_interval(self.values, statistic, level)
             else:
                 seed = seed if rng is None else int(rng.integers(2**63))
                 options: dict[str, Any] = {"resamples": resamples, "seed": seed, "worst": worst}
-                low, high = summaries.bootstrap_interval(self.values, statistic, interval, **options)
+                low, high = summaries.bootstrap_interval(self.values, statistic, level, **options)
         used = (~np.isnan(self.values)).sum(axis=-1)
         lacking = np.broadcast_to(self.missing.sum(axis=-1), used.shape)
         columns = (values, low, high, used, self.undefined.sum(axis=-1), lacking)
@@ -246,7 +246,7 @@ class Scores(Shown):
         names = product(self.measures, self.runs)
         estimates = tuple(Estimate(*name, *row) for name, row in zip(names, rows, strict=True))
         how, notes = summaries.explained(self.values, self.measures, self.runs, method)
-        return Summary(statistic, interval, method, estimates, how, notes)
+        return Summary(statistic, level, method, estimates, how, notes)
 
     def _check_worst(self, statistic: str, worst: int | None) -> None:
         if statistic != "area":
@@ -381,17 +381,17 @@ class Scores(Shown):
         need("pyarrow.parquet", "Parquet").write_table(self.to_arrow(), buffer)
         write_bytes(path, buffer.getvalue())
 
-    def table(self, *, interval: float | None = None, digits: int | None = None) -> Table:
+    def table(self, *, level: float | None = None, digits: int | None = None) -> Table:
         """A row per run and a column per measure: means over topics, with intervals if a level is given."""
-        return score_text.means_table(self, interval, digits)
+        return score_text.means_table(self, level, digits)
 
-    def to_latex(self, *, interval: float | None = None, digits: int | None = None) -> str:
+    def to_latex(self, *, level: float | None = None, digits: int | None = None) -> str:
         r"""The table of means in LaTeX, with booktabs rules and the best run of each measure in bold.
 
         >>> print(Scores.from_matrix([[0.2, 0.4]], runs=["a", "b"], measure="AP").to_latex().splitlines()[-3])
         b & \textbf{0.4000} \\
         """
-        return self.table(interval=interval, digits=digits).latex()
+        return self.table(level=level, digits=digits).latex()
 
     def sort(self, measure: MeasureLike | None = None) -> Scores:
         """The same scores with the best mean first, by a measure, by default the first; undefined means are last.

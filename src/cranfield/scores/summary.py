@@ -49,7 +49,7 @@ class Summary(Shown):
     """
 
     statistic: str
-    interval: float | None
+    level: float | None
     """The level of the intervals, such as 0.95; None without intervals."""
     method: str | None
     """The method of the intervals: `range`, `t` or `bootstrap`."""
@@ -93,11 +93,11 @@ class Summary(Shown):
         return {name: np.array([getattr(e, name) for e in self.estimates], dtype=kind) for name, kind in kinds.items()}
 
     def _metadata(self) -> dict[str, Any]:
-        facts = {"statistic": self.statistic, "interval": self.interval, "method": self.method}
+        facts = {"statistic": self.statistic, "level": self.level, "method": self.method}
         return {**facts, "notes": list(self.notes)} if self.notes else facts
 
     def __str__(self) -> str:
-        level = "" if self.interval is None else f", {self.interval:.0%} interval {self.how}"
+        level = "" if self.level is None else f", {self.level:.0%} interval {self.how}"
         lines = [f"{self.statistic} over topics{level}"]
         for e in self.estimates:
             span = "" if math.isnan(e.low) else f" [{e.low:.4f}, {e.high:.4f}]"
@@ -233,7 +233,7 @@ def bootstrap_interval(
     the same resamples.
     """
     if name in ("min", "max"):
-        raise UsageError(f"summary: there is no bootstrap interval for {name!r}; use interval=None")
+        raise UsageError(f"summary: there is no bootstrap interval for {name!r}; use level=None")
     check.positive("summary", resamples=resamples)
     rows = values.reshape(-1, values.shape[-1])
     if name == "gmean":

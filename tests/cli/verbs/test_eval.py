@@ -208,7 +208,7 @@ def test_risks_of_runs_are_printed(cranfield: Cranfield, collection: Sample, kin
         (["--alpha", "2"], "--baseline and --alpha apply only to"),
         (["--statistic", "TRisk"], "TRisk compares with a run; name it: --baseline RUN"),
         (["--statistic", "GeoRisk", "-b", "bm25"], "GeoRisk compares with all runs together; leave out --baseline"),
-        (["--statistic", "URisk", "-b", "bm25", "--ci"], "URisk has no interval; leave out --interval"),
+        (["--statistic", "URisk", "-b", "bm25", "--ci"], "URisk has no interval; leave out --ci"),
         (["--statistic", "URisk", "-b", "bm52"], "no run 'bm52'"),
         (["--statistic", "URisk", "-b", "bm25", "--alpha", "-1"], "alpha == -1.0, must be 0 or above"),
         (
@@ -228,20 +228,20 @@ def test_statistic_and_interval(cranfield: Cranfield, collection: Sample) -> Non
     with pytest.warns(cf.CranfieldWarning):
         scores = cf.evaluate(collection.qrels, list(collection.runs), "AP")
     for statistic in ("mean", "gmean", "median", "area"):
-        expected = scores.summary(statistic, interval=0.9)
-        rows = json.loads(cranfield(*words, "--statistic", statistic, "--ci", "90%").out)["rows"]
+        expected = scores.summary(statistic, level=0.9)
+        rows = json.loads(cranfield(*words, "--statistic", statistic, "--level", "0.9").out)["rows"]
         for row in rows:
             one = expected["AP", row["run"]]
             assert [row["AP"], row["AP low"], row["AP high"]] == [one.value, one.low, one.high]
     area = json.loads(cranfield(*words, "--statistic", "area", "--worst", "3", "--sort", "AP").out)
-    worst = scores.summary("area", interval=None, worst=3)
+    worst = scores.summary("area", level=None, worst=3)
     assert [row["AP"] for row in area["rows"]] == sorted((one.value for one in worst), reverse=True)
     assert area["notes"][-1] == "statistic: area under the curve of the mean of the x worst topics, x from 1 to 3"
     assert "--worst applies only to --statistic area" in cranfield(*words, "--worst", "3").err
     assert "higher scores are better, unlike ESL" in cranfield(*words, "-m", "ESL", "--statistic", "area").err
     assert "--worst == 99, but there are only" in cranfield(*words, "--statistic", "area", "--worst", "99").err
     assert cranfield(*words, "--statistic", "mode").code == 2
-    assert cranfield(*words, "--interval", "1.5").code == 2
+    assert cranfield(*words, "--level", "1.5").code == 2
 
 
 def test_sort_puts_the_best_first(cranfield: Cranfield, collection: Sample) -> None:

@@ -176,7 +176,7 @@ def test_a_measure_of_what_the_log_does_not_record_is_undefined(rows: Rows) -> N
 
 
 def test_the_interval_of_a_share_is_wilsons_with_the_effective_number_of_rows(log: Any, rows: Rows) -> None:
-    measured = measure_log(log, ["CTR"], confidence=0.9)
+    measured = measure_log(log, ["CTR"], level=0.9)
     literal = Literal(rows)
     sums = {user: np.zeros(2) for user in literal.by_user}
     for row, above, below in LITERAL["CTR"](literal):

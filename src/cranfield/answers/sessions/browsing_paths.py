@@ -381,7 +381,7 @@ def expected_over_paths(
     ] = 0.5,
     most_paths: int = 1000,
     samples: Annotated[int, about("With --paths: paths to draw, if there are many.", least=2, rare=True)] = 1000,
-    confidence: float = 0.95,
+    level: float = 0.95,
     seed: Annotated[Seed, about("With --paths: seed of the random numbers.", least=0, below=2**64, rare=True)] = 0,
     progress: Progress | None = None,
     **settings: Unpack[ListSettings],
@@ -409,11 +409,11 @@ def expected_over_paths(
     if settings.get("duplicates", "first") != "first" or settings.get("gains", "judgments") != "judgments":
         raise UsageError(f"{caller}: a path is judged, and has no document twice; leave out duplicates and gains")
     check.whole(caller, most_paths=most_paths)
-    if not 0 < confidence < 1:
-        raise check.wrong(caller, "confidence", confidence, "between 0 and 1")
+    if not 0 < level < 1:
+        raise check.wrong(caller, "level", level, "between 0 and 1")
     from scipy.special import ndtri
 
-    z = float(ndtri(0.5 + confidence / 2))
+    z = float(ndtri(0.5 + level / 2))
     lists = SessionLists.of(sessions, qrels, **settings)
     rows: list[tuple[float, float, float, int, bool]] = []
     for number, session in enumerate(lists.sessions):

@@ -185,14 +185,8 @@ def measure_names(texts: Iterable[str]) -> list[str]:
     return names
 
 
-def confidence_level(text: str | None) -> float | None:
-    """The level of the intervals as a number: 0.95, or 95%."""
-    if text is None:
-        return None
-    try:
-        level = float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        level = 0.0
-    if not 0 < level < 1:
-        raise UsageError(f"--interval == {text!r}, must be above 0 and below 1, such as 0.95")
-    return level
+def interval_level(ci: bool, level: float | None) -> float | None:
+    """The level of the intervals that `--ci` or `--level` asks for; None without intervals."""
+    if level is not None and not 0 < level < 1:
+        raise UsageError(f"--level == {level:g}, must be above 0 and below 1, such as 0.95")
+    return 0.95 if ci and level is None else level

@@ -52,6 +52,14 @@ def level() -> Any:
     return option("--level L", "Confidence level of the intervals.", default=0.95, group=MORE)
 
 
+def ci() -> Any:
+    return flag("--ci", "Also print confidence intervals of the means.")
+
+
+def level_of_ci() -> Any:
+    return option("--level L", "Confidence level of the intervals, which this asks for too; default: 0.95.", group=MORE)
+
+
 def resamples(default: int | None, help: str) -> Any:
     return option("--resamples, -B N", help, default=default, most=MOST_RESAMPLES)
 

@@ -28,7 +28,7 @@ from cranfield.types import Array, Index64
 class DocumentClicks(Record):
     """The documents of a log that were shown most, with their clicks."""
 
-    facts = ("confidence", "least")
+    facts = ("level", "least")
 
     keys: dict[str, NDArray[Any]]
     """`query` and `doc`, or `doc` alone."""
@@ -44,7 +44,7 @@ class DocumentClicks(Record):
     coec: Annotated[Array, column("COEC")]
     coec_low: Annotated[Array, column("COEC low")]
     coec_high: Annotated[Array, column("COEC high")]
-    confidence: float
+    level: float
     least: int
     notes: tuple[str, ...]
 
@@ -77,7 +77,9 @@ def document_clicks(
     sort: Annotated[
         str, about("Highest first: {names}.", choices=("impressions", "clicks", "CTR", "COEC"), spelled="--sort COLUMN")
     ] = "impressions",
-    confidence: Annotated[float, about("The confidence of intervals.", spelled="--confidence P", **LEVELS)] = 0.95,
+    level: Annotated[
+        float, about("Confidence level of the intervals.", spelled="--level L", rare=True, **LEVELS)
+    ] = 0.95,
     least: Annotated[
         int,
         about(
@@ -126,7 +128,7 @@ def document_clicks(
             influence[name],
             "share" if name == "CTR" else "positive",
         )
-        low, high = interval_ends(value, own.variance, own.df, own.third, moments[name], kind, confidence)
+        low, high = interval_ends(value, own.variance, own.df, own.third, moments[name], kind, level)
         ends[name] = [value, low, high]
     ctr, coec = ends.values()
     # Without clicks, or if all users are alike, COEC has no interval of its own. It gets that of the CTR, divided by
@@ -137,7 +139,7 @@ def document_clicks(
     users = moments["CTR"].n[places]
     counts = {name: np.array(best.column(name).to_pylist(), dtype=np.float64) for name in ("clicks", "impressions")}
     left_out = engine.row(totals.select(indicator(col("users") < least).sum().alias("n")))["n"] or 0
-    notes = [method_note(f"{100 * confidence:g}% intervals over users; rates by rank are taken as known")]
+    notes = [method_note(f"{100 * level:g}% intervals over users; rates by rank are taken as known")]
     if (users < FEW_USERS).any():
         notes.append(caution_note(f"caution: intervals of fewer than {FEW_USERS} users may be too narrow"))
     if left_out:
@@ -147,7 +149,7 @@ def document_clicks(
         {key: np.array(best.column(key).to_pylist(), dtype=object) for key in keys}, users,
         counts["impressions"].astype(np.int64), counts["clicks"].astype(np.int64),
         np.array(best.column("ranks").to_pylist(), dtype=np.float64) / counts["impressions"], ctr[0][places],
-        ctr[1][places], ctr[2][places], coec[0][places], coec[1][places], coec[2][places], confidence, least,
+        ctr[1][places], ctr[2][places], coec[0][places], coec[1][places], coec[2][places], level, least,
         tuple(notes),
     )  # fmt: skip
 

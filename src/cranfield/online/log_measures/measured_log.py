@@ -128,7 +128,7 @@ class LogMeasures(Record):
     """The values of online measures in each group, with intervals."""
 
     figure = "log_measure_figure"
-    facts = ("by", "confidence", "least")
+    facts = ("by", "level", "least")
 
     measures: tuple[str, ...]
     units: tuple[str, ...]
@@ -146,7 +146,7 @@ class LogMeasures(Record):
     """measures × groups: standard errors over users, by the delta method."""
     low: Array
     high: Array
-    confidence: float
+    level: float
     least: int
     notes: tuple[str, ...]
 
@@ -196,7 +196,9 @@ def measure_log(
     by: str | Sequence[str] | None = None,
     oec: OEC | None = None,
     metric_set: MetricSet | None = None,
-    confidence: Annotated[float, about("The confidence of intervals.", spelled="--confidence P", **LEVELS)] = 0.95,
+    level: Annotated[
+        float, about("Confidence level of the intervals.", spelled="--level L", rare=True, **LEVELS)
+    ] = 0.95,
     least: Annotated[
         int,
         about("Leave out groups with fewer than N users, so that they show no single user.", least=1, solves="least="),
@@ -239,13 +241,13 @@ def measure_log(
     names += [*(metric_set.measures if metric_set else ()), *(oec.measures if oec else ())]
     chosen = parse_online_many(names or DEFAULT)
     rows = LogRows(log, chosen, check_by(by), sessions, silence, names_users=False, timezone=timezone)
-    estimates, missing, infinite = _estimates(log.engine, rows, oec, confidence)
+    estimates, missing, infinite = _estimates(log.engine, rows, oec, level)
     users = next(iter(estimates.values())).n
     if not len(users):
         raise UsageError("measure_log: the log has no queries and no events")
     kept = users >= least
     groups = [_group(rows.by, group) for group in next(iter(estimates.values())).groups]
-    notes = [*_interval_notes(confidence, users[kept], rows), *_small_groups(groups, kept, least, rows.by)]
+    notes = [*_interval_notes(level, users[kept], rows), *_small_groups(groups, kept, least, rows.by)]
     notes += doubtful_rows(rows)
     notes += not_on_shown(log, rows.clicks_on_shown) if "expected" in rows.needs else []
     if infinite:
@@ -279,12 +281,12 @@ def measure_log(
         tuple(described[name].better if name in described else "higher" for name in estimates),
         tuple(metric_set.parts_of(name) if metric_set else "" for name in estimates), rows.by,
         tuple(group for group, keep in zip(groups, kept, strict=True) if keep), users[kept], value, error, low, high,
-        confidence, least, tuple(notes),
+        level, least, tuple(notes),
     )  # fmt: skip
 
 
 def _estimates(
-    engine: Engine, rows: LogRows, oec: OEC | None, confidence: float
+    engine: Engine, rows: LogRows, oec: OEC | None, level: float
 ) -> tuple[dict[str, Measured], dict[str, str], dict[str, int]]:
     """The estimate of every measure and of the OEC, by name; why some measures are undefined; users left out."""
     sets: dict[str, Sequence[str]] = {str(measure): sum_names(measure) for measure in rows.measures}
@@ -307,7 +309,7 @@ def _estimates(
     infinite = {name: int(by_group[name].missing.sum()) for name in sets}
     kinds = {str(measure): "share" if measure.is_share else "positive" for measure in rows.measures}
     defined = {name: parts[name] for name in parts if name not in missing}
-    measured = user_intervals(engine, rows.per_user, by_group, estimates, defined, kinds, rows.by, confidence)
+    measured = user_intervals(engine, rows.per_user, by_group, estimates, defined, kinds, rows.by, level)
     return measured, missing, {name: count for name, count in infinite.items() if count}
 
 
@@ -363,8 +365,8 @@ def without_evidence(rows: LogRows) -> dict[str, str]:
     return {name: missing[0] for name, missing in reasons.items() if missing}
 
 
-def _interval_notes(confidence: float, users: NDArray[np.int64], rows: LogRows) -> list[str]:
-    share = f"{100 * confidence:g}%"
+def _interval_notes(level: float, users: NDArray[np.int64], rows: LogRows) -> list[str]:
+    share = f"{100 * level:g}%"
     notes = [method_note(f"{share} intervals over users")]
     if "sessions" in rows.needs:
         notes.append(_session_note(rows))

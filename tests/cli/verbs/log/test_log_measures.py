@@ -30,8 +30,8 @@ def rows_of(text: str) -> list[dict[str, object]]:
 
 def test_json_has_the_numbers_of_python(cranfield: Cranfield, folder: Path) -> None:
     words = ("log", "measures", str(folder / "log"), "-m", "CTR@3,abandonment", "--by", "arm", "-f", "json")
-    done = cranfield(*words, "--confidence", "0.9")
-    expected = measure_log(read_log(folder / "log"), ["CTR@3", "abandonment"], by="arm", confidence=0.9)
+    done = cranfield(*words, "--level", "0.9")
+    expected = measure_log(read_log(folder / "log"), ["CTR@3", "abandonment"], by="arm", level=0.9)
     rows = rows_of(done.out)
     assert [row["measure"] for row in rows] == ["CTR@3", "CTR@3", "abandonment", "abandonment"]
     assert [row["value"] for row in rows] == pytest.approx(expected.value.ravel().tolist())
@@ -83,7 +83,7 @@ def test_wrong_words_are_refused_with_the_way_out(cranfield: Cranfield, folder: 
         ("--least", "5000"): "on the command line: --least N",
         ("-m", "CTR", "--plot", "x.svg"): "--plot draws a measure over groups; name them with --by",
         ("-m", "CTR,dwell", "--by", "arm", "--plot", "x.svg"): "--plot draws one measure, but there are 2",
-        ("--confidence", "2"): "--confidence == 2.0, must be between 0.5 and 0.9999",
+        ("--level", "2"): "--level == 2.0, must be between 0.5 and 0.9999",
     }
     for words, message in wrong.items():
         done = cranfield("log", "measures", log, *words)

@@ -81,8 +81,8 @@ cranfield answers sessions qrels.txt sessions.xml --write sessions.jsonl
                 raise UsageError(f"--write writes the sessions of one file, but {len(self.files)} are given")
             if self.measures or self.explain:
                 raise UsageError("--write does not score; leave out -m and --explain")
-        if self.paths is not None and (self.measures or self.explain or self.write or self.per_topic or self.interval):
-            raise UsageError("--paths prints one measure; leave out -m, -q, --interval, --explain and --write")
+        if self.paths is not None and (self.measures or self.explain or self.write or self.per_topic or self.level):
+            raise UsageError("--paths prints one measure; leave out -m, -q, --ci, --explain and --write")
         if self.paths is not None and len(self.files) != 1:
             raise UsageError(f"--paths reads the sessions of one file, but {len(self.files)} are given")
         for parameter in declared(type(self)):

@@ -218,7 +218,7 @@ cranfield report qrels.txt runs/*.run --methods  # the paragraph for a paper, an
 
         log = read_log(self.log)
         with log.engine:
-            measured = measure_log(log, by="day", confidence=self.level)
+            measured = measure_log(log, by="day", level=self.level)
         inside = f"{self.log.rstrip('/')}/"  # the page names files, not folders
         return replace(measured, notes=tuple(note.replace(inside, "") for note in measured.notes))
 

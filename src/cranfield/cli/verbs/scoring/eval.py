@@ -11,7 +11,7 @@ from cranfield.cli import options
 from cranfield.cli.declare import MORE, MOST_PARTS, READING, RESULT, flag, option
 from cranfield.cli.options import engine_options
 from cranfield.cli.options.by_class import ByClass, joined
-from cranfield.cli.options.option_values import chosen, confidence_level
+from cranfield.cli.options.option_values import chosen, interval_level
 from cranfield.cli.options.source_options import SeveralCollections
 from cranfield.cli.printing import Printing, format_option, warn_of_notes
 from cranfield.errors import UsageError
@@ -75,9 +75,8 @@ cranfield eval qrels.txt runs.parquet -m nDCG@10 --engine spark  # a table of ru
     )
     baseline: str | None = option("--baseline, -b RUN", "The run that URisk and TRisk compare with.")
     alpha: float | None = options.alpha(None, f"For {', '.join(RISKS)}: losses count 1 + A times; default: 1.")
-    interval: str | None = option(
-        "--interval, --ci LEVEL", "Add confidence intervals, by default at level 0.95.", bare=("0.95", r"[\d.]+%?")
-    )
+    ci: bool = options.ci()
+    level: float | None = options.level_of_ci()
     residual: bool = flag(
         "--residual", "Also score with all unjudged documents at grade 0 ([worst]) and at the highest grade ([best])."
     )
@@ -123,11 +122,9 @@ cranfield eval qrels.txt runs.parquet -m nDCG@10 --engine spark  # a table of ru
     def check(self) -> None:
         super().check()
         self.runs, self.baseline = options.baseline_file(self.runs, self.baseline)
-        self.level = confidence_level(self.interval)
+        self.level = interval_level(self.ci, self.level)
         if self.format == "trec" and (self.level or self.statistic != "mean"):
-            raise UsageError(
-                "--format trec prints means only; leave out --interval and --statistic, or use another format"
-            )
+            raise UsageError("--format trec prints means only; leave out --ci and --statistic, or use another format")
         self.measured = chosen(self.measures)
         self.sorted_by = chosen([self.sort]) if self.sort else []
         if len(self.sorted_by) > 1:
@@ -152,7 +149,7 @@ cranfield eval qrels.txt runs.parquet -m nDCG@10 --engine spark  # a table of ru
         if self.several and self.statistic in (*RISKS, "area"):
             raise UsageError(f"--statistic {self.statistic} is of one collection; leave out --collection, or use mean")
         if self.several and self.level and self.statistic != "mean":
-            raise UsageError("--interval over collections is of the mean; leave out --statistic or --interval")
+            raise UsageError("--ci over collections is of the mean; leave out --statistic or --ci")
         if self.several and self.format == "trec":
             raise UsageError("--format trec has no place for collections; use another, such as csv")
 
@@ -182,7 +179,7 @@ cranfield eval qrels.txt runs.parquet -m nDCG@10 --engine spark  # a table of ru
         if self.statistic != "GeoRisk" and self.baseline is None:
             raise UsageError(f"{self.statistic} compares with a run; name it: --baseline RUN")
         if self.level:
-            raise UsageError(f"{self.statistic} has no interval; leave out --interval")
+            raise UsageError(f"{self.statistic} has no interval; leave out --ci")
         for measure in measures:
             if measure.properties.better != "higher":
                 raise UsageError(f"{self.statistic} needs a measure whose higher scores are better, unlike {measure}")
@@ -255,7 +252,7 @@ cranfield eval qrels.txt runs.parquet -m nDCG@10 --engine spark  # a table of ru
             tables.append(risk_table(scores, risks(scores), digits=digits))
         else:
             summary = self.values("statistic", "worst", "digits")
-            tables.append(summary_table(scores, **summary, interval=self.level, better=better))
+            tables.append(summary_table(scores, **summary, level=self.level, better=better))
         return self.rendered(*tables)
 
 
@@ -305,7 +302,7 @@ def best_first(
     if risks:
         values = dict(zip(scores.runs, risks(one_measure).values[0].tolist(), strict=True))
     else:
-        values = {entry.run: entry.value for entry in one_measure.summary(statistic, interval=None, worst=worst)}
+        values = {entry.run: entry.value for entry in one_measure.summary(statistic, level=None, worst=worst)}
     sign = 1 if measure.properties.better == "lower" else -1
     keys = {run: (value != value, sign * value) for run, value in values.items()}
     return scores.select(runs=sorted(scores.runs, key=keys.__getitem__))

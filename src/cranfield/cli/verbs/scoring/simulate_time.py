@@ -32,7 +32,7 @@ cranfield simulate-time qrels.txt runs/*.run --lengths lengths.tsv -q --format c
     spread: float = option(
         "--spread S", "How much users differ in pace: standard deviation of its logarithm.", default=0.0
     )
-    confidence: float = option("--confidence LEVEL", "The level of the interval.", default=0.95)
+    level: float = options.level()
     seed: int = option("--seed N", "Seed of the random numbers.", default=0)
 
     def check(self) -> None:
@@ -48,7 +48,7 @@ cranfield simulate-time qrels.txt runs/*.run --lengths lengths.tsv -q --format c
         if not isinstance(measure, TBG) or measure.views:
             raise UsageError(f"-m {self.measure}: must be TBG without views, such as TBG(h=300)@100")
         lists = self.assessed()
-        settings = self.values("users", "spread", "confidence", "seed", "missing")
+        settings = self.values("users", "spread", "level", "seed", "missing")
         with self.progress("simulating") as progress:
             result = simulate_time(lists, measure, progress=progress, **settings)
         self.show_with_topics(result.scores, result)

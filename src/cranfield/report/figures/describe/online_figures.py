@@ -21,7 +21,7 @@ KEYS = ("measure", "value", "low", "high", "error", "unit", "users", "part")
 """The columns of `measure_log` that are not groups."""
 
 
-def describe_log_measure(columns: Any, measure: str | None = None, *, confidence: float = 0.95) -> Figure:
+def describe_log_measure(columns: Any, measure: str | None = None, *, level: float = 0.95) -> Figure:
     """Show an online measure over days, a line per group, or by group, with its intervals.
 
     `columns` are those of `measure_log` with `by`: the groups, measure, value, low, high, unit.
@@ -42,7 +42,7 @@ def describe_log_measure(columns: Any, measure: str | None = None, *, confidence
     ends = {name: numbers(table[name], name)[chosen] for name in ("value", "low", "high")}
     unit = str(table["unit"][chosen][0])
     label = f"{measure} ({unit})" if unit else measure
-    intervals = f"with {100 * confidence:g}% intervals over users"
+    intervals = f"with {100 * level:g}% intervals over users"
     others = [name for name in groups if name != "day"]
     key = _joined(table, others, chosen)
     if "day" in groups:
