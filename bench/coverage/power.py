@@ -37,5 +37,5 @@ def worst_tenth(spread: float, topics: int, systems: int, rng: np.random.Generat
     plan = comparison.topic_set_size(old, difference=DIFFERENCE)
     first, second = rng.choice(systems, 2, replace=False)
     variance = float(deviations[first] ** 2 + deviations[second] ** 2)
-    had = comparison.achieved_power(difference=DIFFERENCE, topics=plan.topics, variance=variance).power
+    had = comparison.achieved_power(difference=DIFFERENCE, size=plan.topics, variance=variance).power
     return Outcome(had >= plan.range[0])

@@ -61,7 +61,7 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("eval", "--ci q r", {**QR, "ci": True}),
     ("eval", "q r --ci --level .9", {**QR, "ci": True, "level": 0.9}),
     ("explain", "q r --topic 301", {"qrels": "q", "runs": ["r"], "topic": ["301"]}),
-    ("explain", "q r -t 301 -m AP --depth 5", {"qrels": "q", "runs": ["r"], "topic": ["301"], "measures": ["AP"]}
+    ("explain", "q r --topic=301 -m AP --depth 5", {"qrels": "q", "runs": ["r"], "topic": ["301"], "measures": ["AP"]}
      | {"depth": 5}),
     ("measures", "", {}),
     ("measures", "nDCG AP", {"names": ["nDCG", "AP"]}),

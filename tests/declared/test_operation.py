@@ -154,7 +154,7 @@ def test_the_options_of_settings_are_read_as_their_values() -> None:
     assert names["replacement"] == "--disjoint"
     values = TryVerb(replacement=True, sizes="3, 5", rate=0.1).settings()
     assert (values["replacement"], values["sizes"], values["rate"]) == (False, [3, 5], 0.1)
-    with pytest.raises(UsageError, match=r"--sizes 3;5: expected whole numbers separated by commas"):
+    with pytest.raises(UsageError, match=r"--size 3;5: expected whole numbers separated by commas"):
         TryVerb(sizes="3;5").settings()
-    with pytest.raises(UsageError, match=r"--sizes 2.5: expected whole numbers"):
+    with pytest.raises(UsageError, match=r"--size 2.5: expected whole numbers"):
         TryVerb(sizes="2.5").settings()

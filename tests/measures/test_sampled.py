@@ -256,7 +256,9 @@ def mean_biases(names: list[str], method: str, seeds: int) -> dict[str, float]:
     lists = PooledLists.of(runs, depth=200)
     full = cf.evaluate(qrels, runs, ["AP", "nDCG"]).mean()
     true = {name: np.mean([row["nDCG" if name == "infNDCG" else "AP"] for row in full.values()]) for name in names}
-    samples = [join_pool(make_pool(lists, method, per_topic=50, seed=seed), qrels).qrels() for seed in range(seeds)]
+    samples = [
+        join_pool(make_pool(lists, method, most_per_topic=50, seed=seed), qrels).qrels() for seed in range(seeds)
+    ]
     estimates = [cf.evaluate(sample, runs, names).mean() for sample in samples]
     return {
         name: float(np.mean([row[name] for means in estimates for row in means.values()]) - true[name])

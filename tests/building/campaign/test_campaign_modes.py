@@ -117,7 +117,7 @@ def test_topics_without_intents_are_named_before_judging_begins(tmp_path: Path) 
 
 def test_a_campaign_whose_pool_is_a_sample(tmp_path: Path) -> None:
     """The estimates are those of the judgments in the exported file of the sample."""
-    pool = {'method = "depth"': 'method = "stratified"', "# per_topic = 50": "per_topic = 4"}
+    pool = {'method = "depth"': 'method = "stratified"', "# most_per_topic = 50": "most_per_topic = 4"}
     with start(tmp_path, ["xinfAP", "statAP"], pool) as campaign:
         assert len(judge_by_http(campaign, intents=False)) == 8  # 4 of each topic, of 6
         scores = score(campaign).scores

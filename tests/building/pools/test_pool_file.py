@@ -31,7 +31,7 @@ def same(first: Pool, second: Pool) -> None:
 @pytest.mark.parametrize("method", ["depth", "rrf", "max-mean", "stratified", "sample"])
 def test_a_pool_reads_back_as_it_was_written(method: str, tmp_path: Path) -> None:
     lists = PooledLists.of(as_runs(random_lists(1)))
-    pool = make_pool(lists, method, per_topic=4, **({"batch": 3} if method == "max-mean" else {}))
+    pool = make_pool(lists, method, most_per_topic=4, **({"batch": 3} if method == "max-mean" else {}))
     pool.write(tmp_path / "pool.tsv.gz")
     same(pool, Pool.read(tmp_path / "pool.tsv.gz"))
 

@@ -62,7 +62,7 @@ def test_one_judgment_at_a_time_gives_the_order_of_the_simulator(name: str) -> N
     relevant = random_relevance(by_topic, 9)
     lists = PooledLists.of(as_runs(by_topic))
     truth = np.concatenate([[relevant[topic, doc] for doc in lists.docs(t)] for t, topic in enumerate(lists.topics)])
-    pooling = Pooling(lists, name, seed=SEED, per_topic=6)
+    pooling = Pooling(lists, name, seed=SEED, most_per_topic=6)
     place = judging_order(pooling.method.make(lists, seed=SEED, sizes=np.full(3, 6)), truth.astype(bool))
     told: dict[str, list[str]] = {topic: [] for topic in lists.topics}
     while (offer := pooling.next()) is not None:

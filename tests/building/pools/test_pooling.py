@@ -35,7 +35,7 @@ def test_a_budget_is_divided_evenly_and_never_exceeded(name: str) -> None:
     assert len(seen) == len(set(seen)) == 10
     counts = sorted(sum(topic == own for own, _ in seen) for topic in lists.topics)
     assert counts == [3, 3, 4]
-    seen = judge_all(Pooling(lists, name, per_topic=2), relevant)
+    seen = judge_all(Pooling(lists, name, most_per_topic=2), relevant)
     assert [sum(topic == own for own, _ in seen) for topic in lists.topics] == [2, 2, 2]
     assert len(judge_all(Pooling(lists, name), relevant)) == lists.size
 
@@ -62,7 +62,7 @@ def test_a_topic_ends_if_the_estimate_is_low() -> None:
 @pytest.mark.parametrize("name", POLICIES)
 def test_documents_with_other_assessors_are_not_offered_again(name: str) -> None:
     lists = lists_of(2)
-    pooling = Pooling(lists, name, per_topic=5)
+    pooling = Pooling(lists, name, most_per_topic=5)
     out: list[tuple[str, str]] = []
     while (offer := pooling.next("t1", without=out)) is not None:
         out.append((offer.topic, offer.doc))
@@ -109,7 +109,7 @@ def test_the_lowest_relevant_grade_counts() -> None:
 def test_a_pool_of_a_fixed_order_is_what_judging_one_by_one_gives(name: str) -> None:
     by_topic = random_lists(5)
     lists, relevant = PooledLists.of(as_runs(by_topic)), random_relevance(by_topic, 5)
-    for options in ({}, {"budget": 11}, {"per_topic": 4}, {"budget": 9, "per_topic": 4}):
+    for options in ({}, {"budget": 11}, {"most_per_topic": 4}, {"budget": 9, "most_per_topic": 4}):
         pool = make_pool(lists, name, **options)
         seen = judge_all(Pooling(lists, name, **options), relevant)
         for topic in lists.topics:
@@ -147,7 +147,7 @@ def test_the_next_batch_continues_the_order() -> None:
 def test_notes_count_what_is_odd() -> None:
     lists = lists_of()
     qrels = Qrels.of({"t0": {"nowhere": 1}, "t8": {"d01": 1}})
-    notes = make_pool(lists, "depth", budget=1000, per_topic=500, judged=qrels).notes
+    notes = make_pool(lists, "depth", budget=1000, most_per_topic=500, judged=qrels).notes
     for text in (
         "1 judged topic is in no run: t8",
         "1 judged document is in no list to this depth, and not counted: t0/nowhere",
@@ -174,14 +174,14 @@ def test_rules_of_other_methods_are_refused() -> None:
             make_pool(lists_of(), "rrf", **options)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="strata apply only to the method stratified"):
         make_pool(lists_of(), "rrf", strata=((10, None),))  # type: ignore[arg-type]
-    for options in ({"budget": 0}, {"per_topic": 0}, {"budget": 1.5}):
+    for options in ({"budget": 0}, {"most_per_topic": 0}, {"budget": 1.5}):
         with pytest.raises(UsageError, match="must be a whole number, 1 or more"):
             make_pool(lists_of(), "rrf", **options)  # type: ignore[arg-type]
 
 
 def test_a_sampled_pool_lists_every_document() -> None:
     lists = lists_of()
-    pool = make_pool(lists, "stratified", per_topic=4, seed=3)
+    pool = make_pool(lists, "stratified", most_per_topic=4, seed=3)
     assert pool.is_sample
     assert len(pool) == 12
     assert len(pool.doc) == lists.size

@@ -62,11 +62,11 @@ def test_a_topic_with_few_documents_leaves_its_part_of_the_budget_to_others(sqli
 
 def test_per_topic_limits_each_topic_and_both_limits_hold(sqlite_store: Store) -> None:
     make = adaptive_project(sqlite_store)
-    sqlite_store.set_settings(sqlite_store.settings().changed(per_topic=4))
+    sqlite_store.set_settings(sqlite_store.settings().changed(most_per_topic=4))
     judging = Judging(sqlite_store, make)
     work(judging, "anna")
     assert by_topic(sqlite_store) == dict.fromkeys("123456", 4)
-    sqlite_store.set_settings(sqlite_store.settings().changed(budget=27, per_topic=5))
+    sqlite_store.set_settings(sqlite_store.settings().changed(budget=27, most_per_topic=5))
     judging.reload()
     work(judging, "ben")
     assert by_topic(sqlite_store) == {"1": 5, "2": 5, "3": 5, "4": 4, "5": 4, "6": 4}

@@ -379,7 +379,7 @@ def test_memory_is_what_a_fresh_start_reads_whatever_people_do(store: Store, clo
     as one that has just been started, and the overlap and the budget hold."""
     rng = random.Random(seed)
     store.add_gold([("1", "g1", 1), ("2", "g2", 0)])
-    limits: dict[str, Any] = ({}, {"budget": 20}, {"per_topic": 8}, {"budget": 24, "share": "adaptive"})[seed % 4]
+    limits: dict[str, Any] = ({}, {"budget": 20}, {"most_per_topic": 8}, {"budget": 24, "share": "adaptive"})[seed % 4]
     order = ("pool", "own")[seed // 4]
     store.set_settings(store.settings().changed(overlap=2, gold_rate=0.2, repeat_rate=0.2, order=order, **limits))
     judging = Judging(store, clock=clock)
@@ -398,7 +398,7 @@ def test_memory_is_what_a_fresh_start_reads_whatever_people_do(store: Store, clo
                 state = rng.choice(["graded"] * 6 + ["cannot", "later"])
                 say(judging, name, rng.choice(offers), float(rng.randrange(3)) if state == "graded" else None, state)
     assert max(counts(store).values()) <= 2
-    assert sum(counts(store).values()) <= limits.get("budget", limits.get("per_topic", 20) * 2)
+    assert sum(counts(store).values()) <= limits.get("budget", limits.get("most_per_topic", 20) * 2)
     for name in names:
         mine = judging.offers(name).result(10)
         anew = Judging(store, clock=clock).offers(name).result(10)

@@ -63,12 +63,12 @@ def test_without_a_question_the_detectable_difference_is_printed(cranfield: Cran
 
 def test_both_ask_for_the_power(cranfield: Cranfield, saved: list[Path]) -> None:
     result = cranfield("power", "-s", str(saved[0]), "-d", "0.05", "-n", "100", "--no-curve")
-    answer = achieved_power(Scores.read(saved[0]), difference=0.05, topics=100)
+    answer = achieved_power(Scores.read(saved[0]), difference=0.05, size=100)
     assert result.out == "\n".join([str(answer), *answer.notes, ""])
 
 
 def test_variances_of_collections_are_pooled(cranfield: Cranfield, saved: list[Path]) -> None:
-    result = cranfield("power", "-s", str(saved[0]), "-s", str(saved[1]), "--pool", "--width", "0.1", "--no-curve")
+    result = cranfield("power", "-s", str(saved[0]), "-s", str(saved[1]), "--pooled", "--width", "0.1", "--no-curve")
     variance = pooled_variance([Scores.read(one) for one in saved])
     assert result.out.splitlines()[0] == str(topic_set_size(width=0.1, variance=variance))
     assert "2 collections (4 systems on 30 topics; 4 systems on 50 topics)" in result.out
@@ -139,9 +139,9 @@ def test_formats(cranfield: Cranfield) -> None:
         (("--variance", "0.1", "-d", "0.1", "--test", "interval"), "an interval has a --width"),
         (("--variance", "0.1", "-w", "0.1", "--test", "t"), "--width goes with --test interval"),
         (("--variance", "0.1", "-w", "0.1", "--power", "0.9"), "an interval has no power"),
-        (("--variance", "0.1", "-w", "0.1", "-n", "9"), "give only --topics to ask for the width"),
-        (("--variance", "0.1", "-n", "1"), "topics == 1, must be 2 or more"),
-        (("--sample", "--pool", "-d", "0.1"), "give --scores FILE two times or more"),
+        (("--variance", "0.1", "-w", "0.1", "-n", "9"), "give only --size to ask for the width"),
+        (("--variance", "0.1", "-n", "1"), "size == 1, must be 2 or more"),
+        (("--sample", "--pooled", "-d", "0.1"), "give --scores FILE two times or more"),
         (("--variance", "0.1", "-d", "0.1", "-f", "xml"), "format == 'xml', must be one of"),
     ],
 )

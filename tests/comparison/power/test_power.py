@@ -72,7 +72,7 @@ def test_values_that_r_prints() -> None:
     assert one_sided.topics == 18  # n = 17.84713
     # between.var = 1 for 4 groups is Σ a² = 3, which best and worst √6 apart have; within.var = 3.
     apart = math.sqrt(6)
-    assert achieved_power(difference=apart, topics=5, variance=3.0, systems=4, test="anova").power == pytest.approx(
+    assert achieved_power(difference=apart, size=5, variance=3.0, systems=4, test="anova").power == pytest.approx(
         0.3535594, abs=1e-6
     )
     assert topic_set_size(difference=apart, variance=3.0, systems=4, test="anova").topics == 12  # n = 11.92613
@@ -113,7 +113,7 @@ def test_the_number_of_topics_is_the_smallest(test: str, difference: float, powe
 def test_the_interval_is_too_wide_with_one_topic_less(test: str) -> None:
     answer = topic_set_size(width=0.1, variance=0.05, test=test)
     assert answer.experiment.width(answer.topics) <= 0.1 < answer.experiment.width(answer.topics - 1)
-    assert detectable_difference(topics=answer.topics, variance=0.05, test=test).width <= 0.1
+    assert detectable_difference(size=answer.topics, variance=0.05, test=test).width <= 0.1
 
 
 def test_the_interval_by_the_formula() -> None:
@@ -129,8 +129,8 @@ def test_difference_topics_and_power_are_one_relation(test: str) -> None:
     systems = 6 if DESIGNS.find(test).all_systems else None
     common: dict[str, Any] = {"variance": 0.05, "test": test, "systems": systems}
     for n in (2, 3, 17, 250):
-        result = detectable_difference(topics=n, **common).difference
-        assert achieved_power(difference=result, topics=n, **common).power == pytest.approx(0.8, abs=1e-9)
+        result = detectable_difference(size=n, **common).difference
+        assert achieved_power(difference=result, size=n, **common).power == pytest.approx(0.8, abs=1e-9)
         assert topic_set_size(difference=result * (1 + 1e-9), **common).topics == n
 
 
@@ -264,7 +264,7 @@ def test_the_answer_is_a_sentence() -> None:
     )
     assert str(achieved_power(scores, difference=0.05)).startswith("With 30 topics, a difference of 0.05 in nDCG@10 is")
     assert "with power 0.9999 at" in str(topic_set_size(difference=0.05, variance=0.0225, power=0.9999))
-    assert "is found with power above 0.999 at" in str(achieved_power(difference=1, variance=0.0225, topics=20))
+    assert "is found with power above 0.999 at" in str(achieved_power(difference=1, variance=0.0225, size=20))
     assert str(topic_set_size(width=0.1, variance=0.05)).startswith("79 topics are needed for a 95% interval")
 
 
@@ -280,7 +280,7 @@ def test_the_curve_holds_the_answer() -> None:
     assert frame["topics"].tolist() == [10, 100]
     assert list(frame) == ["measure", "topics", "power", "difference"]
     assert list(topic_set_size(width=0.1, variance=0.05).curve().columns()) == ["measure", "topics", "width"]
-    assert list(achieved_power(difference=0.1, topics=9, variance=1.0).curve().columns()) == [
+    assert list(achieved_power(difference=0.1, size=9, variance=1.0).curve().columns()) == [
         "measure",
         "topics",
         "power",
@@ -370,8 +370,8 @@ def test_power_needs_a_difference() -> None:
         achieved_power(matrix())
     with pytest.raises(UsageError, match="an interval has no power"):
         achieved_power(matrix(), difference=0.1, test="interval")
-    with pytest.raises(UsageError, match="topics == 1, must be 2 or more"):
-        achieved_power(difference=0.1, variance=1.0, topics=1)
+    with pytest.raises(UsageError, match="size == 1, must be 2 or more"):
+        achieved_power(difference=0.1, variance=1.0, size=1)
     with pytest.raises(UsageError, match="the number of topics is needed"):
         achieved_power(difference=0.1, variance=1.0)
     with pytest.raises(UsageError, match="2 or more"):

@@ -12,7 +12,7 @@ from cranfield.errors import UsageError
 
 
 def test_the_simulated_power_of_t_is_near_the_exact_power() -> None:
-    exact = achieved_power(difference=0.05, topics=40, variance=0.0225).power
+    exact = achieved_power(difference=0.05, size=40, variance=0.0225).power
     simulated = simulated_power(difference=0.05, topics=40, variance=0.0225, test="t")
     assert abs(simulated.power - exact) < 4 * simulated.standard_error
 

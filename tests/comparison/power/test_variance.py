@@ -59,7 +59,7 @@ def test_the_power_of_the_worst_and_the_best_tenth_of_pairs_is_printed() -> None
     pairs = [np.var(scores[:, i] - scores[:, j], ddof=1) for i in range(12) for j in range(i)]
     answer = topic_set_size(scores, difference=0.1)
     expected = [
-        achieved_power(difference=0.1, topics=answer.topics, variance=float(np.quantile(pairs, q))).power
+        achieved_power(difference=0.1, size=answer.topics, variance=float(np.quantile(pairs, q))).power
         for q in (0.9, 0.1)
     ]
     assert answer.range == pytest.approx(tuple(expected))

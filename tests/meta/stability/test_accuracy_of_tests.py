@@ -50,7 +50,7 @@ def test_the_power_of_t_on_normal_scores_is_that_of_the_noncentral_t() -> None:
     n, deviation, experiments = 30, 0.15, 2_000
     values = np.random.default_rng(1).normal(0.5, deviation / math.sqrt(2), (5_000, 2))
     result = accuracy_of_tests(
-        Scores.from_matrix(values, measure="AP"), tests="t", truth="shift", topics=n, difference=0.06,
+        Scores.from_matrix(values, measure="AP"), tests="t", truth="shift", size=n, difference=0.06,
         simulations=experiments,
     )  # fmt: skip
     away = 0.06 / (np.diff(values).std() / math.sqrt(n))
@@ -96,7 +96,7 @@ def test_an_experiment_does_not_depend_on_the_others(test: str) -> None:
 
 @pytest.mark.parametrize("test", sorted(TESTS))
 def test_every_test_of_the_registry_can_be_tested_and_the_seed_decides(test: str) -> None:
-    options = {"simulations": 12, "resamples": 99, "topics": 15}
+    options = {"simulations": 12, "resamples": 99, "size": 15}
     results = [accuracy_of_tests(SCORES, tests=test, seed=seed, **options) for seed in (1, 1, 2)]  # type: ignore[arg-type]
     assert results[0].to_json() == results[1].to_json()
     assert 0 <= results[0].power[0, 0] <= 1

@@ -59,7 +59,7 @@ bytes = 20_000_000           # the largest file
 [pool]                       # made from the runs that count
 method = "depth"             # see: cranfield pool build --help
 depth = 10                   # the documents of each list that are considered
-# per_topic = 50             # the most documents of a topic
+# most_per_topic = 50             # the most documents of a topic
 # budget = 500               # the most documents in all, divided evenly over topics
 # share = "adaptive"         # of methods such as max-mean: half of the budget goes where relevant documents are found
 
@@ -96,7 +96,7 @@ class PoolPlan:
 
     method: str = "depth"
     depth: int = 10
-    per_topic: int | None = None
+    most_per_topic: int | None = None
     budget: int | None = None
     share: str = "equal"
     seed: int = 0
@@ -141,9 +141,9 @@ class Config:
 
     def settings(self, before: Settings) -> Settings:
         """The settings of judging."""
-        limits = (self.pool.budget, self.pool.per_topic) if self.pool.adaptive else (None, None)
-        budget, per_topic = (None if most is None else most * self.overlap for most in limits)
-        return replace(before, budget=budget, per_topic=per_topic).changed(
+        limits = (self.pool.budget, self.pool.most_per_topic) if self.pool.adaptive else (None, None)
+        budget, most_per_topic = (None if most is None else most * self.overlap for most in limits)
+        return replace(before, budget=budget, most_per_topic=most_per_topic).changed(
             title=self.name, mode=self.mode, dimensions=self.dimensions, grades=self.grades, overlap=self.overlap,
             seed=self.pool.seed, gold_rate=self.gold_rate, repeat_rate=self.repeat_rate, share=self.pool.share,
             order=self.order,
@@ -249,11 +249,11 @@ def _check(config: Config) -> None:
     check.whole("rules", runs=rules.runs, submissions=rules.submissions, bytes=rules.bytes)
     if rules.bytes > LARGEST:
         raise UsageError(f"rules: bytes == {rules.bytes:,}, must be at most {LARGEST:,}")
-    check.whole("pool", depth=pool.depth, per_topic=pool.per_topic, budget=pool.budget)
+    check.whole("pool", depth=pool.depth, most_per_topic=pool.most_per_topic, budget=pool.budget)
     _check_mode(config)
     _check_measures(config)
-    if pool.samples and pool.budget is None and pool.per_topic is None:
-        raise UsageError(f"pool: {pool.method} needs the number of documents to draw: give budget or per_topic")
+    if pool.samples and pool.budget is None and pool.most_per_topic is None:
+        raise UsageError(f"pool: {pool.method} needs the number of documents to draw: give budget or most_per_topic")
     check.one_of("pool", tuple(SHARES), share=pool.share)
     check.one_of("judging", tuple(ORDERS), order=config.order)
     if pool.share != "equal" and not pool.adaptive:

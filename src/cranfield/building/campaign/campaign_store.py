@@ -412,7 +412,7 @@ def build_pool(campaign: Campaign, who: str) -> list[str]:
         entries = all_documents(lists, plan.method, set(topics))
         notes = (f"{plan.method} chooses the next document while people judge",)
     else:
-        pool = make_pool(lists, plan.method, budget=plan.budget, per_topic=plan.per_topic, seed=plan.seed)
+        pool = make_pool(lists, plan.method, budget=plan.budget, most_per_topic=plan.most_per_topic, seed=plan.seed)
         entries, notes = pool_entries(pool), pool.notes
         sample = pool.to_tsv() if plan.samples else None
     place = {topic: at for at, topic in enumerate(topics)}
@@ -449,7 +449,7 @@ def _pairs(campaign: Campaign, runs: list[Run]) -> list[PoolEntry]:
     chosen = []
     for topic, pairs in by_topic.items():
         random.Random(f"{plan.seed}/{topic}").shuffle(pairs)
-        chosen += list(enumerate(pairs[: plan.per_topic]))
+        chosen += list(enumerate(pairs[: plan.most_per_topic]))
     chosen.sort(key=lambda numbered: numbered[0])
     return [pair for _, pair in chosen[: plan.budget]]
 

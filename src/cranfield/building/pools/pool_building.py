@@ -35,7 +35,7 @@ def make_pool(
     budget: Annotated[
         int | None, about("The largest number of documents, divided evenly over topics.", least=1)
     ] = None,
-    per_topic: Annotated[int | None, about("The largest number of documents of each topic.", least=1)] = None,
+    most_per_topic: Annotated[int | None, about("The largest number of documents of each topic.", least=1)] = None,
     judged: Qrels | None = None,
     batch: Annotated[
         int | None, about("Adaptive methods: documents of each topic to offer now; default: 10.", least=1)
@@ -58,7 +58,7 @@ def make_pool(
 ) -> Pool:
     """The documents to judge.
 
-    budget, per_topic: the largest number of documents, of all topics (divided evenly) and of each.
+    budget, most_per_topic: the largest number of documents, of all topics (divided evenly) and of each.
     judged: judgments so far. Documents that are judged are not offered again, and use the budget; adaptive methods
         learn from them, in the order of the file.
     batch: how many documents of a topic an adaptive method offers at a time (default 10).
@@ -66,7 +66,7 @@ def make_pool(
     strata: the strata of the method `stratified`.
 
     >>> lists = PooledLists.of({"x": {"q": {"a": 3, "b": 2}}, "y": {"q": {"c": 3, "a": 2}}})
-    >>> make_pool(lists, "depth", per_topic=2).docs("q")
+    >>> make_pool(lists, "depth", most_per_topic=2).docs("q")
     ['a', 'c']
     """
     lists = lists if isinstance(lists, PooledLists) else PooledLists.of(lists)
@@ -80,13 +80,13 @@ def make_pool(
         if rel != 1:
             raise UsageError(f"rel == {rel:g} applies only to adaptive methods; {chosen.name} is not adaptive")
     rows = [] if judged is None else _one_grade(judged)
-    notes = [*lists.notes, *_about_judged(lists, rows), *_about_budget(lists, budget, per_topic)]
+    notes = [*lists.notes, *_about_judged(lists, rows), *_about_budget(lists, budget, most_per_topic)]
     if chosen.policy.samples:
-        return _sample(lists, chosen, budget, per_topic, seed, strata, notes, bool(rows))
+        return _sample(lists, chosen, budget, most_per_topic, seed, strata, notes, bool(rows))
     if not chosen.policy.adaptive:
-        return _fixed(lists, chosen, budget, per_topic, rows, seed, notes)
+        return _fixed(lists, chosen, budget, most_per_topic, rows, seed, notes)
     pooling = Pooling(
-        lists, chosen, seed=seed, budget=budget, per_topic=per_topic, patience=patience, least=least, rel=rel
+        lists, chosen, seed=seed, budget=budget, most_per_topic=most_per_topic, patience=patience, least=least, rel=rel
     ).replay(rows)
     return _batch(pooling, batch or BATCH, seed, notes)
 
@@ -95,7 +95,7 @@ def _fixed(
     lists: PooledLists,
     method: Method,
     budget: int | None,
-    per_topic: int | None,
+    most_per_topic: int | None,
     rows: list[tuple[str, str, float]],
     seed: int,
     notes: list[str],
@@ -105,7 +105,7 @@ def _fixed(
     known = np.zeros(lists.size, dtype=bool)
     known[[place for place in (lists.place(topic, doc) for topic, doc, _ in rows) if place is not None]] = True
     sizes, spent = np.diff(lists.start), np.bincount(lists.topic[known], minlength=len(lists.topics))
-    allowed = sizes if per_topic is None else np.minimum(sizes, per_topic)
+    allowed = sizes if most_per_topic is None else np.minimum(sizes, most_per_topic)
     allowed = np.maximum(allowed - spent, 0)
     if budget is not None:
         allowed = shared(budget - int(spent.sum()), allowed, load=spent)
@@ -120,17 +120,17 @@ def _sample(
     lists: PooledLists,
     method: Method,
     budget: int | None,
-    per_topic: int | None,
+    most_per_topic: int | None,
     seed: int,
     strata: Sequence[Stratum],
     notes: list[str],
     judged: bool,
 ) -> Pool:
-    if any(stratum.share is not None for stratum in strata) and (budget is not None or per_topic is not None):
+    if any(stratum.share is not None for stratum in strata) and (budget is not None or most_per_topic is not None):
         raise UsageError(
             "the shares of strata say how many documents are drawn, so that a budget has no effect; leave out either"
         )
-    policy = method.make(lists, seed=seed, sizes=sizes_within(lists, budget, per_topic), strata=strata)
+    policy = method.make(lists, seed=seed, sizes=sizes_within(lists, budget, most_per_topic), strata=strata)
     assert isinstance(policy, Sampled)
     if strata:
         deeper = int((lists.rank[lists.first] > strata[-1].rank).sum())
@@ -259,15 +259,15 @@ def _about_judged(lists: PooledLists, rows: list[tuple[str, str, float]]) -> Ite
         yield f"{what} in no list to this depth, and not counted: {listed(outside)}"
 
 
-def _about_budget(lists: PooledLists, budget: int | None, per_topic: int | None) -> Iterator[str]:
+def _about_budget(lists: PooledLists, budget: int | None, most_per_topic: int | None) -> Iterator[str]:
     if budget is not None and budget > lists.size:
         yield f"the budget is {budget:,}, but the lists have {counted(lists.size, 'document')}: all are in the pool"
     elif budget is not None and budget < (topics := int((np.diff(lists.start) > 0).sum())):
         yield f"the budget is {budget:,}, fewer than the {topics:,} topics: some topics have no document in the pool"
-    if per_topic is not None:
-        small = [topic for topic, size in zip(lists.topics, np.diff(lists.start), strict=True) if size < per_topic]
+    if most_per_topic is not None:
+        small = [topic for topic, size in zip(lists.topics, np.diff(lists.start), strict=True) if size < most_per_topic]
         if small:
             yield (
-                f"{counted(len(small), 'topic has', 'topics have')} fewer documents than the {per_topic:,} per topic: "
-                f"{listed(small)}"
+                f"{counted(len(small), 'topic has', 'topics have')} fewer documents than the {most_per_topic:,} per "
+                f"topic: {listed(small)}"
             )

@@ -210,14 +210,14 @@ def average_precision_prior(lists: PooledLists) -> Array:
     return steady(summed(lists, weight) / len(lists.runs))
 
 
-def sizes_within(lists: PooledLists, budget: int | None, per_topic: int | None) -> Index64 | None:
+def sizes_within(lists: PooledLists, budget: int | None, most_per_topic: int | None) -> Index64 | None:
     """How many documents to draw for each topic; None if there is no budget."""
     sizes = np.diff(lists.start)
-    if per_topic is not None:
-        sizes = np.minimum(sizes, per_topic)
+    if most_per_topic is not None:
+        sizes = np.minimum(sizes, most_per_topic)
     if budget is not None:
         return shared(budget, sizes)
-    return None if per_topic is None else sizes
+    return None if most_per_topic is None else sizes
 
 
 @dataclass(frozen=True, eq=False, repr=False)

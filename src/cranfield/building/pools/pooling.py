@@ -84,7 +84,7 @@ class Pooling:
 
     lists: the documents that runs retrieved.
     method: the name of a policy, such as `max-mean` or `rbp(p=0.95)`.
-    budget, per_topic: the largest number of judgments, of all topics and of each topic.
+    budget, most_per_topic: the largest number of judgments, of all topics and of each topic.
     patience: a topic ends after this many non-relevant documents in a row.
     least: a topic ends if the estimate of the next document is below this; only for methods whose estimate is a
         probability of relevance. There is no rule that stops at an estimated recall: the documents of an adaptive pool
@@ -108,13 +108,13 @@ class Pooling:
         *,
         seed: int = 0,
         budget: int | None = None,
-        per_topic: int | None = None,
+        most_per_topic: int | None = None,
         patience: int | None = None,
         least: float | None = None,
         rel: float = 1,
         strata: Sequence[Stratum] = (),
     ) -> None:
-        check.whole("", budget=budget, per_topic=per_topic, patience=patience)
+        check.whole("", budget=budget, most_per_topic=most_per_topic, patience=patience)
         self.lists = lists
         self.method = Method.of(method)
         if least is not None and not self.method.policy.is_probability:
@@ -124,8 +124,14 @@ class Pooling:
             )
         if least is not None:
             check.between("", low=0, high=1, least=least)
-        self.budget, self.per_topic, self.patience, self.least, self.rel = budget, per_topic, patience, least, rel
-        sizes = sizes_within(lists, budget, per_topic)
+        self.budget, self.most_per_topic, self.patience, self.least, self.rel = (
+            budget,
+            most_per_topic,
+            patience,
+            least,
+            rel,
+        )
+        sizes = sizes_within(lists, budget, most_per_topic)
         self.policy: Policy = self.method.make(lists, seed=seed, sizes=sizes, strata=strata)
         self.misses = np.zeros(len(lists.topics), dtype=np.int64)
         """For each topic, the non-relevant documents since the last relevant one."""
@@ -226,7 +232,7 @@ class Pooling:
         own = 0 if pending is None else int(pending[topic])
         if self.budget is not None and self.judged + out >= self.budget:
             return "budget"
-        if self.per_topic is not None and self.policy.learned[topic] + own >= self.per_topic:
+        if self.most_per_topic is not None and self.policy.learned[topic] + own >= self.most_per_topic:
             return "budget"
         if self.patience is not None and self.misses[topic] >= self.patience:
             return "patience"

@@ -103,7 +103,7 @@ def detectable_difference(
     data: Any = None,
     measure: Any = None,
     *,
-    topics: int | None = None,
+    size: int | None = None,
     power: Power = 0.8,
     alpha: LevelOfTest = 0.05,
     test: str = "t",
@@ -115,12 +115,12 @@ def detectable_difference(
 
     For an interval, it is the expected width. Parameters are those of `topic_set_size`.
 
-    >>> round(detectable_difference(topics=50, variance=0.0225).difference, 4)
+    >>> round(detectable_difference(size=50, variance=0.0225).difference, 4)
     0.0606
     """
     design = DESIGNS.find(test)
     experiment, ground, name = _plan(design, data, measure, variance, systems, alpha, alternative)
-    n = _topics(topics, ground)
+    n = _size(size, ground)
     if not design.tests:
         return PowerAnswer("width", experiment, ground, n, width=float(experiment.width(n)), measure=name)
     _check_power(power, alpha)
@@ -134,20 +134,20 @@ def achieved_power(
     measure: Any = None,
     *,
     difference: Difference = None,
-    topics: int | None = None,
+    size: int | None = None,
     alpha: LevelOfTest = 0.05,
     test: str = "t",
     variance: float | Variance | None = None,
     systems: Systems = None,
     alternative: Side = "two-sided",
 ) -> PowerAnswer:
-    """The power of an experiment to find a difference that matters, with `topics` (by default those of `data`).
+    """The power of an experiment to find a difference that matters, with `size` topics (by default those of `data`).
 
     You must state the difference. The power at the observed difference is a function of the p-value and adds nothing to
     it (Hoenig & Heisey, The American Statistician 55(1), 2001, doi:10.1198/000313001300339897). Parameters are those of
     `topic_set_size`.
 
-    >>> round(achieved_power(difference=0.05, topics=50, variance=0.0225).power, 4)
+    >>> round(achieved_power(difference=0.05, size=50, variance=0.0225).power, 4)
     0.6371
     """
     design = DESIGNS.find(test)
@@ -156,7 +156,7 @@ def achieved_power(
     if difference is None:
         raise UsageError("achieved_power: state the difference that would matter, such as difference=0.05")
     experiment, ground, name = _plan(design, data, measure, variance, systems, alpha, alternative)
-    n = _topics(topics, ground)
+    n = _size(size, ground)
     power = float(experiment.power(n, difference))
     return PowerAnswer("power", experiment, ground, n, difference, power, measure=name)
 
@@ -204,15 +204,15 @@ def _plan(
     return experiment, ground, "" if name == "score" else name  # "score" is the default name of a measure
 
 
-def _topics(topics: int | None, ground: Variance) -> int:
-    if topics is None:
+def _size(size: int | None, ground: Variance) -> int:
+    if size is None:
         if len(ground.topics) != 1:
-            raise UsageError("the number of topics is needed: topics=")
+            raise UsageError("the number of topics is needed: size=")
         return ground.topics[0]
-    check.whole("power", topics=topics)
-    if topics < 2:
-        raise UsageError(f"power: topics == {topics!r}, must be 2 or more")
-    return int(topics)
+    check.whole("power", size=size)
+    if size < 2:
+        raise UsageError(f"power: size == {size!r}, must be 2 or more")
+    return int(size)
 
 
 def _check_power(power: float, alpha: float) -> None:

@@ -54,7 +54,10 @@ Rates = Annotated[
     about("random: the share of judgments kept; default: 0.9 to 0.1.", **SHARES, spelled="--rates P,P,..."),
 ]
 Depths = Annotated[Sequence[int] | None, about("depth: the depths of the pool; default: 5 to 100.", least=1)]
-Sizes = Annotated[Sequence[int] | None, about("topics: the numbers of topics; default: 5, 10, 15, ...", least=1)]
+Sizes = Annotated[
+    Sequence[int] | None,
+    about("topics: the numbers of topics; default: 5, 10, 15, ...", least=1, spelled="--size, -n N,N,..."),
+]
 Flips = Annotated[
     Sequence[float] | None,
     about("flips: the share of judgments changed; default: 0.05 to 0.3.", **SHARES, spelled="--flips P,P,..."),

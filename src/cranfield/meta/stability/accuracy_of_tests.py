@@ -152,9 +152,9 @@ def accuracy_of_tests(
     difference: Annotated[
         float, about("The true difference, for the power.", spelled="--difference, -d D", rare=True)
     ] = 0.05,
-    topics: Annotated[
+    size: Annotated[
         int | None,
-        about("The topics in an experiment; default: as many as there are.", least=2, spelled="--topics, -n N,N,..."),
+        about("The number of topics of an experiment; default: all.", least=2, spelled="--size, -n N,N,..."),
     ] = None,
     alpha: Alpha = 0.05,
     simulations: Annotated[int, about("The number of experiments.", least=1, rare=True)] = 1_000,
@@ -165,7 +165,7 @@ def accuracy_of_tests(
 ) -> TestAccuracy:
     """How often significance tests are right on scores like these: type I error, power, and agreement in halves.
 
-    Every experiment takes a random pair of systems. For type I error and power it draws `topics` topics with
+    Every experiment takes a random pair of systems. For type I error and power it draws `size` topics with
     replacement (default: as many as there are) and makes the systems equal. `truth="swap"` swaps their scores at
     random, topic by topic, so that the null hypothesis of every test holds. `truth="shift"` shifts one to the mean of
     the other over all topics; both keep the shape of their scores, and only the means are equal. `truth="model"` draws
@@ -190,7 +190,7 @@ def accuracy_of_tests(
     complete = CompleteScores.of(scores, "accuracy_of_tests", measures, least_systems=2, least_measures=1)
     count = len(complete.topics)
     check_count("accuracy_of_tests", count, "topic", LEAST_TOPICS)
-    size = count if topics is None else int(topics)
+    drawn = count if size is None else int(size)
     differ_by = np.zeros((3, len(complete.measures), len(chosen)))
     confirmed = np.zeros((len(OUTCOMES), len(complete.measures), len(chosen)))
     agreed = np.zeros((len(complete.measures), len(chosen), len(chosen)))
@@ -199,7 +199,7 @@ def accuracy_of_tests(
     for m, values in enumerate(complete.values):
         for b, experiments in enumerate(batches):
             rng = np.random.default_rng([seed, m, b])
-            equal = equal_systems(values, rng, experiments, size, truth)
+            equal = equal_systems(values, rng, experiments, drawn, truth)
             differ = equal + np.array([difference, 0.0])
             halves = two_halves(values, rng, experiments)
             settings = TestSettings("two-sided", alpha, int(resamples), int(rng.integers(2**63)), threads)
@@ -215,7 +215,7 @@ def accuracy_of_tests(
     type_1, power, significant = differ_by / simulations
     return TestAccuracy(
         complete.measures, tuple(test.name for test in chosen), type_1, power, significant,
-        divided(confirmed, differ_by[2]), agreed / simulations, alpha, truth, float(difference), size, count // 2,
+        divided(confirmed, differ_by[2]), agreed / simulations, alpha, truth, float(difference), drawn, count // 2,
         int(simulations), int(resamples), int(seed), len(complete.runs), complete.notes,
     )  # fmt: skip
 

@@ -34,7 +34,7 @@ DISJOINT = about(
     "from all topics, with replacement.",
     spelled="--disjoint",
 )
-SIZES = about("The number of topics in each set; default: as many as possible.", least=1)
+SIZES = about("The number of topics in each set; default: as many as possible.", least=1, spelled="--size, -n N,N,...")
 LEAST = 100
 """The least number of comparisons that must reach a difference for it to be the required one."""
 _GROUPS = 1_000

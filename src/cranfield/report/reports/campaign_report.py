@@ -96,7 +96,7 @@ class CampaignState:
             results = replace(results, scores=scores)
         qrels, runs = self._files()
         plan = self.campaign.config.pool
-        whole = plan.method == "depth" and plan.per_topic is None and plan.budget is None
+        whole = plan.method == "depth" and plan.most_per_topic is None and plan.budget is None
         experiment = Experiment(
             scores, qrels, runs, teams=dict(results.teams), topics=self.campaign.store.topics(), warnings=results.notes,
             settings=ReportSettings(pool_depth=plan.depth if whole else None),
@@ -245,7 +245,7 @@ def pool_section(campaign: Campaign) -> Content:
     plan = campaign.config.pool
     fact = campaign.store.fact(FACT)
     made = json.loads(fact) if fact is not None else {}
-    limits = [f"at most {plan.per_topic} of a topic"] if plan.per_topic else []
+    limits = [f"at most {plan.most_per_topic} of a topic"] if plan.most_per_topic else []
     limits += [f"at most {plan.budget} in all"] if plan.budget else []
     what = ("pair of lists", "pairs of lists") if campaign.config.mode == "preferences" else ("document", "documents")
     text = [

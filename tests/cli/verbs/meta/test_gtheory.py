@@ -42,7 +42,7 @@ def test_from_runs(cranfield: Cranfield, collection: Sample) -> None:
 
 
 def test_more_topics_and_components(cranfield: Cranfield, shards: list[str]) -> None:
-    result = cranfield("meta", "gtheory", "--scores", shards[0], "--topics", "10,200", "-f", "csv")
+    result = cranfield("meta", "gtheory", "--scores", shards[0], "--size", "10,200", "-f", "csv")
     rows = list(csv.DictReader(io.StringIO(result.out)))
     study = g_study(shards[0])
     assert [int(row["topics"]) for row in rows] == [10, 200]
@@ -68,7 +68,7 @@ def test_the_figure_is_drawn(cranfield: Cranfield, shards: list[str], tmp_path: 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--topics", "0,5"], "--topics 0,5: expected whole numbers"),
+        (["--size", "0,5"], "--size 0,5: expected whole numbers"),
         (["--target", "1.5"], "target == 1.5"),
         (["--facet", "shard"], "--facet needs a file of scores for each level"),
         (["--drop", "2"], "drop == 2.0"),

@@ -39,7 +39,7 @@ def test_swap_of_the_sample(cranfield: Cranfield) -> None:
     assert done.code == 0
     assert "% pairs satisfying" in done.out
     assert "B = 200 pairs of sets of 23 topics drawn with replacement" in done.out
-    done = cranfield("meta", "swap", *SMALL, "--disjoint", "--sizes", "5,11", "-f", "json")
+    done = cranfield("meta", "swap", *SMALL, "--disjoint", "--size", "5,11", "-f", "json")
     assert [row["size"] for row in json.loads(done.out)["rows"]] == [5, 5, 5, 11, 11, 11]
 
 
@@ -113,7 +113,7 @@ def test_the_figure_has_the_numbers_of_the_table(cranfield: Cranfield, verb: str
     rows = list(csv.DictReader(file.open()))
     assert {row["measure"] for row in rows} == {"AP", "nDCG", "RR"}
     if verb == "swap":
-        again = ("--disjoint", "--sizes", "3,5", "--plot", str(file))
+        again = ("--disjoint", "--size", "3,5", "--plot", str(file))
         assert cranfield("meta", verb, *SMALL, *again).code == 0
         assert {row["measure"] for row in csv.DictReader(file.open())} >= {"AP, 3 topics", "RR, 5 topics"}
 
@@ -135,8 +135,8 @@ def test_the_asl_curves_can_be_cut_at_a_p_value(cranfield: Cranfield, tmp_path: 
         (("power", "--sample", "--show", "overlap"), "give two or more with -m"),
         (("power", "--sample", "-B", "0"), "resamples == 0"),
         (("power", "--sample", "--plot", "asl.doc"), "asl.doc"),
-        (("swap", "--sample", "--sizes", "a"), "--sizes a: expected whole numbers"),
-        (("swap", "--sample", "--sizes", "30"), "sizes == 30, must be at most 2"),
+        (("swap", "--sample", "--size", "a"), "--size a: expected whole numbers"),
+        (("swap", "--sample", "--size", "30"), "--size == 30, must be at most 2"),
         (("swap", "--sample", "--rate", "5"), "rate == 5"),
         (("swap", "qrels.txt"), "no run to score"),
     ],

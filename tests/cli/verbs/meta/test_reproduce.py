@@ -51,7 +51,7 @@ def test_saved_scores_by_the_names_of_runs(cranfield: Cranfield, tmp_path: Path)
 
 
 def test_topic_by_topic(cranfield: Cranfield, collection: Sample, runs: dict[str, str]) -> None:
-    done = cranfield("meta", "reproduce", collection.qrels, runs["bm25"], runs["dense"], "--topics", "-f", "csv")
+    done = cranfield("meta", "reproduce", collection.qrels, runs["bm25"], runs["dense"], "--per-topic", "-f", "csv")
     assert done.out.splitlines()[0] == "run,topic,τ union,RBO"
     assert len(done.out.splitlines()) > 5
 

@@ -52,7 +52,7 @@ def test_the_values_to_show_can_be_chosen(cranfield: Cranfield, show: str) -> No
 def test_topics_from_scores(cranfield: Cranfield, tmp_path: Path) -> None:
     matrix = tmp_path / "scores.csv"
     matrix.write_text("a,b,c\n.1,.2,.3\n.2,.3,.4\n.5,.6,.7\n")
-    done = cranfield("meta", "robust", "--scores", str(matrix), "--sizes", "2,3", "-f", "json")
+    done = cranfield("meta", "robust", "--scores", str(matrix), "--size", "2,3", "-f", "json")
     assert [(row["level"], row["τ"]) for row in json.loads(done.out)["rows"]] == [("2", 1.0), ("3", 1.0)]
     done = cranfield("meta", "robust", "--scores", str(matrix), "--how", "random")
     assert (done.code, "--how random needs judgments and runs" in done.err) == (2, True)
@@ -92,7 +92,7 @@ def test_the_figure_is_drawn(cranfield: Cranfield, tmp_path: Path) -> None:
         (("--sample", "--rates", "half"), "--rates half: expected numbers separated by commas"),
         (("--sample", "--depths", "2.5"), "--depths 2.5: expected whole numbers"),
         (("--sample", "--how", "topics", "--rates", "0.5"), "--rates 0.5 applies only to --how random; add it"),
-        (("--sample", "--sizes", "100"), "size == 100, must be between 1 and 24"),
+        (("--sample", "--size", "100"), "size == 100, must be between 1 and 24"),
         (("--sample", "--how", "confusion"), "how == 'confusion' needs a matrix"),
         (("--sample", "--show", "everything"), "show == 'everything', must be one of 'tau'"),
         (("qrels.txt", "mine.run"), "1 run, must be 3 or more"),

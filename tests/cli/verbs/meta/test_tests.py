@@ -21,7 +21,7 @@ def test_the_command_line_prints_what_the_library_computes(cranfield: Cranfield,
     done = cranfield("meta", "tests", "-s", str(path), "-t", "t,tukey", *words, "-f", "csv")
     expected = accuracy_of_tests(
         Scores.from_matrix(values), tests=["t", "tukey"], simulations=60, resamples=99, seed=3, truth="shift",
-        difference=0.1, topics=15,
+        difference=0.1, size=15,
     )  # fmt: skip
     rows = list(csv.DictReader(io.StringIO(done.out)))
     assert [row["test"] for row in rows] == ["t", "tukey"]
@@ -43,7 +43,7 @@ def test_an_unknown_test_is_refused_before_any_work(cranfield: Cranfield) -> Non
 
 def test_several_sizes_and_the_best_test_of_each(cranfield: Cranfield) -> None:
     command = ["meta", "tests", "--sample", "-m", "AP,RR", "--test", "t,sign", "--simulations", "60", "--quiet"]
-    rows = cranfield(*command, "--topics", "8,16", "--show", "best", "-f", "csv").out.splitlines()
+    rows = cranfield(*command, "--size", "8,16", "--show", "best", "-f", "csv").out.splitlines()
     assert rows[0].startswith("measure,topics,best test")
     assert [row.split(",")[:2] for row in rows[1:5]] == [["AP", "8"], ["AP", "16"], ["RR", "8"], ["RR", "16"]]
     rows = cranfield(*command, "--show", "agreement", "-f", "csv").out.splitlines()

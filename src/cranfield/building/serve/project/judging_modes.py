@@ -152,7 +152,7 @@ class JudgingSettings(TypedDict, total=False):
         int | None,
         about("The most judgments, divided evenly over topics; default: the whole pool.", None, least=1),
     ]
-    per_topic: Annotated[int | None, about("The most judgments of a topic.", None, least=1)]
+    most_per_topic: Annotated[int | None, about("The most judgments of a topic.", None, least=1)]
     share: Annotated[
         str | None,
         about(
@@ -207,7 +207,7 @@ class Settings:
     dimensions: tuple[str, ...] = ()
     overlap: int = 1
     budget: int | None = None
-    per_topic: int | None = None
+    most_per_topic: int | None = None
     share: str = "equal"
     order: str = "own"
     gold_rate: float = 0.0
@@ -224,7 +224,7 @@ class Settings:
         for name, setting in declared_settings(JudgingSettings).items():
             if name not in ("grades", "dimensions"):
                 check_setting("", name, getattr(self, name), setting)
-        for name, most in {"budget": self.budget, "per_topic": self.per_topic}.items():
+        for name, most in {"budget": self.budget, "most_per_topic": self.most_per_topic}.items():
             if most is not None and most < self.overlap:
                 raise UsageError(
                     f"{name} == {most}, must be at least the overlap, {self.overlap}: judgments a document"

@@ -154,9 +154,9 @@ class TopicBudgets:
     @classmethod
     def of(cls, settings: Settings, sizes: Mapping[str, int]) -> TopicBudgets | None:
         """The budget of each topic, from the number of its documents; None if everything is judged."""
-        if settings.budget is None and settings.per_topic is None:
+        if settings.budget is None and settings.most_per_topic is None:
             return None
-        most = math.inf if settings.per_topic is None else settings.per_topic // settings.overlap
+        most = math.inf if settings.most_per_topic is None else settings.most_per_topic // settings.overlap
         bounded = {topic: int(min(size, most)) for topic, size in sizes.items()}
         total = sum(bounded.values())
         if settings.budget is None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 class PowerVerb(ByClass, options.Source, Plotting, of="comparison.power.topic_set_size:topic_set_size"):
     """Compute how many topics you need to detect a difference, or what a number of topics can detect.
 
-    Give --difference, --topics or both; the quantity left out is the answer. The variance comes from the scores of runs
+    Give --difference, --size or both; the quantity left out is the answer. The variance comes from the scores of runs
     on a collection, or from --variance. Below the answer are the power and difference for other numbers of topics.
     """
 
@@ -33,9 +33,9 @@ class PowerVerb(ByClass, options.Source, Plotting, of="comparison.power.topic_se
 cranfield power qrels.txt runs/*.run -m AP -d 0.05  # how many topics to detect this difference?
 cranfield power qrels.txt runs/*.run -m AP  # which difference can these topics detect?
 cranfield power --sample --difference 0.05  # try it on the bundled sample collection
-cranfield power --scores ap.csv --difference 0.05 --topics 100
-cranfield power --variance 0.045 --test anova --systems 20 --topics 50
-cranfield power --scores old.csv --scores new.csv --pool --width 0.1
+cranfield power --scores ap.csv --difference 0.05 --size 100
+cranfield power --variance 0.045 --test anova --systems 20 --size 50
+cranfield power --scores old.csv --scores new.csv --pooled --width 0.1
 """
 
     variance: float | None = option(
@@ -49,12 +49,12 @@ cranfield power --scores old.csv --scores new.csv --pool --width 0.1
     alpha: float
     test: str | None
     systems: int | None
-    topics: int | None = option(
-        "--topics, -n N", "The number of topics, to compute the power or the detectable difference."
+    size: int | None = option(
+        "--size, -n N", "The number of topics, to compute the power or the detectable difference."
     )
     power: float | None = option("--power P", "The probability of detecting the difference; default: 0.8.")
     one_sided: bool = flag("--one-sided", "Test only for an improvement (t and unpaired).")
-    pool: bool = flag("--pool", "Each file of scores is a collection; pool their variances.", group=MORE)
+    pooled: bool = flag("--pooled", "Each file of scores is a collection; pool their variances.", group=MORE)
     no_curve: bool = flag("--no-curve", "Print only the answer, in a sentence.", group=RESULT)
 
     def given(self) -> bool:
@@ -71,10 +71,10 @@ cranfield power --scores old.csv --scores new.csv --pool --width 0.1
             raise UsageError("an interval has no power; leave out --power")
         if design.tests and self.width is not None:
             raise UsageError("--width goes with --test interval or unpaired-interval; a test detects a --difference")
-        if self.width is not None and self.topics is not None:
-            raise UsageError("--width asks for the number of topics; give only --topics to ask for the width")
-        if None not in (self.difference, self.topics, self.power):
-            raise UsageError("--difference and --topics together ask for the power; leave out --power, or one of them")
+        if self.width is not None and self.size is not None:
+            raise UsageError("--width asks for the number of topics; give only --size to ask for the width")
+        if None not in (self.difference, self.size, self.power):
+            raise UsageError("--difference and --size together ask for the power; leave out --power, or one of them")
         if self.systems is not None and not design.all_systems:
             raise UsageError(f"--systems goes with --test anova, two-way or tukey, not {design.name}")
         sources = [*([self.qrels] if self.qrels else []), *(self.scores or []), *(["--sample"] if self.sample else [])]
@@ -88,7 +88,7 @@ cranfield power --scores old.csv --scores new.csv --pool --width 0.1
                 raise UsageError(f"--test {self.design.name} needs the number of systems: --systems M")
             names = measure_names(self.measures) if self.measures else [None]
             answers = [answer for name in names for answer in self._answers(None, name, self.variance)]
-        elif self.pool:
+        elif self.pooled:
             answers = self._pooled()
         else:
             scores = self.read_scores()
@@ -100,13 +100,13 @@ cranfield power --scores old.csv --scores new.csv --pool --width 0.1
             self.save_figure(power_answer_figure(answers))
 
     def _check_question(self) -> None:
-        if self.difference is None and self.width is None and self.topics is None:
-            raise UsageError("give --difference (how many topics?), --topics (which difference?) or both (the power?)")
+        if self.difference is None and self.width is None and self.size is None:
+            raise UsageError("give --difference (how many topics?), --size (which difference?) or both (the power?)")
 
     def _pooled(self) -> list[PowerAnswer]:
         from cranfield.comparison.power.designs import pooled_variance
 
-        parts = self.read_scores_by_file("--pool pools the variances of several collections")
+        parts = self.read_scores_by_file("--pooled pools the variances of several collections")
         self._check_question()
         return [
             answer
@@ -133,9 +133,9 @@ cranfield power --scores old.csv --scores new.csv --pool --width 0.1
             needed = topic_set_size(width=self.width, **common)
             return [needed, *([detectable_difference(**common)] if data is not None else [])]
         if self.difference is None:
-            return [detectable_difference(topics=self.topics, **wanted, **common)]
-        if self.topics is not None:
-            return [achieved_power(difference=self.difference, topics=self.topics, **common)]
+            return [detectable_difference(size=self.size, **wanted, **common)]
+        if self.size is not None:
+            return [achieved_power(difference=self.difference, size=self.size, **common)]
         needed = topic_set_size(difference=self.difference, **wanted, **common)
         return [needed, *([achieved_power(difference=self.difference, **common)] if data is not None else [])]
 

@@ -24,12 +24,12 @@ class MakeVerb(options.Ranked, Quiet, of="online.interleaving.interleaved_batch:
     examples = """
 cranfield interleave make bm25.run dense.run --length 10 -o lists.jsonl
 cranfield interleave make bm25.run dense.run splade.run --method 'probabilistic(tau=1)' -o lists.jsonl
-cranfield interleave make bm25.run dense.run --method optimised --topics 301,302
+cranfield interleave make bm25.run dense.run --method optimised --topic 301,302
 """
 
     runs: list[str] = argument("RUN", options.RUNS, required=True, reads=True)
     topics: str | None = option(
-        "--topics TOPICS", "Only these topics: separated by commas, or a file with a topic at the start of each line."
+        "--topic TOPIC,...", "Only these topics: separated by commas, or a file with a topic at the start of each line."
     )
     output: str | None = option(
         "--output, -o FILE", "Write the records to this file, as JSON-lines.", group=RESULT, endings=()

@@ -27,12 +27,12 @@ class GtheoryVerb(ByClass, options.Source, Plotting, of="meta.stability.generali
     examples = """
 cranfield meta gtheory qrels.txt runs/*.run -m AP
 cranfield meta gtheory --sample -m AP,nDCG@10  # try it on the bundled sample collection
-cranfield meta gtheory qrels.txt runs/*.run -m AP --topics 25,50,100,200
+cranfield meta gtheory qrels.txt runs/*.run -m AP --size 25,50,100,200
 cranfield meta gtheory --scores ap.csv --drop 0.25 --target 0.9
 cranfield meta gtheory --scores shard1.csv --scores shard2.csv --facet shard
 """
 
-    topics: str | None = option("--topics, -n N,N,...", "Print both coefficients for these numbers of topics.")
+    size: str | None = option("--size, -n N,N,...", "Print both coefficients for these numbers of topics.")
     target: float
     drop: float
     level: float
@@ -45,7 +45,7 @@ cranfield meta gtheory --scores shard1.csv --scores shard2.csv --facet shard
 
     def check(self) -> None:
         super().check()
-        self.numbers = options.whole_numbers("--topics", self.topics)
+        self.numbers = options.whole_numbers("--size", self.size)
         if self.facet is not None and len(self.scores or []) < 2:
             raise UsageError("--facet needs a file of scores for each level; give --scores FILE two times or more")
 

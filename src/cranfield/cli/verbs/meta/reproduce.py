@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cranfield.cli import options
-from cranfield.cli.declare import RESULT, argument, flag, option
+from cranfield.cli.declare import argument, option
 from cranfield.cli.options.by_class import Experiment, SplitByClass
 from cranfield.cli.options.option_values import chosen
 from cranfield.cli.printing import Plotting
@@ -34,7 +34,7 @@ cranfield meta reproduce qrels.txt original.run again.run
 cranfield meta reproduce qrels.txt bm25.run again.run --advanced rm3.run --advanced-again rm3-2.run --plot er.pdf
 cranfield meta reproduce old.qrels bm25.run new.run --other-qrels new.qrels --format json
 cranfield meta reproduce --scores all.csv bm25 bm25-again  # from saved scores, by the names of runs
-cranfield meta reproduce qrels.txt bm25.run again.run --topics
+cranfield meta reproduce qrels.txt bm25.run again.run --per-topic
 cranfield meta reproduce qrels.txt bm25.run again.run --by classes.txt  # for each class of topics
 """
 
@@ -51,7 +51,7 @@ cranfield meta reproduce qrels.txt bm25.run again.run --by classes.txt  # for ea
     other_scores: list[str] | None = option(
         "--other-scores FILE", "With --scores: the repeated runs, on another collection.", reads=True
     )
-    topics: bool = flag("--topics, -q", "Print how alike the lists are for each topic.", group=RESULT)
+    per_topic: bool = options.per_topic("Print how alike the lists are for each topic.")
     missing: str = options.missing()
     order: str | None = options.order()
     ties: str = options.ties()
@@ -103,7 +103,7 @@ cranfield meta reproduce qrels.txt bm25.run again.run --by classes.txt  # for ea
             )
             result = replace(result, notes=(*result.notes, *changes(first, second)))
         drawn = figure(result) if self.plot else None
-        self.show(result.topics() if self.topics else result.table())
+        self.show(result.topics() if self.per_topic else result.table())
         if drawn is not None:
             self.save_figure(drawn)
 

@@ -25,7 +25,7 @@ cranfield meta robust --sample  # try it on the bundled sample collection
 cranfield meta robust qrels.txt runs/*.run -m AP -m nDCG@10 --condensed --how random --rates 0.5,0.2,0.1
 cranfield meta robust qrels.txt runs/*.run --how depth --depths 10,20,50,100 --show rmse
 cranfield meta robust qrels.txt runs/*.run --how confusion --confusion assessors.txt
-cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
+cranfield meta robust --scores scores.csv --how topics --size 10,25,40 -f csv
 """
 
     how: list[str] | None = option(
@@ -59,7 +59,7 @@ cranfield meta robust --scores scores.csv --how topics --sizes 10,25,40 -f csv
             "depth": ("--depths", self.depths),
             "flips": ("--flips", self.flips),
             "confusion": ("--confusion", self.confusion),
-            "topics": ("--sizes", self.sizes),
+            "topics": ("--size", self.sizes),
         }
         for method, (name, value) in levels.items():
             if value is not None and method not in (self.methods or (["topics"] if self.scores else levels)):

@@ -22,7 +22,7 @@ class SwapVerb(ByClass, options.Source, Plotting, of="meta.stability.swap:swap_r
 cranfield meta swap qrels.txt runs/*.run -m AP
 cranfield meta swap --sample -m AP,nDCG,RR  # try it on the bundled sample collection
 cranfield meta swap qrels.txt runs/*.run -m AP,Q,P+,NWRR,RR --plot swap.pdf
-cranfield meta swap qrels.txt runs/*.run -m AP --disjoint --sizes 5,10,15,20,25
+cranfield meta swap qrels.txt runs/*.run -m AP --disjoint --size 5,10,15,20,25
 cranfield meta swap --scores scores.csv --show curves -f csv -o curves.csv
 """
 

@@ -28,8 +28,8 @@ class TestsVerb(ByClass, options.Rescaled, Printing, of="meta.stability.accuracy
     examples = """
 cranfield meta tests --sample -m AP --simulations 200  # try it on the bundled sample collection
 cranfield meta tests qrels.txt runs/*.run -m AP,RR --test t,sign,tukey --difference 0.02
-cranfield meta tests --scores scores.csv --truth shift --topics 25
-cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show best  # which test for which size?
+cranfield meta tests --scores scores.csv --truth shift --size 25
+cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --size 10,25,50 --show best  # which test for which size?
 """
 
     tests: str | None = option(
@@ -38,7 +38,9 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
         "bootstrap-shift.",
         names=options.TESTS,
     )
-    sizes: str | None = option("--topics, -n N,N,...", "The topics in an experiment; default: as many as there are.")
+    sizes: str | None = option(
+        "--size, -n N,N,...", "The number of topics of an experiment; default: as many as there are."
+    )
     what: str = option(
         "--show WHAT",
         "{names}: all rates; the most powerful test that keeps its type I error, by measure and size; or how often two "
@@ -48,7 +50,7 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
         group=RESULT,
     )
     threads: int | None
-    not_options = ("topics",)
+    not_options = ("size",)
 
     def check(self) -> None:
         super().check()
@@ -61,7 +63,7 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
             TESTS.find(name)
 
         self.counts: list[int | None] = []
-        self.counts += options.whole_numbers("--topics", self.sizes) or [None]
+        self.counts += options.whole_numbers("--size", self.sizes) or [None]
 
     def run(self) -> None:
         from cranfield.meta.stability.accuracy_of_tests import TestAccuracy, accuracy_of_tests
@@ -71,7 +73,7 @@ cranfield meta tests qrels.txt runs/*.run -m AP,nDCG@10 --topics 10,25,50 --show
         settings = {**self.settings(), "tests": self.names}
         with self.progress("simulating") as progress:
             results = [
-                accuracy_of_tests(scores, **{**settings, "topics": size}, progress=progress) for size in self.counts
+                accuracy_of_tests(scores, **{**settings, "size": size}, progress=progress) for size in self.counts
             ]
         if self.what == "rates" and len(results) == 1:
             self.show(results[0].table())

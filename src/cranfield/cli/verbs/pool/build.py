@@ -36,7 +36,7 @@ class BuildVerb(options.Ranked, Quiet, of="building.pools.pool_building:make_poo
     examples = """
 cranfield pool runs/*.run --depth 100 -o pool.tsv
 cranfield pool runs/*.run --method rbp --budget 5000 -o pool.tsv
-cranfield pool runs/*.run --method max-mean --per-topic 200 --judged so-far.qrels --batch 20 -o next.tsv
+cranfield pool runs/*.run --method max-mean --most-per-topic 200 --judged so-far.qrels --batch 20 -o next.tsv
 cranfield pool runs/*.run --method stratified --strata 10:1,50:0.2,100:0.05 --seed 7 -o sample.tsv
 """
 
@@ -54,7 +54,7 @@ cranfield pool runs/*.run --method stratified --strata 10:1,50:0.2,100:0.05 --se
         "strata divide the budget evenly. Default: 10,25,50,100,250,500,1000.",
     )
     topics: str | None = option(
-        "--topics TOPICS", "Only these topics: separated by commas, or a file with a topic at the start of each line."
+        "--topic TOPIC,...", "Only these topics: separated by commas, or a file with a topic at the start of each line."
     )
     output: str | None = option(
         "--output, -o FILE", "Write the pool to this file, and print its size.", group=RESULT, endings=(".tsv",)
@@ -84,7 +84,7 @@ cranfield pool runs/*.run --method stratified --strata 10:1,50:0.2,100:0.05 --se
 
 
 def chosen_topics(text: str | None) -> list[str] | None:
-    """The value of `--topics`: names, or a file of them.
+    """The value of `--topic`: names, or a file of them.
 
     >>> chosen_topics("401, 402")
     ['401', '402']
@@ -101,7 +101,7 @@ def chosen_topics(text: str | None) -> list[str] | None:
     else:
         names = [name.strip() for name in text.split(",") if name.strip()]
     if not names:
-        raise UsageError(f"--topics {text}: no topics")
+        raise UsageError(f"--topic {text}: no topics")
     return names
 
 

@@ -35,7 +35,7 @@ cranfield explain qrels.txt bm25.run --topic 301 -m "AP'" --format json
 
     qrels: str = argument("QRELS", options.QRELS, required=True, reads=True)
     runs: list[str] = argument("RUN", "One run, or two to compare; - is standard input.", required=True, reads=True)
-    topic: list[str] = option("--topic, -t TOPIC", "The topic whose list is explained. May be repeated.", required=True)
+    topic: list[str] = option("--topic TOPIC", "The topic whose list is explained. May be repeated.", required=True)
     measures: list[str] | None = options.measures()
     depth: int | None = option("--depth N", "Number of ranks to show; default: down to the measure's cutoff, or all.")
     topics: str | None = options.topic_texts()

@@ -37,7 +37,7 @@ cranfield plot boxes --sample -m AP --figure-width 1 --no-title -o boxes.pdf  # 
 """
 
     kind: str | None = argument("KIND", "What to draw: {names}.", choices=KINDS)
-    topic: str | None = option("--topic, -t TOPIC", "curves: only this topic, with a point at each relevant document.")
+    topic: str | None = option("--topic TOPIC", "curves: only this topic, with a point at each relevant document.")
     roc: bool = flag("--roc", "curves: true positive rate against false positive rate.")
     rel: float = options.rel()
     gamma: float = option("--gamma G", "diversity: the weight of I-rec in D#, from 0 to 1.", default=0.5)
