@@ -130,7 +130,7 @@ def answers_section(experiment: Experiment) -> Content:
         raise UsageError("there are no scores of answers")
     text = f"{counted(len(scores.runs), 'system')} that answer, on {counted(len(scores.topics), 'topic')}."
     level = experiment.settings.level if len(scores.topics) > 1 else None
-    blocks: list[Block] = [TableBlock("answers", summary_table(scores, interval=level), data=scores.table())]
+    blocks: list[Block] = [TableBlock("answers", summary_table(scores, level=level), data=scores.table())]
     with suppress(CranfieldError):  # no system has a score: the table says so
         blocks.insert(0, FigureBlock("answers_by_topic", replace(scores.plot(), notes=())))
     return Content((text,), blocks=blocks)
