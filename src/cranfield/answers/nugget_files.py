@@ -277,8 +277,7 @@ def read_assignments(
         notes.append(
             caution_note(
                 f"{counted(len(lacking), 'answer')} without an assignment of some nuggets, which count as not "
-                "supported: "
-                f"{listed(lacking)}"
+                f"supported: {listed(lacking)}"
             )
         )
     return Assignments(support, complete, tuple(notes))

@@ -245,9 +245,8 @@ def rule_notes(settings: AgreementSettings, statistics: ItemStatistics, errors: 
     if not np.isnan(nulls).all():
         notes.append(
             method_note(
-                "null error: standard error if assessors agree by chance only, by Fleiss, Nee & Landis 1979 "
-                "(Fleiss' κ) "
-                "and Fleiss, Cohen & Everitt 1969 (Cohen's κ); items count as independent"
+                "null error: standard error if assessors agree by chance only, by Fleiss, Nee & Landis 1979 (Fleiss' "
+                "κ) and Fleiss, Cohen & Everitt 1969 (Cohen's κ); items count as independent"
             )
         )
     if len(statistics.labels.workers) > 2:
@@ -283,9 +282,8 @@ def _pair_notes(statistics: ItemStatistics) -> list[str]:
     if undefined:
         notes.append(
             caution_note(
-                f"Cohen's κ is undefined (0/0) for {undefined:,} of {counted(len(used.first), 'pair')} of "
-                "assessors, who "
-                "use one label for all their common items; these pairs are left out"
+                f"Cohen's κ is undefined (0/0) for {undefined:,} of {counted(len(used.first), 'pair')} of assessors, "
+                "who use one label for all their common items; these pairs are left out"
             )
         )
     return notes

@@ -414,17 +414,15 @@ def _notes(
         number = counted(len(draws["tau"]), "resample")
         notes.append(
             method_note(
-                f"[low, high]: {level:.0%} intervals from {number} of assessors, seed {study.seed}: Student's t "
-                "for means, "
-                "percentiles for correlations and kept pairs; the topics are fixed"
+                f"[low, high]: {level:.0%} intervals from {number} of assessors, seed {study.seed}: Student's t for "
+                "means, percentiles for correlations and kept pairs; the topics are fixed"
             )
         )
         if len(study.joined.labels.workers) < ENOUGH:
             notes.append(
                 caution_note(
-                    f"{counted(len(study.joined.labels.workers), 'assessor')}: intervals of correlations and "
-                    "kept pairs "
-                    f"are too narrow with fewer than {ENOUGH}; read them as a description"
+                    f"{counted(len(study.joined.labels.workers), 'assessor')}: intervals of correlations and kept "
+                    f"pairs are too narrow with fewer than {ENOUGH}; read them as a description"
                 )
             )
         if (np.ptp(draws["means"], axis=0) == 0).any():

@@ -95,8 +95,7 @@ class JudgedPairs:
                 notes.append(
                     caution_note(
                         f"{self.name}: {who} give all documents that both judged the grade {grades[0]:g}: κ is "
-                        "undefined "
-                        "or 0"
+                        "undefined or 0"
                     )
                 )
         common = set(self.topics)

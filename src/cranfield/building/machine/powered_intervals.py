@@ -319,18 +319,16 @@ def _notes(
     if means.bounded.any():
         notes.append(
             caution_note(
-                f"{counted(int(means.bounded.sum()), 'row')} in which few topics carry the spread: the interval "
-                "is that "
-                "of the human scores within the range of the measure, wide but right; more human topics make it "
+                f"{counted(int(means.bounded.sum()), 'row')} in which few topics carry the spread: the interval is "
+                "that of the human scores within the range of the measure, wide but right; more human topics make it "
                 "narrower"
             )
         )
     if (missing := means.bounded & means.unlimited).any():
         notes.append(
             caution_note(
-                f"{counted(int(missing.sum()), 'of these rows has', 'of these rows have')} a measure without "
-                "known range: "
-                "the smallest and largest score take its place, so the interval may be too narrow"
+                f"{counted(int(missing.sum()), 'of these rows has', 'of these rows have')} a measure without known "
+                "range: the smallest and largest score take its place, so the interval may be too narrow"
             )
         )
     undefined = np.isnan(rows.human) | np.isnan(rows.machine)
@@ -338,9 +336,8 @@ def _notes(
     if any(left_out):
         notes.append(
             caution_note(
-                f"a score is undefined on {counted(left_out[0], 'topic')} with both judgments and on "
-                f"{left_out[1]} with "
-                "machine judgments only: these are left out of the rows concerned"
+                f"a score is undefined on {counted(left_out[0], 'topic')} with both judgments and on {left_out[1]} "
+                "with machine judgments only: these are left out of the rows concerned"
             )
         )
     return notes
@@ -425,9 +422,8 @@ def topics_needed(
         correlation = pilot[2] / np.sqrt(pilot[0] * pilot[1])
     notes = [
         method_note(
-            f"the variances are those of a pilot of {len(rows.topics)} topics with both judgments; T = "
-            f"{total:,} topics "
-            "have machine judgments, and the human topics are a random sample of them"
+            f"the variances are those of a pilot of {len(rows.topics)} topics with both judgments; T = {total:,} "
+            "topics have machine judgments, and the human topics are a random sample of them"
         ),
     ]
     if means.bounded.any():

@@ -127,9 +127,8 @@ def _cautions(method: MergingMethod, problem: Problem, fit: Fit, blind: bool, co
     if blind:
         yield (
             caution_note(
-                f"no item has two labels or a gold label, so {method.name} cannot learn anything about "
-                "assessors; every "
-                "label is taken as it is"
+                f"no item has two labels or a gold label, so {method.name} cannot learn anything about assessors; "
+                "every label is taken as it is"
             )
         )
     elif compare_votes and method.name != VOTING and (message := worse_than_votes(method, problem, fit)):
