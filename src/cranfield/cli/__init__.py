@@ -364,7 +364,7 @@ def way_out(message: str, verb: type[Verb], command: Verb | None = None) -> str:
 def _example(text: str) -> str:
     """A dict or a list at the start of a text, as it is typed on the command line.
 
-    >>> _example("{'Exact': 1, 'Bad': 0}"), _example("['topic', 'doc']"), _example("")
+    >>> _example("{'Exact': 1, 'Bad': 0}"), _example("['topic', 'doc']"), _example("{...}")
     ('Exact=1,Bad=0', 'topic,doc', '')
     """
     import ast
@@ -374,6 +374,8 @@ def _example(text: str) -> str:
     try:
         value = ast.literal_eval(text[:end])
     except (ValueError, SyntaxError):
+        return ""
+    if not isinstance(value, dict | list):  # such as {...}
         return ""
     words = [f"{key}={entry}" for key, entry in value.items()] if isinstance(value, dict) else list(map(str, value))
     return shlex.quote(",".join(words)) if words else ""
