@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from cranfield import check
 from cranfield.collection.run import Run
 from cranfield.collection.tables.table_schema import DOC, Numbers, Schema, Words
 from cranfield.errors import DataError, UsageError
+from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
 from cranfield.types import Array
 
@@ -117,6 +118,17 @@ def merged(parts: Iterable[Rankings]) -> Rankings:
 
 def _is_sequence(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str | bytes)
+
+
+def scores_of_lists(
+    names: Sequence[str], run: str, rankings: Rankings, of_list: Callable[[list[str]], Sequence[float] | Array]
+) -> Scores:
+    """Scores of every topic: the mean over its rankings of the numbers of each; undefined without rankings."""
+    values = np.full((len(names), 1, len(rankings)), np.nan)
+    for t, lists in enumerate(rankings.values()):
+        if lists:
+            values[:, 0, t] = np.mean([np.asarray(of_list(docs)) for docs in lists], axis=0)
+    return Scores(names, (run,), tuple(rankings), values)
 
 
 def relevant_grades(grades: Mapping[str, float], rel: float) -> dict[str, float]:

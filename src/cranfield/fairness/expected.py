@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.collection.qrels import Qrels
 from cranfield.fairness.attention import GEOMETRIC, Attention, Groups, rankings_of, relevant_grades
-from cranfield.record import Shown
+from cranfield.record import Shown, column
 from cranfield.scores.scores import Scores
 from cranfield.types import Array
 
@@ -182,11 +182,11 @@ def _target(docs: list[str], level: Mapping[str, float], attention: Attention) -
 class EquityOfAttention(Shown):
     """The attention that documents or groups received and deserved over a sequence of rankings."""
 
-    subjects: tuple[str, ...]
+    subjects: Annotated[tuple[str, ...], column("subject")]
     """Documents, or groups if groups were given."""
-    attention: Array
+    attention: Annotated[Array, column()]
     """The attention that each subject received."""
-    relevance: Array
+    relevance: Annotated[Array, column()]
     """The attention that each subject deserved."""
     steps: tuple[tuple[str, float], ...]
     """(topic, unfairness so far) after each ranking."""
@@ -197,10 +197,6 @@ class EquityOfAttention(Shown):
     def unfairness(self) -> float:
         """The sum of absolute differences between received and deserved attention; 0 is fair."""
         return float(np.abs(self.attention - self.relevance).sum())
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        subjects = np.array(self.subjects, dtype=object)
-        return {"subject": subjects, "attention": self.attention, "relevance": self.relevance}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain data for JSON."""

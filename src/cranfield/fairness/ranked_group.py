@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.errors import UsageError
-from cranfield.fairness.attention import Groups, rankings_of
+from cranfield.fairness.attention import Groups, rankings_of, scores_of_lists
 from cranfield.scores.scores import Scores
 from cranfield.types import Array
 
@@ -104,18 +104,17 @@ def ranked_group_fairness(
     """
     shown, table = rankings_of(rankings), Groups.of(groups)
     column = table.column(protected)
-    values = np.full((2, 1, len(shown)), np.nan)
-    for t, lists in enumerate(shown.values()):
-        tests = []
-        for docs in filter(None, lists):
-            share = table.of_documents(docs)[:, column]
-            if not np.isin(share, (0.0, 1.0)).all():
-                doc = docs[int(np.flatnonzero(~np.isin(share, (0.0, 1.0)))[0])]
-                raise UsageError(f"FA*IR: document {doc!r} belongs to several groups; give each document one group")
-            tests.append(fair_ranking(share, proportion, alpha=alpha))
-        if tests:
-            values[:, 0, t] = np.mean([(test.fair, test.p_value) for test in tests], axis=0)
-    return Scores(("fair", "fair_p"), (name,), tuple(shown), values)
+
+    def tested(docs: list[str]) -> tuple[float, float]:
+        share = table.of_documents(docs)[:, column]
+        if not np.isin(share, (0.0, 1.0)).all():
+            doc = docs[int(np.flatnonzero(~np.isin(share, (0.0, 1.0)))[0])]
+            raise UsageError(f"FA*IR: document {doc!r} belongs to several groups; give each document one group")
+        test = fair_ranking(share, proportion, alpha=alpha)
+        return test.fair, test.p_value
+
+    retrieved = {topic: [docs for docs in lists if docs] for topic, lists in shown.items()}
+    return scores_of_lists(("fair", "fair_p"), name, retrieved, tested)
 
 
 def least_members(k: int, proportion: float, alpha: float) -> Counts:

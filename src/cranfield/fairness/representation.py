@@ -11,7 +11,15 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.collection.qrels import Qrels
 from cranfield.errors import UsageError
-from cranfield.fairness.attention import GEOMETRIC, TREC, Attention, Groups, rankings_of, relevant_grades
+from cranfield.fairness.attention import (
+    GEOMETRIC,
+    TREC,
+    Attention,
+    Groups,
+    rankings_of,
+    relevant_grades,
+    scores_of_lists,
+)
 from cranfield.scores.scores import Scores
 from cranfield.types import Array
 
@@ -128,12 +136,9 @@ def prefix_fairness(rankings: Any, groups: Any, protected: str, *, step: int = 1
         raise UsageError(f"prefix_fairness: step == {step!r}, must be 2 or more: log2(1) is 0")
     shown, table = rankings_of(rankings), Groups.of(groups)
     column = table.column(protected)
-    values = np.full((3, 1, len(shown)), np.nan)
-    for t, lists in enumerate(shown.values()):
-        shares = [table.of_documents(docs)[:, column] for docs in lists]
-        if shares:
-            values[:, 0, t] = np.mean([_prefix(share, step) for share in shares], axis=0)
-    return Scores(tuple(_DIFFERENCES), (name,), tuple(shown), values)
+    return scores_of_lists(
+        tuple(_DIFFERENCES), name, shown, lambda docs: _prefix(table.of_documents(docs)[:, column], step)
+    )
 
 
 def _difference_of_shares(s: Array, i: Array, all_s: float, n: float) -> Array:
@@ -202,11 +207,8 @@ def pairwise_parity(rankings: Any, groups: Any, *, name: str = "run") -> Scores:
     {'parity(a)': 0.5, 'parity(b)': 0.5}
     """
     shown, table = rankings_of(rankings), Groups.of(groups)
-    values = np.full((len(table.names), 1, len(shown)), np.nan)
-    for t, lists in enumerate(shown.values()):
-        if lists:
-            values[:, 0, t] = np.mean([_parity(table.of_documents(docs)) for docs in lists], axis=0)
-    return Scores([f"parity({group})" for group in table.names], (name,), tuple(shown), values)
+    names = [f"parity({group})" for group in table.names]
+    return scores_of_lists(names, name, shown, lambda docs: _parity(table.of_documents(docs)))
 
 
 def _parity(member: Array) -> Array:
