@@ -52,6 +52,24 @@ def method_note(text: str) -> str:
     return _MethodNote(text)
 
 
+class Notes(list[str]):
+    """The notes that a function collects.
+
+    >>> notes = Notes(["a"])
+    >>> notes.caution("too few")
+    >>> by_importance(notes)
+    ['too few', 'a']
+    """
+
+    def caution(self, text: str) -> None:
+        """Add a `caution_note`."""
+        self.append(caution_note(text))
+
+    def method(self, text: str) -> None:
+        """Add a `method_note`."""
+        self.append(method_note(text))
+
+
 def rewritten(note: str, text: str) -> str:
     """Another text for a note, which stays as important.
 

@@ -25,7 +25,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
 from importlib import import_module
-from typing import Annotated, Any, ClassVar, get_type_hints  # noqa: F401 the example above needs Annotated
+from typing import Annotated, Any, ClassVar, Self, get_args, get_origin, get_type_hints  # noqa: F401 the example above needs Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -201,6 +201,31 @@ class Record(Shown):
     def _facts(self, *names: str) -> dict[str, Any]:
         """Some attributes by name, as JSON holds them."""
         return {name: plain(getattr(self, name)) for name in names}
+
+    @classmethod
+    def of_rows(cls, rows: Iterable[Sequence[Any]], **others: Any) -> Self:
+        """A record from rows with an entry for each field that is a column, or a sequence for one with several.
+
+        >>> @dataclass(frozen=True, eq=False, repr=False)
+        ... class Ranks(Record):
+        ...     run: Annotated[NDArray[Any], column()]
+        ...     rank: Annotated[NDArray[Any], column("human", "machine")]
+        >>> Ranks.of_rows([("a", (1, 2)), ("b", (2, 1))]).rank.tolist()
+        [[1, 2], [2, 1]]
+        """
+        declared = declared_columns(cls)
+        columns = list(zip(*rows, strict=True)) or [()] * len(declared)
+        hints = get_type_hints(cls)
+        for (name, headings), column in zip(declared.items(), columns, strict=True):
+            several = len(headings.names)
+            if get_origin(hints[name]) is tuple:
+                others[name] = column
+            elif several > 1:
+                others[name] = np.array(column).reshape(-1, several).T
+            else:
+                (kind,) = get_args(get_args(hints[name])[-1])  # of the type of an array
+                others[name] = np.array(column, dtype=object if kind is Any else kind)
+        return cls(**others)
 
 
 class OneRow(Record):

@@ -28,7 +28,7 @@ from cranfield.collection.source import (
 from cranfield.collection.tables.rows import Rows
 from cranfield.collection.tables.table_schema import NO_DEFAULT, Anything, Column, Numbers, Schema, Words
 from cranfield.errors import DataError, UsageError
-from cranfield.notes import caution_note
+from cranfield.notes import Notes
 from cranfield.text import counted, listed, shown
 
 
@@ -293,7 +293,7 @@ def check_texts(runs: TextsOfRuns, references: References) -> tuple[list[str], l
         raise UsageError("no references")
     if not runs:
         raise UsageError("no texts to score")
-    notes = []
+    notes = Notes()
     unknown = [f"{run}: {topic}" for run, texts in runs.items() for topic in texts if topic not in references]
     if unknown:
         if len(unknown) == sum(map(len, runs.values())):
@@ -305,9 +305,7 @@ def check_texts(runs: TextsOfRuns, references: References) -> tuple[list[str], l
         notes.append(f"{counted(len(empty), 'empty text')}, scored 0: {listed(empty)}")
     hollow = [topic for topic, texts in references.items() if any(not text.strip() for text in texts)]
     if hollow:
-        notes.append(
-            caution_note(
-                f"{counted(len(hollow), 'topic')} with an empty reference, in which nothing matches: {listed(hollow)}"
-            )
+        notes.caution(
+            f"{counted(len(hollow), 'topic')} with an empty reference, in which nothing matches: {listed(hollow)}"
         )
     return topics, notes

@@ -154,11 +154,8 @@ def bleu(
             (*_score(matched[mine].sum(axis=0), total[mine].sum(axis=0), *sums, smoothing, value, False), *sums)
         )
     scores = Scores(["BLEU"], names, list(lists), sentence.reshape(1, *pairs.shape), pairs.missing, "zero", pairs.notes)
-    return Bleu(
-        scores, np.array([row[0] for row in whole]), np.array([row[1] for row in whole]),
-        np.array([row[2] for row in whole]), np.array([row[3] for row in whole], dtype=np.int64),
-        np.array([row[4] for row in whole], dtype=np.int64), tokeniser, smoothing, lower_case,
-    )  # fmt: skip
+    corpus, precisions, brevity, length, reference_length = (np.array(column) for column in zip(*whole, strict=True))
+    return Bleu(scores, corpus, precisions, brevity, length, reference_length, tokeniser, smoothing, lower_case)
 
 
 def _closest(own: Index64, references: Index64, start: Index64) -> Index64:

@@ -314,12 +314,8 @@ def explain_citations(answers: CitedAnswers, topic: str) -> CitedSentences:
             for place, (citation, support) in enumerate(parts):
                 value = np.nan if support is None else support
                 rows.append((run, number, citation, value, "" if place else sentence.text))
-    columns = list(zip(*rows, strict=True)) or [()] * 5
-    return CitedSentences(
-        topic, tuple(columns[0]), np.array(columns[1], dtype=np.int64), tuple(columns[2]),
-        np.array(columns[3], dtype=np.float64), tuple(columns[4]),
-        ("support: 1 full, 0.5 partial, 0 none, - not judged; a sentence counts with its best citation",),
-    )  # fmt: skip
+    note = "support: 1 full, 0.5 partial, 0 none, - not judged; a sentence counts with its best citation"
+    return CitedSentences.of_rows(rows, topic=topic, notes=(note,))
 
 
 def support_labels(parts: Mapping[str, CitedAnswers]) -> Any:

@@ -17,7 +17,7 @@ from cranfield.collection.source import PathLike
 from cranfield.collection.tables.table_schema import Numbers
 from cranfield.declared.operation import about, operation
 from cranfield.errors import UsageError
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import Notes
 from cranfield.record import Record
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
@@ -167,26 +167,23 @@ def nugget_scores(
             if missing[r, t]:
                 row = {name: value if np.isnan(value) else 0.0 for name, value in row.items()}
             values[:, r, t] = [row[name] for name in names]
-    notes = [*assignments.notes, *text_notes(texts, nuggets)]
+    notes = Notes([*assignments.notes, *text_notes(texts, nuggets)])
     if has_importance and set(names) & set(SHARES[2:]):
         plain = [f"{t}: {id}" for t, of in nuggets.items() for id, nugget in of.items() if not nugget.importance]
         if plain and not any("importance without meaning" in note for note in notes):
             have = counted(len(plain), "nugget is", "nuggets are")
             notes.append(f"{have} neither vital nor okay, counted only in all and all-strict: {listed(plain)}")
     if unassigned:
-        notes.append(
-            caution_note(
-                f"{counted(len(unassigned), 'answer')} without assignments, as if no nugget was found: "
-                f"{listed(unassigned)}"
-            )
+        notes.caution(
+            f"{counted(len(unassigned), 'answer')} without assignments, as if no nugget was found: {listed(unassigned)}"
         )
     if set(names) & set(ANSWERED):
         notes.append(weight_note)
     if {"Prec", "F"} & set(names):
         blanks = f"white space {'counts' if white_space else 'does not count'}"
-        notes.append(method_note(f"Prec: {allowance:g} characters for each nugget found; {blanks}"))
+        notes.method(f"Prec: {allowance:g} characters for each nugget found; {blanks}")
     if "F" in names:
-        notes.append(method_note(f"F: β = {beta:g}"))
+        notes.method(f"F: β = {beta:g}")
     return Scores(names, runs, topics, values, missing, "zero", notes)
 
 
@@ -385,14 +382,12 @@ def pyramid_scores(
             for m, name in enumerate(names):
                 best = pyramid_maximum(weights.values(), size if name == "pyramid" else mean_size)
                 values[m, r, t] = np.nan if not most else total / best if best else 0.0
-    notes = list(assignments.notes)
+    notes = Notes(assignments.notes)
     if "pyramid-modified" in names:
         of = f"of {counted(models, 'model')}" if models else "with as many models as the highest weight of each topic"
-        notes.append(
-            method_note(
-                f"pyramid-modified: relative to the mean number of units {of}, "
-                f"rounded to a whole number, halves up{_rounded(sizes)}; above 1 is possible"
-            )
+        notes.method(
+            f"pyramid-modified: relative to the mean number of units {of}, "
+            f"rounded to a whole number, halves up{_rounded(sizes)}; above 1 is possible"
         )
     if "pyramid" in names and units is None:
         notes.append("pyramid: summaries are taken to have only units that were found in them")

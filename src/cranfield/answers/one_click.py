@@ -36,16 +36,7 @@ from cranfield.text import counted, listed, shown
 from cranfield.types import Array
 
 MEASURES = ("S", "T", "S-flat", "T-flat", "S#")
-_SPELLED = {
-    "s": "S",
-    "t": "T",
-    "s♭": "S-flat",
-    "s-flat": "S-flat",
-    "t♭": "T-flat",
-    "t-flat": "T-flat",
-    "s♯": "S#",
-    "s#": "S#",
-}
+_SPELLED = {name.lower(): name for name in MEASURES} | {"s♭": "S-flat", "t♭": "T-flat", "s♯": "S#"}
 
 
 IUNITS = AnswerTable(

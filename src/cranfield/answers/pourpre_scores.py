@@ -147,18 +147,15 @@ def explain_pourpre(
         raise check.nearest(topic, list(nuggets), "topic")
     matcher = _Matcher(rules or WordRules(), idf)
     sentences = matcher.sentences(text)
-    entries = list(nuggets[topic].values())
     rows = []
-    for nugget in entries:
+    for nugget in nuggets[topic].values():
         own = matcher.words(nugget.text)
         common, at, shared = matcher.best(own, sentences)
         size = matcher.size(own)
-        rows.append((common / size if size else 0.0, " ".join(shared), " ".join(sentences[at]) if common else ""))
-    return PourpreMatches(
-        run, topic, tuple(nugget.id for nugget in entries), np.array([row[0] for row in rows]),
-        tuple(row[1] for row in rows), tuple(row[2] for row in rows), tuple(nugget.text for nugget in entries),
-        ("match: the share of the words of the nugget that the sentence has",),
-    )  # fmt: skip
+        sentence = " ".join(sentences[at]) if common else ""
+        rows.append((nugget.id, common / size if size else 0.0, " ".join(shared), sentence, nugget.text))
+    note = "match: the share of the words of the nugget that the sentence has"
+    return PourpreMatches.of_rows(rows, run=run, topic=topic, notes=(note,))
 
 
 class _Matcher:

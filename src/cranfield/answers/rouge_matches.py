@@ -92,12 +92,7 @@ def explain_rouge(
     notes = list(pairs.notes)
     for number, counts in enumerate(zip(*counted_pairs(pairs, kind, dialect), strict=True), 1):
         notes.append(f"reference {number}: {_fractions(kind, *map(float, counts))}")
-    columns = list(zip(*rows, strict=True)) or [(), (), (), (), ()]
-    return RougeMatches(
-        str(kind), run, topic, np.array(columns[0], dtype=np.int64), np.array(columns[1], dtype=object),
-        np.array(columns[2], dtype=np.int64), np.array(columns[3], dtype=np.int64),
-        np.array(columns[4], dtype=np.int64), tuple(notes),
-    )  # fmt: skip
+    return RougeMatches.of_rows(rows, measure=str(kind), run=run, topic=topic, notes=tuple(notes))
 
 
 def _sentences(words: _core.Words, text: int) -> list[list[int]]:

@@ -253,8 +253,8 @@ class Labels(Tidy):
                 "two columns, or say what separates them in the name"
             )
 
-    def select(self, keep: NDArray[np.bool_]) -> Labels:
-        """Some of the labels; items, assessors and scale stay as they are."""
+    def select(self, keep: NDArray[np.bool_] | Index64) -> Labels:
+        """Some of the labels, marked or by their positions; items, assessors and scale stay as they are."""
 
         def part(values: Array | None) -> Array | None:
             return None if values is None else values[keep]

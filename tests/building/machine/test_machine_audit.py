@@ -340,6 +340,6 @@ def test_runs_without_judged_documents_tie_and_missing_topics_are_named() -> Non
     assert result.rankings is not None
     assert np.isnan(result.rankings.tau).all()
     assert result.ranks is not None
-    assert result.ranks.rank.tolist() == [[1, 1], [1, 1]]
+    assert result.ranks.rank.tolist() == [[1, 1], [1, 1], [0, 0]]
     assert "2 runs without any judged document: x, y" in result.rankings.notes
     assert any("missing from runs: x (2), y (2)" in note for note in result.rankings.notes)

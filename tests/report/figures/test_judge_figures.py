@@ -33,7 +33,9 @@ def ranks(runs: int) -> RunRanks:
     judges = named(*["same"] * runs, *["turned"] * runs)
     both = named(*["both"] * 2 * runs)
     means = np.zeros((2, 2 * runs))
-    return RunRanks(judges, both, named(*["AP"] * 2 * runs), named(*names), means, np.stack([human, machine]), ())
+    change, spread = machine - human, np.tile(np.abs(machine - human)[runs:], 2)
+    places = np.stack([human, machine, change])
+    return RunRanks(judges, both, named(*["AP"] * 2 * runs), named(*names), means, places, spread, ())
 
 
 def powered(runs: int, **options: bool) -> PoweredIntervals:
@@ -47,7 +49,8 @@ def powered(runs: int, **options: bool) -> PoweredIntervals:
 
 def confusion() -> JudgeConfusion:
     grades = np.array([0.0, 1.0])
-    return JudgeConfusion(named(*["m"] * 4), np.repeat(grades, 2), np.tile(grades, 2), np.array([6, 2, 1, 3]))
+    share = np.array([6 / 8, 2 / 8, 1 / 4, 3 / 4])
+    return JudgeConfusion(named(*["m"] * 4), np.repeat(grades, 2), np.tile(grades, 2), np.array([6, 2, 1, 3]), share)
 
 
 def topics() -> TopicAgreement:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import product
 from math import prod
-from typing import Annotated, Any, ClassVar, Unpack
+from typing import Annotated, ClassVar, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +28,7 @@ from cranfield.errors import UsageError
 from cranfield.measures.base import Measure
 from cranfield.measures.gain import LINEAR, Gain, GainLike
 from cranfield.measures.naming.parse import parse
-from cranfield.record import Record
+from cranfield.record import Columns, Record, column
 from cranfield.types import Array, Progress
 
 Sizes = tuple[int, ...]
@@ -344,23 +344,19 @@ class ExpectedOverPaths(Record):
     """The expectation of a measure over the browsing paths of each session; sampled ones have an interval."""
 
     measure: str
-    sessions: tuple[str, ...]
-    value: Array
-    low: Array
-    high: Array
-    paths: NDArray[np.int64]
-    sampled: NDArray[np.bool_]
+    sessions: Annotated[tuple[str, ...], column("session")]
+    value: Annotated[Array, column()]
+    low: Annotated[Array, column()]
+    high: Annotated[Array, column()]
+    paths: Annotated[NDArray[np.int64], column()]
+    sampled: Annotated[NDArray[np.bool_], column()]
     notes: tuple[str, ...] = ()
 
     facts: ClassVar[tuple[str, ...]] = ("measure",)
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """A row per session."""
-        names = np.array(self.sessions, dtype=object)
-        return {
-            "session": names, self.measure: self.value, "low": self.low, "high": self.high, "paths": self.paths,
-            "sampled": self.sampled,
-        }  # fmt: skip
+    def columns(self) -> Columns:
+        """A row per session; the value is in the column of the measure."""
+        return {self.measure if name == "value" else name: values for name, values in super().columns().items()}
 
 
 @operation
@@ -415,7 +411,7 @@ def expected_over_paths(
 
     z = float(ndtri(0.5 + level / 2))
     lists = SessionLists.of(sessions, qrels, **settings)
-    rows: list[tuple[float, float, float, int, bool]] = []
+    rows: list[tuple[str, float, float, float, int, bool]] = []
     for number, session in enumerate(lists.sessions):
         if progress is not None:
             progress(number, len(lists))
@@ -424,17 +420,14 @@ def expected_over_paths(
         for query, grade in zip(lists.query[own].tolist(), lists.grade[own].tolist(), strict=True):
             by_query[query - 1].append(grade)
         if lists.undefined[number] or not by_query:
-            rows.append((np.nan, np.nan, np.nan, 0, False))
+            rows.append((session.name, np.nan, np.nan, np.nan, 0, False))
             continue
         grades_of_topic = sorted(lists.judged[session.topic or ""].tolist())
         rng = np.random.default_rng([seed, number])
-        rows.append(_expectation(by_query, grades_of_topic, wanted, (down, reform), most_paths, samples, z, rng))
-    value, low, high, paths, sampled = zip(*rows, strict=True) if rows else ((),) * 5
-    return ExpectedOverPaths(
-        str(wanted), tuple(session.name for session in lists.sessions), np.array(value),
-        np.array(low), np.array(high), np.array(paths, dtype=np.int64), np.array(sampled, dtype=bool),
-        (*lists.repeated, *lists.notes),
-    )  # fmt: skip
+        expected = _expectation(by_query, grades_of_topic, wanted, (down, reform), most_paths, samples, z, rng)
+        rows.append((session.name, *expected))
+    notes = (*lists.repeated, *lists.notes)
+    return ExpectedOverPaths.of_rows(rows, measure=str(wanted), notes=notes)
 
 
 def _expectation(

@@ -1,4 +1,4 @@
-"""Each assessor against the others: agreement, majority, leniency, self-agreement and cost; and agreement over time."""
+"""Each assessor against the others, and against earlier labels of their own; and agreement over time."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.building.agreement.agreement_intervals import interval_of_cells
-from cranfield.building.agreement.agreement_settings import IntervalResamples, check_paired
+from cranfield.building.agreement.agreement_settings import IntervalResamples, check_paired, first_labels
 from cranfield.building.agreement.chance_corrected import closeness, cohen_of, divided
-from cranfield.building.agreement.repeated_labels import first_labels, self_agreement
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.declared.operation import Level, Seed, about, operation
 from cranfield.errors import UsageError
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import Notes, caution_note, method_note
 from cranfield.record import Record, column, estimates, table_of
 from cranfield.table import Table
 from cranfield.text import counted, listed
@@ -81,6 +80,60 @@ class SharedLabels:
         cells = np.zeros((len(own), q, q))
         cells[np.arange(len(own)), own] = self.shares[rows]
         return cells.reshape(len(own), -1)
+
+
+@dataclass(frozen=True, eq=False)
+class SelfAgreement:
+    """The labels that assessors gave again: self-agreement of an assessor."""
+
+    worker: Index64
+    """The assessor of each repeated item."""
+    confusions: Array
+    """repeated items × scale × scale: the share of pairs of the item's labels with labels k and l."""
+    workers: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    def of_each(self) -> tuple[Index64, Array]:
+        """The number of repeated items of each assessor, and the mean agreement on them; NaN without any."""
+        size = len(self.workers)
+        count = np.bincount(self.worker, minlength=size)
+        agreed = np.bincount(self.worker, weights=np.trace(self.confusions, axis1=1, axis2=2), minlength=size)
+        return count, np.divide(agreed, count, out=np.full(size, np.nan), where=count > 0)
+
+    def of_all(self, *, resamples: int, level: float, seed: int) -> tuple[Array, Array, Array]:
+        """Percent agreement and κ of all repeated items together: values, low and high ends of intervals."""
+        q = self.confusions.shape[1]
+        cells = self.confusions.reshape(len(self.confusions), -1)
+
+        def both(sums: Array) -> Array:
+            matrices = sums.reshape(-1, q, q)
+            items, kappa = cohen_of(matrices, np.eye(q))
+            return np.stack([np.trace(matrices, axis1=1, axis2=2) / items, kappa], axis=1)
+
+        return both(cells.sum(axis=0, keepdims=True))[0], *interval_of_cells(cells, both, resamples, level, seed)
+
+
+def self_agreement(labels: Labels) -> SelfAgreement:
+    """Agreement of assessors with themselves, on items that they labelled several times.
+
+    Each item of an assessor counts once, whatever the number of its labels. κ uses the shares of labels of all repeated
+    items, so both labels of a pair have the same distribution.
+
+    >>> twice = [("t1", "anna", 1), ("t1", "anna", 1), ("t2", "anna", 0), ("t2", "anna", 1)]
+    >>> self_agreement(Labels.of(twice, on_duplicate="keep")).of_each()[1].tolist()
+    [0.5]
+    """
+    q = len(labels.scale)
+    key, of = np.unique(labels.item * len(labels.workers) + labels.worker, return_inverse=True)
+    counts = np.bincount(of.ravel() * q + labels.label, minlength=len(key) * q).reshape(-1, q)
+    repeated = counts.sum(axis=1) > 1
+    counts, worker = counts[repeated].astype(np.float64), (key % len(labels.workers))[repeated]
+    sizes = counts.sum(axis=1)
+    pairs = counts[:, :, None] * counts[:, None, :] - counts[:, :, None] * np.eye(q)
+    confusions = pairs / np.maximum(sizes * (sizes - 1), 1)[:, None, None]
+    who = counted(len(np.unique(worker)), "assessor")
+    notes = (f"self percent, self kappa: {counted(len(worker), 'item')} that {who} labelled again",)
+    return SelfAgreement(worker, confusions, labels.workers, notes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -208,19 +261,15 @@ def _notes(
     resamples: int,
     seed: int,
 ) -> list[str]:
-    notes = [method_note("percent: the mean share of the others who gave the same label; each item counts once")]
+    notes = Notes([method_note("percent: the mean share of the others who gave the same label; each item counts once")])
     kind = "" if weights == "identity" else f", {weights} weights"
-    notes.append(method_note(f"kappa: Cohen's κ of the assessor and one of the others, drawn at random{kind}"))
+    notes.method(f"kappa: Cohen's κ of the assessor and one of the others, drawn at random{kind}")
     if resamples:
-        notes.append(
-            method_note(
-                f"intervals: percentile bootstrap over the items of an assessor, level {100 * level:g}%, seed {seed}"
-            )
+        notes.method(
+            f"intervals: percentile bootstrap over the items of an assessor, level {100 * level:g}%, seed {seed}"
         )
     if labels.ordered:
-        notes.append(
-            method_note("leniency: the mean difference from the others' labels; above 0: higher labels than the others")
-        )
+        notes.method("leniency: the mean difference from the others' labels; above 0: higher labels than the others")
     if not decided.all():
         ties = counted(int((~decided).sum()), "label")
         notes.append(f"majority: {ties} of items on which the others have no majority, left out")
@@ -229,20 +278,16 @@ def _notes(
     if alone:
         notes.append(f"{counted(len(alone), 'assessor')} without an item that others labelled: {listed(alone)}")
     if few:
-        notes.append(
-            caution_note(
-                f"{counted(len(few), 'assessor')} with fewer than {FEW} items that others labelled: {listed(few)}"
-            )
+        notes.caution(
+            f"{counted(len(few), 'assessor')} with fewer than {FEW} items that others labelled: {listed(few)}"
         )
     undefined = [
         name for name, n, k in zip(labels.workers, items.tolist(), kappa.tolist(), strict=True) if n and k != k
     ]
     if undefined:
-        notes.append(
-            caution_note(
-                f"kappa is undefined (0/0) for {counted(len(undefined), 'assessor')}, as all labels of their items are "
-                f"equal: {listed(undefined)}"
-            )
+        notes.caution(
+            f"kappa is undefined (0/0) for {counted(len(undefined), 'assessor')}, as all labels of their items are "
+            f"equal: {listed(undefined)}"
         )
     return notes
 

@@ -21,7 +21,7 @@ from cranfield.building.agreement.agreement_settings import AgreementSettings
 from cranfield.building.agreement.item_statistics import ItemStatistics
 from cranfield.building.assessor_labels import Labels
 from cranfield.comparison.resampling import Resampling, resample
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import Notes, method_note
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
@@ -85,16 +85,13 @@ def intervals(
         )
         if number and value == value
     ]
-    notes = [
-        method_note(
-            f"intervals: level {100 * settings.level:g}%, {state.done:,} random weightings of {units} and one not seen "
-            f"(one more disagreement, one more agreement), seed {settings.seed}"
-        )
-    ]
+    notes = Notes()
+    notes.method(
+        f"intervals: level {100 * settings.level:g}%, {state.done:,} random weightings of {units} and one not seen "
+        f"(one more disagreement, one more agreement), seed {settings.seed}"
+    )
     if partly:
-        notes.append(
-            caution_note(f"weightings in which a coefficient is undefined, left out of its interval: {listed(partly)}")
-        )
+        notes.caution(f"weightings in which a coefficient is undefined, left out of its interval: {listed(partly)}")
     return low, high, (*notes, *without)
 
 

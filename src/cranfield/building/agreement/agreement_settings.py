@@ -118,6 +118,18 @@ def _chosen(labels: Labels, names: Iterable[str] | None) -> tuple[tuple[Coeffici
     return tuple(kept), tuple(notes)
 
 
+def first_labels(labels: Labels) -> tuple[Labels, tuple[str, ...]]:
+    """The first label of each item by each assessor, and a note on how many more there are."""
+    key = labels.item * len(labels.workers) + labels.worker
+    first = np.zeros(len(labels), dtype=bool)
+    first[np.unique(key, return_index=True)[1]] = True
+    if first.all():
+        return labels, labels.notes
+    again = counted(int((~first).sum()), "repeated label")
+    note = f"{again} of an item by the same assessor, used only for self-agreement"
+    return labels.select(first), (*labels.notes, note)
+
+
 def check_paired(labels: Labels) -> None:
     """Raise an error if no item has labels of two assessors."""
     if len(labels.workers) < 2:

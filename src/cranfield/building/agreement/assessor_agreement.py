@@ -8,12 +8,14 @@ from typing import Annotated
 
 import numpy as np
 
+from cranfield.building.agreement.against_the_others import self_agreement
 from cranfield.building.agreement.agreement_intervals import interval_with_unseen, intervals, unseen_units
 from cranfield.building.agreement.agreement_settings import (
     AgreementSettings,
     IntervalResamples,
     Relevant,
     check_paired,
+    first_labels,
     settings_of,
     unit_of,
 )
@@ -29,10 +31,9 @@ from cranfield.building.agreement.chance_corrected import (
     standard_error,
 )
 from cranfield.building.agreement.item_statistics import RELIABLE, ItemStatistics, PairLabels
-from cranfield.building.agreement.repeated_labels import first_labels, self_agreement
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.declared.operation import Level, Seed, about, operation
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import Notes, caution_note, method_note
 from cranfield.record import Record, column, estimates, table_of, without_empty
 from cranfield.table import Table
 from cranfield.text import counted, listed
@@ -227,7 +228,7 @@ def undefined_note(settings: AgreementSettings, values: Array, labels: Labels) -
 
 def rule_notes(settings: AgreementSettings, statistics: ItemStatistics, errors: Array, nulls: Array) -> tuple[str, ...]:
     """How items with different numbers of labels count, and where the standard errors come from."""
-    notes = []
+    notes = Notes()
     if not (np.isnan(errors).all()):
         kinds = {
             coefficient.error
@@ -241,13 +242,11 @@ def rule_notes(settings: AgreementSettings, statistics: ItemStatistics, errors: 
             "overlap": "delta method (overlap)",
         }
         named = "; ".join(text for kind, text in sources.items() if kind in kinds)
-        notes.append(method_note(f"error: standard error over {settings.unit}s, by {named}"))
+        notes.method(f"error: standard error over {settings.unit}s, by {named}")
     if not np.isnan(nulls).all():
-        notes.append(
-            method_note(
-                "null error: standard error if assessors agree by chance only, by Fleiss, Nee & Landis 1979 (Fleiss' "
-                "κ) and Fleiss, Cohen & Everitt 1969 (Cohen's κ); items count as independent"
-            )
+        notes.method(
+            "null error: standard error if assessors agree by chance only, by Fleiss, Nee & Landis 1979 (Fleiss' "
+            "κ) and Fleiss, Cohen & Everitt 1969 (Cohen's κ); items count as independent"
         )
     if len(statistics.labels.workers) > 2:
         by_rule: dict[str, list[str]] = {}
@@ -262,29 +261,23 @@ def _pair_notes(statistics: ItemStatistics) -> list[str]:
     every, used = PairLabels.of(statistics.labels), statistics.pair_labels
     if len(every.first) < 2:
         return []
-    notes = []
+    notes = Notes()
     if used.scattered:
         notes.append("Cohen's κ over pairs has no interval, as pairs share few of the items; use Conger's κ")
     else:
-        notes.append(
-            method_note(
-                "Cohen's κ over pairs: the interval is a basic (reflected) bootstrap, as κ of few items is biased"
-            )
-        )
+        notes.method("Cohen's κ over pairs: the interval is a basic (reflected) bootstrap, as κ of few items is biased")
     if len(used.first) < len(every.first):
         left_out = f"{len(every.first) - len(used.first):,} of {counted(len(every.first), 'pair')}"
         notes.append(f"Cohen's κ leaves out {left_out} of assessors, with fewer than {every.least:g} common items")
     median = float(np.median(used.num_items))
     if median < RELIABLE:
-        notes.append(caution_note(f"pairs of assessors share {median:g} items (median), which are few for Cohen's κ"))
+        notes.caution(f"pairs of assessors share {median:g} items (median), which are few for Cohen's κ")
     size = len(statistics.labels.scale)
     undefined = int(np.isnan(cohen_of(used.confusions(size).astype(np.float64), np.eye(size))[1]).sum())
     if undefined:
-        notes.append(
-            caution_note(
-                f"Cohen's κ is undefined (0/0) for {undefined:,} of {counted(len(used.first), 'pair')} of assessors, "
-                "who use one label for all their common items; these pairs are left out"
-            )
+        notes.caution(
+            f"Cohen's κ is undefined (0/0) for {undefined:,} of {counted(len(used.first), 'pair')} of assessors, "
+            "who use one label for all their common items; these pairs are left out"
         )
     return notes
 

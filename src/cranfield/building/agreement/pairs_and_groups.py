@@ -10,10 +10,9 @@ from numpy.typing import NDArray
 
 from cranfield import check
 from cranfield.building.agreement.agreement_intervals import interval_of_cells
-from cranfield.building.agreement.agreement_settings import IntervalResamples, Relevant, check_paired
+from cranfield.building.agreement.agreement_settings import IntervalResamples, Relevant, check_paired, first_labels
 from cranfield.building.agreement.chance_corrected import closeness, cohen_error, cohen_of, divided
 from cranfield.building.agreement.item_statistics import PairLabels, label_pairs
-from cranfield.building.agreement.repeated_labels import first_labels
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.declared.operation import Level, Seed, operation
 from cranfield.errors import UsageError

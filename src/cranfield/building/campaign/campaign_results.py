@@ -16,7 +16,13 @@ from cranfield.building.campaign.campaign_config import WINS
 from cranfield.building.campaign.campaign_store import SAMPLE, Campaign, counting_runs
 from cranfield.building.pools.pool_file import Pool
 from cranfield.building.pools.pool_samples import SampledQrels, join_pool
-from cranfield.building.serve.project.exporting import grades, grades_by_row, intents_of_topics, nuggets_by_document
+from cranfield.building.serve.project.exporting import (
+    Triple,
+    grades,
+    grades_by_row,
+    intents_of_topics,
+    nuggets_by_document,
+)
 from cranfield.building.serve.project.judging_status import status
 from cranfield.check import nearest
 from cranfield.collection.qrels import Qrels
@@ -80,22 +86,16 @@ def campaign_status(campaign: Campaign) -> CampaignStatus:
     of = {team.name: [submission for submission in submissions if submission.team == team.name] for team in teams}
     ((topics,),) = campaign.store.database.read("SELECT COUNT(*) FROM topic")
     closed = campaign.config.closed(campaign.phase)
-    return CampaignStatus(
-        campaign.config.name,
-        campaign.phase,
-        int(topics),
-        state.documents,
-        state.wanted,
-        state.counted,
-        tuple(team.name for team in teams),
-        tuple("active" if team.active else "off" for team in teams),
-        np.array([len(of[team.name]) for team in teams], dtype=np.int64),
-        np.array([sum(submission.counts for submission in of[team.name]) for team in teams], dtype=np.int64),
-        np.array([refused.count(team.name) for team in teams], dtype=np.int64),
-        tuple(of[team.name][-1].tag if of[team.name] else "" for team in teams),
-        (closed,) if closed else (),
-        "pair of lists" if campaign.config.mode == "preferences" else "document",
-    )
+    rows = [
+        (team.name, "active" if team.active else "off", len(own := of[team.name]),
+         sum(submission.counts for submission in own), refused.count(team.name), own[-1].tag if own else "")
+        for team in teams
+    ]  # fmt: skip
+    return CampaignStatus.of_rows(
+        rows, name=campaign.config.name, phase=campaign.phase, topics=int(topics), pool=state.documents,
+        wanted=state.wanted, judged=state.counted, notes=(closed,) if closed else (),
+        pooled="pair of lists" if campaign.config.mode == "preferences" else "document",
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -137,9 +137,7 @@ def by_document(judged: Mapping[tuple[str, str], float]) -> dict[str, dict[str, 
     return by_topic
 
 
-def _by_part(
-    campaign: Campaign, kind: str, judged: Mapping[tuple[str, str, str], float]
-) -> CampaignJudgments | None:  # fmt: skip
+def _by_part(campaign: Campaign, kind: str, judged: Mapping[Triple, float]) -> CampaignJudgments | None:
     """Judgments by intent, or by nugget, which is read as an intent."""
     if not judged:
         return None

@@ -31,7 +31,7 @@ from cranfield.declared.operation import Seed, about, operation, with_defaults
 from cranfield.errors import DataError, NotedWarning, UsageError, warn_caller
 from cranfield.meta.agreement.coefficients import tau_ap_b, tau_b
 from cranfield.meta.complete_scores import levels_of
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import Notes
 from cranfield.record import Record, crossed
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
@@ -331,7 +331,7 @@ def weights_of(
         raise UsageError("aware: rates == (), must be one or more probabilities of random assessors")
     names = tuple(map(str, joined.measures))
     workers = len(labels.workers)
-    notes = [*labels.notes]
+    notes = Notes([*labels.notes])
     gap = None
     if isinstance(weights, str) and weights in GAPS:
         gap = gaps_to_random(
@@ -343,11 +343,9 @@ def weights_of(
         raw = np.where(unknown, 0.0, np.maximum(raw, 0.0)) ** power
         kind = weights
         shares = ", ".join(f"{rate:g}" for rate in rates)
-        notes.append(
-            method_note(
-                f"AWARE: {counted(workers, 'assessor')}, weights by the {kind} distance to random assessors at {shares}"
-                + (" on each topic" if by_topic else "")
-            )
+        notes.method(
+            f"AWARE: {counted(workers, 'assessor')}, weights by the {kind} distance to random assessors at {shares}"
+            + (" on each topic" if by_topic else "")
         )
         if few := few_runs(kind, len(joined.runs)):
             notes.append(few)
@@ -358,18 +356,18 @@ def weights_of(
     elif weights == UNIFORM:
         raw = np.ones((len(names), workers, 1))
         kind = UNIFORM
-        notes.append(method_note(f"AWARE: {counted(workers, 'assessor')}, all with the same weight"))
+        notes.method(f"AWARE: {counted(workers, 'assessor')}, all with the same weight")
     else:
         of_assessors = _given(weights, labels)
         raw = np.broadcast_to(of_assessors[None, :, None], (len(names), workers, 1)).copy()
         kind = "given"
-        notes.append(method_note(f"AWARE: {counted(workers, 'assessor')}, with weights that were given"))
+        notes.method(f"AWARE: {counted(workers, 'assessor')}, with weights that were given")
     if workers == 1:
         notes.append("there is one assessor, whose scores are taken as they are")
     total = raw.sum(axis=1, keepdims=True)
     if (empty := int((total == 0).sum())) and gap is not None:
         what = counted(empty, "topic" if by_topic else "measure")
-        notes.append(caution_note(f"all weights are 0 for {what}, where assessors get the same weight"))
+        notes.caution(f"all weights are 0 for {what}, where assessors get the same weight")
     weight = np.where(total > 0, raw / np.where(total > 0, total, 1.0), 1 / workers)
     counts = np.bincount(labels.worker, minlength=workers)
     return AwareWeights(
@@ -440,21 +438,19 @@ def _notes(joined: LabelledRuns, values: Array, alone: NDArray[np.bool_]) -> lis
     place = {topic: t for t, topic in enumerate(topics)}
     of_item = np.array([place[topic] for topic in labels.topics], dtype=np.int64)
     judged[labels.worker, of_item[labels.item]] = True
-    notes = []
+    notes = Notes()
     if len(partly := np.flatnonzero(~judged.all(axis=0))):
         names = listed([topics[t] for t in partly.tolist()])
         number = counted(len(partly), "topic is", "topics are")
-        notes.append(
-            caution_note(f"{number} not labelled by every assessor, and scored by those who labelled them: {names}")
-        )
+        notes.caution(f"{number} not labelled by every assessor, and scored by those who labelled them: {names}")
     undefined = np.isnan(values).any(axis=2) & judged[:, None, :]  # assessors × measures × topics
     for m, measure in enumerate(joined.measures):
         if cases := int(undefined[:, m].sum()):
             gone = np.isnan(values[:, m]).all(axis=(0, 1))
             rest = f"; {int(gone.sum())} have no score at all" if gone.any() else ""
             what = counted(cases, "topic of an assessor", "topics of assessors")
-            notes.append(caution_note(f"{measure}: undefined on {what}, left out of the average over assessors{rest}"))
+            notes.caution(f"{measure}: undefined on {what}, left out of the average over assessors{rest}")
     if alone.any():
         what = counted(int(alone.any(axis=(0, 1)).sum()), "topic")
-        notes.append(caution_note(f"on {what} only assessors of weight 0 have a score; they get the same weight there"))
+        notes.caution(f"on {what} only assessors of weight 0 have a score; they get the same weight there")
     return notes

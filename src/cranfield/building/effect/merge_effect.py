@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -28,7 +28,7 @@ from cranfield.measures.property_tables import lower_is_better
 from cranfield.meta.agreement.coefficients import tau_ap, tau_b
 from cranfield.meta.complete_scores import levels_of
 from cranfield.meta.judgments.rescoring import ranks
-from cranfield.notes import caution_note, interruption_note, method_note
+from cranfield.notes import Notes, caution_note, interruption_note, method_note
 from cranfield.scores import summary as summaries
 from cranfield.scores.scores import Scores
 from cranfield.scores.t_and_normal import t_quantile
@@ -190,27 +190,24 @@ def correlations(reference: Array, other: Array, lower: Sequence[bool]) -> tuple
     return both[0], both[1]
 
 
+@dataclass
 class _Study:
     """The scores of all variants with some assessors."""
 
-    def __init__(
-        self,
-        joined: LabelledRuns,
-        variants: Sequence[_Variant],
-        rows: Index64,
-        fixed: Array | None,
-        how: Significance,
-        seed: int,
-    ) -> None:
-        self.joined, self.variants, self.rows, self.fixed, self.how, self.seed = (
-            joined, variants, rows, fixed, how, seed,
-        )  # fmt: skip
-        self.names = tuple(map(str, joined.measures))
+    joined: LabelledRuns
+    variants: Sequence[_Variant]
+    rows: Index64
+    fixed: Array | None
+    how: Significance
+    seed: int
+    unconverged: int = 0
+    tests: int = 0
+    untested: list[str] = field(default_factory=list)
+    """Why the pairs of a measure under a method could not be tested, for each time."""
+
+    def __post_init__(self) -> None:
+        self.names = tuple(map(str, self.joined.measures))
         self.lower = [lower_is_better(name) for name in self.names]
-        self.unconverged = 0
-        self.tests = 0
-        self.untested: list[str] = []
-        """Why the pairs of a measure under a method could not be tested, for each time."""
 
     def scores(self, labels: Labels, drawn: Index64 | None) -> tuple[Array, Index64, list[Array]]:
         """Means (variants × measures × runs), signs of significant pairs, and scores of each variant.
@@ -257,14 +254,9 @@ def with_assessors(labels: Labels, drawn: Index64) -> Labels:
     size = np.bincount(labels.worker, minlength=len(labels.workers))
     start = np.cumsum(size) - size
     rows = np.concatenate([order[start[worker] : start[worker] + size[worker]] for worker in drawn.tolist()])
-
-    def part(values: Array | None) -> Array | None:
-        return None if values is None else values[rows]
-
     return replace(
-        labels, workers=tuple(f"{labels.workers[worker]} ({at + 1})" for at, worker in enumerate(drawn.tolist())),
-        item=labels.item[rows], worker=np.repeat(np.arange(len(drawn)), size[drawn]), label=labels.label[rows],
-        time=part(labels.time), seconds=part(labels.seconds), cost=part(labels.cost),
+        labels.select(rows), worker=np.repeat(np.arange(len(drawn)), size[drawn]),
+        workers=tuple(f"{labels.workers[worker]} ({at})" for at, worker in enumerate(drawn.tolist(), 1)),
         group=tuple(labels.group[worker] for worker in drawn.tolist()) if labels.group else (),
     )  # fmt: skip
 
@@ -389,52 +381,40 @@ def _notes(
     """What a reader of the numbers must know."""
     how = study.how
     correction = "" if how.correction == "none" else f", {how.correction}"
-    notes = [method_note(f"significant pairs: {how.test.name} test{correction}, α = {how.settings.alpha:g}")]
+    notes = Notes([method_note(f"significant pairs: {how.test.name} test{correction}, α = {how.settings.alpha:g}")])
     kinds = (variant.method.removeprefix(f"{AWARE}:") for variant in variants)
     notes += filter(None, dict.fromkeys(few_runs(kind, len(study.joined.runs)) for kind in kinds))
     if study.untested:
         times = f"{len(study.untested):,} of {counted(study.tests, 'time')}"
-        notes.append(
-            caution_note(
-                f"the {how.test.name} test failed {times} (methods, measures and resamples); these pairs count as not "
-                f"significant: {listed(dict.fromkeys(study.untested))}"
-            )
+        notes.caution(
+            f"the {how.test.name} test failed {times} (methods, measures and resamples); these pairs count as not "
+            f"significant: {listed(dict.fromkeys(study.untested))}"
         )
     for variant, own in zip(variants, values, strict=True):
         for m, name in enumerate(study.names):
             if count := int(np.isnan(own[m]).any(axis=0).sum()):
-                notes.append(
-                    caution_note(
-                        f"{variant.name}: {name} is undefined on {counted(count, 'topic')}, left out of its means"
-                    )
+                notes.caution(
+                    f"{variant.name}: {name} is undefined on {counted(count, 'topic')}, left out of its means"
                 )
     if study.unconverged:
-        notes.append(caution_note(f"methods did not converge {counted(study.unconverged, 'time')}, resamples included"))
+        notes.caution(f"methods did not converge {counted(study.unconverged, 'time')}, resamples included")
     if draws is not None:
         number = counted(len(draws["tau"]), "resample")
-        notes.append(
-            method_note(
-                f"[low, high]: {level:.0%} intervals from {number} of assessors, seed {study.seed}: Student's t for "
-                "means, percentiles for correlations and kept pairs; the topics are fixed"
-            )
+        notes.method(
+            f"[low, high]: {level:.0%} intervals from {number} of assessors, seed {study.seed}: Student's t for "
+            "means, percentiles for correlations and kept pairs; the topics are fixed"
         )
         if len(study.joined.labels.workers) < ENOUGH:
-            notes.append(
-                caution_note(
-                    f"{counted(len(study.joined.labels.workers), 'assessor')}: intervals of correlations and kept "
-                    f"pairs are too narrow with fewer than {ENOUGH}; read them as a description"
-                )
+            notes.caution(
+                f"{counted(len(study.joined.labels.workers), 'assessor')}: intervals of correlations and kept "
+                f"pairs are too narrow with fewer than {ENOUGH}; read them as a description"
             )
         if (np.ptp(draws["means"], axis=0) == 0).any():
-            notes.append(method_note("means that are the same with all resampled assessors have no interval"))
+            notes.method("means that are the same with all resampled assessors have no interval")
         low, high = _percentiles(draws["tau"], level)
         if ((tau < low) | (tau > high)).any():
             notes.append(FEWER)
         if lost := int(np.isnan(draws["tau"]).sum()):
-            notes.append(
-                caution_note(f"{lost} of {draws['tau'].size} τ with resampled assessors are undefined, and left out")
-            )
-        notes.append(
-            method_note("stability: mean τ of the rankings with resampled assessors and the ranking with all of them")
-        )
+            notes.caution(f"{lost} of {draws['tau'].size} τ with resampled assessors are undefined, and left out")
+        notes.method("stability: mean τ of the rankings with resampled assessors and the ranking with all of them")
     return notes

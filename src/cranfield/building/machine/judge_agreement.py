@@ -65,17 +65,9 @@ class JudgeConfusion(Record):
     human: Annotated[Array, column("human grade")]
     machine: Annotated[Array, column("machine grade")]
     documents: Annotated[Index64, column()]
+    share: Annotated[Array, column()]
+    """Of the documents with this human grade; NaN without any."""
     notes: tuple[str, ...] = ()
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """Also the share of the documents with this human grade."""
-        totals: dict[Any, int] = {}
-        keys = list(zip(self.judge, self.human.tolist(), strict=True))
-        for key, count in zip(keys, self.documents.tolist(), strict=True):
-            totals[key] = totals.get(key, 0) + count
-        total = np.array([totals[key] for key in keys], dtype=np.float64)
-        share = np.divide(self.documents, total, out=np.full(len(total), np.nan), where=total > 0)
-        return super().columns() | {"share": share}
 
     def matrix(self, judge: str) -> tuple[tuple[float, ...], Index64]:
         """The grades, and human × machine grades."""
@@ -152,19 +144,16 @@ def judge_agreement(
     Intervals of κ have the topic as unit, those of leniency take topics as clusters
     (`clustered_mean`): the documents of a topic are not independent. A single topic has no interval.
     """
-    rows: list[tuple[Array, ...]] = []
+    rows: list[tuple[Any, ...]] = []
     for pairs in judges:
-        confusions = topic_confusions(pairs)
+        confusions = pairs.topic_confusions
         total = confusions.sum(axis=0)
         ends = [_kappa_interval(confusions, pairs.grades, kind, level, resamples, seed) for kind in WEIGHTS.values()]
         counts = len(pairs.topics), len(pairs), pairs.only_human, pairs.only_machine
         shares = (pairs.human >= rel).mean(), (pairs.machine >= rel).mean()
         lenient = clustered_mean(pairs.difference, pairs.topic, len(pairs.topics), level)
         agreed = np.trace(total) / total.sum()
-        rows.append(tuple(map(np.array, (counts, agreed, *ends, shares, lenient))))
-    counts_of, agreement, kappa, weighted, relevant, leniency = (
-        np.stack(part, axis=-1) for part in zip(*rows, strict=True)
-    )
+        rows.append((pairs.name, counts, agreed, *ends, shares, lenient))
     notes = [
         method_note(
             "weighted κ: quadratic weights; leniency: mean machine minus human grade of documents that both judged"
@@ -180,12 +169,9 @@ def judge_agreement(
         notes.append("a single topic has no intervals")
     if few := [pairs.name for pairs in judges if NEEDED <= len(pairs.topics) < FEW]:
         notes.append(caution_note(f"fewer than {FEW} topics, so that intervals of κ are too narrow: {listed(few)}"))
-    names = np.array([pairs.name for pairs in judges], dtype=object)
-    agreed_with = JudgeAgreement(
-        names, counts_of, agreement, kappa, weighted, relevant, leniency, rel, level, resamples, seed,
-        tuple(dict.fromkeys(notes)),
-    )  # fmt: skip
-    return agreed_with, _confusion(judges), _by_topic(judges, rel)
+    unique = tuple(dict.fromkeys(notes))
+    agreement = JudgeAgreement.of_rows(rows, rel=rel, level=level, resamples=resamples, seed=seed, notes=unique)
+    return agreement, _confusion(judges), _by_topic(judges, rel)
 
 
 def agreement_among(judges: Sequence[JudgedPairs], qrels: Sequence[Qrels]) -> JudgesTogether | None:
@@ -203,21 +189,7 @@ def agreement_among(judges: Sequence[JudgedPairs], qrels: Sequence[Qrels]) -> Ju
         both = [float(kappas(matrix, pairs.grades, kind)) for kind in WEIGHTS.values()]
         share = float(np.trace(matrix) / matrix.sum())
         rows.append((first.name, second.name, len(pairs), share, *both, float(pairs.difference.mean())))
-    columns = list(zip(*rows, strict=True))
-    names = [np.array(column, dtype=object) for column in columns[:2]]
-    numbers = np.array(columns[3:], dtype=np.float64)
-    notes = ("leniency: mean grade of the second minus that of the first",)
-    return JudgesTogether(
-        names[0], names[1], np.array(columns[2]), numbers[0], numbers[1], numbers[2], numbers[3], notes
-    )
-
-
-def topic_confusions(pairs: JudgedPairs) -> Index64:
-    """topics × grades × grades."""
-    size = len(pairs.grades)
-    a, b = (np.searchsorted(pairs.grades, grades) for grades in (pairs.human, pairs.machine))
-    cell = (pairs.topic * size + a) * size + b
-    return np.bincount(cell, minlength=len(pairs.topics) * size * size).reshape(-1, size, size)
+    return JudgesTogether.of_rows(rows, notes=("leniency: mean grade of the second minus that of the first",))
 
 
 def _kappa_interval(
@@ -236,37 +208,23 @@ def _kappa_interval(
 
 
 def _confusion(judges: Sequence[JudgedPairs]) -> JudgeConfusion:
-    judge, human, machine, documents = [], [], [], []
+    rows: list[tuple[Any, ...]] = []
     for pairs in judges:
-        a, b = (axis.ravel() for axis in np.indices(pairs.confusion.shape))
-        grades = np.array(pairs.grades)
-        judge.append(np.full(len(a), pairs.name, dtype=object))
-        human.append(grades[a])
-        machine.append(grades[b])
-        documents.append(pairs.confusion.ravel())
-    return JudgeConfusion(
-        np.concatenate(judge), np.concatenate(human), np.concatenate(machine), np.concatenate(documents)
-    )
+        for human, counts in zip(pairs.grades, pairs.confusion.tolist(), strict=True):
+            total = sum(counts)
+            for machine, count in zip(pairs.grades, counts, strict=True):
+                rows.append((pairs.name, human, machine, count, count / total if total else np.nan))
+    return JudgeConfusion.of_rows(rows)
 
 
 def _by_topic(judges: Sequence[JudgedPairs], rel: float) -> TopicAgreement:
-    parts: list[TopicAgreement] = []
+    rows: list[tuple[Any, ...]] = []
     for pairs in judges:
-        confusions = topic_confusions(pairs)
+        confusions = pairs.topic_confusions
         count = confusions.sum(axis=(1, 2))
-        relevant = [pairs.by_topic((grades >= rel).astype(np.float64)) for grades in (pairs.human, pairs.machine)]
-        parts.append(
-            TopicAgreement(
-                judge=np.full(len(count), pairs.name, dtype=object),
-                topic=np.array(pairs.topics, dtype=object),
-                documents=count,
-                agreement=np.trace(confusions, axis1=1, axis2=2) / count,
-                kappa=kappas(confusions, pairs.grades, "identity"),
-                leniency=pairs.by_topic(pairs.difference) / count,
-                human_relevant=relevant[0].astype(np.int64),
-                machine_relevant=relevant[1].astype(np.int64),
-            )
-        )
-    fields = [name for name in vars(parts[0]) if name != "notes"]
-    joined: dict[str, Any] = {name: np.concatenate([getattr(part, name) for part in parts]) for name in fields}
-    return TopicAgreement(**joined)
+        relevant = (pairs.by_topic(grades >= rel).astype(np.int64) for grades in (pairs.human, pairs.machine))
+        agreed = np.trace(confusions, axis1=1, axis2=2) / count
+        kappa, leniency = kappas(confusions, pairs.grades, "identity"), pairs.by_topic(pairs.difference) / count
+        names = [pairs.name] * len(count)
+        rows += zip(names, pairs.topics, count, agreed, kappa, leniency, *relevant, strict=True)
+    return TopicAgreement.of_rows(rows)

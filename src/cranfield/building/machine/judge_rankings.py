@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from typing import Annotated, Any
 
 import numpy as np
@@ -92,36 +94,26 @@ class RunRanks(Record):
     run: Annotated[NDArray[Any], column()]
     means: Annotated[Array, column("human mean", "machine mean")]
     """2 × rows: with human and with machine judgments."""
-    rank: Annotated[Index64, column("human rank", "machine rank")]
-    """2 × rows: 1 is the best; ties share the best rank."""
+    rank: Annotated[Index64, column("human rank", "machine rank", "change")]
+    """3 × rows: 1 is the best; ties share the best rank. The last is the change from the human to the machine rank."""
+    spread: Annotated[Index64, column()]
+    """The highest minus the lowest rank of the run under all machine judges, on the same documents and measure."""
     notes: tuple[str, ...]
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """Also the change of the rank, and the spread of ranks over the judges."""
-        return super().columns() | {"change": self.rank[1] - self.rank[0], "spread": self.spread()}
 
     def table(self) -> Table:
         """A row per documents, measure and run, best run of the first judge first; a column per judge."""
         judges = list(dict.fromkeys(self.judge.tolist()))
         rows: dict[tuple[Any, ...], dict[str, Cell]] = {}
-        spread = self.spread().tolist()
-        entries = zip(self.documents, self.measure, self.run, self.judge, self.rank.T.tolist(), spread, strict=True)
-        for documents, measure, run, judge, (human, machine), width in entries:
-            row = rows.setdefault((documents, measure, run), {"human": human, "spread": width})
+        ranks = zip(*self.rank[:2].tolist(), self.spread.tolist(), strict=True)
+        entries = zip(self.documents, self.measure, self.run, self.judge, ranks, strict=True)
+        for documents, measure, run, judge, (human, machine, spread) in entries:
+            row = rows.setdefault((documents, measure, run), {"human": human, "spread": spread})
             row[judge] = machine
         order = sorted(rows, key=lambda key: (list(DOCUMENTS).index(key[0]), key[1], rows[key]["human"]))
         names = ["human", *judges, *(["spread"] if len(judges) > 1 else [])]
         heads = (*map(Column, ("documents", "measure", "run")), *(Column(name, "count") for name in names))
         cells = tuple((*key, *(rows[key].get(name) for name in names)) for key in order)
         return Table(heads, cells, "Ranks of runs under human and machine judgments", self.notes)
-
-    def spread(self) -> Index64:
-        """The highest minus the lowest rank of the run under all machine judges, on the same documents and measure."""
-        keys = list(zip(self.documents, self.measure, self.run, strict=True))
-        seen: dict[Any, list[int]] = {}
-        for key, rank in zip(keys, self.rank[1].tolist(), strict=True):
-            seen.setdefault(key, []).append(rank)
-        return np.array([max(seen[key]) - min(seen[key]) for key in keys], dtype=np.int64)
 
 
 def compare_rankings(
@@ -149,26 +141,15 @@ def compare_rankings(
         *_left_out(scored),
         *(note for part in scored for note in part.notes),
     ]
-    sizes, runs = [len(part.human.measures) for part in scored], len(scored[0].human.runs)
-    correlations = np.concatenate([part.correlations for part in parts], axis=1)
-    swapped, significant, changes = _counts(parts)
-    rankings = JudgeRankings(
-        judge=np.repeat(np.array([part.judge for part in scored], dtype=object), sizes),
-        documents=np.repeat(np.array([part.documents for part in scored], dtype=object), sizes),
-        measure=np.concatenate([np.array(part.human.measures, dtype=object) for part in scored]),
-        topics=np.repeat([len(part.human.topics) for part in scored], sizes),
-        tau=correlations[0],
-        tau_ap=correlations[1],
-        rbo=correlations[2],
-        pairs=np.full(sum(sizes), runs * (runs - 1) // 2),
-        swapped=swapped,
-        significant=significant,
-        changes=changes,
-        runs=runs,
-        test=first.test,
-        correction=first.correction,
-        alpha=alpha,
-        notes=tuple(dict.fromkeys(notes)),
+    runs = len(scored[0].human.runs)
+    rows = [
+        (part.judge, part.documents, measure, len(part.human.topics), *compared.correlations[m],
+         runs * (runs - 1) // 2, *compared.counts(m))
+        for part, compared in zip(scored, parts, strict=True)
+        for m, measure in enumerate(part.human.measures)
+    ]  # fmt: skip
+    rankings = JudgeRankings.of_rows(
+        rows, runs=runs, test=first.test, correction=first.correction, alpha=alpha, notes=tuple(dict.fromkeys(notes))
     )
     return rankings, _changed(scored, parts), _ranks(scored)
 
@@ -201,7 +182,7 @@ class _Compared:
     """For each measure, the pairs with human judgments."""
     machine: list[Family]
     correlations: Array
-    """τ, τ_ap, RBO × measures."""
+    """measures × (τ, τ_ap, RBO)."""
     sign: list[Index64]
     """For each measure, 2 × pairs: which run is better: 1, −1, or 0 within rounding."""
     direction: list[Index64]
@@ -215,6 +196,16 @@ class _Compared:
         opposite = self.direction[measure][0] != self.direction[measure][1]
         kinds = [human & ~machine, machine & ~human, human & machine & opposite]
         return np.select(kinds, list(CHANGES), "").astype(object)
+
+    def counts(self, measure: int) -> tuple[int, list[int], list[int]]:
+        """How many pairs are swapped; significant with human, and with machine judgments; changed, by kind."""
+        sign, change = self.sign[measure], self.change(measure)
+        swapped = int((sign[0] * sign[1] < 0).sum())
+        return (
+            swapped,
+            self.significant[measure].sum(axis=1).tolist(),
+            [int((change == kind).sum()) for kind in CHANGES],
+        )
 
 
 def _compared(part: ScoredTwice, **settings: Any) -> _Compared:
@@ -244,18 +235,7 @@ def _correlations(part: ScoredTwice) -> Array:
         means = np.stack([sign * score.mean(axis=1) for score in scores])
         levels = levels_of(means, np.array([noise(score) for score in scores]))
         values.append([float(f(levels)[0, 1]) for f in (tau_b, tau_ap, lambda x: overlap(x, p=RBO_P))])
-    return np.array(values).T
-
-
-def _counts(parts: list[_Compared]) -> tuple[Index64, Index64, Index64]:
-    swapped, significant, changes = [], [], []
-    for part in parts:
-        for m, sign in enumerate(part.sign):
-            swapped.append(int((sign[0] * sign[1] < 0).sum()))
-            significant.append(part.significant[m].sum(axis=1))
-            kinds = part.change(m)
-            changes.append([int((kinds == kind).sum()) for kind in CHANGES])
-    return np.array(swapped), np.array(significant).T, np.array(changes).T
+    return np.array(values)
 
 
 def _changed(scored: list[ScoredTwice], parts: list[_Compared]) -> ChangedConclusions:
@@ -265,33 +245,23 @@ def _changed(scored: list[ScoredTwice], parts: list[_Compared]) -> ChangedConclu
             kinds, runs = compared.change(m), human.matrix.systems
             for i in np.flatnonzero(kinds != "").tolist():
                 names = runs[human.first[i]], runs[human.second[i]]
-                numbers = human.difference[i], human.adjusted[i], machine.difference[i], machine.adjusted[i]
+                numbers = [(family.difference[i], family.adjusted[i]) for family in (human, machine)]
                 rows.append((part.judge, part.documents, human.matrix.measure, *names, *numbers, kinds[i]))
-    columns = list(zip(*rows, strict=True)) or [()] * 10
-    judge, documents, measure, run, other, change = (
-        np.array(column, dtype=object) for column in (*columns[:5], columns[9])
-    )
-    number = np.array(columns[5:9], dtype=np.float64)
     notes = tuple(method_note(f"{name}: {what}") for name, what in CHANGES.items())
-    return ChangedConclusions(judge, documents, measure, run, other, number[:2], number[2:], change, notes)
+    return ChangedConclusions.of_rows(rows, notes=notes)
 
 
 def _ranks(scored: list[ScoredTwice]) -> RunRanks:
-    judge, documents, measure, run, means, places = [], [], [], [], [], []
+    rows: list[tuple[Any, ...]] = []
+    places: dict[Any, list[int]] = defaultdict(list)
     for part in scored:
-        names = part.human.measures
-        lower = [lower_is_better(name) for name in names]
-        both = [scores.values.mean(axis=2) for scores in (part.human, part.machine)]
-        m, r = (axis.ravel() for axis in np.indices(both[0].shape))
-        judge.append(np.full(len(m), part.judge, dtype=object))
-        documents.append(np.full(len(m), part.documents, dtype=object))
-        measure.append(np.array(names, dtype=object)[m])
-        run.append(np.array(part.human.runs, dtype=object)[r])
-        means.append(np.stack([values.ravel() for values in both]))
-        places.append(np.stack([ranks(values, lower).ravel() for values in both]))
-    notes = ("spread: the highest minus the lowest rank of a run over the machine judges",)
-    names_of = [np.concatenate(column) for column in (judge, documents, measure, run)]
-    return RunRanks(
-        names_of[0], names_of[1], names_of[2], names_of[3], np.concatenate(means, axis=1),
-        np.concatenate(places, axis=1), notes,
-    )  # fmt: skip
+        lower = [lower_is_better(name) for name in part.human.measures]
+        means = [scores.values.mean(axis=2) for scores in (part.human, part.machine)]
+        of_judge = [ranks(values, lower) for values in means]
+        for (m, measure), (r, run) in product(enumerate(part.human.measures), enumerate(part.human.runs)):
+            human, machine = (int(own[m, r]) for own in of_judge)
+            places[part.documents, measure, run].append(machine)
+            both = [own[m, r] for own in means]
+            rows.append((part.judge, part.documents, measure, run, both, (human, machine, machine - human)))
+    rows = [(*row, max(own := places[row[1:4]]) - min(own)) for row in rows]
+    return RunRanks.of_rows(rows, notes=("spread: the highest minus the lowest rank of a run over the machine judges",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -18,7 +18,7 @@ from cranfield.collection.run import Run
 from cranfield.errors import CranfieldWarning, DataError, UsageError, warn_caller
 from cranfield.evaluation.evaluator import Evaluator, score
 from cranfield.frames import need
-from cranfield.notes import caution_note
+from cranfield.notes import Notes
 from cranfield.scores.scores import Scores
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
@@ -79,31 +79,25 @@ class JudgedPairs:
             len(human) - len(rows),
             len(machine) - len(rows),
         )
-        return JudgedPairs(**{**vars(pairs), "notes": tuple(pairs._notes(human, machine))})
+        return replace(pairs, notes=tuple(pairs._notes(human, machine)))
 
     def _notes(self, human: Qrels, machine: Qrels) -> list[str]:
-        notes = []
+        notes = Notes()
         outside = ~np.isin(machine.values, human.values)
         if outside.any():
             unknown = listed(f"{grade:g}" for grade in np.unique(machine.values[outside]).tolist())
             count = counted(int(outside.sum()), "judgment")
-            notes.append(
-                caution_note(f"{self.name}: {count} with a grade that the human judgments do not have ({unknown})")
-            )
+            notes.caution(f"{self.name}: {count} with a grade that the human judgments do not have ({unknown})")
         for who, grades in (("the human judgments", self.human), (self.name, self.machine)):
             if len(np.unique(grades)) == 1:
-                notes.append(
-                    caution_note(
-                        f"{self.name}: {who} give all documents that both judged the grade {grades[0]:g}: κ is "
-                        "undefined or 0"
-                    )
+                notes.caution(
+                    f"{self.name}: {who} give all documents that both judged the grade {grades[0]:g}: κ is "
+                    "undefined or 0"
                 )
         common = set(self.topics)
         lost = [topic for topic in human.topics if topic not in common]
         if lost:
-            notes.append(
-                caution_note(f"{self.name}: {counted(len(lost), 'topic')} without common documents: {listed(lost)}")
-            )
+            notes.caution(f"{self.name}: {counted(len(lost), 'topic')} without common documents: {listed(lost)}")
         return notes
 
     def __len__(self) -> int:
@@ -115,29 +109,26 @@ class JudgedPairs:
         return tuple(np.unique(np.concatenate([self.human, self.machine])).tolist())
 
     @cached_property
+    def topic_confusions(self) -> Index64:
+        """topics × grades × grades: how many documents have this human grade (row) and this machine grade (column)."""
+        size = len(self.grades)
+        human, machine = (np.searchsorted(self.grades, grades) for grades in (self.human, self.machine))
+        cell = (self.topic * size + human) * size + machine
+        return np.bincount(cell, minlength=len(self.topics) * size * size).reshape(-1, size, size)
+
+    @cached_property
     def confusion(self) -> Index64:
-        """grades × grades: how many documents have this human grade (row) and this machine grade (column)."""
-        return confusion_of(self.human, self.machine, self.grades)
+        """The same for all topics together."""
+        return np.asarray(self.topic_confusions.sum(axis=0))
 
     @cached_property
     def difference(self) -> Array:
         """Machine minus human grade of each document."""
         return self.machine - self.human
 
-    def by_topic(self, values: Array) -> Array:
+    def by_topic(self, values: NDArray[Any]) -> Array:
         """The sum over the documents of each topic."""
         return np.asarray(np.bincount(self.topic, weights=values, minlength=len(self.topics)), dtype=np.float64)
-
-
-def confusion_of(first: Array, second: Array, grades: tuple[float, ...]) -> Index64:
-    """How many documents have each pair of grades.
-
-    >>> confusion_of(np.array([0.0, 1.0, 1.0]), np.array([1.0, 1.0, 1.0]), (0.0, 1.0)).tolist()
-    [[0, 1], [0, 2]]
-    """
-    size = len(grades)
-    a, b = np.searchsorted(grades, first), np.searchsorted(grades, second)
-    return np.bincount(a * size + b, minlength=size * size).reshape(size, size)
 
 
 def clustered_mean(values: Array, topic: Index64, topics: int, level: float = 0.95) -> tuple[float, float, float]:
@@ -163,11 +154,6 @@ def clustered_mean(values: Array, topic: Index64, topics: int, level: float = 0.
     variance = used / (used - 1) * float(((sums - counts * mean) ** 2).sum()) / float(counts.sum()) ** 2
     half = float(need("scipy.special", "an interval").stdtrit(used - 1, (1 + level) / 2)) * np.sqrt(variance)
     return mean, mean - half, mean + half
-
-
-def shares(flags: NDArray[np.bool_]) -> float:
-    """The share of true entries; NaN without entries."""
-    return float(flags.mean()) if len(flags) else np.nan
 
 
 def _no_overlap(human: Qrels, machine: Qrels, name: str) -> str:

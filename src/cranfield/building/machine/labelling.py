@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Annotated, Any, Unpack
 
@@ -201,6 +201,4 @@ def _result(plan: LabelPlan, log: PathLike, asked: Asked, notes: list[str]) -> L
     if result.left:
         again = f"the same command goes on, as {os.fspath(log)} holds the answers so far"
         notes.append(caution_note(f"{counted(result.left, 'question')} without an answer; {again}"))
-    return Labelling(
-        workers, len(plan.items), entries, failed, asked.answered, asked.stopped, asked.interrupted, tuple(notes)
-    )
+    return replace(result, notes=tuple(notes))

@@ -37,7 +37,7 @@ from cranfield.declared.operation import RESAMPLES, Alpha, Level, Seed, about, o
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import MeasureLike
 from cranfield.meta.complete_scores import Rel, levels_of, mean_ranks
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import Notes, caution_note, method_note
 from cranfield.record import Columns, Record, column
 from cranfield.scores.summary import t_interval
 from cranfield.table import Table
@@ -102,10 +102,8 @@ def length_bias(judges: Sequence[JudgedPairs], lengths: Any, *, bins: int = BINS
     unit = next(name for name in ("words", "length", "characters", "cost") if name in table.columns)
     length_of = dict(zip(table.documents, table.columns[unit].tolist(), strict=True))
     rows: list[tuple[Any, ...]] = []
-    correlation, notes = (
-        {},
-        [method_note(f"length: {unit}; groups of about as many documents each; {100 * level:g}% intervals")],
-    )
+    correlation: dict[str, float] = {}
+    notes = [method_note(f"length: {unit}; groups of about as many documents each; {100 * level:g}% intervals")]
     for pairs in judges:
         length = np.array([length_of.get(doc, np.nan) for doc in pairs.docs])
         known = ~np.isnan(length)
@@ -127,17 +125,12 @@ def length_bias(judges: Sequence[JudgedPairs], lengths: Any, *, bins: int = BINS
                 mean = clustered_mean(pairs.difference[mine], pairs.topic[mine], len(pairs.topics), level)
                 means = pairs.human[mine].mean(), pairs.machine[mine].mean()
                 span = length[mine].min(), length[mine].max()
-                rows.append((pairs.name, *span, int(mine.sum()), *means, *mean))
+                rows.append((pairs.name, *span, int(mine.sum()), *means, mean))
     notes += [
         caution_note(f"{name}: Spearman's ρ of length and leniency is {value:.3f}")
         for name, value in correlation.items()
     ]
-    columns = list(zip(*rows, strict=True))
-    numbers = np.array([column for at, column in enumerate(columns) if at not in (0, 3)], dtype=np.float64)
-    return LengthBias(
-        np.array(columns[0], dtype=object), numbers[0], numbers[1], np.array(columns[3]), numbers[2], numbers[3],
-        numbers[4:], correlation, tuple(notes),
-    )  # fmt: skip
+    return LengthBias.of_rows(rows, correlation=correlation, notes=tuple(notes))
 
 
 def spearman(x: Array, y: Array) -> float:
@@ -147,9 +140,7 @@ def spearman(x: Array, y: Array) -> float:
     0.8
     """
     ranks = [mean_ranks(levels_of(values)) for values in (x, y)]
-    centred = [rank - rank.mean() for rank in ranks]
-    scale = np.sqrt((centred[0] ** 2).sum() * (centred[1] ** 2).sum())
-    return float((centred[0] * centred[1]).sum() / scale) if scale > 0 else np.nan
+    return float(np.asarray(np.corrcoef(ranks))[0, 1]) if all(np.ptp(rank) > 0 for rank in ranks) else np.nan
 
 
 def family_bias(
@@ -197,9 +188,7 @@ def family_bias(
             for m, measure in enumerate(both.human.measures):
                 ends = float(favour[m].mean()), float(low[m]), float(high[m])
                 sizes = int((group == f).sum()), int(mine.sum())
-                rows.append((pairs.name, name, measure, *sizes, *lenient, float(change[m].mean()), *ends))
-    columns = list(zip(*rows, strict=True))
-    numbers = np.array(columns[5:], dtype=np.float64)
+                rows.append((pairs.name, name, measure, *sizes, lenient, float(change[m].mean()), ends))
     where = "anywhere" if depth is None else f"among the first {depth}"
     notes = (
         method_note(
@@ -210,9 +199,7 @@ def family_bias(
             f"documents that both judged; {100 * level:g}% interval over topics"
         ),
     )
-    texts = [np.array(column, dtype=object) for column in columns[:3]]
-    counts = np.array(columns[3:5])
-    return FamilyBias(texts[0], texts[1], texts[2], counts[0], counts[1], numbers[:3], numbers[3], numbers[4:], notes)
+    return FamilyBias.of_rows(rows, notes=notes)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -321,7 +308,7 @@ def audit(
     agreed, confusion, topics = judge_agreement(judges, rel=rel, level=level, resamples=resamples, seed=seed)
     by_length = None if lengths is None else length_bias(judges, lengths, level=level)
     together = agreement_among(judges, list(qrels.values()))
-    notes = []
+    notes = Notes()
     if families is not None and not runs:
         raise UsageError("families of runs are given, but no runs; add the runs")
     if not runs:
@@ -341,9 +328,7 @@ def audit(
     if len(runs) < 2:
         notes.append(f"{counted(len(runs), 'run')}: rankings and conclusions need 2 or more")
     if few:
-        notes.append(
-            caution_note(f"rankings and conclusions need scores on 2 topics or more, which {listed(few)} does not have")
-        )
+        notes.caution(f"rankings and conclusions need scores on 2 topics or more, which {listed(few)} does not have")
     if len(runs) < 2 or few:
         return Audit(agreed, confusion, topics, by_length, together, families=by_family, notes=tuple(notes))
     rankings = compare_rankings(scored, test=test, correction=correction, alpha=alpha, seed=seed)

@@ -15,7 +15,7 @@ from cranfield.comparison.data import all_pairs, noise, row_moments, without_noi
 from cranfield.declared.operation import Level, about, operation
 from cranfield.errors import UsageError
 from cranfield.measures.naming.parse import parse
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import Notes
 from cranfield.record import Record, column, estimates, table_of, without_empty
 from cranfield.scores import summary
 from cranfield.scores.bounded_mean import few_carry
@@ -100,19 +100,15 @@ def split_topics(human: Scores, machine: Scores) -> tuple[tuple[str, ...], tuple
         )
     labelled = set(human.topics)
     others = tuple(topic for topic in machine.topics if topic not in labelled)
-    notes = [
-        method_note(
-            f"{counted(len(shared), 'topic')} with human and machine judgments, {len(others):,} with machine "
-            "judgments only"
-        )
-    ]
+    notes = Notes()
+    notes.method(
+        f"{counted(len(shared), 'topic')} with human and machine judgments, {len(others):,} with machine judgments only"
+    )
     if lost := [topic for topic in human.topics if topic not in known]:
         notes.append(f"{counted(len(lost), 'topic')} without machine judgments, left out: {listed(lost)}")
     if len(others) < 2:
-        notes.append(
-            caution_note(
-                "the machine judged hardly any topics without human judgments: the intervals are the classical ones"
-            )
+        notes.caution(
+            "the machine judged hardly any topics without human judgments: the intervals are the classical ones"
         )
     return shared, others, notes
 
@@ -299,46 +295,31 @@ def powered_intervals(
 def _notes(
     means: PoweredMeans, rows: ScoresByRow, level: float, interval: str, tuning: float | None, correction: str | None
 ) -> list[str]:
-    notes = [ASSUMPTION]
+    notes = Notes([ASSUMPTION])
     weight = "tuned for each row" if tuning is None else f"{tuning:g} as requested"
     how = "Student's t, corrected for skewness" if interval == "t" else "the normal distribution"
-    notes.append(
-        method_note(f"λ, the weight of the machine, is {weight}; intervals by {how}, each alone at level {level:g}")
-    )
+    notes.method(f"λ, the weight of the machine, is {weight}; intervals by {how}, each alone at level {level:g}")
     if correction is not None:
         count = counted(len(means.estimate), "difference")
-        notes.append(
-            method_note(f"p adjusted: {correction}, over {count}; differs: p adjusted is at most {1 - level:g}")
-        )
+        notes.method(f"p adjusted: {correction}, over {count}; differs: p adjusted is at most {1 - level:g}")
     if interval == "normal" and (means.topics.min() < FEW or few_carry(rows.human).any()):
-        notes.append(
-            caution_note(
-                "few topics with both judgments, or few that carry the spread: normal intervals are too narrow"
-            )
-        )
+        notes.caution("few topics with both judgments, or few that carry the spread: normal intervals are too narrow")
     if means.bounded.any():
-        notes.append(
-            caution_note(
-                f"{counted(int(means.bounded.sum()), 'row')} in which few topics carry the spread: the interval is "
-                "that of the human scores within the range of the measure, wide but right; more human topics make it "
-                "narrower"
-            )
+        notes.caution(
+            f"{counted(int(means.bounded.sum()), 'row')} in which few topics carry the spread: the interval is that of "
+            "the human scores within the range of the measure, wide but right; more human topics make it narrower"
         )
     if (missing := means.bounded & means.unlimited).any():
-        notes.append(
-            caution_note(
-                f"{counted(int(missing.sum()), 'of these rows has', 'of these rows have')} a measure without known "
-                "range: the smallest and largest score take its place, so the interval may be too narrow"
-            )
+        notes.caution(
+            f"{counted(int(missing.sum()), 'of these rows has', 'of these rows have')} a measure without known "
+            "range: the smallest and largest score take its place, so the interval may be too narrow"
         )
     undefined = np.isnan(rows.human) | np.isnan(rows.machine)
     left_out = int(undefined.any(axis=0).sum()), int(np.isnan(rows.others).any(axis=0).sum())
     if any(left_out):
-        notes.append(
-            caution_note(
-                f"a score is undefined on {counted(left_out[0], 'topic')} with both judgments and on {left_out[1]} "
-                "with machine judgments only: these are left out of the rows concerned"
-            )
+        notes.caution(
+            f"a score is undefined on {counted(left_out[0], 'topic')} with both judgments and on {left_out[1]} "
+            "with machine judgments only: these are left out of the rows concerned"
         )
     return notes
 
@@ -420,24 +401,19 @@ def topics_needed(
     alone = np.array([_smallest((v[0], 0.0, 0.0), MOST_TOPICS, half_width, level) for v in pilot.T])
     with np.errstate(divide="ignore", invalid="ignore"):
         correlation = pilot[2] / np.sqrt(pilot[0] * pilot[1])
-    notes = [
-        method_note(
-            f"the variances are those of a pilot of {len(rows.topics)} topics with both judgments; T = {total:,} "
-            "topics have machine judgments, and the human topics are a random sample of them"
-        ),
-    ]
+    notes = Notes()
+    notes.method(
+        f"the variances are those of a pilot of {len(rows.topics)} topics with both judgments; T = {total:,} "
+        "topics have machine judgments, and the human topics are a random sample of them"
+    )
     if means.bounded.any():
-        notes.append(
-            caution_note(
-                f"{counted(int(means.bounded.sum()), 'row')} in which few topics of the pilot carry the spread: the "
-                "numbers of topics are guesses that are too low; judge a larger pilot"
-            )
+        notes.caution(
+            f"{counted(int(means.bounded.sum()), 'row')} in which few topics of the pilot carry the spread: the "
+            "numbers of topics are guesses that are too low; judge a larger pilot"
         )
     if short := int(np.isnan(needed).sum()):
-        notes.append(
-            caution_note(
-                f"{short} of {len(needed)} rows: all {total:,} topics are too few, even with human judgments of all"
-            )
+        notes.caution(
+            f"{short} of {len(needed)} rows: all {total:,} topics are too few, even with human judgments of all"
         )
     return TopicsNeeded(
         rows.measure, rows.run, rows.other, (means.high - means.low) / 2, correlation, needed,

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.assessed.segments import position_in_segment, segment_starts
 from cranfield.building.pools.pool_file import Pool
@@ -110,10 +108,11 @@ def _fixed(
     if budget is not None:
         allowed = shared(budget - int(spent.sum()), allowed, load=spent)
     free = policy.order[~known[policy.order]]
-    order = _places(lists, free)
+    order = places_in_topics(lists, free)
     kept = order <= allowed[lists.topic[free]]
     free, order = free[kept], order[kept]
-    return _pool(lists, free, order, lists.first[free], policy.estimate()[free], method, seed, notes)
+    facts = {"method": str(method), "seed": seed, "notes": tuple(notes)}
+    return pool_of(lists, free, order, lists.first[free], policy.estimate()[free], **facts)
 
 
 def _sample(
@@ -141,12 +140,14 @@ def _sample(
         notes.append("documents that are judged stay in the sample, because it is drawn without looking at judgments")
     order = np.zeros(lists.size, dtype=np.int64)
     drawn = policy.order[policy.drawn[policy.order]]
-    order[drawn] = _places(lists, drawn)
+    order[drawn] = places_in_topics(lists, drawn)
     every = np.lexsort((np.arange(lists.size), policy.stratum, lists.topic))
     none = np.full(lists.size, np.nan)
-    pool = _pool(lists, every, order[every], lists.first[every], none, method, seed, notes)
     names = np.array([str(number + 1) for number in range(int(policy.stratum.max(initial=0)) + 1)], dtype=object)
-    return replace(pool, stratum=names[policy.stratum[every]], probability=policy.probability[every])
+    return pool_of(
+        lists, every, order[every], lists.first[every], none, stratum=names[policy.stratum[every]],
+        probability=policy.probability[every], method=str(method), seed=seed, notes=tuple(notes),
+    )  # fmt: skip
 
 
 def _batch(pooling: Pooling, batch: int, seed: int, notes: list[str]) -> Pool:
@@ -183,12 +184,13 @@ def _batch(pooling: Pooling, batch: int, seed: int, notes: list[str]) -> Pool:
             )
     places = np.array([lists.place(offer.topic, offer.doc) for offer in offers], dtype=np.int64)
     entry = np.array([lists.entry(offer.topic, offer.run, offer.rank) for offer in offers], dtype=np.int64)
-    order = _places(lists, places) + pooling.policy.learned[lists.topic[places]]
+    order = places_in_topics(lists, places) + pooling.policy.learned[lists.topic[places]]
     estimate = np.array([offer.estimate for offer in offers], dtype=np.float64)
-    return _pool(lists, places, order, entry, estimate, pooling.method, seed, notes)
+    facts = {"method": str(pooling.method), "seed": seed, "notes": tuple(notes)}
+    return pool_of(lists, places, order, entry, estimate, **facts)
 
 
-def _places(lists: PooledLists, documents: Index64) -> Index64:
+def places_in_topics(lists: PooledLists, documents: Index64) -> Index64:
     """1 for the first of the documents in its topic, 2 for the next; they are sorted by topic."""
     return position_in_segment(segment_starts(lists.topic[documents], len(lists.topics)))
 
@@ -208,37 +210,16 @@ def _within_budget(pooling: Pooling, offers: list[Offer]) -> list[Offer]:
     return [offer for number, offer in enumerate(offers) if number in kept]
 
 
-def _pool(
-    lists: PooledLists,
-    documents: Index64,
-    order: Index64,
-    entry: Index64,
-    estimate: Array,
-    method: Method,
-    seed: int,
-    notes: list[str],
+def pool_of(
+    lists: PooledLists, documents: Index64, order: Index64, entry: Index64, estimate: Array, **facts: Any
 ) -> Pool:
-    """The pool of these documents, which are sorted by topic."""
+    """The pool of these documents, which are sorted by topic; `facts` are the other fields of `Pool`."""
     topics, runs = np.array(lists.topics, dtype=object), np.array(lists.runs, dtype=object)
-    return Pool(
-        topics[lists.topic[documents]],
-        ids_of(lists, documents),
-        order,
-        runs[lists.run[entry]],
-        lists.rank[entry],
-        estimate,
-        method=str(method),
-        seed=seed,
-        notes=tuple(notes),
-    )
-
-
-def ids_of(lists: PooledLists, documents: Index64) -> NDArray[Any]:
-    """The ids of documents, as texts."""
     names = np.empty(lists.size, dtype=object)
     for topic in np.unique(lists.topic[documents]).tolist():
         names[int(lists.start[topic]) : int(lists.start[topic + 1])] = lists.docs(topic)
-    return names[documents]
+    of_documents, of_entries = topics[lists.topic[documents]], runs[lists.run[entry]]
+    return Pool(of_documents, names[documents], order, of_entries, lists.rank[entry], estimate, **facts)
 
 
 def _one_grade(qrels: Qrels) -> list[tuple[str, str, float]]:

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from cranfield.assessed.changed_lists.judged_documents import JudgedDocuments
 from cranfield.assessed.join_options import JoinOptions
-from cranfield.assessed.segments import position_in_segment, segment_starts
-from cranfield.building.pools.pool_building import ids_of
+from cranfield.building.pools.pool_building import places_in_topics, pool_of
 from cranfield.building.pools.pool_file import Pool
 from cranfield.building.pools.pooled_lists import PooledLists
 from cranfield.collection.qrels import Qrels
@@ -165,17 +164,8 @@ def pool_holes(
     shape = (len(lists.topics), len(lists.runs))
     holes = np.bincount(row, unjudged[lists.document], minlength=shape[0] * shape[1]).astype(np.int64)
     documents = np.flatnonzero(unjudged)
-    entry = lists.first[documents]
-    order = position_in_segment(segment_starts(lists.topic[documents], len(lists.topics)))
-    pool = Pool(
-        np.array(lists.topics, dtype=object)[lists.topic[documents]],
-        ids_of(lists, documents),
-        order,
-        np.array(lists.runs, dtype=object)[lists.run[entry]],
-        lists.rank[entry],
-        np.full(len(documents), np.nan),
-        method="holes",
-    )
+    order, none = places_in_topics(lists, documents), np.full(len(documents), np.nan)
+    pool = pool_of(lists, documents, order, lists.first[documents], none, method="holes")
     notes = list(lists.notes)
     known = set(judgments.topics)
     unknown = [topic for topic in lists.topics if topic not in known]

@@ -116,30 +116,20 @@ def status(store: Store) -> Status:
     budgets = TopicBudgets.of(settings, documents)
     total, sure = (sum(documents.values()), documents) if budgets is None else (budgets.total, budgets.sure)
 
-    def numbers(what: str) -> Index64:
-        return np.array([people[name][what] for name in names], dtype=np.int64)
-
-    return Status(
-        settings.title,
-        settings.mode,
-        settings.overlap,
-        sum(pool.values()),
-        settings.overlap * total,
-        sum(counted.values()),
-        settings.budget,
-        names,
-        numbers("graded"),
-        numbers("cannot"),
-        numbers("later"),
-        numbers("checks"),
-        np.array([_median_seconds(store, name) for name in names], dtype=np.float64),
-        np.array([_share(gold.get(name, ())) for name in names], dtype=np.float64),
-        np.array([_share(again.get(name, ())) for name in names], dtype=np.float64),
-        topics,
-        np.array([documents[topic] for topic in topics], dtype=np.int64),
-        np.array([counted[topic] for topic in topics], dtype=np.int64),
-        np.array([max(settings.overlap * sure[topic], counted[topic]) for topic in topics], dtype=np.int64),
-    )
+    rows = [
+        (name, *(people[name][what] for what in ("graded", "cannot", "later", "checks")), _median_seconds(store, name),
+         _share(gold.get(name, ())), _share(again.get(name, ())))
+        for name in names
+    ]  # fmt: skip
+    overlap = settings.overlap
+    wanted = [max(overlap * sure[topic], counted[topic]) for topic in topics]
+    return Status.of_rows(
+        rows, title=settings.title, mode=settings.mode, overlap=overlap, documents=sum(pool.values()),
+        wanted=overlap * total, counted=sum(counted.values()), budget=settings.budget, topics=topics,
+        topic_documents=np.array([documents[topic] for topic in topics], dtype=np.int64),
+        topic_counted=np.array([counted[topic] for topic in topics], dtype=np.int64),
+        topic_wanted=np.array(wanted, dtype=np.int64),
+    )  # fmt: skip
 
 
 def _median_seconds(store: Store, name: str) -> float:
