@@ -16,6 +16,10 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
     assert command in (ROOT / ".ci" / "run").read_text("utf-8").splitlines()
 
 
+def test_it_is_short() -> None:
+    assert len(README.read_text("utf-8").split()) <= 700
+
+
 def test_examples_print_what_is_shown() -> None:
     """`python tools/refresh_outputs.py README.md` writes what they print now into the page."""
     languages = Counter[str]()
