@@ -42,9 +42,7 @@ def compare(
     test: PairTestName = "t",
     baseline: Baseline = None,
     correction: CorrectionName = None,
-    alpha: Annotated[
-        float, about("Significance level; intervals have level 1 - A, if possible together.", **ALPHA)
-    ] = 0.05,
+    alpha: Annotated[float, about("Significance level; intervals have level 1 - A.", **ALPHA)] = 0.05,
     alternative: Alternative = "two-sided",
     effect: Annotated[str, about("The effect size: {names}.", choices=PAIRED_EFFECTS, rare=True)] = "d_z",
     systems: Annotated[

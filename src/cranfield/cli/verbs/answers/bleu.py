@@ -15,7 +15,7 @@ class BleuVerb(ReferenceTexts, TopicPrinting, of="answers.bleu_scores:bleu"):
     """
 
     repeats_warnings = True
-    summary = "texts against references: BLEU"
+    summary = "score texts against references: BLEU"
     examples = """
 cranfield answers bleu systems/*.jsonl --reference references.jsonl
 cranfield answers bleu mine.tsv -r a.tsv -r b.tsv --tokeniser none --smoothing floor --smoothing-value 0.1

@@ -20,7 +20,7 @@ class CitationsVerb(Tables, ScorePrinting, of="answers.cited_answers:citation_sc
     """
 
     repeats_warnings = True
-    summary = "generated answers by the support of their citations"
+    summary = "score answers by how well citations support them"
     examples = """
 cranfield answers citations answers.jsonl --support support.tsv
 cranfield answers citations citations.tsv -m citation-precision-strict,uncited -q

@@ -35,7 +35,7 @@ class NuggetsVerb(WordOptions, Tables, ScorePrinting, of="answers.nugget_scores:
     """
 
     repeats_warnings = True
-    summary = "answers by the nuggets that they have"
+    summary = "score answers by the nuggets they contain"
     examples = """
 cranfield answers nuggets --assignments assignments.tsv --nuggets nuggets.tsv
 cranfield answers nuggets answers/*.jsonl --assignments assignments.tsv --nuggets nuggets.tsv -m W-Rec,Prec,F --beta 3

@@ -18,7 +18,7 @@ class OneClickVerb(Tables, ScorePrinting, of="answers.one_click:one_click_scores
     """
 
     repeats_warnings = True
-    summary = "outputs of one click access: S, T, S#"
+    summary = "score outputs of one click access: S, T, S#"
     examples = """
 cranfield answers one-click outputs/*.jsonl --iunits iunits.tsv --spans spans.tsv
 cranfield answers one-click mine.jsonl --iunits iunits.tsv --spans spans.tsv --patience 500 --beta 10 -q

@@ -17,7 +17,7 @@ class PassagesVerb(Tables, ScorePrinting, of="answers.passages:passage_scores"):
     """
 
     repeats_warnings = True
-    summary = "ranked passages, by their characters"
+    summary = "score ranked passages by their characters"
     examples = """
 cranfield answers passages spans.tsv mine.tsv other.tsv
 cranfield answers passages spans.tsv mine.tsv -m char-bpref --characters 12000 -q

@@ -25,7 +25,7 @@ class RougeVerb(WordOptions, ReferenceTexts, TopicPrinting, of="answers.rouge_sc
     """
 
     repeats_warnings = True
-    summary = "summaries against reference summaries: ROUGE"
+    summary = "score summaries against references: ROUGE"
     examples = """
 cranfield answers rouge systems/*.jsonl --reference references.jsonl
 cranfield answers rouge mine/ other/ -r models/ -m ROUGE-1,ROUGE-SU4 --stemmer rouge --resamples 1000

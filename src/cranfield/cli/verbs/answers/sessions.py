@@ -32,7 +32,7 @@ class SessionsVerb(Graded, Plotting, ScorePrinting, of=OPERATIONS):
     """
 
     repeats_warnings = True
-    summary = "sessions of several queries: sDCG, sRBP, session U"
+    summary = "score sessions of several queries: sDCG, sRBP, session U"
     examples = """
 cranfield answers sessions qrels.txt sessions.xml
 cranfield answers sessions qrels.txt mine.jsonl other.jsonl -m 'nsDCG@10,esAP' -q

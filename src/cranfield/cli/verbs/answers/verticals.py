@@ -18,7 +18,7 @@ class VerticalsVerb(Graded, ScorePrinting, of="answers.verticals:page_scores"):
     """
 
     repeats_warnings = True
-    summary = "pages of blocks from several verticals"
+    summary = "score pages of blocks from several verticals"
     examples = """
 cranfield answers verticals qrels.txt mine.tsv other.tsv --orientation orientation.tsv
 cranfield answers verticals qrels.txt mine.tsv --orientation orientation.tsv -m page-nDCG --wanted 0.75 -q

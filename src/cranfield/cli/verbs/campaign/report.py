@@ -19,7 +19,7 @@ class ReportVerb(Quiet, report_options.Outlined):
     --sections and --outline choose what it has, as in cranfield report. --team makes a page to send to one team.
     """
 
-    summary = "one page with everything about a campaign"
+    summary = "write one page with everything about a campaign"
     examples = """
 cranfield campaign report notes2027 -o report.html
 cranfield campaign report notes2027 --sections summary,teams,judging,agreement -o progress.html

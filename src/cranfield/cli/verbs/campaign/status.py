@@ -11,7 +11,7 @@ from cranfield.cli.verbs.campaign.init import FOLDER
 class StatusVerb(Printing, of="building.campaign.campaign_results:campaign_status"):
     """Show the phase of a campaign and its teams, or the leaderboard of now. The server may be running."""
 
-    summary = "how far a campaign is"
+    summary = "show the progress of a campaign"
     examples = """
 cranfield campaign status notes2027
 cranfield campaign status notes2027 --show leaderboard -m AP

@@ -25,7 +25,7 @@ class OffpolicyVerb(LogOfTopics, Printing, of="online.policies.off_policy:off_po
     1: a few rows would decide. docs/calibration.md explains the estimators.
     """
 
-    summary = "what a new system would be worth, from another's log"
+    summary = "estimate what a new system is worth, from another's log"
     examples = """
 cranfield clicks offpolicy log.parquet --policy new
 cranfield clicks offpolicy log.csv --policy new.csv --policy other.csv --clip 20

@@ -20,7 +20,7 @@ class ShardVerb(options.Detected, Printing, of="collection.shards:shard_files"):
     (cranfield anova --shards K does both at once).
     """
 
-    summary = "random parts of a collection of documents"
+    summary = "split documents into random parts"
     examples = """
 cranfield collection shard qrels.txt runs/*.run --shards 5 --folder shards
 cranfield collection shard docids.txt qrels.txt runs/*.run --shards 5 --repeat 10 --seed 1 --folder shards

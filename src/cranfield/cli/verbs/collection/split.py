@@ -20,7 +20,7 @@ class SplitVerb(options.Detected, Printing, of="building.topic_sets.topic_split:
     alone, so that topics added later do not move others, and sizes are only near to the shares.
     """
 
-    summary = "train, validation and test parts of a collection"
+    summary = "split topics into training, validation and test parts"
     examples = """
 cranfield collection split topics.tsv qrels.txt runs/*.run --folder parts
 cranfield collection split qrels.txt runs/*.run --folder parts --parts train=3,test=1 --classes classes.tsv --seed 7

@@ -42,7 +42,7 @@ class ReportVerb(options.Source, report_options.Outlined):
     little memory; summary, evaluated, pairs, explain, judgments and methods have no figures.
     """
 
-    summary = "one page with everything: leaderboard, pairs, topics, methods"
+    summary = "write one page: leaderboard, pairs, topics, methods"
     examples = """
 cranfield report qrels.txt runs/*.run -o report.html
 cranfield report --sample -o report.html  # try it on the bundled sample collection

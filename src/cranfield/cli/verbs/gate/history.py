@@ -11,7 +11,7 @@ from cranfield.cli.printing import Plotting
 class HistoryVerb(Plotting, of="comparison.gate.gate_history:gate_history"):
     """Show the mean scores of all builds in a history that `cranfield gate --history` wrote."""
 
-    summary = "mean scores build by build, as a table and a figure"
+    summary = "show mean scores build by build, in a table and a figure"
     examples = """
 cranfield gate history builds.jsonl
 cranfield gate history builds.jsonl -m nDCG@10 --plot builds.html

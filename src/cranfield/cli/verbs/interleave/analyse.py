@@ -31,7 +31,7 @@ class AnalyseVerb(OnEngine, Plotting, of="online.interleaving.interleaving_analy
     b, b than c, and c than a.
     """
 
-    summary = "which system do users prefer? from logged lists and clicks"
+    summary = "which system users prefer, from logged lists and clicks"
     examples = """
 cranfield interleave analyse log.jsonl
 cranfield interleave analyse lists.jsonl --clicks clicks.csv

@@ -17,7 +17,7 @@ class PowerVerb(Plotting, of="online.interleaving.sign_statistics:interleaving_p
     user are.
     """
 
-    summary = "how many impressions does an interleaving experiment need?"
+    summary = "how many impressions an interleaving experiment needs"
     examples = """
 cranfield interleave power --delta 0.01,0.02,0.05 --ties 0.4
 cranfield interleave power --delta 0.02 --ties 0.4 --impressions 5000 --plot power.svg

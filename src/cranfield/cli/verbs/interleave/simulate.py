@@ -28,7 +28,7 @@ class SimulateVerb(
     as records for cranfield interleave analyse.
     """
 
-    summary = "bias, fidelity and sensitivity of interleaving, with simulated clicks"
+    summary = "measure bias and sensitivity with simulated clicks"
     examples = """
 cranfield interleave simulate qrels.txt bm25.run dense.run
 cranfield interleave simulate qrels.txt bm25.run dense.run --methods balanced,team-draft --clicks random

@@ -14,7 +14,7 @@ class StatusVerb(Printing, of="building.serve.project.judging_status:status"):
     Checks are judgments of gold and repeated documents. The server may be running.
     """
 
-    summary = "how far a project is"
+    summary = "show the progress of a project"
     examples = """
 cranfield judge status judgments.db
 cranfield judge status judgments.db --show topics

@@ -23,7 +23,7 @@ class AwareVerb(LabelsAndRuns, Printing, of="building.effect.aware:aware_scores"
     """
 
     repeats_warnings = True
-    summary = "scores averaged over assessors"
+    summary = "average scores over assessors"
     examples = """
 cranfield labels aware labels.csv runs/*.run -m AP
 cranfield labels aware labels.csv runs/*.run -m AP --weights frobenius --show weights

@@ -41,7 +41,7 @@ cranfield labels merge labels.csv --method dawid-skene --plot confusion.svg --fi
     figure: str = figure_option("entropy")
     format: str = option(
         "--format, -f FORMAT",
-        "{names}; auto is qrels if the topics are known, else table, unless --output says another.",
+        "{names}; auto is qrels if the topics are known, else table, unless --output names another.",
         choices=("auto", "qrels", *TABLE_FORMATS),
         default="auto",
         group=RESULT,

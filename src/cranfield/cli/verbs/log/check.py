@@ -17,7 +17,7 @@ class CheckVerb(LogChecking, Printing, of="online.logs.check_log:check_log"):
     is 1 if there are errors.
     """
 
-    summary = "look for the traps of logs"
+    summary = "check a log for common problems"
     examples = """
 cranfield log check log/
 cranfield log check impressions.parquet --events clicks.parquet --columns columns.toml

@@ -13,7 +13,7 @@ class DocumentsVerb(LogReading, Printing, of="online.log_measures.document_click
     often as others where it was shown. --per-query lists pairs of a query and a document.
     """
 
-    summary = "clicks per document, CTR and COEC"
+    summary = "count clicks per document, with CTR and COEC"
     examples = """
 cranfield log documents log/
 cranfield log documents log/ --per-query --sort COEC --top 50

@@ -27,7 +27,7 @@ class MeasuresVerb(LogReading, Plotting, of="online.log_measures.measured_log:me
         high = 0.2    # and this as 1; without both, the value is divided by that of the whole log
     """
 
-    summary = "online measures with intervals, by day, arm and segment"
+    summary = "compute online measures by day, arm and segment"
     examples = """
 cranfield log measures log/
 cranfield log measures log/ -m CTR@5,abandonment --by arm

@@ -21,7 +21,7 @@ class PreferencesVerb(
     pairs of runs over queries. Preferences that go in circles are counted, with an example.
     """
 
-    summary = "preferences between documents from clicks, and the runs that they favour"
+    summary = "derive preferences between documents from clicks"
     examples = """
 cranfield log preferences log/
 cranfield log preferences log/ --rule skip-above,no-click-next

@@ -34,7 +34,7 @@ class PpiVerb(options.Lists, Plotting, of="building.machine.powered_intervals:po
     machine. --half-width prints how many topics need human judgments instead.
     """
 
-    summary = "intervals from few human and many machine judgments"
+    summary = "compute intervals from few human and many machine judgments"
     examples = """
 cranfield machine ppi human.qrels machine.qrels runs/*.run -m nDCG@10
 cranfield machine ppi human.qrels machine.qrels runs/*.run -m nDCG@10 --baseline bm25 --plot intervals.svg

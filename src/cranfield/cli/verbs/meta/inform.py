@@ -22,7 +22,7 @@ class InformVerb(ByClass, Plotting, of="meta.stability.informativeness:informati
     as bpref, are left out; so are measures without intents beside diversity measures. A note names them.
     """
 
-    summary = "how much a score says about the list"
+    summary = "how much a score tells about the list"
     examples = """
 cranfield meta inform qrels.txt runs/*.run -m AP,Rprec,P@10
 cranfield meta inform --sample  # try it on the bundled sample collection

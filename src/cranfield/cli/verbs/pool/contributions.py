@@ -10,7 +10,7 @@ from cranfield.cli.printing import Printing
 class ContributionsVerb(options.Collection, Printing, of="building.pools.pool_coverage:pool_contributions"):
     """Count the judged and relevant documents that each run, or each team, found, and those that no other found."""
 
-    summary = "the documents that only one run or team found"
+    summary = "find the documents that only one run or team found"
     examples = """
 cranfield pool contributions qrels.txt runs/*.run --pool-depth 100
 cranfield pool contributions qrels.txt runs/*.run --teams teams.txt --pool-depth 100

@@ -11,7 +11,7 @@ class HolesVerb(options.Ranked, Printing, of="building.pools.pool_coverage:pool_
     """Count the documents in the first N of new runs that nobody has judged, and write them as a pool."""
 
     output_is_result = False
-    summary = "unjudged documents at the top of new runs"
+    summary = "find unjudged documents at the top of new runs"
     examples = """
 cranfield pool holes qrels.txt new.run -k 10
 cranfield pool holes qrels.txt new/*.run -k 20 -o to-judge.tsv

@@ -25,7 +25,7 @@ class SimulateVerb(options.Collection, Plotting, of="building.pools.pool_simulat
     Only judged documents can be chosen. json, csv and tsv hold all columns.
     """
 
-    summary = "what pooling methods would have found, on judgments that exist"
+    summary = "replay pooling methods on existing judgments"
     examples = """
 cranfield pool simulate qrels.txt runs/*.run --methods depth,max-mean,hedge --budgets 50,100
 cranfield pool simulate --sample --plot discovery.html

@@ -25,7 +25,7 @@ class EfficiencyVerb(ByClass, options.Source, Plotting):
     """
 
     repeats_warnings = True
-    summary = "effectiveness beside seconds per query"
+    summary = "show effectiveness beside seconds per query"
     examples = """
 cranfield efficiency qrels.txt runs/*.run -m nDCG@10 --times times.tsv
 cranfield efficiency qrels.txt runs/*.run -m nDCG@10,RR --times times.tsv --time p95

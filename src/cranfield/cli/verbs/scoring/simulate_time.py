@@ -19,7 +19,7 @@ class SimulateTimeVerb(options.Collection, TopicPrinting):
     of the users are those of the measure, as in -m 'TBG(h=300,click_rel=0.7)'.
     """
 
-    summary = "time-biased gain (TBG) by simulated users"
+    summary = "compute time-biased gain (TBG) by simulated users"
     examples = """
 cranfield simulate-time qrels.txt bm25.run --lengths lengths.tsv
 cranfield simulate-time qrels.txt runs/*.run --lengths lengths.tsv --users 10000 --spread 0.5
