@@ -19,10 +19,10 @@ from cranfield.comparison.test_result import check_alpha
 from cranfield.errors import CranfieldError, UsageError
 from cranfield.evaluation.several_collections import CollectionScores, sample_variance, stratified_error
 from cranfield.notes import caution_note, method_note
-from cranfield.record import Record, column, table_of
+from cranfield.record import Record, column, estimates, table_of
 from cranfield.scores.scores import Scores
 from cranfield.scores.t_and_normal import t_quantile, t_tail
-from cranfield.table import Estimate, Table
+from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
@@ -79,14 +79,9 @@ class AcrossCollections(Record):
         hidden |= {"p adjusted", "collection p adjusted"} if self.correction == "none" else {"p", "collection p"}
         shown = {name: column for name, column in columns.items() if name not in hidden}
         kinds = dict.fromkeys(("p adjusted", "collection p", "collection p adjusted"), "probability")
-        table = table_of(shown, order, {name: kind for name, kind in kinds.items() if name in shown})
-        place = list(shown).index("difference")
-        rows = []
-        for row, at in zip(table.rows, order.tolist(), strict=True):
-            value, low, high = (float(column[at]) for column in (self.difference, self.low, self.high))
-            rows.append((*row[:place], Estimate("", "", value, low, high, 0, 0, 0), *row[place + 1 :]))
+        shown["difference"] = estimates(self.difference, self.low, self.high)
         caption = f"over {counted(len(self.collections), 'collection')}: {', '.join(self.collections)}"
-        return Table(table.columns, tuple(rows), caption=caption, notes=self.notes)
+        return table_of(shown, order, kinds, caption=caption, notes=self.notes)
 
 
 def compare_collections(

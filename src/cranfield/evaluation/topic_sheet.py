@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +15,7 @@ from cranfield.collection.accepted_inputs import TopicsLike
 from cranfield.errors import UsageError
 from cranfield.evaluation.runs_or_scores import takes_runs
 from cranfield.notes import caution_note
-from cranfield.record import Record, table_of
+from cranfield.record import Columns, Record, table_of
 from cranfield.table import Table
 from cranfield.text import counted, listed
 from cranfield.types import Array
@@ -28,60 +28,58 @@ SORTS = ("hardest", "difference", "spread", "topic")
 """The orders of topics: lowest median first, the run's largest deficit, largest spread, or as in the scores."""
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class TopicSheet(Record):
-    """A row per measure and topic: best, median and worst score of all runs, and one run against the median."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class ByTopic(Record):
+    """A row per measure and topic."""
 
-    figure = "describe_topics"
-    facts = ("measures", "runs", "run", "sort")
-
+    kinds: ClassVar[Mapping[str, str]]
+    """The kinds of columns that are not text, counts or numbers."""
     measures: tuple[str, ...]
-    runs: int
-    run: str | None
-    sort: str
-    data: Mapping[str, NDArray[Any]]
+    data: Columns
     notes: tuple[str, ...]
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """measure, topic, title, the run's score, its difference from the median and rank, best, median, worst, ..."""
+    def columns(self) -> Columns:
+        """measure, topic, title, and what the kind of table has."""
         return dict(self.data)
 
     def table(self) -> Table:
-        """A row per topic, in the order of `sort`."""
+        """The columns, with the measure only if there are several."""
         shown = {name: column for name, column in self.data.items() if name != "measure" or len(self.measures) > 1}
-        kinds = {"− median": "difference", "rank": "count"}
-        return table_of(shown, kinds=kinds, caption=self.title, notes=self.notes)
+        return table_of(shown, kinds=self.kinds, caption=self.caption, notes=self.notes)
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class TopicSheet(ByTopic):
+    """The best, median and worst score of all runs, and one run against the median."""
+
+    figure = "describe_topics"
+    facts = ("measures", "runs", "run", "sort")
+    kinds: ClassVar[Mapping[str, str]] = {"− median": "difference", "rank": "count"}
+
+    runs: int
+    run: str | None
+    sort: str
 
     @property
-    def title(self) -> str:
-        """What the table shows."""
+    def caption(self) -> str:
         of = f"{self.run} against " if self.run is not None else ""
         return f"{listed(self.measures)} by topic: {of}{counted(self.runs, 'run')}"
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class DecidingTopics(Record):
-    """A row per measure and topic: the scores of two runs and their difference, largest first."""
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class DecidingTopics(ByTopic):
+    """The scores of two runs and their difference, largest first, and the mean difference without the topic."""
 
     figure = "deciding_topics_figure"
     facts = ("measures", "first", "second")
+    kinds: ClassVar[Mapping[str, str]] = {"difference": "difference", "mean without it": "difference"}
 
-    measures: tuple[str, ...]
     first: str
     second: str
-    data: Mapping[str, NDArray[Any]]
-    notes: tuple[str, ...]
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """measure, topic, title, both scores, their difference, and the mean difference without the topic."""
-        return dict(self.data)
-
-    def table(self) -> Table:
-        """A row per topic."""
-        shown = {name: column for name, column in self.data.items() if name != "measure" or len(self.measures) > 1}
-        kinds = dict.fromkeys(("difference", "mean without it"), "difference")
-        caption = f"{listed(self.measures)}: {self.first} − {self.second}"
-        return table_of(shown, kinds=kinds, caption=caption, notes=self.notes)
+    @property
+    def caption(self) -> str:
+        return f"{listed(self.measures)}: {self.first} − {self.second}"
 
 
 @takes_runs
@@ -130,7 +128,9 @@ def topic_sheet(
         notes.append(caution_note(f"undefined for all runs: {listed(undefined)}"))
     notes += [*_missing(chosen), *chosen.notes]
     data = {column: np.concatenate([part[column] for part in parts]) for column in parts[0]}
-    return TopicSheet(chosen.measures, len(chosen.runs), run, sort, data, tuple(notes))
+    return TopicSheet(
+        measures=chosen.measures, runs=len(chosen.runs), run=run, sort=sort, data=data, notes=tuple(notes)
+    )
 
 
 def _sheet(
@@ -211,7 +211,8 @@ def deciding_topics(
         if n < len(difference):
             sentences.append(f"{name}: {counted(len(difference) - n, 'topic')} without a score of both runs left out")
     data = {column: np.concatenate([part[column] for part in parts]) for column in parts[0]}
-    return DecidingTopics(chosen.measures, first, second, data, (*sentences, *notes, *_missing(chosen), *chosen.notes))
+    notes = [*sentences, *notes, *_missing(chosen), *chosen.notes]
+    return DecidingTopics(measures=chosen.measures, first=first, second=second, data=data, notes=tuple(notes))
 
 
 def _tied(values: Array) -> bool:

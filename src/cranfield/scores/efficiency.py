@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,11 +16,11 @@ from cranfield.collection.source import PathLike
 from cranfield.collection.tables.table_schema import TOPIC, Numbers, Schema, Words
 from cranfield.errors import CranfieldWarning, UsageError, warn_caller
 from cranfield.notes import caution_note, method_note
-from cranfield.record import Record
+from cranfield.record import Record, column
 from cranfield.scores.scores import Scores
 from cranfield.table import Cell, Column, Table
 from cranfield.text import counted, listed
-from cranfield.types import Array
+from cranfield.types import Array, Index64
 
 TIMES = {"mean": "mean", "median": "median", "p95": "95th percentile"}
 """{name: description} of the statistics of seconds, in the order of `Efficiency.seconds`."""
@@ -36,32 +36,20 @@ class Efficiency(Record):
     figure = "describe_efficiency"
     facts = ("time",)
 
-    measures: tuple[str, ...]
-    runs: tuple[str, ...]
-    effectiveness: Array
+    measures: Annotated[tuple[str, ...], column("measure", axis=True)]
+    runs: Annotated[tuple[str, ...], column("run", axis=True)]
+    effectiveness: Annotated[Array, column(over="measures runs")]
     """measures × runs: mean scores."""
-    seconds: Array
+    seconds: Annotated[Array, column(*TIMES, over="runs")]
     """statistics (`TIMES`) × runs; NaN for a run without times."""
-    timed: NDArray[np.int64]
+    timed: Annotated[Index64, column("topics", over="runs")]
     """The number of topics with a time, for each run."""
-    front: NDArray[np.bool_]
+    front: Annotated[NDArray[np.bool_], column(over="measures runs")]
     """measures × runs: no other run is at least as good and as fast, and better in one of the two."""
     time: str
     """The statistic of seconds by which the front was found."""
     lower_is_better: tuple[bool, ...]
     notes: tuple[str, ...]
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """measure, run, effectiveness, mean, median, p95 (seconds), topics (with a time), front."""
-        m, r = (axis.ravel() for axis in np.indices(self.effectiveness.shape))
-        return {
-            "measure": np.array(self.measures, dtype=object)[m],
-            "run": np.array(self.runs, dtype=object)[r],
-            "effectiveness": self.effectiveness.ravel(),
-            **{name: self.seconds[i][r] for i, name in enumerate(TIMES)},
-            "topics": self.timed[r],
-            "front": self.front.ravel(),
-        }
 
     def table(self) -> Table:
         """A row per run, fastest first: means of the measures, seconds per query, and the Pareto front."""
@@ -195,17 +183,17 @@ class FrontStability(Record):
 
     facts = ("time", "level", "resamples", "seed", "topics")
 
-    measures: tuple[str, ...]
-    runs: tuple[str, ...]
-    effectiveness: Array
-    effectiveness_low: Array
-    effectiveness_high: Array
-    seconds: Array
-    seconds_low: Array
-    seconds_high: Array
+    measures: Annotated[tuple[str, ...], column("measure", axis=True)]
+    runs: Annotated[tuple[str, ...], column("run", axis=True)]
+    effectiveness: Annotated[Array, column(over="measures runs")]
+    effectiveness_low: Annotated[Array, column("low", over="measures runs")]
+    effectiveness_high: Annotated[Array, column("high", over="measures runs")]
+    seconds: Annotated[Array, column(over="runs")]
+    seconds_low: Annotated[Array, column(over="runs")]
+    seconds_high: Annotated[Array, column(over="runs")]
     """For each run, the statistic `time` of its seconds, and its interval."""
-    front: NDArray[np.bool_]
-    share: Array
+    front: Annotated[NDArray[np.bool_], column(over="measures runs")]
+    share: Annotated[Array, column("share on front", over="measures runs")]
     """The share of resamples of topics in which the run is on the front."""
     time: str
     level: float
@@ -213,22 +201,6 @@ class FrontStability(Record):
     seed: int
     topics: int
     notes: tuple[str, ...]
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """measure, run, effectiveness and seconds with their intervals, front, share on front."""
-        m, r = (axis.ravel() for axis in np.indices(self.effectiveness.shape))
-        return {
-            "measure": np.array(self.measures, dtype=object)[m],
-            "run": np.array(self.runs, dtype=object)[r],
-            "effectiveness": self.effectiveness.ravel(),
-            "low": self.effectiveness_low.ravel(),
-            "high": self.effectiveness_high.ravel(),
-            "seconds": self.seconds[r],
-            "seconds low": self.seconds_low[r],
-            "seconds high": self.seconds_high[r],
-            "front": self.front.ravel(),
-            "share on front": self.share.ravel(),
-        }
 
 
 def front_stability(

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cranfield import check
 from cranfield.errors import UsageError
 from cranfield.notes import shown_notes
-from cranfield.record import Shown
+from cranfield.record import Columns, Shown, column, columns_of
 from cranfield.scores.mean_intervals import (
     cautions,
     how_of,
@@ -84,13 +84,9 @@ class Summary(Shown):
             out.setdefault(e.run, {})[e.measure] = numbers
         return out
 
-    def columns(self) -> dict[str, NDArray[Any]]:
-        kinds: dict[str, Any] = {
-            **dict.fromkeys(("measure", "run"), object),
-            **dict.fromkeys(("value", "low", "high"), np.float64),
-            **dict.fromkeys(("topics", "undefined", "missing"), np.int64),
-        }
-        return {name: np.array([getattr(e, name) for e in self.estimates], dtype=kind) for name, kind in kinds.items()}
+    def columns(self) -> Columns:
+        """measure, run, value, low, high, and the numbers of topics, undefined and missing ones."""
+        return columns_of(self.estimates, Estimate)
 
     def _metadata(self) -> dict[str, Any]:
         facts = {"statistic": self.statistic, "level": self.level, "method": self.method}
@@ -288,18 +284,10 @@ class Risk(Shown):
     kind: str
     alpha: float
     baseline: str | None
-    measures: tuple[str, ...]
-    runs: tuple[str, ...]
-    values: Array
+    measures: Annotated[tuple[str, ...], column("measure", axis=True)]
+    runs: Annotated[tuple[str, ...], column("run", axis=True)]
+    values: Annotated[Array, column("value", over="measures runs")]
     """Measures × runs; NaN if the risk is undefined, as TRisk of the baseline itself."""
-
-    def columns(self) -> dict[str, NDArray[Any]]:
-        """measure, run and value, one entry per number."""
-        return {
-            "measure": np.repeat(np.array(self.measures, dtype=object), len(self.runs)),
-            "run": np.tile(np.array(self.runs, dtype=object), len(self.measures)),
-            "value": self.values.ravel(),
-        }
 
     def to_dict(self) -> dict[str, dict[str, float]]:
         """{run: {measure: value}}."""

@@ -18,7 +18,7 @@ from cranfield.comparison.pair_tests import PairTest, TestSettings
 from cranfield.comparison.test_result import shown_p
 from cranfield.errors import UsageError
 from cranfield.notes import caution_note, shown_notes
-from cranfield.record import Record, plain, table_of
+from cranfield.record import Record, columns_of, plain, table_of
 from cranfield.scores.labels import label, same_measure
 from cranfield.scores.scores import Scores
 from cranfield.table import Table
@@ -98,15 +98,8 @@ class GateResult(Record):
         return tuple(check for check in self.checks if not check.passed)
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        texts = ("candidate", "measure", "condition")
-        numbers = ("limit", "value", "baseline", "difference", "bound", "p")
-        return {
-            **{name: np.array([getattr(check, name) for check in self.checks], dtype=object) for name in texts},
-            **{name: np.array([getattr(check, name) for check in self.checks], dtype=np.float64) for name in numbers},
-            "topics": np.array([check.topics for check in self.checks], dtype=np.int64),
-            "passed": np.array([check.passed for check in self.checks], dtype=bool),
-            "reason": np.array([check.reason for check in self.checks], dtype=object),
-        }
+        numbers = ("limit", "value", "baseline", "difference", "bound", "p", "topics", "passed")
+        return columns_of(self.checks, GateCheck, "candidate", "measure", "condition", *numbers, "reason")
 
     def to_dict(self) -> dict[str, Any]:
         """Facts, notes, and a row per check with the topics that count most against the candidate."""

@@ -17,7 +17,7 @@ from cranfield.collection.source import read_bytes
 from cranfield.comparison.gate.gate_checks import GateResult
 from cranfield.declared.operation import operation
 from cranfield.errors import DataError, UsageError
-from cranfield.record import Record
+from cranfield.record import Record, columns_of
 from cranfield.scores.basis import CHANGES
 from cranfield.scores.scores import Scores
 from cranfield.text import listed
@@ -61,10 +61,7 @@ class GateHistory(Record):
             return np.array([build.means.get(measure, np.nan) for build in self.builds], dtype=np.float64)
 
         return {
-            **{
-                name: np.array([getattr(build, name) for build in self.builds], dtype=object)
-                for name in ("build", "time", "candidate")
-            },
+            **columns_of(self.builds, Build, "build", "time", "candidate"),
             **{measure: means(measure) for measure in self.measures},
             "passed": np.array(["yes" if build.passed else "no" for build in self.builds], dtype=object),
         }
