@@ -9,9 +9,9 @@ import pytest
 from scipy.stats import ttest_rel
 
 import cranfield as cf
-from cranfield.assessed.changed_lists.resampled import TopicOfCollection
 from cranfield.assessed.lists import Assessed
 from cranfield.comparison import document_bootstrap
+from cranfield.comparison.document_sampling import TopicOfCollection
 from cranfield.errors import UsageError
 from cranfield.measures import parse
 

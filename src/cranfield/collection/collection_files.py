@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cranfield.collection.config_files import only_known, read_toml, typed_entry
 from cranfield.collection.file_formats.response_folders import holds_responses
 from cranfield.collection.source import PathLike, expand
-from cranfield.collection.toml_files import only_known, read_toml, typed_entry
 from cranfield.errors import UsageError
 from cranfield.text import shown
 

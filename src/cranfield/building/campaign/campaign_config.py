@@ -23,8 +23,8 @@ from cranfield import check
 from cranfield.assessed.dimensions import RELEVANCE
 from cranfield.building.pools.pooling import Method
 from cranfield.building.serve.project.judging_modes import DEFAULT_GRADES, MODE_GRADES, ORDERS, SHARES, Settings
+from cranfield.collection.config_files import entries_for, only_known, read_toml, typed_entry
 from cranfield.collection.linting.run_rules import RunRules, check_rules
-from cranfield.collection.toml_files import entries_for, only_known, read_toml, typed_entry
 from cranfield.errors import CranfieldError, DataError, UsageError
 from cranfield.text import shown
 

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from cranfield import _core, check
+from cranfield.collection.config_files import entries_for, only_known, read_toml, typed_entry
 from cranfield.collection.file_formats import formats
 from cranfield.collection.linting.file_findings import SEVERITIES, Finding, blocks_of_lines
 from cranfield.collection.linting.lint import check_file, plain_id
 from cranfield.collection.source import PathLike, load, text_of
-from cranfield.collection.toml_files import entries_for, only_known, read_toml, typed_entry
 from cranfield.collection.topics import Topics
 from cranfield.errors import DataError, UsageError
 from cranfield.table import Column, Table

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from cranfield.collection.config_files import read_yaml, write_yaml
 from cranfield.collection.doors import reads
 from cranfield.collection.source import PathLike, load, read_bytes, unmarked, write_bytes
 from cranfield.errors import DataError, UsageError
-from cranfield.meta.yaml_io import read_yaml, write_yaml
 
 START, END = b"# ir_metadata.start", b"# ir_metadata.end"
 COMPONENTS = ("platform", "research goal", "implementation", "method", "actor", "data")

@@ -13,6 +13,7 @@ from typing import Any
 
 from cranfield import check
 from cranfield.assessed.join_options import JoinOptions
+from cranfield.collection.config_files import read_yaml
 from cranfield.collection.doors import check_json, reads, whole_lines
 from cranfield.collection.source import PathLike, read_bytes, unmarked
 from cranfield.declared.operation import check_setting
@@ -20,7 +21,6 @@ from cranfield.declared.settings import NO_DEFAULT, Setting
 from cranfield.errors import DataError, UsageError
 from cranfield.measures import parse_many
 from cranfield.meta.study.study_methods import COLLECTION, LISTS, MEASURES, METHODS, Method
-from cranfield.meta.yaml_io import read_yaml
 from cranfield.scores.score_input import MISSING_RULES
 from cranfield.text import cut, shown
 

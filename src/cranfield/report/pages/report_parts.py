@@ -16,8 +16,8 @@ import numpy as np
 
 from cranfield import __version__
 from cranfield.check import nearest
+from cranfield.collection.config_files import only_known, read_toml, typed_entry
 from cranfield.collection.source import PathLike, is_pipe, write_bytes
-from cranfield.collection.toml_files import only_known, read_toml, typed_entry
 from cranfield.errors import CranfieldError, CranfieldWarning, UsageError
 from cranfield.report.figures.figure import Figure
 from cranfield.report.pages.html_page import environment, html_page
