@@ -12,7 +12,7 @@ from scipy.stats import binom
 from cranfield.building.agreement import agreement
 from cranfield.building.effect import merge_effect
 from cranfield.building.merging import merge
-from cranfield.building.merging.worker_report import rate_workers
+from cranfield.building.merging.assessor_report import rate_assessors
 
 Rng = np.random.Generator
 Array = np.ndarray
@@ -97,14 +97,14 @@ def crowd(rng: Rng, labels: int, prevalence: float, spam: str) -> tuple[list[tup
 def honest(labels: int, prevalence: float, known: bool, rng: Rng) -> list[Outcome]:
     """An honest assessor who is flagged is an error."""
     rows, gold = crowd(rng, labels, prevalence, "")
-    report = rate_workers(rows, gold=gold if known else None, method="majority")  # the flag needs no merged labels
+    report = rate_assessors(rows, gold=gold if known else None, method="majority")  # the flag needs no merged labels
     return [Outcome(flag != "spam?") for flag in report.flag]
 
 
 def spammers(kind: str, prevalence: float, rng: Rng) -> list[Outcome]:
     """A spammer who is not flagged is an error."""
     rows, _ = crowd(rng, 400, prevalence, kind)
-    report = rate_workers(rows, method="majority")
+    report = rate_assessors(rows, method="majority")
     return [Outcome(report.flag[report.workers.index(name)] == "spam?") for name in ("w0", "w1")]
 
 

@@ -128,7 +128,7 @@ ENTRIES: dict[str, list[Case] | str] = {
             "assessors", f"labels.csv --method dawid-skene {STEPS} -o out.qrels", people.many_assessors, (9, 1 << 20)
         ),
     ],
-    "labels workers": [
+    "labels assessors": [
         grows("labels", "labels.csv", people.labels),
         grows("assessors", f"labels.csv {STEPS}", people.many_assessors, (9, 1 << 20)),
     ],
@@ -294,7 +294,7 @@ MEMORY = {
     "collection sample-topics": (62, "the words and the near-duplicates of every query are Python objects"),
     "labels agree": (22, "statistics of each item and of each pair of its labels, in several arrays"),
     "labels merge": (12, TEXTS),
-    "labels workers": (12, TEXTS),
+    "labels assessors": (12, TEXTS),
     "labels aware": (3.8, TEXTS),
     "labels effect": (3, TEXTS),
     "answers nuggets": (18, TEXTS),

@@ -114,7 +114,7 @@ def test_sorted_by_the_mean_over_collections(cranfield: Cranfield) -> None:
         (("eval", *WORDS, "--missing-collections", "no"), "must be one of 'undefined', 'skip', 'zero'"),
         (("compare", *WORDS, "--scores", "x.csv"), "replace --scores"),
         (("compare", *WORDS, "--baseline", "w"), "no run 'w'"),
-        (("compare", *WORDS, "--scale", "ranks"), "do not go together"),
+        (("compare", *WORDS, "--score-scale", "ranks"), "do not go together"),
     ],
 )
 def test_what_does_not_go_together_is_an_error(cranfield: Cranfield, words: tuple[str, ...], message: str) -> None:

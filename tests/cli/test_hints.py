@@ -86,7 +86,7 @@ def test_the_option_is_named_once(
             "eval --sample --qrels-format x",
             "--qrels-format == 'x', must be one of trec, diversity, msmarco, beir, sampled, json",
         ),
-        ("compare --sample --effect x", "--effect == 'x', must be one of 'd_z', 'd_av'"),
+        ("compare --sample --effect-size x", "--effect-size == 'x', must be one of 'd_z', 'd_av'"),
     ],
 )
 def test_a_wrong_value_is_said_of_the_option_that_has_it(cranfield: Cranfield, words: str, message: str) -> None:

@@ -13,7 +13,7 @@ VERBS = [
     "meta correlate --sample -m AP,RR -B 10",
     "meta power --sample -m AP -B 20",
     "meta swap --sample -m AP -B 20",
-    "meta concord --sample -m AP,RR --gold P@5",
+    "meta concord --sample -m AP,RR --gold-measure P@5",
     "meta gtheory --sample -m AP",
     "meta scale --sample -m AP",
     "power --sample -m AP -d 0.1",

@@ -40,7 +40,7 @@ VERBS = [
     "meta swap --sample -m AP,RR -B 20",
     "meta correlate --sample -m AP,RR -B 10",
     "meta gtheory --sample -m AP",
-    f"meta robust {QRELS} {RUNS} -m AP -B 5",
+    f"meta robust {QRELS} {RUNS} -m AP --repeats 5",
     f"pool contributions {QRELS} {RUNS}",
     f"pool simulate {QRELS} {RUNS} --budgets 5",
     f"interleave simulate {QRELS} {RUNS} --impressions 50",

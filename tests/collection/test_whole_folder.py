@@ -174,7 +174,7 @@ WRITERS = {
     "meta loo": ["meta", "loo", *COLLECTION, "-m", "P@5", "--write", "out"],
     "log demo": ["log", "demo", "out", "--users", "5", "--days", "1"],
     "log demo parquet": ["log", "demo", "out", "--users", "5", "--days", "1", "--layout", "tables"],
-    "clicks simulate": ["clicks", "simulate", "model.json", *FILES.runs[:1], "-o", "out", "--sessions", "5"],
+    "clicks simulate": ["clicks", "simulate", "model.json", *FILES.runs[:1], "-o", "out", "--simulated-sessions", "5"],
     "campaign init": ["campaign", "init", "out", "--topics", FILES.topics],
     "campaign export": ["campaign", "export", "campaign", "out"],
 }

@@ -105,7 +105,7 @@ def test_every_result_with_a_figure_exists_and_has_a_function() -> None:
 
 OF_LISTS = {"describe_curves", "describe_diversity", "describe_precision_recall", "describe_trailtext"}
 """They draw lists or two measures rather than a result."""
-OTHERS = {"describe_worker_confusion"}
+OTHERS = {"describe_assessor_confusion"}
 """A second figure of a result that has another one."""
 
 

@@ -47,7 +47,7 @@ SHOWN = {
         "describe_asl": ("cranfield meta power --sample -m AP,nDCG@10,P@10,RR --plot {}",),
         "describe_swap_rates": ("cranfield meta swap --sample -m AP,nDCG@10,RR --plot {}",),
         "describe_correlations": ("cranfield meta correlate --sample -m AP,nDCG@10,P@10,RR --plot {}",),
-        "describe_concordance": ("cranfield meta concord --sample -m AP,nDCG@10,RR --gold P@5 --plot {}",),
+        "describe_concordance": ("cranfield meta concord --sample -m AP,nDCG@10,RR --gold-measure P@5 --plot {}",),
         "describe_agreement": (
             "cranfield meta concord --sample -m AP,nDCG@10,RR --preferences preferences.tsv --plot {}",
         ),
@@ -66,8 +66,8 @@ SHOWN = {
     "Building a collection": {
         "describe_discovery": ("cranfield pool simulate --sample --methods depth,rrf,max-mean --plot {}",),
         "describe_assessor_agreement": ("cranfield labels agree labels.csv --pairs --plot {}",),
-        "describe_worker_accuracy": ("cranfield labels workers labels.csv --gold sample/qrels.txt --plot {}",),
-        "describe_worker_confusion": (
+        "describe_assessor_accuracy": ("cranfield labels assessors labels.csv --gold sample/qrels.txt --plot {}",),
+        "describe_assessor_confusion": (
             "cranfield labels merge labels.csv --method dawid-skene --figure confusion --plot {} -o merged.qrels",
         ),
         "describe_posterior_entropy": (
@@ -100,7 +100,7 @@ SHOWN = {
             "cranfield interleave analyse lists.jsonl --plot {}",
         ),
         "describe_interleaving_power": (
-            "cranfield interleave power --delta 0.02,0.05 --ties 0.4 --impressions 2000 --plot {}",
+            "cranfield interleave power --delta 0.02,0.05 --tied 0.4 --impressions 2000 --plot {}",
         ),
         "describe_click_parameters": (LOG, "cranfield clicks fit log --model PBM --plot {}"),
         "describe_click_perplexity": (LOG, "cranfield clicks evaluate log --fit RCM,DCTR,PBM --plot {}"),
@@ -110,7 +110,7 @@ SHOWN = {
     },
     "Sessions": {
         "describe_trailtext": (
-            "cranfield answers sessions none sessions.jsonl --gains clicks -m sU --lengths lengths.txt --explain s1 --plot {}",
+            "cranfield answers sessions none sessions.jsonl --gains-from clicks -m sU --lengths lengths.txt --explain s1 --plot {}",
         ),
     },
 }

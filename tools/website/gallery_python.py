@@ -134,14 +134,14 @@ from cranfield.building.assessor_labels import Labels
 labels = Labels.of("labels.csv")
 figure = pair_agreement(labels).plot()
 """,
-    "describe_worker_accuracy": """\
-from cranfield.building.merging import merge, rate_workers
+    "describe_assessor_accuracy": """\
+from cranfield.building.merging import merge, rate_assessors
 
-figure = rate_workers(labels, gold=sample.qrels).plot()
+figure = rate_assessors(labels, gold=sample.qrels).plot()
 """,
-    "describe_worker_confusion": """\
+    "describe_assessor_confusion": """\
 merged = merge(labels, "dawid-skene")
-figure = figures.describe_worker_confusion(merged)
+figure = figures.describe_assessor_confusion(merged)
 """,
     "describe_posterior_entropy": """\
 figure = merged.plot()

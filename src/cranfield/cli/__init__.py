@@ -126,7 +126,8 @@ GROUPS = {
         "the labels of several assessors",
         "agreement of assessors, and merging of their labels; see: cranfield labels help",
         "cranfield labels agree labels.csv",
-        ("agree", "merge", "workers", "aware", "effect"),
+        ("agree", "merge", "assessors", "aware", "effect"),
+        other_names=(("workers", "assessors"),),
     ),
     "machine": Group(
         "judgments by a language model",
@@ -156,7 +157,7 @@ VERBS = tuple(word for words in SECTIONS.values() for word in words if word not 
 """The verbs in the order of the overview; each is a file in a folder of `cranfield.cli.verbs`."""
 OTHER_WORDS = {"evaluate": "eval", "score": "eval", "list": "measures", "lint": "validate", "check": "validate"}
 MOVED = {
-    **{word: f"labels {word}" for word in ("agree", "merge", "workers", "aware")},
+    **{word: f"labels {word}" for word in ("agree", "merge", "aware")}, "workers": "labels assessors",
     **{word: f"machine {word}" for word in ("label", "audit", "ppi")},
     **{word: f"collection {word}" for word in ("sample-topics", "split", "shard", "design", "stats")},
     **{word: f"answers {word}" for word in GROUPS["answers"].verbs},

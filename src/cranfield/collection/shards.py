@@ -195,11 +195,11 @@ class DocumentShards(Record):
 def shard_files(
     files: Iterable[PathLike] = (),
     folder: Annotated[PathLike, about("Where to write the shards.", spelled="--folder DIR")] = "shards",
-    shards: Annotated[int, about("The number of shards.", least=2, most=MOST_SHARDS, spelled="--shards K")] = 5,
+    shards: Annotated[int, about("The number of shards.", least=2, most=MOST_SHARDS)] = 5,
     *,
     ids: Iterable[PathLike] = (),
     repeats: Annotated[
-        int, about("Make N different splits.", least=1, most=MOST_SHARDS, spelled="--repeat N", solves="repeats=")
+        int, about("Make N different splits.", least=1, most=MOST_SHARDS, spelled="--repeats N", solves="repeats=")
     ] = 1,
     seed: Seed = 0,
     kinds: Mapping[Any, str] | None = None,

@@ -44,7 +44,9 @@ def compare(
     correction: CorrectionName = None,
     alpha: Annotated[float, about("Significance level; intervals have level 1 - A.", **ALPHA)] = 0.05,
     alternative: Alternative = "two-sided",
-    effect: Annotated[str, about("The effect size: {names}.", choices=PAIRED_EFFECTS, rare=True)] = "d_z",
+    effect: Annotated[
+        str, about("The effect size: {names}.", choices=PAIRED_EFFECTS, spelled="--effect-size NAME", rare=True)
+    ] = "d_z",
     systems: Annotated[
         Mapping[str, str] | None,
         about("The system of each run; the scores of its runs, such as seeds of a model, are averaged per topic."),

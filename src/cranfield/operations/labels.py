@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from cranfield.building.agreement.assessor_agreement import agreement as agree
     from cranfield.building.effect.aware import aware_scores as aware
     from cranfield.building.effect.merge_effect import merge_effect as effect
+    from cranfield.building.merging.assessor_report import rate_assessors as assessors
     from cranfield.building.merging.merge_labels import merge as merge
-    from cranfield.building.merging.worker_report import rate_workers as workers
 
-__all__ = ["agree", "aware", "effect", "merge", "workers"]
+__all__ = ["agree", "assessors", "aware", "effect", "merge"]
 
 if not TYPE_CHECKING:
     __getattr__, __dir__ = names_of(
@@ -24,6 +24,6 @@ if not TYPE_CHECKING:
             "aware": "building.effect.aware:aware_scores",
             "effect": "building.effect.merge_effect:merge_effect",
             "merge": "building.merging.merge_labels:merge",
-            "workers": "building.merging.worker_report:rate_workers",
+            "assessors": "building.merging.assessor_report:rate_assessors",
         },
     )

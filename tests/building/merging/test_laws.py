@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.building.assessor_labels import Labels
-from cranfield.building.merging import MERGING_METHODS, Merged, merge, plan_labels, rate_workers
+from cranfield.building.merging import MERGING_METHODS, Merged, merge, plan_labels, rate_assessors
 
 METHODS = MERGING_METHODS
 
@@ -63,7 +63,7 @@ def test_gold_is_always_kept(method: str, data: Labels, which: st.DataObject) ->
 @given(data=labels())
 def test_reports_and_plans_are_defined_for_all_labels(data: Labels) -> None:
     merged = merged_quietly(data, "dawid-skene")
-    report = rate_workers(data, merged=merged)
+    report = rate_assessors(data, merged=merged)
     assert ((report.low <= report.share + 1e-12) | np.isnan(report.share)).all()
     assert ((report.p >= 0) & (report.p <= 1 + 1e-12) | np.isnan(report.p)).all()
     assert ((report.spammer_score >= 0) & (report.spammer_score <= 1 + 1e-9) | np.isnan(report.spammer_score)).all()

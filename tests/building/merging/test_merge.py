@@ -163,12 +163,12 @@ def test_a_class_prior_moves_probabilities_by_bayes_rule() -> None:
     proportional to 0.9 · 1/4 · 1/4, and P(1 | labels 1, 1) to 0.1 · 3/4 · 3/4."""
     data = Labels.of([("t", "a", 1), ("t", "b", 1)], scale=[0, 1])
     with pytest.warns(CranfieldWarning, match="did not converge"):
-        merged = merge(data, "one-coin", steps=1, class_prior=[0.9, 0.1], worker_prior=(2.0, 1.0))
+        merged = merge(data, "one-coin", steps=1, class_prior=[0.9, 0.1], assessor_prior=(2.0, 1.0))
     assert merged.posterior[0].tolist() == pytest.approx([0.5, 0.5])
 
 
 def test_records_have_tables_json_and_frames() -> None:
-    merged = merge(PAIRS, "dawid-skene", worker_prior=(1, 1))
+    merged = merge(PAIRS, "dawid-skene", assessor_prior=(1, 1))
     assert list(merged.to_pandas().columns) == ["topic", "doc", "label", "expected", "probability", "entropy", "labels"]
     assert list(merged.posteriors()) == ["topic", "doc", "p(0)", "p(1)", "p(2)"]
     facts = merged.to_dict()
@@ -325,12 +325,12 @@ def test_gold_labels_are_a_column_of_a_wide_table(tmp_path: Path) -> None:
         (lambda: merge([("t1", "a", "yes"), ("t1", "b", "no")], "bmv"), "bmv needs labels with an order"),
         (lambda: merge(VOTES, ties="first"), "merge: ties == 'first', must be one of 'lowest'"),
         (lambda: merge(VOTES, steps=5), "steps == 5 is a setting of dawid-skene, .*, gp, not of majority"),
-        (lambda: merge(VOTES, "glad", worker_prior=(1, 1)), "is a setting of weighted, .*, not of glad"),
+        (lambda: merge(VOTES, "glad", assessor_prior=(1, 1)), "is a setting of weighted, .*, not of glad"),
         (lambda: merge(VOTES, "dawid-skene", steps=0), "steps == 0, must be a whole number, 1 or more"),
         (lambda: merge(VOTES, "dawid-skene", tolerance=-1.0), "tolerance == -1.0, must be 0 or above"),
         (lambda: merge(VOTES, "dawid-skene", class_counts=float("nan")), "class_counts == nan, must be a number"),
-        (lambda: merge(VOTES, "dawid-skene", worker_prior=(1, -1)), "must be two numbers, 0 or more"),
-        (lambda: merge(VOTES, "dawid-skene", worker_prior=(1,)), "worker_prior == .*, must be two numbers"),
+        (lambda: merge(VOTES, "dawid-skene", assessor_prior=(1, -1)), "must be two numbers, 0 or more"),
+        (lambda: merge(VOTES, "dawid-skene", assessor_prior=(1,)), "assessor_prior == .*, must be two numbers"),
         (lambda: merge(VOTES, "dawid-skene", class_prior=[0.5, 0.5, 0]), "a label with probability 0 could never be"),
         (lambda: merge(VOTES, "dawid-skene", class_prior=[0.5, 0.5]), "a probability for each of the 3 labels"),
         (lambda: merge(VOTES, "dawid-skene", class_prior=[0.5, 0.5, 0.5]), "probabilities with sum 1, not 1.5"),

@@ -34,7 +34,7 @@ def test_repeated_labels_of_an_observer_follow_the_formulas() -> None:
 @pytest.mark.parametrize("prior", [(0.0, 0.0), (2.0, 0.5)])
 def test_dawid_skene_follows_its_formulas(prior: tuple[float, float]) -> None:
     data = simulated()
-    merged = merge(data.labels, "dawid-skene", worker_prior=prior, class_counts=0.3, **STEPS)
+    merged = merge(data.labels, "dawid-skene", assessor_prior=prior, class_counts=0.3, **STEPS)
     expected = slow.dawid_skene(data.triples, *data.sizes, 12, prior=prior, class_counts=0.3)
     assert np.allclose(merged.posterior, expected, atol=1e-10)
 
@@ -162,7 +162,7 @@ def test_the_likelihood_never_decreases(method: str, seed: int) -> None:
 @pytest.mark.parametrize("inference", ["em", "vb"])
 @pytest.mark.parametrize("prior", [None, (3.0, 1.0)])
 def test_the_bound_of_mace_never_decreases(inference: str, prior: tuple[float, float] | None) -> None:
-    trace = np.array(merge(simulated().labels, "mace", inference=inference, worker_prior=prior, steps=100).trace)
+    trace = np.array(merge(simulated().labels, "mace", inference=inference, assessor_prior=prior, steps=100).trace)
     assert (np.diff(trace) > -1e-8).all()
 
 

@@ -17,7 +17,7 @@ from tests.oracles.merging import class_shares
 pytestmark = pytest.mark.filterwarnings("ignore:.*did not converge", "ignore:.*worse than the majority vote")
 
 RIGHT, WRONG, ITEMS = 2.0, 0.5, 0.3
-PRIORS: dict[str, Any] = {"worker_prior": (RIGHT, WRONG), "class_counts": ITEMS, "tolerance": 0.0}
+PRIORS: dict[str, Any] = {"assessor_prior": (RIGHT, WRONG), "class_counts": ITEMS, "tolerance": 0.0}
 
 
 def log_likelihood(data: Simulated, shares: list[float], chance: Any) -> float:

@@ -42,7 +42,7 @@ def rows(cranfield: Cranfield, *words: str) -> list[dict[str, float]]:
 
 def test_json_has_the_numbers_of_python(cranfield: Cranfield, table: str) -> None:
     expected = agreement(Labels.read(table), relevant=2, resamples=100, seed=3, level=0.9)
-    words = (table, "--relevant", "2", "-B", "100", "--seed", "3", "--level", "0.9")
+    words = (table, "--rel", "2", "-B", "100", "--seed", "3", "--level", "0.9")
     printed = {row["name"]: row for row in rows(cranfield, *words)}
     assert list(printed) == list(expected.names)
     for i, name in enumerate(expected.names):
@@ -69,7 +69,7 @@ def test_breakdowns_have_the_numbers_of_python(cranfield: Cranfield, table: str,
     by_topic = rows(cranfield, table, "--by", "topic", "-c", "percent,overlap", "-B", "0")
     expected = topic_agreement(labels, ["percent", "overlap"], resamples=0)
     assert [row["overlap"] for row in by_topic] == pytest.approx([*expected.values[:, 1], expected.mean[1]])
-    by_assessor = rows(cranfield, table, "--by", "assessor", "--weights", "quadratic", "-B", "0")
+    by_assessor = rows(cranfield, table, "--by", "assessor", "--label-weights", "quadratic", "-B", "0")
     kappa = dict(
         zip(labels.workers, agreement_with_others(labels, weights="quadratic", resamples=0).kappa, strict=True)
     )
@@ -90,12 +90,12 @@ def test_the_cost_of_groups_is_printed(cranfield: Cranfield, table: str, assesso
 
 
 def test_confusions_of_all_pairs_and_of_each(cranfield: Cranfield, table: str) -> None:
-    assert cranfield("labels", "agree", table, "--confusion").out.startswith(
+    assert cranfield("labels", "agree", table, "--confused").out.startswith(
         "Labels of the same items, all pairs of assessors"
     )
-    each = cranfield("labels", "agree", table, "--confusion", "--pairs").out
+    each = cranfield("labels", "agree", table, "--confused", "--pairs").out
     assert each.count("Labels of the same items, rows: ") == 3
-    assert len(rows(cranfield, table, "--confusion", "--pairs")) == 3 * 9
+    assert len(rows(cranfield, table, "--confused", "--pairs")) == 3 * 9
 
 
 @pytest.mark.parametrize(
@@ -103,9 +103,9 @@ def test_confusions_of_all_pairs_and_of_each(cranfield: Cranfield, table: str) -
     [
         (("--by", "topic", "--pairs"), "--by topic and --pairs print different tables"),
         (("--by", "time", "-c", "alpha"), "--coefficient applies to the table of all labels and to --by topic"),
-        (("--weights", "linear"), "--weights applies only to --by assessor"),
+        (("--label-weights", "linear"), "--label-weights applies only to --by assessor"),
         (("--windows", "3"), "--windows applies only to --by time"),
-        (("--pairs", "--unit", "topic"), "--unit and --intervals apply only to the table of all labels"),
+        (("--pairs", "--resampled", "topic"), "--resampled and --intervals apply only to the table of all labels"),
         (("--pairs", "-B", "10"), "--resamples and --seed do not apply"),
         (("--by", "group"), "on the command line: --assessors FILE"),
         (("--scale", "0,,1"), "--scale 0,,1: expected labels separated by commas"),

@@ -164,7 +164,7 @@ def test_passages_and_verticals(cranfield: Cranfield) -> None:
         ("answers nuggets mine.jsonl --nuggets nuggets.tsv -m all", "which answer has which nugget?"),
         ("answers nuggets --assignments people.tsv --stemmer nltk", "--stemmer applies only to POURPRE"),
         (
-            "answers nuggets --assignments people.tsv --models 3",
+            "answers nuggets --assignments people.tsv --model-summaries 3",
             "--models applies only to pyramid and pyramid-modified",
         ),
         (

@@ -46,7 +46,7 @@ def persistence(name: str) -> float:
 
 
 def test_the_name_is_ready_for_eval(cranfield: Cranfield, log: str) -> None:
-    done = cranfield("clicks", "calibrate", log, "--measure", "RBP", "--name", "--quiet")
+    done = cranfield("clicks", "calibrate", log, "--measure", "RBP", "--name-only", "--quiet")
     assert done.code == 0
     assert persistence(done.out) == pytest.approx(most_likely_p(), abs=0.0015)
 
@@ -73,7 +73,9 @@ def test_topics_are_found_by_their_texts(cranfield: Cranfield, log: str, tmp_pat
     wrong = cranfield("clicks", "calibrate", log, qrels, "--measure", "ERR")
     assert wrong.code == 1
     assert "--topics FILE" in wrong.err
-    right = cranfield("clicks", "calibrate", log, qrels, "--measure", "ERR", "--topics", topics, "--name", "--quiet")
+    right = cranfield(
+        "clicks", "calibrate", log, qrels, "--measure", "ERR", "--topics", topics, "--name-only", "--quiet"
+    )
     # seen: d1, d2 (stop) | d4 (stop) | d2, d1 (stop): grade 0 stops 1 of 2, grade 1 2 of 3
     assert right.out == "ERR(probability={0:0.5,1:0.6667})\n"
 
@@ -178,6 +180,6 @@ def test_a_log_of_two_applications_that_count_from_0_and_from_1_is_read_one_by_o
     assert wrong.code == 1
     assert "--application NAME" in wrong.err or "--first-position N" in wrong.err
     for options in (["--application", "shop"], ["--application", "news", "--first-position", "0"]):
-        right = cranfield("clicks", "calibrate", str(both), "--measure", "RBP", "--name", "--quiet", *options)
+        right = cranfield("clicks", "calibrate", str(both), "--measure", "RBP", "--name-only", "--quiet", *options)
         assert right.code == 0
         assert persistence(right.out) == pytest.approx(most_likely_p(), abs=0.0015)

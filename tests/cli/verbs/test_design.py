@@ -14,7 +14,7 @@ def topics(tmp_path):
 
 
 def test_the_plan_has_a_row_per_search_and_notes_about_its_balance(topics, capsys):
-    assert main(["collection", "design", "--users", "6", "--systems", "a,b,c", "--topics", topics, "-f", "csv"]) == 0
+    assert main(["collection", "design", "--users", "6", "--system", "a,b,c", "--topics", topics, "-f", "csv"]) == 0
     out, err = capsys.readouterr()
     rows = list(csv.DictReader(io.StringIO(out)))
     assert len(rows) == 36

@@ -59,7 +59,16 @@ def test_a_simulated_log_is_analysed(cranfield: Cranfield, tmp_path: Path) -> No
 def test_the_matrix_has_a_row_for_each_system(cranfield: Cranfield, tmp_path: Path) -> None:
     log = str(tmp_path / "log.jsonl")
     cranfield(
-        "interleave", "simulate", "--sample", "--methods", "pairwise", "--impressions", "100", "--log", log, "--quiet"
+        "interleave",
+        "simulate",
+        "--sample",
+        "--methods",
+        "pairwise",
+        "--impressions",
+        "100",
+        "--write-log",
+        log,
+        "--quiet",
     )
     result = cranfield("interleave", "analyse", log, "--show", "matrix", "-f", "csv")
     assert result.out.splitlines()[0] == "Δ of row over column,bm25,coord,dense,fusion"
@@ -68,7 +77,7 @@ def test_the_matrix_has_a_row_for_each_system(cranfield: Cranfield, tmp_path: Pa
 
 def test_power_by_hand(cranfield: Cranfield) -> None:
     """Δ = 0.05, half ties: wins 0.3, losses 0.2. (1.95996 √0.5 + 0.84162 √0.49)² / 0.01 = 390.1."""
-    result = cranfield("interleave", "power", "--delta", "0.05", "--ties", "0.5", "-f", "csv", "--quiet")
+    result = cranfield("interleave", "power", "--delta", "0.05", "--tied", "0.5", "-f", "csv", "--quiet")
     assert result.out.splitlines()[1].split(",")[3] == "391.0"
 
 
@@ -189,4 +198,4 @@ def test_power_of_a_log_of_ties_needs_their_share(cranfield: Cranfield, tmp_path
     log.write_text("".join(f"{json.dumps(record)}\n" for record in records))
     result = cranfield("interleave", "power", str(log), "--delta", "0.02")
     assert (result.code, "all impressions are ties" in result.err) == (2, True)
-    assert cranfield("interleave", "power", str(log), "--delta", "0.02", "--ties", "0.5").code == 0
+    assert cranfield("interleave", "power", str(log), "--delta", "0.02", "--tied", "0.5").code == 0

@@ -1,4 +1,4 @@
-"""`cranfield labels merge` and `cranfield labels workers`, as a user meets them."""
+"""`cranfield labels merge` and `cranfield labels assessors`, as a user meets them."""
 
 import csv
 import io
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from cranfield.building.assessor_labels import Labels
-from cranfield.building.merging import MERGING_METHODS, merge, plan_labels, rate_workers
+from cranfield.building.merging import MERGING_METHODS, merge, plan_labels, rate_assessors
 from cranfield.collection.qrels import Qrels
 from tests.cli.conftest import Cranfield
 
@@ -75,7 +75,7 @@ def test_gold_posteriors_and_workers(cranfield: Cranfield, table: str, gold: str
         gold,
         "--posteriors",
         str(posteriors),
-        "--workers",
+        "--write-assessors",
         str(workers),
     )
     result = cranfield(*words)
@@ -85,7 +85,7 @@ def test_gold_posteriors_and_workers(cranfield: Cranfield, table: str, gold: str
     with posteriors.open() as file:
         rows = list(csv.DictReader(file))
     assert [float(row["p(1)"]) for row in rows] == pytest.approx(merged.posterior[:, 1].tolist())
-    report = rate_workers(table, gold=gold, merged=merged)
+    report = rate_assessors(table, gold=gold, merged=merged)
     by_name = {row["worker"]: row["share"] for row in json.loads(workers.read_text())["rows"]}
     assert [by_name[name] for name in report.workers] == pytest.approx(report.share.tolist())
 
@@ -106,11 +106,11 @@ def test_tasks_without_topics_become_a_table(cranfield: Cranfield) -> None:
 
 
 def test_settings_reach_the_method(cranfield: Cranfield, table: str) -> None:
-    words = ("--class-prior", "0.5,0.3,0.2", "--worker-prior", "3,1", "--steps", "7", "--tolerance", "0")
+    words = ("--class-prior", "0.5,0.3,0.2", "--assessor-prior", "3,1", "--steps", "7", "--tolerance", "0")
     result = cranfield("labels", "merge", table, "--method", "dawid-skene", *words, "-f", "json")
     rows = json.loads(result.out)["rows"]
     with pytest.warns(match="did not converge"):
-        merged = merge(table, "dawid-skene", class_prior=[0.5, 0.3, 0.2], worker_prior=[3, 1], steps=7, tolerance=0.0)
+        merged = merge(table, "dawid-skene", class_prior=[0.5, 0.3, 0.2], assessor_prior=[3, 1], steps=7, tolerance=0.0)
     assert [row["probability"] for row in rows] == pytest.approx(merged.probability.tolist())
     assert "dawid-skene did not converge in 7 steps; allow more steps" in result.err
 
@@ -127,8 +127,8 @@ def test_a_warning_is_printed_once(cranfield: Cranfield, table: str) -> None:
         (["--method", "dawid"], "no method 'dawid'; did you mean 'dawid-skene'?"),
         (["--steps", "5"], "--steps == 5 is a setting of dawid-skene"),
         (
-            ["--method", "dawid-skene", "--worker-prior", "high"],
-            "--worker-prior high: expected numbers separated by commas",
+            ["--method", "dawid-skene", "--assessor-prior", "high"],
+            "--assessor-prior high: expected numbers separated by commas",
         ),
         (["--method", "dawid-skene", "--class-prior", "1,0,0"], "must be above 0 for every label"),
         (["--expected", "-f", "csv"], "--expected is for qrels; tables have a column with the expected grade"),
@@ -151,8 +151,8 @@ def test_words_without_an_order_name_the_option(cranfield: Cranfield) -> None:
 
 
 def test_workers_have_the_numbers_of_python(cranfield: Cranfield, table: str, gold: str) -> None:
-    for extra, report in (([], rate_workers(table)), (["--gold", gold], rate_workers(table, gold=gold))):
-        rows = json.loads(cranfield("labels", "workers", table, *extra, "-f", "json").out)["rows"]
+    for extra, report in (([], rate_assessors(table)), (["--gold", gold], rate_assessors(table, gold=gold))):
+        rows = json.loads(cranfield("labels", "assessors", table, *extra, "-f", "json").out)["rows"]
         assert [row["worker"] for row in rows] == [report.workers[w] for w in np.argsort(report.accuracy)]
         p = {row["worker"]: row["p"] for row in rows}
         assert [p[name] for name in report.workers] == pytest.approx(report.p.tolist())
@@ -160,17 +160,17 @@ def test_workers_have_the_numbers_of_python(cranfield: Cranfield, table: str, go
 
 
 def test_the_next_labels_are_those_of_python(cranfield: Cranfield, table: str) -> None:
-    words = ("--next", "4", "--probability", "0.99", "--per-worker", "1")
-    rows = json.loads(cranfield("labels", "workers", table, *words, "-f", "json").out)["rows"]
-    plan = plan_labels(table, count=4, probability=0.99, per_worker=1)
+    words = ("--next", "4", "--probability", "0.99", "--most-per-assessor", "1")
+    rows = json.loads(cranfield("labels", "assessors", table, *words, "-f", "json").out)["rows"]
+    plan = plan_labels(table, count=4, probability=0.99, most_per_assessor=1)
     assert [f"{row['topic']} {row['doc']}" for row in rows] == list(plan.items)
     assert [row["worker"] for row in rows] == list(plan.worker)
 
 
 def test_options_of_planning_need_next(cranfield: Cranfield, table: str) -> None:
-    result = cranfield("labels", "workers", table, "--stop", "margin")
+    result = cranfield("labels", "assessors", table, "--stop-rule", "margin")
     assert result.code == 2
-    assert "--stop applies only to --next N" in result.err
+    assert "--stop-rule applies only to --next N" in result.err
 
 
 @pytest.mark.parametrize("figure", ["entropy", "confusion", "accuracy"])
@@ -215,7 +215,7 @@ def test_a_table_is_not_written_to_a_file_of_judgments(cranfield: Cranfield, tmp
     ("verb", "rows", "option"),
     [
         ("labels merge", "t1,a,1\nt1,b,1\n", "--scale LABELS"),
-        ("labels workers --next 2", "t1,a,1\nt2,b,0\n", "--stop RULE"),
+        ("labels assessors --next 2", "t1,a,1\nt2,b,0\n", "--stop-rule RULE"),
     ],
 )
 def test_errors_name_the_option_that_helps(

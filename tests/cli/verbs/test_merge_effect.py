@@ -27,11 +27,11 @@ def files(tmp_path: Path) -> tuple[str, list[str], str]:
 
 def test_aware_prints_the_scores_of_python(cranfield: Cranfield, files: tuple[str, list[str], str]) -> None:
     labels, runs, _ = files
-    result = cranfield("labels", "aware", labels, *runs, "-m", "AP", "--weights", "rmse", "-f", "json")
+    result = cranfield("labels", "aware", labels, *runs, "-m", "AP", "--weighting", "rmse", "-f", "json")
     expected = aware(labels, runs, "AP", weights="rmse")
     assert [row["AP"] for row in json.loads(result.out)["rows"]] == pytest.approx(expected.means()[0].tolist())
     shown = cranfield(
-        "labels", "aware", labels, *runs, "-m", "AP", "--weights", "rmse", "--show", "weights", "-f", "json"
+        "labels", "aware", labels, *runs, "-m", "AP", "--weighting", "rmse", "--show", "weights", "-f", "json"
     )
     weights = [row["weight"] for row in json.loads(shown.out)["rows"]]
     assert weights == pytest.approx(aware_weights(labels, runs, "AP", weights="rmse").weight[0, :, 0].tolist())

@@ -131,11 +131,13 @@ def test_a_file_that_is_missing_is_an_error_and_not_a_note(cranfield: Cranfield,
 
 
 def test_the_methods_alone(cranfield: Cranfield) -> None:
-    done = cranfield("report", "qrels.txt", "bm25.run", "dense.run", "-m", "AP", "--methods")
+    done = cranfield("report", "qrels.txt", "bm25.run", "dense.run", "-m", "AP", "--methods-text")
     assert done.code == 0, done.err
     assert done.out.startswith("We evaluated 2 runs on 24 topics by AP")
     assert "@incollection{buckley2005," in done.out
-    assert cranfield("report", "qrels.txt", "bm25.run", "dense.run", "-m", "AP", "--methods", "-o", "m.tex").code == 0
+    assert (
+        cranfield("report", "qrels.txt", "bm25.run", "dense.run", "-m", "AP", "--methods-text", "-o", "m.tex").code == 0
+    )
     both = f"{Path('m.tex').read_text()}\n{Path('m.bib').read_text()}"
     assert both == done.out
 

@@ -55,7 +55,7 @@ def test_scores_feed_compare(cranfield: Cranfield, folder: Path) -> None:
 
 def test_clicks_need_no_judgments(cranfield: Cranfield) -> None:
     out = printed(
-        cranfield, "answers sessions none mine.jsonl --gains clicks -m sU(L=1000) --lengths lengths.txt -q -f csv"
+        cranfield, "answers sessions none mine.jsonl --gains-from clicks -m sU(L=1000) --lengths lengths.txt -q -f csv"
     )
     # one click, at rank 2 of the first list: 0.5 · (1 − (400 + 0.2 · 500) / 1000)
     assert "0.25" in out

@@ -18,7 +18,7 @@ import cranfield as cf
 from cranfield.assessed.lists import Assessed
 from cranfield.building import agreement
 from cranfield.building.assessor_labels import Labels
-from cranfield.building.merging import WorkerReport, merge, rate_workers
+from cranfield.building.merging import AssessorReport, merge, rate_assessors
 from cranfield.comparison.compare import compare
 from cranfield.comparison.gate.gate_history import Build, GateHistory
 from cranfield.comparison.methods.tukey import tukey
@@ -38,7 +38,9 @@ from cranfield.report.figures import (
     describe_alike,
     describe_arm_effects,
     describe_asl,
+    describe_assessor_accuracy,
     describe_assessor_agreement,
+    describe_assessor_confusion,
     describe_axioms,
     describe_boxes,
     describe_click_parameters,
@@ -79,8 +81,6 @@ from cranfield.report.figures import (
     describe_topic_leniency,
     describe_topics,
     describe_trailtext,
-    describe_worker_accuracy,
-    describe_worker_confusion,
     saving,
 )
 from cranfield.report.figures import __all__ as exported
@@ -268,9 +268,9 @@ def figures(systems: int) -> dict[str, Figure]:
         ),
         "trailtext": describe_trailtext(Trailtext((100.0,) * systems, (0.5,) * systems), 5000),
         **experiment_figures(names),
-        "worker confusion": describe_worker_confusion(merge(labelled(systems))),
+        "worker confusion": describe_assessor_confusion(merge(labelled(systems))),
         "posterior entropy": describe_posterior_entropy(merge(labelled(systems))),
-        "worker accuracy": describe_worker_accuracy(rate_workers(labelled(systems), method="majority")),
+        "worker accuracy": describe_assessor_accuracy(rate_assessors(labelled(systems), method="majority")),
     }
 
 
@@ -535,9 +535,9 @@ def test_rank_changes_and_shares_of_variance_are_computed() -> None:
         (lambda: describe_assessor_agreement(agreement.agreement_with_others(EQUAL)), "nothing to draw: all values"),
         (lambda: describe_assessor_agreement(agreement.confusion(THREE, by_pair=True)), "one matrix, but there are 3"),
         (lambda: describe_diversity({"system": ["a"], "I-rec": [NAN], "D-nDCG": [1]}), "no system has both"),
-        (lambda: describe_worker_confusion(merge(labelled(2)), ["w9"]), "no assessor 'w9'"),
+        (lambda: describe_assessor_confusion(merge(labelled(2)), ["w9"]), "no assessor 'w9'"),
         (lambda: describe_posterior_entropy({}), "there are no merged labels"),
-        (lambda: describe_worker_accuracy(unchecked()), "no label could be checked against the majority of the other"),
+        (lambda: describe_assessor_accuracy(unchecked()), "could be checked against the majority of the other"),
     ],
 )  # fmt: skip
 def test_bad_input_raises_an_error_that_names_it(call: Any, says: str) -> None:
@@ -545,9 +545,9 @@ def test_bad_input_raises_an_error_that_names_it(call: Any, says: str) -> None:
         call()
 
 
-def unchecked() -> WorkerReport:
+def unchecked() -> AssessorReport:
     """A report on two assessors who have no item in common."""
-    return rate_workers([("t1", "a", 0), ("t2", "b", 1)], method="majority")
+    return rate_assessors([("t1", "a", 0), ("t2", "b", 1)], method="majority")
 
 
 def test_the_confusion_of_an_assessor_goes_row_by_row() -> None:
@@ -556,11 +556,11 @@ def test_the_confusion_of_an_assessor_goes_row_by_row() -> None:
         (t, w, y) for t, ys in {"t1": "000", "t2": "001", "t3": "111"}.items() for w, y in zip("abc", ys, strict=True)
     ]
     merged = merge(rows, gold={"t2": 0})
-    figure = describe_worker_confusion(merged, ["c"])
+    figure = describe_assessor_confusion(merged, ["c"])
     assert figure.columns()["row"].tolist() == ["0", "0", "1", "1"]
     assert figure.columns()["value"].tolist() == [0.5, 0.5, 0.0, 1.0]
-    assert len(describe_worker_confusion(merge(labelled(9))).columns()["value"]) == 6 * 9
-    assert "the 6 of 9 assessors with most labels" in describe_worker_confusion(merge(labelled(9))).subtitle
+    assert len(describe_assessor_confusion(merge(labelled(9))).columns()["value"]) == 6 * 9
+    assert "the 6 of 9 assessors with most labels" in describe_assessor_confusion(merge(labelled(9))).subtitle
 
 
 def test_entropy_falls_for_each_method() -> None:
@@ -573,8 +573,8 @@ def test_entropy_falls_for_each_method() -> None:
 
 
 def test_accuracies_come_with_intervals_and_chance() -> None:
-    report = rate_workers(labelled(5), method="majority")
-    figure = describe_worker_accuracy(report)
+    report = rate_assessors(labelled(5), method="majority")
+    figure = describe_assessor_accuracy(report)
     columns = figure.columns()
     assert (np.diff(columns["accuracy"]) <= 0).all()
     assert (columns["low"] <= columns["accuracy"]).all()

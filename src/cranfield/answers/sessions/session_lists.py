@@ -31,12 +31,12 @@ class ListSettings(TypedDict, total=False):
             "What makes a document gain: {names} (the judgments of clicked documents).",
             "judgments",
             choices=GAINS,
-            spelled="--gains SOURCE",
+            spelled="--gains-from SOURCE",
             solves="gains='clicks'",
         ),
     ]
     click_gain: Annotated[
-        float, about("What a click gains, with --gains clicks.", 0.5, above=0, spelled="--click-gain G")
+        float, about("What a click gains, with --gains-from clicks.", 0.5, above=0, spelled="--click-gain G")
     ]
     cut: Annotated[
         str,

@@ -188,7 +188,7 @@ def agreement_with_others(
             "How much labels agree that differ, in the κ of an assessor and the others: {names} (identity: not at "
             "all).",
             choices=("identity", "linear", "quadratic"),
-            spelled="--weights KIND",
+            spelled="--label-weights KIND",
             rare=True,
         ),
     ] = "identity",

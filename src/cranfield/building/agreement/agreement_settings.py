@@ -22,7 +22,7 @@ from cranfield.errors import DataError, UsageError
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
-Relevant = Annotated[float, about("The lowest grade that counts as relevant.", spelled="--relevant, --rel GRADE")]
+Relevant = Annotated[float, about("The lowest grade that counts as relevant.", spelled="--rel GRADE")]
 IntervalResamples = Annotated[
     int, about("Number of resamples for intervals; 0: no intervals.", **RESAMPLES | {"least": 0})
 ]

@@ -105,6 +105,7 @@ def agreement(
         about(
             "What is resampled: {names}; default: topics if there are 10 or more, else items.",
             choices=("item", "topic"),
+            spelled="--resampled NAME",
             rare=True,
         ),
     ] = None,

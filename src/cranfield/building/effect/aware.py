@@ -206,18 +206,31 @@ class AwareSettings(TypedDict, total=False):
 
     weights: Annotated[
         WeightsLike,
-        about("{names}, or a file.", UNIFORM, names="building.effect.aware:WEIGHTS", solves="weights="),
+        about(
+            "{names}, or a file.",
+            UNIFORM,
+            names="building.effect.aware:WEIGHTS",
+            spelled="--weighting NAME",
+            solves="weights=",
+        ),
     ]
     by_topic: Annotated[bool, about("Learn a weight for each assessor and topic.", False)]
-    power: Annotated[float, about("Raise learned weights to this power.", 1.0, above=0, spelled="--power P", rare=True)]
+    power: Annotated[
+        float, about("Raise learned weights to this power.", 1.0, above=0, spelled="--weight-power P", rare=True)
+    ]
     rates: Annotated[
         Sequence[float],
         about(
-            "Shares of relevant documents of random assessors.", RATES, least=0, most=1, spelled="--rates P", rare=True
+            "Shares of relevant documents of random assessors.",
+            RATES,
+            least=0,
+            most=1,
+            spelled="--relevant-rates P,P,...",
+            rare=True,
         ),
     ]
     replicates: Annotated[int, about("Random assessors for each share.", 10, least=1, rare=True)]
-    rel: Annotated[float, about("The lowest grade that counts as relevant.", 1, spelled="--relevant, --rel GRADE")]
+    rel: Annotated[float, about("The lowest grade that counts as relevant.", 1, spelled="--rel GRADE")]
     seed: Annotated[Seed, about("Seed of the random numbers.", 0, least=0, below=2**64)]
 
 

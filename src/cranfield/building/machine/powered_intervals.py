@@ -246,7 +246,7 @@ def powered_intervals(
             "Intervals by {names}: Student's t, or the normal distribution as in the papers, too narrow for few "
             "topics.",
             choices=INTERVALS,
-            spelled="--quantiles KIND",
+            spelled="--intervals KIND",
             rare=True,
         ),
     ] = "t",

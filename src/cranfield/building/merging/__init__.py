@@ -1,6 +1,6 @@
 """Merge the labels of several assessors, rate the assessors, and plan more labels.
 
-The public functions are `merge`, `rate_workers` and `plan_labels`:
+The public functions are `merge`, `rate_assessors` and `plan_labels`:
 
     merged = merge(labels, method="dawid-skene")       # -> Merged; labels: anything that `Labels.of` takes
     merged.to_qrels(expected=False)                    # -> Qrels with the merged label, or with the expected grade
@@ -11,20 +11,20 @@ The items, assessors and scale of a result are those of `merged.labels`. A metho
 `merging/models/`, registered with `@merging_method(...)`.
 """
 
+from cranfield.building.merging.assessor_report import AssessorReport, rate_assessors
 from cranfield.building.merging.label_problem import MERGING_METHODS, MergeSettings, MergingMethod
 from cranfield.building.merging.merge_labels import merge
 from cranfield.building.merging.merged import Merged
 from cranfield.building.merging.next_labels import LabelPlan, plan_labels
-from cranfield.building.merging.worker_report import WorkerReport, rate_workers
 
 __all__ = [
     "MERGING_METHODS",
+    "AssessorReport",
     "LabelPlan",
     "MergeSettings",
     "Merged",
     "MergingMethod",
-    "WorkerReport",
     "merge",
     "plan_labels",
-    "rate_workers",
+    "rate_assessors",
 ]

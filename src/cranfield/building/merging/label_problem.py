@@ -29,7 +29,12 @@ STEPS, ALLOW_MORE = "methods that take steps", "allow more steps"
 class MergeSettings(TypedDict, total=False):
     """The settings of a method. `MergingMethod.settings` names those of a method, in addition to `ties` and `seed`."""
 
-    ties: Annotated[str, about("An item whose labels are equally probable: {names}.", "lowest", choices=TIES)]
+    ties: Annotated[
+        str,
+        about(
+            "An item whose labels are equally probable: {names}.", "lowest", choices=TIES, spelled="--label-ties RULE"
+        ),
+    ]
     seed: Annotated[Seed, about("Seed of the random numbers.", 0, least=0)]
     steps: Annotated[int, about("The largest number of steps.", 1000, least=1, only=STEPS, solves=ALLOW_MORE)]
     tolerance: Annotated[
@@ -45,7 +50,7 @@ class MergeSettings(TypedDict, total=False):
     class_counts: Annotated[
         float, about("Imaginary items of each label, if probabilities are estimated.", 0.0, least=0, only=STEPS)
     ]
-    worker_prior: Annotated[
+    assessor_prior: Annotated[
         Sequence[float] | None,
         about(
             "Imaginary right and wrong labels of each assessor, such as 2,1.",
@@ -63,7 +68,14 @@ class MergeSettings(TypedDict, total=False):
     restarts: Annotated[int, about("Random starts in addition to the start from the votes.", 0, least=0, only="mace")]
     alpha: Annotated[
         float | None,
-        about("The level at which a majority must be significant; else undecided.", None, above=0, below=1, only="bmv"),
+        about(
+            "The level at which a majority must be significant; else undecided.",
+            None,
+            above=0,
+            below=1,
+            spelled="--alpha A",
+            only="bmv",
+        ),
     ]
     window: Annotated[int, about("Labels in a row with the same accuracy.", 10, least=1, only="gp")]
     length: Annotated[
@@ -73,20 +85,20 @@ class MergeSettings(TypedDict, total=False):
 
 def check_priors(method: str, settings: MergeSettings, classes: int) -> None:
     """Raise an error for imaginary labels that are not allowed with this number of labels."""
-    if settings["worker_prior"] is not None:
-        _check_worker_prior(method, settings["worker_prior"])
+    if settings["assessor_prior"] is not None:
+        _check_assessor_prior(method, settings["assessor_prior"])
     if settings["class_prior"] is not None:
         _check_class_prior(method, settings["class_prior"], classes)
 
 
-def _check_worker_prior(method: str, prior: Any) -> None:
+def _check_assessor_prior(method: str, prior: Any) -> None:
     allowed = "two numbers, 0 or more: imaginary right and wrong labels of each assessor"
     try:
         right, wrong = (float(number) for number in prior)
     except (TypeError, ValueError):
-        raise check.wrong(method, "worker_prior", prior, allowed) from None
+        raise check.wrong(method, "assessor_prior", prior, allowed) from None
     if not (0 <= right < np.inf and 0 <= wrong < np.inf):
-        raise check.wrong(method, "worker_prior", prior, allowed)
+        raise check.wrong(method, "assessor_prior", prior, allowed)
 
 
 def _check_class_prior(method: str, prior: Any, classes: int) -> None:

@@ -43,7 +43,9 @@ from cranfield.notes import caution_note, method_note
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
-METHOD = about("How labels are merged: {names}.", names="building.merging.label_problem:MERGING_METHODS")
+METHOD = about(
+    "How labels are merged: {names}.", spelled="--method METHOD", names="building.merging.label_problem:MERGING_METHODS"
+)
 VOTING = "majority"
 """The method that all others are compared with."""
 TIE = 1e-9

@@ -71,17 +71,19 @@ def plan_labels(
     method: Annotated[str, METHOD] = "dawid-skene",
     stop: Annotated[
         str,
-        about("When an item is finished: {names}.", choices=STOP_RULES, spelled="--stop RULE", solves="stop="),
+        about("When an item is finished: {names}.", choices=STOP_RULES, spelled="--stop-rule RULE", solves="stop="),
     ] = "posterior",
     probability: Annotated[
         float,
         about("With the rule posterior: the least probability.", above=0, below=1, spelled="--probability P"),
     ] = 0.95,
-    margin: Annotated[float, about("With the rule margin: the factor of √t.", above=0, spelled="--margin C")] = 2.0,
+    margin: Annotated[
+        float, about("With the rule margin: the factor of √t.", above=0, spelled="--margin-factor C")
+    ] = 2.0,
     slack: Annotated[
         float, about("With the rule margin: the advantage that does not matter.", least=0, spelled="--slack E")
     ] = 0.1,
-    per_worker: Annotated[int | None, about("The largest number of items for one assessor.", least=1)] = None,
+    most_per_assessor: Annotated[int | None, about("The largest number of items for one assessor.", least=1)] = None,
     merged: Merged | None = None,
     **settings: Any,
 ) -> LabelPlan:
@@ -94,7 +96,7 @@ def plan_labels(
 
         where C is `margin` and ε is `slack`, the advantage below which a majority does not matter. C = 2 and ε = 0.1
         are decisions of this package; they close an item after four equal labels. Gold items are closed.
-    per_worker: the largest number of items for one assessor; by default there is no limit.
+    most_per_assessor: the largest number of items for one assessor; by default there is no limit.
 
     Open items are listed by the entropy of their probabilities, the most uncertain first. The assessor to ask has not
     labelled the item, and has the highest expected information about it, divided by the mean cost of a label if costs
@@ -110,7 +112,7 @@ def plan_labels(
     Collecting High Quality Labels, SIGIR 2016, arXiv:1411.0149; Wald, Sequential Analysis, 1947
 
     >>> rows = [(f"t{i}", w, i % 2) for i in range(20) for w in "ab"] + [("t20", "a", 0), ("t20", "c", 1)]
-    >>> plan = plan_labels(rows, count=1, stop="margin", per_worker=5)
+    >>> plan = plan_labels(rows, count=1, stop="margin", most_per_assessor=5)
     >>> plan.items, plan.worker, plan.open_items
     (('t20',), ('b',), 21)
     """
@@ -132,7 +134,7 @@ def plan_labels(
     is_open = np.flatnonzero(~closed)
     entropy = np.where(np.isnan(merged.entropy), np.log2(len(labels.scale)), merged.entropy)
     order = is_open[np.lexsort((merged.label_counts[is_open], -entropy[is_open]))][:count]
-    worker, gain = _routed(labels, merged, order, tables, per_worker)
+    worker, gain = _routed(labels, merged, order, tables, most_per_assessor)
     rule = f"probability {probability:g}" if stop == "posterior" else f"margin {margin:g}·√t - {slack:g}·t"
     state = f"{counted(len(is_open), 'item needs', 'items need')} more labels, {int(closed.sum()):,} do not ({rule})"
     notes = [*merged.notes, f"{state}; about {more.sum():,} labels in all"]
@@ -176,7 +178,7 @@ def _more(merged: Merged, mean: Array, probability: float) -> Index64:
 
 
 def _routed(
-    labels: Labels, merged: Merged, order: Index64, tables: Array, per_worker: int | None
+    labels: Labels, merged: Merged, order: Index64, tables: Array, most_per_assessor: int | None
 ) -> tuple[tuple[str, ...], Array]:
     """For each item in turn, the assessor with the highest expected information per cost, and the information."""
     size = len(labels.workers)
@@ -198,8 +200,8 @@ def _routed(
         bits = entropy_bits(p @ tables) - row_entropy @ p
         worth = bits / cost
         worth[labels.worker[by_item[starts[i] : starts[i + 1]]]] = -np.inf
-        if per_worker is not None:
-            worth[load >= per_worker] = -np.inf
+        if most_per_assessor is not None:
+            worth[load >= most_per_assessor] = -np.inf
         chosen = int(np.argmax(worth))
         if worth[chosen] == -np.inf:
             names.append("")

@@ -48,7 +48,7 @@ def make_pool(
             "Bandits: a topic ends if its next document is expected to be relevant with a probability below P.",
             least=0,
             most=1,
-            spelled="--least P",
+            spelled="--least-probability P",
         ),
     ] = None,
     rel: Rel = 1,

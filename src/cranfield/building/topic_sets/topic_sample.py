@@ -116,11 +116,13 @@ def sample_topics(
         about(
             "{names}: every query of a stratum alike, or in proportion to how often it was asked.",
             choices=("uniform", "volume"),
-            spelled="--draw RULE",
+            spelled="--sampling RULE",
         ),
     ] = "uniform",
-    times: Annotated[int, about("Only queries that were asked N times or more.", least=1, spelled="--at-least N")] = 1,
-    users: Annotated[int, about("Only queries that N users or more asked.", least=1)] = 1,
+    times: Annotated[
+        int, about("Only queries that were asked N times or more.", least=1, spelled="--least-asked N")
+    ] = 1,
+    users: Annotated[int, about("Only queries that N users or more asked.", least=1, spelled="--least-users N")] = 1,
     normalise: Iterable[str] = USUAL,
     jaccard: float | None = 0.8,
     stem: bool = True,

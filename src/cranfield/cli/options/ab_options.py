@@ -73,12 +73,14 @@ class FromLog(LogTables):
 
     if TYPE_CHECKING:
         table: str  # which each verb declares
+        metric: list[str] | None
 
     events: str | None = rarely("events")
     columns: str | None = rarely("columns")
     zone: str | None = rarely("zone")
     measures: list[str] | None = option(
-        "--measures, -m NAME", "TABLE is a log: compare online measures of it, such as CTR@5."
+        "--measure, -m MEASURE",
+        "An online measure, such as CTR@5, if TABLE is a log; else as --metric.",
     )
     oec: str | None = option(
         "--oec FILE",
@@ -91,15 +93,36 @@ class FromLog(LogTables):
         """Is the table a log?"""
         return bool(self.measures or self.oec)
 
+    def tell_apart(self) -> None:
+        """Let `-m` name metrics of a table, and `--metric` name online measures of a log."""
+        import os
+
+        from cranfield.cli.options.option_values import measure_names
+        from cranfield.online.log_measures import parse_online
+
+        def online(texts: list[str]) -> bool:
+            try:
+                return bool([parse_online(name) for name in measure_names(texts)])
+            except UsageError:
+                return False
+
+        if self.measures and not self.oec and not os.path.isdir(self.table) and not online(self.measures):
+            self.metric, self.measures = [*(self.metric or ()), *self.measures], None
+        elif self.metric and not self.measures and os.path.isdir(self.table) and online(self.metric):
+            self.metric, self.measures = None, self.metric
+
     def check_log(self, of_table: Mapping[str, Any]) -> None:
         """Raise an error about options that do not go together; `of_table` are those that a log does not have."""
+        self.tell_apart()
+        if of_table.get("--metric"):
+            of_table = {**of_table, "--metric": self.metric}
         of_log = {f"--{name.replace('_', '-')}": getattr(self, name) for name in LOG_TABLES}
         given = of_table if self.from_log else of_log
         wrong = [name for name, value in given.items() if value or (value == 0 and value is not False)]
         if wrong and self.from_log:
-            raise UsageError(f"{wrong[0]} does not go with {'--measures' if self.measures else '--oec'}")
+            raise UsageError(f"{wrong[0]} does not go with {'-m' if self.measures else '--oec'}")
         if wrong:
-            raise UsageError(f"{wrong[0]} needs --measures or --oec")
+            raise UsageError(f"{wrong[0]} needs -m CTR or another online measure, or --oec")
 
     def read_log(self, engine: Engine) -> Log:
         """The log. Hashes of users do not leave the engine; they are the same in every run, as what a seed draws is."""
@@ -127,7 +150,9 @@ class DaysFromLog(FromLog):
     def check_log(self, of_table: Mapping[str, Any]) -> None:
         super().check_log(of_table)
         if self.timezone and not (self.from_log and self.day):
-            raise UsageError("--timezone is for the days of a log: give --measures or --oec, and --day day")
+            raise UsageError(
+                "--timezone is for the days of a log: give an online measure such as -m CTR, or --oec, and --day day"
+            )
         if self.from_log and self.day not in (None, "day"):
             raise UsageError(f"--day {self.day}: a log has its own days; write --day day")
 

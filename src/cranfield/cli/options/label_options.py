@@ -31,7 +31,7 @@ LABELS_AND_RUNS = (
 
 
 def relevant() -> Any:
-    return option("--relevant, --rel GRADE", "The lowest grade that counts as relevant.", default=1.0)
+    return option("--rel GRADE", "The lowest grade that counts as relevant.", default=1.0)
 
 
 class LabelReading(Sized):
@@ -136,15 +136,19 @@ def figure_option(default: str) -> Any:
 
 def merged_figure(merged: Merged, name: str, gold: str | None) -> Figure:
     """The figure of merged labels with this name."""
-    from cranfield.report.figures import describe_posterior_entropy, describe_worker_accuracy, describe_worker_confusion
+    from cranfield.report.figures import (
+        describe_assessor_accuracy,
+        describe_assessor_confusion,
+        describe_posterior_entropy,
+    )
 
     if name == "entropy":
         return describe_posterior_entropy(merged)
     if name == "confusion":
-        return describe_worker_confusion(merged)
-    from cranfield.building.merging import rate_workers
+        return describe_assessor_confusion(merged)
+    from cranfield.building.merging import rate_assessors
 
-    return describe_worker_accuracy(rate_workers(merged.labels, gold=gold, merged=merged))
+    return describe_assessor_accuracy(rate_assessors(merged.labels, gold=gold, merged=merged))
 
 
 def write_table(table: Table, path: str) -> None:

@@ -19,7 +19,7 @@ LISTENING = "building.serve.web.serving:listening_at"
 class Server(Quiet, of=LISTENING):
     """Where a server listens."""
 
-    names: list[str] = option("--name HOST", "A further name of this server. May be repeated.", group=MORE)
+    names: list[str] = option("--server-name HOST", "A further name of this server. May be repeated.", group=MORE)
     no_browser: bool = flag("--no-browser", "Do not open a browser.")
 
     def address(self) -> Address:

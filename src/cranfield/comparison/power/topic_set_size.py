@@ -33,7 +33,10 @@ LevelOfTest = Annotated[float, about("Level of the test, or 1 − level of the i
 EXPERIMENT: dict[str, Any] = {"names": "comparison.power.designs:DESIGNS", "spelled": "--test, -t TEST"}
 Systems = Annotated[
     int | None,
-    about("The number of systems in anova, two-way and tukey; default: those in the scores.", spelled="--systems M"),
+    about(
+        "The number of systems in anova, two-way and tukey; default: those in the scores.",
+        spelled="--number-of-systems N",
+    ),
 ]
 Side = Annotated[str, about("The alternative hypothesis: {names}.", choices=ALTERNATIVES)]
 

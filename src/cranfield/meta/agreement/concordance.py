@@ -125,7 +125,7 @@ def concord(
         MeasureLike | Iterable[MeasureLike],
         about(
             "The gold standard: a simple measure of what is wanted. With several: each alone, and all at once.",
-            spelled="--gold, -g MEASURE,...",
+            spelled="--gold-measure, -g MEASURE,...",
             holds="measures",
         ),
     ],

@@ -62,12 +62,12 @@ Flips = Annotated[
     Sequence[float] | None,
     about("flips: the share of judgments changed; default: 0.05 to 0.3.", **SHARES, spelled="--flips P,P,..."),
 ]
-Repeats = Annotated[int, about("How often each change is repeated.", least=1, most=10_000, spelled="--repeats, -B N")]
+Repeats = Annotated[int, about("How often each change is repeated.", least=1, most=10_000, spelled="--repeats N")]
 Probabilities = Mapping[Any, Mapping[Any, float]]
 """{grade: {new grade: probability}}."""
 Confusion = Annotated[
     Probabilities | None,
-    about("confusion: lines of grade, new grade, probability.", spelled="--confusion FILE"),
+    about("confusion: lines of grade, new grade, probability.", spelled="--confusions FILE"),
 ]
 
 

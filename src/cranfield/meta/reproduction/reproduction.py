@@ -35,7 +35,7 @@ from cranfield.types import Array
 UNIONS = ("rank", "id")
 """How to number the documents of two lists: those of the first list, then those only in the second; or by id."""
 Persistence = Annotated[
-    float, about("Persistence of rank-biased overlap.", above=0, below=1, spelled="--persistence P", rare=True)
+    float, about("Persistence of rank-biased overlap.", above=0, below=1, spelled="--persistence, -p P", rare=True)
 ]
 Union = Annotated[
     str,
@@ -44,7 +44,7 @@ Union = Annotated[
         choices=UNIONS, spelled="--union RULE", rare=True,
     ),
 ]  # fmt: skip
-Depth = Annotated[int | None, about("Compare only the first K documents of each list.", least=1, spelled="--depth K")]
+Depth = Annotated[int | None, about("Compare only the first N documents of each list.", least=1)]
 
 
 def tau_union(original: Sequence[Any], again: Sequence[Any], *, union: str = "rank") -> float:

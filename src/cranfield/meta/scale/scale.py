@@ -304,9 +304,9 @@ def scale(
 @operation
 def scales(
     measures: MeasuresLike,
-    length: Annotated[int, about("The number of documents in the lists.", least=1, spelled="--length, -n N")] = 4,
+    length: Annotated[int, about("The number of documents in the lists.", least=1, spelled="--length N")] = 4,
     grades: Annotated[
-        int, about("The number of grades including 0; 2 is binary.", least=2, spelled="--number-of-grades, -c C")
+        int, about("The number of grades including 0; 2 is binary.", least=2, spelled="--number-of-grades N")
     ] = 2,
     *,
     recall_base: Annotated[

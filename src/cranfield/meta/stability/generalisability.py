@@ -37,7 +37,8 @@ from cranfield.text import counted
 TARGET = 0.95
 Drop = Annotated[float, about("Leave out this share of the worst runs.", least=0, most=0.99, spelled="--drop SHARE")]
 Target = Annotated[
-    float, about("Count the topics that are needed for this coefficient.", above=0, below=1, spelled="--target T")
+    float,
+    about("Count the topics that are needed for this coefficient.", above=0, below=1, spelled="--wanted-coefficient C"),
 ]
 Normal = Annotated[
     bool,

@@ -244,7 +244,7 @@ def swap_rates(
     replacement: Annotated[bool, DISJOINT] = True,
     sizes: Annotated[int | Sequence[int] | None, SIZES] = None,
     bins: Annotated[int, about("The number of bins of differences.", least=1, rare=True)] = 21,
-    width: Annotated[float, about("The width of a bin.", above=0, spelled="--width W", rare=True)] = 0.01,
+    width: Annotated[float, about("The width of a bin.", above=0, spelled="--bin-width W", rare=True)] = 0.01,
     level: Level = 0.95,
     resamples: Annotated[int, about("The number of pairs of topic sets.", **RESAMPLES)] = 1_000,
     seed: Seed = 0,

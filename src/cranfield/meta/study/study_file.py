@@ -52,7 +52,7 @@ qrels = "qrels.robust04.txt"
 runs = ["runs/*.run"]
 teams = "teams.txt"                   # lines of run and team, for leave-one-out
 
-[methods.correlate]                   # options: see `cranfield meta study --methods`
+[methods.correlate]                   # options: see `cranfield meta study --list-methods`
 coefficients = ["tau-b", "tau-ap"]
 
 [methods.concord]

@@ -83,7 +83,7 @@ def fit_clicks(
         about(
             "The clicks of a session that count: {names} (all, or only the highest in the list).",
             choices=CLICKS,
-            spelled="--clicks WHICH",
+            spelled="--counted-clicks WHICH",
             rare=True,
         ),
     ] = "all",

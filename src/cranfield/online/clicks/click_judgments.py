@@ -70,7 +70,7 @@ def click_judgments(
     ] = None,
     *,
     top: Annotated[
-        float, about("The grade of a document that is relevant for sure.", above=0, spelled="--top GRADE")
+        float, about("The grade of a document that is relevant for sure.", above=0, spelled="--top-grade GRADE")
     ] = 1.0,
     whole: Annotated[bool, about("Round grades to whole numbers; otherwise they are expected grades.")] = False,
     least: Annotated[

@@ -183,7 +183,7 @@ def simulate_clicks(
     runs: Sequence[Run],
     path: str,
     *,
-    sessions: Annotated[int, about("The number of sessions.", least=1)] = 1000,
+    sessions: Annotated[int, about("The number of sessions.", least=1, spelled="--simulated-sessions N")] = 1000,
     seed: Seed = 0,
     depth: Annotated[int, about("Show the first N documents of each list.", least=1, rare=True)] = 10,
     order: str = "score",

@@ -243,7 +243,9 @@ def analyse(
             rare=True,
         ),
     ] = "within",
-    method: Annotated[str, about("{names}: formulas, or resampling.", choices=METHODS, rare=True)] = "analytic",
+    method: Annotated[
+        str, about("{names}: formulas, or resampling.", choices=METHODS, spelled="--method METHOD", rare=True)
+    ] = "analytic",
     resamples: Annotated[int, about("The number of resamples.", only="--method bootstrap", **RESAMPLES)] = 2_000,
     seed: Annotated[int, about("Seed of the random numbers.", only="--method bootstrap", least=0, below=2**64)] = 0,
     sequential: Annotated[str, about("{names}.", choices=SEQUENTIAL, spelled="--sequential DESIGN")] = "once",

@@ -231,7 +231,7 @@ def ab_power(
         ),
     ] = None,
     traffic: Annotated[
-        float, about("The share of users that take part.", above=0, most=1, spelled="--traffic SHARE")
+        float, about("The share of users that take part.", above=0, most=1, spelled="--exposure SHARE")
     ] = 1.0,
     shares: Sequence[float] = (1.0, 1.0),
     alpha: Alpha = 0.05,

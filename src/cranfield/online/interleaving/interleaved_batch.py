@@ -33,7 +33,7 @@ from cranfield.text import counted, listed
 from cranfield.types import Array, Index64, Progress
 
 Seeds = NDArray[np.uint64]
-ListLength = Annotated[int, about("Documents in each interleaved list.", least=1, spelled="--length, -n N")]
+ListLength = Annotated[int, about("Documents in each interleaved list.", least=1, spelled="--length N")]
 MixedDepth = Annotated[int | None, about("Mix only the first N documents of each run; default: --length.", least=1)]
 
 

@@ -232,7 +232,7 @@ def click_preferences(
         about(
             "When a click is a preference: {names}.",
             names="online.log_measures.click_preferences:RULES",
-            spelled="--rule NAME,...",
+            spelled="--preference-rule NAME,...",
         ),
     ] = ("skip-above",),
     *,

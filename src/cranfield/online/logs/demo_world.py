@@ -71,7 +71,7 @@ class DemoSettings(TypedDict, total=False):
             0.4,
             least=0,
             most=1,
-            spelled="--effect SHARE",
+            spelled="--advantage SHARE",
         ),
     ]
     novelty: Annotated[
@@ -85,11 +85,19 @@ class DemoSettings(TypedDict, total=False):
         ),
     ]
     sessions_per_day: Annotated[
-        float, about("The mean number of sessions per user and day.", 0.5, above=0, rare=True, spelled="--sessions N")
+        float,
+        about("The mean number of sessions per user and day.", 0.5, above=0, rare=True, spelled="--sessions-per-day N"),
     ]
     depth: Annotated[int, about("The number of documents shown for a query.", 10, least=1, rare=True)]
     topics: Annotated[
-        int, about("The number of information needs; their popularity follows Zipf's law.", 500, least=1, rare=True)
+        int,
+        about(
+            "The number of information needs; their popularity follows Zipf's law.",
+            500,
+            least=1,
+            spelled="--needs N",
+            rare=True,
+        ),
     ]
 
 

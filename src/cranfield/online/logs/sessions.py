@@ -315,7 +315,7 @@ def summarise_sessions(
         about(
             "How sessions end: {names}. auto: as the log names them if it does so for every query, or by silence.",
             choices=WAYS,
-            spelled="--by HOW",
+            spelled="--sessions HOW",
         ),
     ] = AUTO,
     silence: Silence = SILENCE,

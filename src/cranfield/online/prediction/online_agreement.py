@@ -284,7 +284,7 @@ def online_agreement(
     resamples: Annotated[int, about("Resamples of systems for the intervals.", **RESAMPLES)] = 1_000,
     sizes: Sequence[int] | None = None,
     draws: Annotated[
-        int, about("Random subsets of topics for each number of topics.", least=1, spelled="--draws N", rare=True)
+        int, about("Random subsets of topics for each number of topics.", least=1, spelled="--subsets N", rare=True)
     ] = 200,
     alpha: Alpha = 0.05,
     level: Level = 0.95,

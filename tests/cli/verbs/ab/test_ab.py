@@ -184,4 +184,4 @@ def test_the_options_that_the_messages_about_positions_name_exist(cranfield: Cra
         done = cranfield("ab", "power", str(log), "-m", "CTR", "--users", "100", "-f", "json", *options)
         assert json.loads(done.out)["rows"][0]["mean"] == pytest.approx(1 / 3)
     lost = cranfield("ab", "power", str(log), "--metric", "clicked", "--first-position", "0")
-    assert (lost.code, lost.err) == (2, "error: --first-position needs --measures or --oec\n")
+    assert (lost.code, lost.err) == (2, "error: --first-position needs -m CTR or another online measure, or --oec\n")

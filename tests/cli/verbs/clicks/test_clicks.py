@@ -38,7 +38,7 @@ def run(tmp_path: Path) -> str:
 
 def test_fit_prints_parameters_and_writes_the_model(cranfield: Cranfield, log: str, tmp_path: Path) -> None:
     model, pairs, figure = (str(tmp_path / name) for name in ("m.json", "p.csv", "f.svg"))
-    result = cranfield("clicks", "fit", log, "--save", model, "--pairs", pairs, "--plot", figure)
+    result = cranfield("clicks", "fit", log, "--save", model, "--write-pairs", pairs, "--plot", figure)
     assert result.code == 0, result.err
     assert result.out.startswith("PBM, position-based model\n")
     fitted = fit_clicks(log, "PBM")
@@ -92,7 +92,9 @@ def test_evaluate_says_what_the_cascade_model_holds_impossible(cranfield: Cranfi
 def test_simulate_and_fit_again(cranfield: Cranfield, log: str, run: str, tmp_path: Path) -> None:
     model, table = str(tmp_path / "m.json"), str(tmp_path / "simulated.parquet")
     cranfield("clicks", "fit", log, "--save", model)
-    result = cranfield("clicks", "simulate", model, run, "--sessions", "50", "--seed", "3", "--depth", "2", "-o", table)
+    result = cranfield(
+        "clicks", "simulate", model, run, "--simulated-sessions", "50", "--seed", "3", "--depth", "2", "-o", table
+    )
     assert result.code == 0, result.err
     assert result.out.startswith("50 sessions of PBM on 2 lists: 100 impressions, ")
     assert fit_clicks(table, "RCTR").ranks == 2
@@ -101,7 +103,7 @@ def test_simulate_and_fit_again(cranfield: Cranfield, log: str, run: str, tmp_pa
 def test_judgments_as_qrels_and_as_a_table(cranfield: Cranfield, log: str, tmp_path: Path) -> None:
     model, qrels, side = (str(tmp_path / name) for name in ("m.json", "clicks.qrels", "grades.csv"))
     cranfield("clicks", "fit", log, "--model", "DBN", "--save", model)
-    result = cranfield("clicks", "judgments", model, "--top", "3", "--intervals", side, "-o", qrels)
+    result = cranfield("clicks", "judgments", model, "--top-grade", "3", "--write-intervals", side, "-o", qrels)
     assert result.code == 0, result.err
     fitted = load_click_model(model)
     judged = Qrels.read(qrels).to_dict()

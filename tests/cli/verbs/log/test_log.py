@@ -76,7 +76,9 @@ def test_sessions_are_written_for_the_verb_sessions(cranfield: Cranfield, log: P
     file = str(log.parent / "sessions.jsonl")
     result = cranfield("log", "sessions", str(log), "--salt", "x", "--write", file)
     assert result.code == 0
-    scored = cranfield("answers", "sessions", "none", file, "--gains", "clicks", "-m", "sCost", "-q", "--format", "csv")
+    scored = cranfield(
+        "answers", "sessions", "none", file, "--gains-from", "clicks", "-m", "sCost", "-q", "--format", "csv"
+    )
     assert scored.code == 0
     assert f"wrote {len(scored.out.splitlines()) - 1:,} session" in result.err
     wrong = cranfield("log", "sessions", str(log), "--salt", "x", "-o", file)

@@ -103,7 +103,9 @@ def test_documents_are_listed_per_query(cranfield: Cranfield, folder: Path) -> N
 
 def test_preferences_are_counted_and_runs_compared(cranfield: Cranfield, folder: Path) -> None:
     log = str(folder / "log")
-    rows = rows_of(cranfield("log", "preferences", log, "--rule", "skip-above,no-click-next", "-f", "json").out)
+    rows = rows_of(
+        cranfield("log", "preferences", log, "--preference-rule", "skip-above,no-click-next", "-f", "json").out
+    )
     assert {"query", "better", "worse", "times", "reverse", "users", "share"} <= rows[0].keys()
     shown = cranfield("log", "preferences", log, "--top", "2").out
     assert "further pairs not shown" in shown

@@ -71,14 +71,16 @@ def test_from_saved_scores(cranfield: Cranfield, tmp_path: Path) -> None:
     words = ("-B", "20", "-f", "csv", "--quiet")
     fresh = cranfield("meta", "correlate", "--sample", "-m", "AP,RR,P@5", *words)
     assert cranfield("meta", "correlate", "--scores", str(saved), *words).out == fresh.out
-    fresh = cranfield("meta", "concord", "--sample", "-m", "AP,RR", "--gold", "P@5", "-f", "csv", "--quiet")
-    kept = cranfield("meta", "concord", "--scores", str(saved), "-m", "AP,RR", "--gold", "P@5", "-f", "csv", "--quiet")
+    fresh = cranfield("meta", "concord", "--sample", "-m", "AP,RR", "--gold-measure", "P@5", "-f", "csv", "--quiet")
+    kept = cranfield(
+        "meta", "concord", "--scores", str(saved), "-m", "AP,RR", "--gold-measure", "P@5", "-f", "csv", "--quiet"
+    )
     assert kept.out == fresh.out
 
 
 @pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarning")
 def test_concordance_with_two_gold_standards(cranfield: Cranfield, collection: Sample) -> None:
-    words = ("meta", "concord", "--sample", "--quiet", "-m", "AP,Q,RR", "--gold", "P@5,P@10")
+    words = ("meta", "concord", "--sample", "--quiet", "-m", "AP,Q,RR", "--gold-measure", "P@5,P@10")
     data = json.loads(cranfield(*words, "-f", "json").out)["rows"]
     scores = cf.evaluate(collection.qrels, list(collection.runs), ["AP", "Q", "RR", "P@5", "P@10"])
     result = concord(scores, ["P@5", "P@10"]).columns()

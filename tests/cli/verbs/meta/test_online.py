@@ -12,7 +12,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::cranfield.errors.CranfieldWarni
 
 def test_simulated_outcomes_can_be_written_and_read_again(cranfield: Cranfield, tmp_path: Path) -> None:
     path = tmp_path / "outcomes.tsv"
-    words = ("meta", "online", "--sample", "-m", "AP,RR", "-B", "50", "--draws", "5", "-f", "json", "--quiet")
+    words = ("meta", "online", "--sample", "-m", "AP,RR", "-B", "50", "--subsets", "5", "-f", "json", "--quiet")
     made = cranfield(*words, "--simulate", "--simulated-queries", "200", "--write", str(path))
     read = cranfield(*words, "--outcomes", str(path))
     assert (made.code, read.code) == (0, 0)

@@ -68,7 +68,7 @@ def test_scores_of_a_baseline_alone_cannot_be_drawn(folder: Path, capsys: pytest
 def test_measures_that_never_disagree_have_no_concordance_to_draw(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main(["meta", "concord", *ALL, "-m", "RR,RR@3", "--gold", "P@1", "--plot", "p.csv"]) == 2
+    assert main(["meta", "concord", *ALL, "-m", "RR,RR@3", "--gold-measure", "P@1", "--plot", "p.csv"]) == 2
     assert "no two of these measures ever disagree" in capsys.readouterr().err
 
 

@@ -38,7 +38,17 @@ def test_json_has_the_numbers_of_python(cranfield: Cranfield, collection: Sample
 
 
 def test_anova_and_topics_of_one_run(cranfield: Cranfield, collection: Sample, predictors: Path) -> None:
-    words = ("meta", "predict", collection.qrels, collection.runs[0], "-m", "AP", "-p", str(predictors), "--quiet")
+    words = (
+        "meta",
+        "predict",
+        collection.qrels,
+        collection.runs[0],
+        "-m",
+        "AP",
+        "--predictors",
+        str(predictors),
+        "--quiet",
+    )
     assert "sARE: topic + predictor" in cranfield(*words, "--show", "anova").out
     rows = list(csv.DictReader(io.StringIO(cranfield(*words, "--show", "topics", "-f", "csv").out)))
     assert list(rows[0]) == ["topic", "clarity", "nqc"]
@@ -51,7 +61,9 @@ def test_anova_and_topics_of_one_run(cranfield: Cranfield, collection: Sample, p
 
 
 def test_every_run_and_measure_has_a_row(cranfield: Cranfield, predictors: Path) -> None:
-    done = cranfield("meta", "predict", "--sample", "-m", "AP,RR", "-p", str(predictors), "-B", "0", "--quiet")
+    done = cranfield(
+        "meta", "predict", "--sample", "-m", "AP,RR", "--predictors", str(predictors), "-B", "0", "--quiet"
+    )
     assert done.code == 0
     assert done.out.splitlines()[1].split() == ["measure", "run", "predictor", "pearson", "spearman", "tau-b", "sMARE"]
 

@@ -32,20 +32,22 @@ def test_a_row_per_measure_and_why(cranfield: Cranfield) -> None:
 
 
 def test_every_list(cranfield: Cranfield) -> None:
-    result = cranfield("meta", "scale", "-m", "RR", "-n", "3", "--show", "lists", "-f", "csv")
+    result = cranfield("meta", "scale", "-m", "RR", "--length", "3", "--show", "lists", "-f", "csv")
     rows = list(csv.DictReader(io.StringIO(result.out)))
     assert len(rows) == 8
     assert {row["list"]: float(row["score"]) for row in rows}["0 1 1"] == 0.5
-    spaced = cranfield("meta", "scale", "-m", "RR", "-n", "3", "--show", "lists").out.splitlines()
+    spaced = cranfield("meta", "scale", "-m", "RR", "--length", "3", "--show", "lists").out.splitlines()
     assert spaced[2].split() == ["1.0000", "0.5000", "4", "111", "110", "101", "100"]
 
 
 def test_grades_recall_base_and_a_sample(cranfield: Cranfield) -> None:
-    result = cranfield("meta", "scale", "-m", "nDCG", "-n", "3", "-c", "3", "--recall-base", "2,1", "-f", "json")
+    result = cranfield(
+        "meta", "scale", "-m", "nDCG", "--length", "3", "--number-of-grades", "3", "--recall-base", "2,1", "-f", "json"
+    )
     row = json.loads(result.out)["rows"][0]
     assert row["lists"] == sum(1 for a in range(3) for b in range(3) for c in range(3)
                                if (a, b, c).count(1) <= 2 and (a, b, c).count(2) <= 1)  # fmt: skip
-    drawn = cranfield("meta", "scale", "-m", "AP", "-n", "30", "--draw", "500", "--seed", "3", "--why")
+    drawn = cranfield("meta", "scale", "-m", "AP", "--length", "30", "--draw", "500", "--seed", "3", "--why")
     assert "500 drawn at random (seed 3)" in drawn.out
 
 
@@ -65,7 +67,7 @@ def test_table_3_from_runs(cranfield: Cranfield, collection: Sample) -> None:
 
 def test_the_figure_is_drawn(cranfield: Cranfield, tmp_path: Path) -> None:
     path = tmp_path / "spacing.csv"
-    assert cranfield("meta", "scale", "-m", "P@3,AP", "-n", "3", "--plot", str(path)).code == 0
+    assert cranfield("meta", "scale", "-m", "P@3,AP", "--length", "3", "--plot", str(path)).code == 0
     rows = list(csv.DictReader(path.open()))
     assert {row["measure"]: row["spacing"] for row in rows} == {"P@3": "even", "AP": "uneven"}
 

@@ -65,7 +65,7 @@ def test_modules_are_imported_only_if_the_command_line_names_them(
 
 def test_the_example_and_the_list_of_methods(cranfield: Cranfield) -> None:
     assert "[methods.correlate]" in cranfield("meta", "study", "--example").out
-    listed = cranfield("meta", "study", "--methods", "-f", "json").out
+    listed = cranfield("meta", "study", "--list-methods", "-f", "json").out
     assert {"power", "swap", "scale"} <= {row["method"] for row in json.loads(listed)["rows"]}
 
 

@@ -65,7 +65,9 @@ def test_judging_continues_from_the_judgments_so_far(cranfield: Cranfield, files
 
 
 def test_from_a_sample_to_estimates_without_further_options(cranfield: Cranfield) -> None:
-    done = cranfield("pool", "x.run", "y.run", "--method", "stratified", "--strata", "1:1,3:0.5", "-o", "sample.tsv")
+    done = cranfield(
+        "pool", "x.run", "y.run", "--method", "stratified", "--strata-ranks", "1:1,3:0.5", "-o", "sample.tsv"
+    )
     assert done.code == 0, done.err
     drawn = Pool.read("sample.tsv")
     lines = [f"{topic} 0 {doc} 1\n" for topic in drawn.topics for doc in drawn.docs(topic)]
@@ -133,14 +135,14 @@ BAD = [
     (("pool", "x.run", "--method", "rbp(q=1)"), 2, "rbp: no parameter 'q'; there are 'p'"),
     (("pool", "x.run", "--method", "rrf", "--batch", "3"), 2, "applies only to adaptive methods"),
     (("pool", "x.run", "--method", "sample"), 2, "sample needs the number of documents to draw: give a budget"),
-    (("pool", "x.run", "--method", "hedge", "--least", "0.5"), 2, "is not a probability"),
+    (("pool", "x.run", "--method", "hedge", "--least-probability", "0.5"), 2, "is not a probability"),
     (
-        ("pool", "x.run", "--method", "stratified", "--strata", "1:1,3:0.5", "--budget", "3"),
+        ("pool", "x.run", "--method", "stratified", "--strata-ranks", "1:1,3:0.5", "--budget", "3"),
         2,
         "the shares of strata say how many documents are drawn, so that a budget has no effect",
     ),
-    (("pool", "x.run", "--strata", "10"), 2, "strata apply only to the method stratified"),
-    (("pool", "x.run", "--method", "mm", "--least", "2"), 2, "least == 2.0, must be between 0 and 1"),
+    (("pool", "x.run", "--strata-ranks", "10"), 2, "strata apply only to the method stratified"),
+    (("pool", "x.run", "--method", "mm", "--least-probability", "2"), 2, "least == 2.0, must be between 0 and 1"),
     (("pool", "x.run", "--method", "mm", "--seed", "-1"), 2, "seed == -1, must be a whole number, 0 or more"),
     (("pool", "x.run", "--topics", "9"), 2, "no run has any of the topics 9"),
     (("pool", "qrels.txt"), 1, "these are judgments, expected a run"),
@@ -169,7 +171,10 @@ NOTED = [
     (("pool", "x.run", "y.run", "--topics", "1,7"), "1 topic is in no run: 7"),
     (("pool", "x.run", "y.run", "--budget", "1"), "the budget is 1, fewer than the 2 topics: some topics have no"),
     (("pool", "x.run", "y.run", "--method", "mm", "--budget", "5", "--batch", "1"), "the budget leaves 3 for later"),
-    (("pool", "x.run", "y.run", "--method", "stratified", "--strata", "1:1"), "the last stratum, to rank 1, also has"),
+    (
+        ("pool", "x.run", "y.run", "--method", "stratified", "--strata-ranks", "1:1"),
+        "the last stratum, to rank 1, also has",
+    ),
     (("pool", "x.run", "x.run"), "2 runs retrieve the same documents in the same order"),
     (("pool", "holes", "qrels.txt", "y.run"), "1 different document to judge"),
 ]

@@ -20,7 +20,7 @@ class Confusion:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.classes = ClassShares(problem, "estimated")
-        right, wrong = problem.settings["worker_prior"] or (0.0, 0.0)
+        right, wrong = problem.settings["assessor_prior"] or (0.0, 0.0)
         self.prior = np.where(np.eye(problem.classes, dtype=bool), right, wrong)
         self.table = np.empty((problem.workers, problem.classes, problem.classes))
 
@@ -40,7 +40,7 @@ class Confusion:
 
 @merging_method(
     "dawid-skene", source="Dawid & Skene, Applied Statistics 1979", aliases=("ds",),
-    settings=(*STEPS, *CLASSES, "worker_prior"),
+    settings=(*STEPS, *CLASSES, "assessor_prior"),
 )  # fmt: skip
 def dawid_skene(problem: Problem) -> Fit:
     r"""Every assessor has a table of confusion, which is estimated together with the true labels.
@@ -50,8 +50,9 @@ def dawid_skene(problem: Problem) -> Fit:
               p_k = \frac{1}{n} \sum_i p_i(k)
 
     The equations are applied in turn, from the shares of votes, until the likelihood no longer rises. Another start
-    may end in another optimum. `worker_prior` = (right, wrong) adds imaginary labels to the diagonal and to every other
-    cell of a table (a Dirichlet prior); by default (0, 0), maximum likelihood. An assessor with few labels needs it.
+    may end in another optimum. `assessor_prior` = (right, wrong) adds imaginary labels to the diagonal and to every
+    other cell of a table (a Dirichlet prior); by default (0, 0), maximum likelihood. An assessor with few labels needs
+    it.
     Reference: Dawid & Skene, Maximum Likelihood Estimation of Observer Error-Rates Using the EM Algorithm, Applied
     Statistics 28(1), 1979, doi:10.2307/2346806
 
@@ -71,7 +72,7 @@ class Coin:
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
         self.classes = ClassShares(problem, "estimated")
-        self.prior = problem.settings["worker_prior"] or (0.0, 0.0)
+        self.prior = problem.settings["assessor_prior"] or (0.0, 0.0)
         self.accuracy = np.full(problem.workers, 0.5)
 
     def update(self, posterior: Array) -> None:
@@ -102,7 +103,7 @@ class Coin:
 
 @merging_method(
     "one-coin", source="Zhang, Chen, Zhou & Jordan, JMLR 2016", aliases=("one-coin-dawid-skene", "onecoin"),
-    settings=(*STEPS, *CLASSES, "worker_prior"),
+    settings=(*STEPS, *CLASSES, "assessor_prior"),
 )  # fmt: skip
 def one_coin(problem: Problem) -> Fit:
     r"""Every assessor has one accuracy, which is estimated together with the true labels.
@@ -112,7 +113,7 @@ def one_coin(problem: Problem) -> Fit:
 
     It needs fewer labels per assessor than a table of confusion, but it fails where assessors confuse some labels more
     than others: it can be worse than voting.
-    `worker_prior` = (right, wrong) adds imaginary labels of each assessor; by default (0, 0).
+    `assessor_prior` = (right, wrong) adds imaginary labels of each assessor; by default (0, 0).
     Reference: Zhang, Chen, Zhou & Jordan, Spectral Methods Meet EM: A Provably Optimal Algorithm for Crowdsourcing,
     JMLR 17(102), 2016
 

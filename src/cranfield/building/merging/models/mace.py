@@ -27,7 +27,7 @@ class Habit:
         self.classes = ClassShares(problem, "uniform")
         self.variational = problem.settings["inference"] == "vb"
         small = SMOOTHING / problem.classes
-        right, wrong = problem.settings["worker_prior"] or ((0.5, 0.5) if self.variational else (small, small))
+        right, wrong = problem.settings["assessor_prior"] or ((0.5, 0.5) if self.variational else (small, small))
         self.knowing_prior = np.array([right, wrong])
         self.habit_prior = HABIT if self.variational else small
         self.knowing = np.full(problem.workers, 0.5)
@@ -97,14 +97,14 @@ def _divergence(counts: Array, prior: Array) -> float:
 
 @merging_method(
     "mace", source="Hovy, Berg-Kirkpatrick, Vaswani & Hovy, NAACL 2013",
-    settings=(*STEPS, *CLASSES, "worker_prior", "inference", "restarts"),
+    settings=(*STEPS, *CLASSES, "assessor_prior", "inference", "restarts"),
 )  # fmt: skip
 def mace(problem: Problem) -> Fit:
     r"""An assessor knows the true label with some probability, and otherwise guesses by a habit.
 
     .. math:: P(y_{iw} = l \mid k) = \theta_w [l = k] + (1 - \theta_w)\, \xi_{wl}
 
-    `inference="vb"`, the default, is variational Bayes with the priors Beta(½, ½) on θ (or `worker_prior`) and
+    `inference="vb"`, the default, is variational Bayes with the priors Beta(½, ½) on θ (or `assessor_prior`) and
     Dirichlet(10) on ξ; `inference="em"` is maximum likelihood with 0.01 imaginary labels. The first step starts from
     θ = ½ and uniform habits, which order labels as the votes do. `restarts` adds random starts, by `seed`; the result
     with the highest likelihood is kept. Classes are equally probable by default.

@@ -37,7 +37,7 @@ def majority(problem: Problem) -> Fit:
 
 @merging_method(
     "weighted", source="Nitzan & Paroush, International Economic Review 1982", aliases=("weighted-majority", "wmv"),
-    settings=("weight", "worker_prior"),
+    settings=("weight", "assessor_prior"),
 )  # fmt: skip
 def weighted(problem: Problem) -> Fit:
     r"""The label with the largest sum of weights wins; an assessor's weight follows from the accuracy.
@@ -49,7 +49,7 @@ def weighted(problem: Problem) -> Fit:
     .. math:: p_i(k) \propto \prod_{w: y_{iw} = k} \frac{(K - 1)\, a_w}{1 - a_w}
 
     With `weight="accuracy"`, the weight is the accuracy, and the probability of a label is its share of weights.
-    `worker_prior` = (right, wrong) adds imaginary labels: a = (right labels + right) / (labels + right + wrong), by
+    `assessor_prior` = (right, wrong) adds imaginary labels: a = (right labels + right) / (labels + right + wrong), by
     default (2, 1). Log-odds use accuracies between 0.01 and 0.99.
     Reference: Nitzan & Paroush, Optimal Decision Rules in Uncertain Dichotomous Choice Situations, International
     Economic Review 23(2), 1982
@@ -61,7 +61,7 @@ def weighted(problem: Problem) -> Fit:
     ([0.75, 0.5], [0.4, 0.6])
     """
     settings = problem.settings
-    accuracy, gold_assessors = measured_accuracy(problem, settings["worker_prior"] or (2.0, 1.0))
+    accuracy, gold_assessors = measured_accuracy(problem, settings["assessor_prior"] or (2.0, 1.0))
     if settings["weight"] == "accuracy":
         weight = accuracy
     else:

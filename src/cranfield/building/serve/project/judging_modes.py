@@ -160,7 +160,7 @@ class JudgingSettings(TypedDict, total=False):
             "where relevant documents are found.",
             None,
             choices=tuple(SHARES),
-            spelled="--share RULE",
+            spelled="--sharing RULE",
             rare=True,
         ),
     ]
@@ -171,6 +171,7 @@ class JudgingSettings(TypedDict, total=False):
             "which does not tell the rank.",
             None,
             choices=tuple(ORDERS),
+            spelled="--document-order NAME",
             rare=True,
         ),
     ]

@@ -244,7 +244,7 @@ class Sources(JudgingSettings, total=False):
             "The method that chooses documents of --runs: {names}.",
             None,
             names="building.pools.pooling:POLICIES",
-            spelled="--method NAME",
+            spelled="--method METHOD",
         ),
     ]
     depth: Annotated[int | None, about("The documents of each list of --runs; default: 100.", None, least=1, rare=True)]

@@ -56,7 +56,7 @@ cranfield answers nuggets --assignments assignments.jsonl --explain 301
     votes: str | None = option(
         "--votes FILE", "Votes of several assessors: topic, nugget, assessor, type (vital or okay).", reads=True
     )
-    models: int | None = option("--models N", "The number of model summaries behind a pyramid.", group=MORE)
+    models: int | None = option("--model-summaries N", "The number of model summaries behind a pyramid.", group=MORE)
     units: str | None = option(
         "--units FILE", "The number of content units of each summary, for pyramids: run, topic, number.", group=MORE,
         reads=True,

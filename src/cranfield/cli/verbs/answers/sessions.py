@@ -36,7 +36,7 @@ class SessionsVerb(Graded, Plotting, ScorePrinting, of=OPERATIONS):
     examples = """
 cranfield answers sessions qrels.txt sessions.xml
 cranfield answers sessions qrels.txt mine.jsonl other.jsonl -m 'nsDCG@10,esAP' -q
-cranfield answers sessions none mine.jsonl --gains clicks -m sU --lengths lengths.tsv
+cranfield answers sessions none mine.jsonl --gains-from clicks -m sU --lengths lengths.tsv
 cranfield answers sessions qrels.txt mine.jsonl -m sDCG --explain s1
 cranfield answers sessions qrels.txt sessions.xml --write sessions.jsonl
 """
@@ -89,7 +89,7 @@ cranfield answers sessions qrels.txt sessions.xml --write sessions.jsonl
             if self.paths is None and parameter.name in OF_PATHS and getattr(self, parameter.name) != parameter.default:
                 raise UsageError(f"{parameter.label} applies only to --paths")
         if self.gains != "clicks" and self.click_gain != 0.5:
-            raise UsageError("--click-gain applies only to --gains clicks")
+            raise UsageError("--click-gain applies only to --gains-from clicks")
         if self.plot is not None and (self.explain is None or [n.partition("(")[0] for n in self.names] != ["sU"]):
             raise UsageError("--plot draws the text of one session; give --explain SESSION and -m sU")
 
@@ -143,7 +143,7 @@ cranfield answers sessions qrels.txt sessions.xml --write sessions.jsonl
 
         grades = self._grades()
         if grades is None or self.gains != "judgments" or self.duplicates != "first":
-            raise UsageError("--paths needs judgments, and takes neither --gains nor --duplicates")
+            raise UsageError("--paths needs judgments, and takes neither --gains-from nor --duplicates")
         with self.progress("paths") as progress:
             settings = self.settings("expected_over_paths")
             result = expected_over_paths(sessions.sessions, grades, self.paths or "", progress=progress, **settings)

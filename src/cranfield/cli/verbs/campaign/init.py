@@ -58,7 +58,8 @@ cranfield campaign init notes2027 --topics topics.xml --database postgresql://me
     )
     title: str | None = option("--title TEXT", "The name of the campaign; default: that of the folder.")
     measure: list[str] = option(
-        "--measure, -m NAME", "A measure; the first one ranks the leaderboard. May be repeated. Default: nDCG@10, AP."
+        "--measure, -m MEASURE",
+        "A measure; the first one ranks the leaderboard. May be repeated. Default: nDCG@10,AP.",
     )
     organiser: str = option("--organiser NAME", "The account of the organiser.", default="organiser")
 

@@ -35,7 +35,7 @@ cranfield campaign report notes2027 --team red --sections leaderboard,topics,she
         endings=(".html", ".htm"),
     )
     sections: str | None = report_options.sections("report.reports.campaign_report:SECTIONS", RESULT)
-    measure: str | None = option("--measure, -m NAME", "The measure that ranks the runs; default: the first.")
+    measure: str | None = option("--measure, -m MEASURE", "The measure that ranks the runs; default: the first.")
     team: str | None = option("--team NAME", "Show the sheet of this team only.")
 
     def check(self) -> None:

@@ -20,7 +20,7 @@ cranfield campaign status notes2027 -f json
 
     folder: str = argument("DIR", FOLDER, required=True)
     what: str = options.show("teams", "leaderboard", help="{names}.")
-    measure: str | None = option("--measure, -m NAME", "The measure of the leaderboard; default: the first.")
+    measure: str | None = option("--measure, -m MEASURE", "The measure of the leaderboard; default: the first.")
 
     def run(self) -> None:
         from cranfield.building.campaign.campaign_results import campaign_status, score

@@ -29,13 +29,13 @@ cranfield clicks calibrate queries.jsonl qrels.txt --events events.jsonl --measu
     log: str = argument("LOG", LOG, required=True)
     qrels: str | None = argument("QRELS", "The judgments, for measures with parameters by grade.", reads=True)
     measure: str = option(
-        "--measure, -m NAME", "The measure: {names}.", default="RBP", names="online.calibration.calibrate:MEASURES"
+        "--measure, -m MEASURE", "The measure: {names}.", default="RBP", names="online.calibration.calibrate:MEASURES"
     )
     lengths: str | None = option(
         "--lengths FILE", "Lengths of documents, for TBG (words) and U (characters).", reads=True
     )
     moves: str | None = option("--moves FILE", "MP: write the moves, for MP(transitions=FILE).", group=RESULT)
-    name_only: bool = flag("--name", "Print only the name of the measure.", group=RESULT)
+    name_only: bool = flag("--name-only", "Print only the name of the measure.", group=RESULT)
 
     def run(self) -> None:
         from cranfield.collection.qrels import Qrels

@@ -26,13 +26,15 @@ class FitVerb(ClickReading, Plotting, of="online.clicks.click_fitting:fit_clicks
     examples = """
 cranfield clicks fit log.parquet --save pbm.json
 cranfield clicks fit log.parquet --model DBN --held-out 0.2 --save dbn.json
-cranfield clicks fit log.parquet --model DCM --prior 0.5,1.5 --pairs documents.csv
+cranfield clicks fit log.parquet --model DCM --prior 0.5,1.5 --write-pairs documents.csv
 cranfield clicks fit log.csv --columns session=qid,doc=url --plot examination.svg
 """
 
     log: str = argument("LOG", CLICK_LOG, required=True)
     save: str | None = option("--save FILE", "Write the model to this file (JSON).", group=RESULT)
-    pairs: str | None = option("--pairs FILE", "Also write the parameters of documents, as a table.", group=RESULT)
+    pairs: str | None = option(
+        "--write-pairs FILE", "Also write the parameters of documents, as a table.", group=RESULT
+    )
 
     def run(self) -> None:
         from cranfield.online.clicks import fit_clicks

@@ -13,7 +13,7 @@ class JudgmentsVerb(Printing, of="online.clicks.click_judgments:click_judgments"
 
     The probability is the relevance of the document (attractive and satisfying) if the model has it, otherwise its
     attractiveness. The grades are numbers such as 0.37; measures with gains use them as they are, and measures that
-    need relevant and other documents need --rel, or --whole. -f table, csv and so on, and --intervals, have the
+    need relevant and other documents need --rel, or --whole. -f table, csv and so on, and --write-intervals, have the
     interval of each grade, the impressions and the clicks, and mark documents that were shown fewer than --least times.
 
     A query becomes a topic. Queries with blanks cannot be written to qrels: --topics gives the ids of topics whose
@@ -23,8 +23,8 @@ class JudgmentsVerb(Printing, of="online.clicks.click_judgments:click_judgments"
     summary = "write judgments (qrels) from a click model"
     examples = """
 cranfield clicks judgments dbn.json -o clicks.qrels
-cranfield clicks judgments pbm.json --topics topics.tsv --top 4 --least 20 --leave-out-few -o clicks.qrels
-cranfield clicks judgments dbn.json --parameter attractiveness --intervals grades.csv -o clicks.qrels
+cranfield clicks judgments pbm.json --topics topics.tsv --top-grade 4 --least 20 --leave-out-few -o clicks.qrels
+cranfield clicks judgments dbn.json --parameter attractiveness --write-intervals grades.csv -o clicks.qrels
 """
 
     model: str = argument("MODEL", MODEL, required=True, reads=True)
@@ -32,7 +32,7 @@ cranfield clicks judgments dbn.json --parameter attractiveness --intervals grade
         "--topics FILE", "The topics: their titles are the queries of the model.", reads=True, solves="contains a blank"
     )
     intervals: str | None = option(
-        "--intervals FILE", "Also write the table of grades with intervals and counts.", group=RESULT
+        "--write-intervals FILE", "Also write the table of grades with intervals and counts.", group=RESULT
     )
     format: str = option(
         "--format, -f FORMAT", "{names}.", choices=("qrels", *TABLE_FORMATS), default="qrels", group=RESULT

@@ -21,8 +21,8 @@ class SimulateVerb(options.Ranked, Quiet, of="online.clicks.click_simulation:sim
 
     summary = "simulate sessions with clicks of a model"
     examples = """
-cranfield clicks simulate pbm.json bm25.run dense.run --sessions 100000 -o simulated.parquet
-cranfield clicks simulate dbn.json bm25.run --topics topics.tsv --sessions 5000 --seed 7 -o simulated.csv
+cranfield clicks simulate pbm.json bm25.run dense.run --simulated-sessions 100000 -o simulated.parquet
+cranfield clicks simulate dbn.json bm25.run --topics topics.tsv --simulated-sessions 5000 --seed 7 -o simulated.csv
 """
 
     model: str = argument("MODEL", MODEL, required=True, reads=True)

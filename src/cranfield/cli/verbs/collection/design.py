@@ -22,13 +22,13 @@ class DesignVerb(options.Tables, Printing, of="building.topic_sets.user_study:us
 
     summary = "plan a user study with balanced orders"
     examples = """
-cranfield collection design --users 24 --systems bm25,dense,hybrid --topics topics.tsv --seed 1
-cranfield collection design --users 12 --systems a,b,c --topics topics.xml --format csv -o plan.csv
-cranfield collection design --users 12 --systems a,b,c --topics topics.xml --show orders
+cranfield collection design --users 24 --system bm25,dense,hybrid --topics topics.tsv --seed 1
+cranfield collection design --users 12 --system a,b,c --topics topics.xml --format csv -o plan.csv
+cranfield collection design --users 12 --system a,b,c --topics topics.xml --show orders
 """
 
     users: int = option("--users N", "The number of users.", required=True)
-    systems: list[str] | None = option("--systems NAME,...", "The systems, two or more: a,b,c. May be repeated.")
+    systems: list[str] | None = option("--system NAME,...", "The systems, two or more: a,b,c. May be repeated.")
     topics: str = option(
         "--topics FILE", "The topics: a file of topics (XML, SGML, TSV, JSON), or an id per line.", required=True,
         reads=True,
@@ -41,7 +41,7 @@ cranfield collection design --users 12 --systems a,b,c --topics topics.xml --sho
     def check(self) -> None:
         super().check()
         if not self.systems:
-            raise UsageError("no systems; name two or more: --systems a,b,c")
+            raise UsageError("no systems; name two or more: --system a,b,c")
 
     def run(self) -> None:
         from cranfield.building.topic_sets.user_study import read_topic_ids, user_study

@@ -32,21 +32,21 @@ class SampleTopicsVerb(options.Sized, Printing, of="building.topic_sets.topic_sa
 
     summary = "draw topics from a query log"
     examples = """
-cranfield collection sample-topics queries.txt -n 50 --topics topics.tsv --classes classes.tsv
-cranfield collection sample-topics log.tsv -n 20,20,10 --strata head,torso,tail --shares 1/4,3/4
-cranfield collection sample-topics log.tsv -n 100 --at-least 5 --users 3 --show dropped
-cranfield collection sample-topics log.csv -n 50 --strata all --draw volume --since 2026-01-01
+cranfield collection sample-topics queries.txt -n 50 --write-topics topics.tsv --write-classes classes.tsv
+cranfield collection sample-topics log.tsv -n 20,20,10 --strata-names head,torso,tail --strata-ends 1/4,3/4
+cranfield collection sample-topics log.tsv -n 100 --least-asked 5 --least-users 3 --show dropped
+cranfield collection sample-topics log.csv -n 50 --strata-names all --sampling volume --since 2026-01-01
 """
 
     log: str = argument("LOG", "The query log. - is standard input.", required=True, reads=True)
-    n: str = option("--number, -n N", "How many topics, in all or for each stratum, as 20,20,10.", default="50")
+    n: str = option("--size, -n N,N,...", "How many topics, in all or for each stratum, as 20,20,10.", default="50")
     strata: str = option(
-        "--strata NAMES",
+        "--strata-names NAMES",
         "Names of the strata, the most frequent first; one name: no strata.",
         default="head,torso,tail",
     )
     shares: str | None = option(
-        "--shares SHARES",
+        "--strata-ends SHARES",
         "Where strata end, as shares of the volume: numbers or fractions such as 1/3,2/3; default: equal shares.",
     )
     normalise: str = option(
@@ -75,12 +75,12 @@ cranfield collection sample-topics log.csv -n 50 --strata all --draw volume --si
     first: int = option("--first N", "The number of the first topic.", default=1, group=RESULT)
     prefix: str = option("--prefix TEXT", "Text before the number of a topic.", default="", group=RESULT)
     topics: str | None = option(
-        "--topics FILE",
+        "--write-topics FILE",
         "Write the topics to a file that ends in .tsv, .xml, .sgml, .json or .jsonl, with class and probability.",
         group=RESULT,
     )
     classes: str | None = option(
-        "--classes FILE", "Write lines of topic, class to a file, for --by of other verbs.", group=RESULT
+        "--write-classes FILE", "Write lines of topic, class to a file, for --by of other verbs.", group=RESULT
     )
     shown: str = options.show(
         "topics", "strata", "dropped", help="What to print: {names} (near-duplicates that were dropped)."
@@ -101,13 +101,13 @@ cranfield collection sample-topics log.csv -n 50 --strata all --draw volume --si
         """The topics that are drawn."""
         from cranfield.building.topic_sets.topic_sample import sample_topics
 
-        numbers = options.whole_numbers("--number", self.n) or [50]
+        numbers = options.whole_numbers("--size", self.n) or [50]
         near = named("--near", self.near, NEAR)
         return sample_topics(
             self.log,
             numbers[0] if len(numbers) == 1 else numbers,
             strata=self.strata.split(","),
-            shares=None if self.shares is None else fractions("--shares", self.shares),
+            shares=None if self.shares is None else fractions("--strata-ends", self.shares),
             normalise=named("--normalise", self.normalise, ("unicode", "case", "punctuation")),
             jaccard=self.jaccard if {"words", "stems"} & set(near) else None,
             stem="stems" in near,

@@ -23,7 +23,7 @@ class ShardVerb(options.Detected, Printing, of="collection.shards:shard_files"):
     summary = "split documents into random parts"
     examples = """
 cranfield collection shard qrels.txt runs/*.run --shards 5 --folder shards
-cranfield collection shard docids.txt qrels.txt runs/*.run --shards 5 --repeat 10 --seed 1 --folder shards
+cranfield collection shard docids.txt qrels.txt runs/*.run --shards 5 --repeats 10 --seed 1 --folder shards
 """
 
     files: list[str] | None = argument(

@@ -70,8 +70,8 @@ cranfield anova qrels.txt runs/*.run -m AP --classes classes.tsv --means class:s
         group=MORE,
     )
     shards: int | None = option(
-        "--shards K",
-        "Cut the documents of runs and judgments into K random parts, score each, and add the factor shard. Without "
+        "--shards N",
+        "Cut the documents of runs and judgments into N random parts, score each, and add the factor shard. Without "
         "--interactions and factors, the model has the interaction topic:system.",
         group=MORE,
         most=MOST_PARTS,

@@ -177,7 +177,7 @@ cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are th
         group=MORE,
     )
     scale: str = option(
-        "--scale NAME",
+        "--score-scale NAME",
         "{names}: compare the scores, or the rank of each list among all lists up to the cutoff in the order of the "
         "measure, which makes an interval scale, or the ranks of the scores.",
         default="scores",
@@ -226,9 +226,9 @@ cranfield compare qrels.txt runs/*.run -m AP --test tost --margin 0.02  # are th
                 raise UsageError("--show needs --baseline RUN; without one, --pairs prints differences and p")
             column_names(self.show_columns, "--show")
         if self.scale == "interval" and self.scores:
-            raise UsageError("--scale interval needs judgments and runs; leave out --scores")
+            raise UsageError("--score-scale interval needs judgments and runs; leave out --scores")
         if self.scale != "scores" and (self.several or self.collections):
-            raise UsageError(f"--scale {self.scale} and --collections do not go together; leave out one of them")
+            raise UsageError(f"--score-scale {self.scale} and --collections do not go together; leave out one of them")
         if self.several and self.scores:
             raise UsageError("--collection and --collections FILE replace --scores; leave out one of them")
         if self.asl == "share" and self.several:

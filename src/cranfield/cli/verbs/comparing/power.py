@@ -34,7 +34,7 @@ cranfield power qrels.txt runs/*.run -m AP -d 0.05  # how many topics to detect 
 cranfield power qrels.txt runs/*.run -m AP  # which difference can these topics detect?
 cranfield power --sample --difference 0.05  # try it on the bundled sample collection
 cranfield power --scores ap.csv --difference 0.05 --size 100
-cranfield power --variance 0.045 --test anova --systems 20 --size 50
+cranfield power --variance 0.045 --test anova --number-of-systems 20 --size 50
 cranfield power --scores old.csv --scores new.csv --pooled --width 0.1
 """
 
@@ -76,7 +76,7 @@ cranfield power --scores old.csv --scores new.csv --pooled --width 0.1
         if None not in (self.difference, self.size, self.power):
             raise UsageError("--difference and --size together ask for the power; leave out --power, or one of them")
         if self.systems is not None and not design.all_systems:
-            raise UsageError(f"--systems goes with --test anova, two-way or tukey, not {design.name}")
+            raise UsageError(f"--number-of-systems goes with --test anova, two-way or tukey, not {design.name}")
         sources = [*([self.qrels] if self.qrels else []), *(self.scores or []), *(["--sample"] if self.sample else [])]
         if self.variance is not None and sources:
             raise UsageError(f"--variance replaces scores; leave out {sources[0]!r}, or --variance")
@@ -85,7 +85,7 @@ cranfield power --scores old.csv --scores new.csv --pooled --width 0.1
         if self.variance is not None:
             self._check_question()
             if self.design.all_systems and self.systems is None:
-                raise UsageError(f"--test {self.design.name} needs the number of systems: --systems M")
+                raise UsageError(f"--test {self.design.name} needs the number of systems: --number-of-systems N")
             names = measure_names(self.measures) if self.measures else [None]
             answers = [answer for name in names for answer in self._answers(None, name, self.variance)]
         elif self.pooled:

@@ -34,7 +34,7 @@ class ReportVerb(options.Source, report_options.Outlined):
     digests. Every table can be saved as CSV, every figure as SVG. The first measure ranks the runs.
 
     --docs shows titles and texts beside ranks. --answers, --log and --ab add sections about generated answers, live
-    traffic and an experiment with users. --methods prints the methods alone.
+    traffic and an experiment with users. --methods-text prints the methods alone.
 
     --sections chooses parts of it; --outline reads them, a title and texts from a TOML file with the entries title,
     introduction, sections and a table notes with text for each section. Sections that need runs are left out with
@@ -52,7 +52,7 @@ cranfield report qrels.txt runs/*.run --sections summary,leaderboard,methods -o 
 cranfield report --scores scores.csv --outline report.toml -o report.html
 cranfield report qrels.txt runs/*.run --baseline bm25 --docs documents.jsonl -o report.html
 cranfield report qrels.txt runs/*.run --answers answers.csv --log log/ --ab users.csv --metric revenue -o report.html
-cranfield report qrels.txt runs/*.run --methods  # the paragraph for a paper, and its references in BibTeX
+cranfield report qrels.txt runs/*.run --methods-text  # the paragraph for a paper, and its references in BibTeX
 """
 
     output: str | None = option(
@@ -62,12 +62,12 @@ cranfield report qrels.txt runs/*.run --methods  # the paragraph for a paper, an
         endings=(".html", ".htm", ".tex"),
     )
     methods: bool = flag(
-        "--methods",
+        "--methods-text",
         "Print only the methods: a paragraph in LaTeX and its references in BibTeX; with -o paper.tex, write paper.tex "
         "and paper.bib.",
         group=RESULT,
     )
-    baseline: str | None = option("--baseline RUN", "Compare every other run with this one, not all pairs.")
+    baseline: str | None = option("--baseline, -b RUN", "Compare every other run with this one, not all pairs.")
     sections: str | None = report_options.sections("report.reports.run_report:SECTIONS", RESULT)
     teams: str | None = option("--teams FILE", "The teams: lines of run, team.", reads=True)
     times: str | None = option("--times FILE", "The times: lines of run, topic, seconds.", reads=True)

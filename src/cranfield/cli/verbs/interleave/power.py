@@ -19,8 +19,8 @@ class PowerVerb(Plotting, of="online.interleaving.sign_statistics:interleaving_p
 
     summary = "how many impressions an interleaving experiment needs"
     examples = """
-cranfield interleave power --delta 0.01,0.02,0.05 --ties 0.4
-cranfield interleave power --delta 0.02 --ties 0.4 --impressions 5000 --plot power.svg
+cranfield interleave power --delta 0.01,0.02,0.05 --tied 0.4
+cranfield interleave power --delta 0.02 --tied 0.4 --impressions 5000 --plot power.svg
 cranfield interleave power log.jsonl --delta 0.01,0.02
 """
 
@@ -29,7 +29,7 @@ cranfield interleave power log.jsonl --delta 0.01,0.02
         "--clicks FILE", "Clicks: query_id, and doc or position (JSON-lines, CSV).", reads=True, solves="clicks="
     )
     delta: str | None = option("--delta D,D,...", f"Differences to find; default, with a LOG: {USUAL_DELTAS}.")
-    ties: float | None = option("--ties SHARE", "The share of impressions that are ties; default: 0, or that of LOG.")
+    ties: float | None = option("--tied SHARE", "The share of impressions that are ties; default: 0, or that of LOG.")
     design_effect: float | None = option(
         "--design-effect F", "Impressions needed, relative to independent ones; default: 1, or that of LOG."
     )

@@ -16,7 +16,7 @@ class SimulateVerb(
 ):
     """Show interleaved lists of runs to simulated users, and compare what their clicks say with what QRELS says.
 
-    Bias: users who click at random (--clicks random) must not favour a run; a small p is a sign of bias. Fidelity: do
+    Bias: users who click at random (--user random) must not favour a run; a small p is a sign of bias. Fidelity: do
     clicks prefer the run with the better mean score? Sensitivity: the impressions after which a sign test finds the
     difference. With more than two runs, all are interleaved in one list, and each row counts pairs of runs.
 
@@ -31,9 +31,9 @@ class SimulateVerb(
     summary = "measure bias and sensitivity with simulated clicks"
     examples = """
 cranfield interleave simulate qrels.txt bm25.run dense.run
-cranfield interleave simulate qrels.txt bm25.run dense.run --methods balanced,team-draft --clicks random
-cranfield interleave simulate --sample --methods team-draft --clicks navigational,informational -m AP
-cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft --log log.jsonl
+cranfield interleave simulate qrels.txt bm25.run dense.run --methods balanced,team-draft --user random
+cranfield interleave simulate --sample --methods team-draft --user navigational,informational -m AP
+cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft --write-log log.jsonl
 """
 
     methods: list[str] | None = option(
@@ -42,14 +42,16 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
         names="online.interleaving.mixing_methods:MIXING_METHODS",
     )
     clicks: str = option(
-        "--clicks USER,...",
+        "--user KIND,...",
         "How users click: {names}.",
         default="navigational",
         names="online.interleaving.simulated_impressions:USERS",
     )
     measure: str = option("--measure, -m MEASURE", "The measure that says which run is better.", default="nDCG@10")
-    log: str | None = option("--log FILE", "Also write the lists and clicks of one method, as JSON-lines.", writes=True)
-    users: int = option("--users N", "The number of users in the file of --log.", default=1000)
+    log: str | None = option(
+        "--write-log FILE", "Also write the lists and clicks of one method, as JSON-lines.", writes=True
+    )
+    users: int = option("--users N", "The number of users in the file of --write-log.", default=1000)
 
     def check(self) -> None:
         super().check()
@@ -66,7 +68,9 @@ cranfield interleave simulate qrels.txt bm25.run dense.run --methods team-draft 
 
         names = [name for text in self.methods or [USUAL_METHODS] for name in split_names(text)]
         if self.log is not None and (len(names) > 1 or len(self.kinds) > 1):
-            raise UsageError("--log writes one experiment; choose one method with --methods, and one kind of --clicks")
+            raise UsageError(
+                "--write-log writes one experiment; choose one method with --methods, and one kind of --user"
+            )
         qrels, runs = self.read_whole()
         setting = self.values("impressions", "length", "depth", "seed") | {"options": self.joining()}
         with self.progress("simulating") as progress:

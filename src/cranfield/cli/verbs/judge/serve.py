@@ -33,7 +33,7 @@ class ServeVerb(Server, of=OPERATIONS):
 cranfield judge serve judgments.db --topics topics.xml --pool pool.tsv --docs docs.jsonl
 cranfield judge serve judgments.db  # goes on with what is in the database
 cranfield judge serve judgments.db --topics topics.xml --docs docs/ --runs 'runs/*.run' --method max-mean --budget 500
-cranfield judge serve judgments.db --overlap 2 --gold-qrels gold.qrels --gold-rate 0.05 --repeat-rate 0.05
+cranfield judge serve judgments.db --overlap 2 --gold gold.qrels --gold-rate 0.05 --repeat-rate 0.05
 cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key key.pem
 """
 
@@ -49,7 +49,7 @@ cranfield judge serve judgments.db --host 0.0.0.0 --certificate cert.pem --key k
     )
     runs: list[str] = option("--runs, --run RUN", "Runs from which --method chooses the documents. May be repeated.")
     guidelines: str | None = option("--guidelines FILE", "A text for assessors.", reads=True)
-    gold: str | None = option("--gold-qrels FILE", "Qrels with known grades, to check assessors with.", reads=True)
+    gold: str | None = option("--gold FILE", "Qrels with known grades, to check assessors with.", reads=True)
     intents: str | None = option(
         "--intents FILE",
         "Intents: lines of topic, intent, text, type, probability.",

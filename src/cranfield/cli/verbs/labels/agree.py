@@ -40,12 +40,12 @@ class AgreeVerb(LabelSource, Plotting, of=OPERATIONS):
     summary = "how well assessors agree"
     examples = """
 cranfield labels agree labels.csv
-cranfield labels agree anna.qrels ben.qrels --relevant 2  # judgments of each assessor
+cranfield labels agree anna.qrels ben.qrels --rel 2  # judgments of each assessor
 cranfield labels agree labels.csv --coefficient alpha-ordinal,overlap --by topic
-cranfield labels agree labels.csv --by assessor --weights quadratic
+cranfield labels agree labels.csv --by assessor --label-weights quadratic
 cranfield labels agree labels.csv --by time --windows 10 --plot fatigue.svg
 cranfield labels agree labels.csv --by group --assessors assessors.tsv
-cranfield labels agree labels.csv --confusion --pairs
+cranfield labels agree labels.csv --confused --pairs
 """
 
     coefficients: list[str] | None = option(
@@ -56,7 +56,7 @@ cranfield labels agree labels.csv --confusion --pairs
     by: str | None = option("--by WHAT", "Break agreement down by {names}.", choices=tuple(BY))
     pairs: bool = flag("--pairs", "Print the agreement of each pair of assessors.")
     confusion: bool = flag(
-        "--confusion", "Print which labels assessors confuse, of all pairs together; with --pairs, of each pair."
+        "--confused", "Print which labels assessors confuse, of all pairs together; with --pairs, of each pair."
     )
     weights: str
     windows: int
@@ -70,20 +70,20 @@ cranfield labels agree labels.csv --confusion --pairs
     def check(self) -> None:
         super().check()
         if self.by and (self.pairs or self.confusion):
-            other = "--pairs" if self.pairs else "--confusion"
+            other = "--pairs" if self.pairs else "--confused"
             raise UsageError(f"--by {self.by} and {other} print different tables; leave one of them out")
         if self.coefficients and (self.by not in (None, "topic") or self.pairs or self.confusion):
             raise UsageError("--coefficient applies to the table of all labels and to --by topic")
         if self.weights != "identity" and self.by != "assessor":
-            raise UsageError("--weights applies only to --by assessor; other tables have weighted coefficients")
+            raise UsageError("--label-weights applies only to --by assessor; other tables have weighted coefficients")
         if self.windows != 5 and self.by != "time":
             raise UsageError("--windows applies only to --by time")
         if (self.unit or self.interval != "bootstrap") and (self.by or self.pairs or self.confusion):
-            raise UsageError("--unit and --intervals apply only to the table of all labels")
+            raise UsageError("--resampled and --intervals apply only to the table of all labels")
         if (self.resamples != 1000 or self.seed) and (self.by == "time" or self.pairs or self.confusion):
             raise UsageError("--resamples and --seed do not apply: this table has no resampled intervals")
         if self.plot and self.confusion and self.pairs:
-            raise UsageError("--plot draws one matrix; leave out --pairs, or leave out --confusion")
+            raise UsageError("--plot draws one matrix; leave out --pairs, or leave out --confused")
 
     def run(self) -> None:
         result = self._measured(self.labels())

@@ -16,7 +16,7 @@ class AwareVerb(LabelsAndRuns, Printing, of="building.effect.aware:aware_scores"
     Weights are the same for all assessors, or learned without gold labels: the weight of an assessor is the distance of
     their scores to those of the nearest of some random assessors, who call a document relevant with probability 0.05,
     0.2 or 0.5. Distances: frobenius (all scores), rmse (mean scores of runs), kl (distribution of scores), tau and
-    tau-ap (rankings of runs). --weights FILE reads lines of assessor, weight.
+    tau-ap (rankings of runs). --weighting FILE reads lines of assessor, weight.
 
     An assessor who labelled no document of a topic, or with whose labels a measure is undefined, does not count there.
     With -q -f csv the scores of topics are printed, which --scores of other verbs reads.
@@ -26,7 +26,7 @@ class AwareVerb(LabelsAndRuns, Printing, of="building.effect.aware:aware_scores"
     summary = "average scores over assessors"
     examples = """
 cranfield labels aware labels.csv runs/*.run -m AP
-cranfield labels aware labels.csv runs/*.run -m AP --weights frobenius --show weights
+cranfield labels aware labels.csv runs/*.run -m AP --weighting frobenius --show weights
 cranfield labels aware 'assessors/*.qrels' runs/*.run -m nDCG@10 -q -f csv -o scores.csv
 """
 

@@ -36,12 +36,12 @@ cranfield labels effect labels.csv runs/*.run -m nDCG@10 --methods majority --sc
 """
 
     methods: str | None = option(
-        "--methods NAMES",
+        "--methods METHOD,...",
         f"Methods, separated by commas: {{names}}, aware; default: {USUAL}.",
         names=METHODS,
     )
     scales: str | None = option("--scales SCALES", "Coarser scales, separated by commas, such as 0/123,01/23 or >=50.")
-    gold: str | None = option("--gold QRELS", "Judgments to compare rankings with.", reads=True)
+    gold: str | None = option("--gold FILE", "Judgments to compare rankings with.", reads=True)
     shown: str = options.show("methods", "runs", help="What to print: a row for each of the {names}.")
     ranked_by: str | None = option(
         "--plot-measure MEASURE", "The measure whose ranks --plot draws; default: the first.", group=RESULT

@@ -31,13 +31,13 @@ class MergeVerb(LabelSource, MergeOptions, Plotting):
 cranfield labels merge labels.csv -o merged.qrels
 cranfield labels merge labels.csv --method dawid-skene --gold gold.qrels -o merged.qrels
 cranfield labels merge anna.qrels ben.qrels cleo.qrels --method one-coin --expected -o expected.qrels
-cranfield labels merge labels.csv --method mace --posteriors posteriors.csv --workers workers.csv -f table
+cranfield labels merge labels.csv --method mace --posteriors posteriors.csv --write-assessors workers.csv -f table
 cranfield labels merge labels.csv --method dawid-skene --plot confusion.svg --figure confusion -o merged.qrels
 """
 
     expected: bool = flag("--expected", "Write expected grades, such as 1.37, instead of the most probable label.")
     posteriors: str | None = option("--posteriors FILE", "Also write the probability of each label.", group=RESULT)
-    workers: str | None = option("--workers FILE", "Also write what is known about each assessor.", group=RESULT)
+    workers: str | None = option("--write-assessors FILE", "Also write what is known of each assessor.", group=RESULT)
     figure: str = figure_option("entropy")
     format: str = option(
         "--format, -f FORMAT",
@@ -56,7 +56,7 @@ cranfield labels merge labels.csv --method dawid-skene --plot confusion.svg --fi
             raise UsageError("--expected is for qrels; tables have a column with the expected grade")
 
     def run(self) -> None:
-        from cranfield.building.merging import merge, rate_workers
+        from cranfield.building.merging import merge, rate_assessors
 
         labels = self.labels()
         with self.progress("merging") as progress:
@@ -73,6 +73,6 @@ cranfield labels merge labels.csv --method dawid-skene --plot confusion.svg --fi
         if self.posteriors:
             write_table(merged.posterior_table(), self.posteriors)
         if self.workers:
-            write_table(rate_workers(labels, gold=self.gold, merged=merged).table(), self.workers)
+            write_table(rate_assessors(labels, gold=self.gold, merged=merged).table(), self.workers)
         if self.plot:
             self.save_figure(merged_figure(merged, self.figure, self.gold))

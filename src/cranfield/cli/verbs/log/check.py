@@ -25,7 +25,7 @@ cranfield log check log/ --zone Europe/Berlin --format json
 """
 
     shares: str | None = option(
-        "--shares ARM=SHARE,...",
+        "--share ARM=SHARE,...",
         "The share of users that each arm should have, such as A=0.9,B=0.1; default: equal shares.",
         solves="shares=",
     )
@@ -49,5 +49,5 @@ def _shares(text: str | None) -> dict[str, float] | None:
     except ValueError:
         shares = {}
     if not shares or not all(share > 0 for share in shares.values()):
-        raise UsageError(f"--shares == {text!r}, must be arms with numbers above 0, such as A=0.9,B=0.1")
+        raise UsageError(f"--share == {text!r}, must be arms with numbers above 0, such as A=0.9,B=0.1")
     return shares

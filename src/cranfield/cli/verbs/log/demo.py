@@ -17,7 +17,7 @@ class DemoVerb(Printing, of="online.logs.demo_log:write_demo"):
     summary = "write a simulated log"
     examples = """
 cranfield log demo demo-log --users 200 --days 7
-cranfield log demo demo-log --users 200 --arms A,B,C --effect 0.2 --seed 7
+cranfield log demo demo-log --users 200 --arms A,B,C --advantage 0.2 --seed 7
 cranfield log demo demo-log --users 200 --layout tables --files csv
 """
 

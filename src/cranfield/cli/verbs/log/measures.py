@@ -38,7 +38,7 @@ cranfield log measures log/ --oec oec.toml --by arm
 """
 
     measures: list[str] | None = option(
-        "--measures, -m NAME",
+        "--measure, -m MEASURE",
         "The measures, such as CTR@5 or satisfied-clicks(seconds=20); docs/online_measures.md lists them.",
         names="online.log_measures:ONLINE_MEASURES",
     )

@@ -16,15 +16,15 @@ class PreferencesVerb(
 ):
     """Count how often users preferred one document to another, and say which runs agree with them.
 
-    A clicked document is preferred to those above it that were skipped (skip-above); --rule names other rules. With
-    runs, a table shows the share of preferences that each run agrees with, averaged over queries, and a test of all
-    pairs of runs over queries. Preferences that go in circles are counted, with an example.
+    A clicked document is preferred to those above it that were skipped (skip-above); --preference-rule names other
+    rules. With runs, a table shows the share of preferences that each run agrees with, averaged over queries, and a
+    test of all pairs of runs over queries. Preferences that go in circles are counted, with an example.
     """
 
     summary = "derive preferences between documents from clicks"
     examples = """
 cranfield log preferences log/
-cranfield log preferences log/ --rule skip-above,no-click-next
+cranfield log preferences log/ --preference-rule skip-above,no-click-next
 cranfield log preferences log/ bm25.run dense.run --topics topics.tsv
 """
 

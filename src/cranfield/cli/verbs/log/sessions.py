@@ -28,8 +28,8 @@ class SessionsVerb(LogReading, Plotting, of="online.logs.sessions:summarise_sess
     summary = "find the sessions of a log"
     examples = """
 cranfield log sessions log/
-cranfield log sessions log/ --by silence --silence 15
-cranfield log sessions log/ --by continuity
+cranfield log sessions log/ --sessions silence --silence 15
+cranfield log sessions log/ --sessions continuity
 cranfield log sessions log/ --rows sessions.parquet
 cranfield log sessions log/ --write sessions.jsonl
 """

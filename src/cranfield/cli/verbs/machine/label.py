@@ -39,7 +39,7 @@ class LabelVerb(Sized, Printing, of="building.machine.labelling:label"):
     examples = """
 cranfield machine label topics.xml pool.tsv docs.jsonl --endpoint http://localhost:8000/v1 --model NAME -o labels.jsonl
 cranfield machine label topics.xml pool.tsv docs.jsonl --dry-run  # shows the first prompt, and sends nothing
-cranfield machine label topics.xml pool.tsv docs/ --endpoint URL --model NAME -o labels.jsonl --qrels machine.qrels
+cranfield machine label topics.xml pool.tsv docs/ --endpoint URL --model M -o labels.jsonl --write-qrels machine.qrels
 cranfield machine label topics.xml qrels.txt docs.jsonl --endpoint URL --model M -o labels.jsonl --prompt a.txt
 """
 
@@ -65,7 +65,7 @@ cranfield machine label topics.xml qrels.txt docs.jsonl --endpoint URL --model M
         endings=(),
     )
     qrels: str | None = option(
-        "--qrels FILE",
+        "--write-qrels FILE",
         "Also write the grades as judgments; with several prompts, a file for each, such as FILE-PROMPT.qrels.",
         writes=True,
     )

@@ -76,7 +76,7 @@ cranfield machine ppi human.qrels machine.qrels runs/*.run -m AP --half-width 0.
             if self.plot:
                 raise UsageError("--plot draws intervals; leave out --half-width")
             if self.tuning is not None or self.interval != "t":
-                raise UsageError("--half-width tunes λ and uses Student's t; leave out --lambda and --quantiles")
+                raise UsageError("--half-width tunes λ and uses Student's t; leave out --lambda and --intervals")
 
     def run(self) -> None:
         from cranfield.building.machine.powered_intervals import powered_intervals, topics_needed

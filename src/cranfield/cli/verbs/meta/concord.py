@@ -29,15 +29,15 @@ class ConcordVerb(
     repeats_warnings = True
     summary = "which measure agrees with a simpler one"
     examples = """
-cranfield meta concord q.txt *.run -m Q,RR --gold P
-cranfield meta concord --sample --gold P@5  # try it on the bundled sample collection
-cranfield meta concord qrels.txt runs/*.run -m Q,nDCG@10,RR --gold P@10 --pairs --plot concordance.pdf
-cranfield meta concord div.qrels runs/*.run -m D#-nDCG@10,ERR-IA@10 --gold I-rec@10,P@10 --format latex
+cranfield meta concord q.txt *.run -m Q,RR --gold-measure P
+cranfield meta concord --sample --gold-measure P@5  # try it on the bundled sample collection
+cranfield meta concord qrels.txt runs/*.run -m Q,nDCG@10,RR --gold-measure P@10 --pairs --plot concordance.pdf
+cranfield meta concord div.qrels runs/*.run -m D#-nDCG@10,ERR-IA@10 --gold-measure I-rec@10,P@10 --format latex
 cranfield meta concord --scores scores.csv --preferences judged.csv --measure-ties wrong
 """
 
     gold: list[str] | None = option(
-        "--gold, -g MEASURE,...",
+        "--gold-measure, -g MEASURE,...",
         "The gold standard: a simple measure of what is wanted. With several: each alone, and all at once.",
     )
     preferences: str | None = option(
@@ -50,7 +50,9 @@ cranfield meta concord --scores scores.csv --preferences judged.csv --measure-ti
     def check(self) -> None:
         super().check()
         if (self.gold is None) == (self.preferences is None):
-            raise UsageError("give what to agree with: either --gold MEASURE, such as P@10, or --preferences FILE")
+            raise UsageError(
+                "give what to agree with: either --gold-measure MEASURE, such as P@10, or --preferences FILE"
+            )
 
     def run(self) -> None:
         measures = self.measures if self.measures or self.scores else [MEASURES]

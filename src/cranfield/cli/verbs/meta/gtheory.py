@@ -28,7 +28,7 @@ class GtheoryVerb(ByClass, options.Source, Plotting, of="meta.stability.generali
 cranfield meta gtheory qrels.txt runs/*.run -m AP
 cranfield meta gtheory --sample -m AP,nDCG@10  # try it on the bundled sample collection
 cranfield meta gtheory qrels.txt runs/*.run -m AP --size 25,50,100,200
-cranfield meta gtheory --scores ap.csv --drop 0.25 --target 0.9
+cranfield meta gtheory --scores ap.csv --drop 0.25 --wanted-coefficient 0.9
 cranfield meta gtheory --scores shard1.csv --scores shard2.csv --facet shard
 """
 

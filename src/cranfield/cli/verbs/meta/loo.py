@@ -41,7 +41,7 @@ cranfield meta loo qrels.txt runs/*.run --teams teams.txt --write without/
         "--teams FILE", "Lines of run, team: leave out one team at a time; default: one run at a time.", reads=True
     )
     write: str | None = option(
-        "--write FOLDER",
+        "--write DIR",
         "Write the judgments without the documents that only one run or team found to this folder, a file each.",
         group=MORE,
     )

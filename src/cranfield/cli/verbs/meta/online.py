@@ -44,7 +44,7 @@ cranfield meta online --scores scores.csv --outcomes outcomes.tsv
     )
     queries: int = option("--simulated-queries N", "With --simulate: queries per run and per pair.", default=2_000)
     metric: str = option(
-        "--metric NAME",
+        "--simulated-metric NAME",
         "With --simulate, what A/B tests compare: {names}.",
         default="reciprocal-rank",
         names="online.prediction.online_agreement:METRICS",
@@ -62,7 +62,7 @@ cranfield meta online --scores scores.csv --outcomes outcomes.tsv
         if self.write and not self.simulate:
             raise UsageError("--write is for simulated outcomes: give --simulate")
         of_simulation = {parameter.name: parameter.default for parameter in declared(type(self))}
-        for name, spelled in (("user", "--user"), ("queries", "--simulated-queries"), ("metric", "--metric")):
+        for name, spelled in (("user", "--user"), ("queries", "--simulated-queries"), ("metric", "--simulated-metric")):
             if not self.simulate and getattr(self, name) != of_simulation[name]:
                 raise UsageError(f"{spelled} is for simulated outcomes: give --simulate, or leave it out")
 

@@ -28,7 +28,7 @@ cranfield meta predict --scores ap.csv --predictors qpp.csv -B 10000 --format la
 """
 
     predictors: list[str] | None = option(
-        "--predictors, -p FILE",
+        "--predictors FILE",
         "Predictions: lines of topic and a number per predictor; a first line may name the predictors. May be "
         "repeated.",
         reads=True,

@@ -24,7 +24,7 @@ cranfield meta robust qrels.txt runs/*.run -m AP,bpref
 cranfield meta robust --sample  # try it on the bundled sample collection
 cranfield meta robust qrels.txt runs/*.run -m AP -m nDCG@10 --condensed --how random --rates 0.5,0.2,0.1
 cranfield meta robust qrels.txt runs/*.run --how depth --depths 10,20,50,100 --show rmse
-cranfield meta robust qrels.txt runs/*.run --how confusion --confusion assessors.txt
+cranfield meta robust qrels.txt runs/*.run --how confusion --confusions assessors.txt
 cranfield meta robust --scores scores.csv --how topics --size 10,25,40 -f csv
 """
 
@@ -36,7 +36,9 @@ cranfield meta robust --scores scores.csv --how topics --size 10,25,40 -f csv
     rates: str | None
     depths: str | None
     flips: str | None
-    confusion: str | None = option("--confusion FILE", "confusion: lines of grade, new grade, probability.", reads=True)
+    confusion: str | None = option(
+        "--confusions FILE", "confusion: lines of grade, new grade, probability.", reads=True
+    )
     sizes: str | None
     repeats: int
     seed: int
@@ -58,7 +60,7 @@ cranfield meta robust --scores scores.csv --how topics --size 10,25,40 -f csv
             "random": ("--rates", self.rates),
             "depth": ("--depths", self.depths),
             "flips": ("--flips", self.flips),
-            "confusion": ("--confusion", self.confusion),
+            "confusion": ("--confusions", self.confusion),
             "topics": ("--size", self.sizes),
         }
         for method, (name, value) in levels.items():

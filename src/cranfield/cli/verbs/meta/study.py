@@ -33,7 +33,7 @@ class StudyVerb(Printing, Reporting, of="meta.study.study:run_study"):
     examples = """
 cranfield meta study study.toml
 cranfield meta study --example > study.toml  # a file to begin with
-cranfield meta study --methods  # what a file may contain
+cranfield meta study --list-methods  # what a file may contain
 cranfield meta study study.toml --report study.html  # one page with all tables and figures
 cranfield meta study study.yaml --format json
 cranfield meta study study.toml --import mine  # the study has measures from mine.py, such as mine:Depth
@@ -46,7 +46,7 @@ cranfield meta study study.toml --import mine  # the study has measures from min
         solves="modules=",
     )
     example: bool = flag("--example", "Print a study file to begin with.")
-    methods: bool = flag("--methods", "List the methods and their options.")
+    methods: bool = flag("--list-methods", "List the methods and their options.")
 
     sections: str | None = option(
         "--sections NAMES",

@@ -37,7 +37,7 @@ class BuildVerb(options.Ranked, Quiet, of="building.pools.pool_building:make_poo
 cranfield pool runs/*.run --depth 100 -o pool.tsv
 cranfield pool runs/*.run --method rbp --budget 5000 -o pool.tsv
 cranfield pool runs/*.run --method max-mean --most-per-topic 200 --judged so-far.qrels --batch 20 -o next.tsv
-cranfield pool runs/*.run --method stratified --strata 10:1,50:0.2,100:0.05 --seed 7 -o sample.tsv
+cranfield pool runs/*.run --method stratified --strata-ranks 10:1,50:0.2,100:0.05 --seed 7 -o sample.tsv
 """
 
     runs: list[str] = argument("RUN", options.RUNS, required=True, reads=True)
@@ -49,7 +49,7 @@ cranfield pool runs/*.run --method stratified --strata 10:1,50:0.2,100:0.05 --se
         reads=True,
     )
     strata: str | None = option(
-        "--strata RANK[:SHARE],...",
+        "--strata-ranks RANK[:SHARE],...",
         "stratified: the deepest rank of each stratum, and the share of its documents to draw; without shares, the "
         "strata divide the budget evenly. Default: 10,25,50,100,250,500,1000.",
     )

@@ -100,7 +100,7 @@ cranfield eval qrels.txt runs.parquet -m nDCG@10 --engine spark  # a table of ru
         group=MORE,
     )
     how: str | None = option(
-        "--how WAY",
+        "--joined-by WAY",
         "For --engine spark: {names}; core: cranfield joins in the workers; sql: Spark joins by itself.",
         choices=("core", "sql"),
         group=MORE,
@@ -139,7 +139,7 @@ cranfield eval qrels.txt runs.parquet -m nDCG@10 --engine spark  # a table of ru
         }  # fmt: skip
         conflict = next((name for name, value in others.items() if value), None)
         if self.how and not self.engine:
-            raise UsageError("--how applies only to --engine")
+            raise UsageError("--joined-by applies only to --engine")
         if self.engine:
             self._check_engine()
         if self.interval_scale and conflict:

@@ -42,7 +42,7 @@ cranfield fairness qrels.txt bm25.run --groups regions.tsv -m AWRF --target nort
 cranfield fairness qrels.txt bm25.run --groups regions.tsv -m rND -m rKL --protected south --per-topic
 cranfield fairness qrels.txt bm25.run --groups regions.tsv -m 'FA*IR' --protected south --proportion 0.4 --depth 50
 cranfield fairness qrels.txt bm25.run --groups regions.tsv -m dissatisfaction
-cranfield fairness qrels.txt draws/*.run --draws -m EE-L --attention geometric --p 0.8
+cranfield fairness qrels.txt draws/*.run --draws -m EE-L --attention geometric --persistence 0.8
 cranfield fairness qrels.txt bm25.run --groups regions.tsv --by classes.txt  # for each class of topics
 cranfield fairness qrels.txt bm25.run --groups regions.tsv --format csv -o fairness.csv
 """
@@ -57,7 +57,7 @@ cranfield fairness qrels.txt bm25.run --groups regions.tsv --format csv -o fairn
         solves="groups=",
     )
     measures: list[str] | None = option(
-        "--measure, -m NAME",
+        "--measure, -m MEASURE",
         "{names}; default: all except FA*IR and dissatisfaction. May be repeated.",
         names="fairness.audit:MEASURES",
     )
@@ -79,7 +79,7 @@ cranfield fairness qrels.txt bm25.run --groups regions.tsv --format csv -o fairn
         "tracks); default: geometric, and trec for AWRF.",
         names="fairness.attention:KINDS",
     )
-    p: float | None = option("--p P", "Persistence of geometric attention; default: 0.5.", group=MORE)
+    p: float | None = option("--persistence, -p P", "Persistence of geometric attention; default: 0.5.", group=MORE)
     stop: float | None = option(
         "--stop P", "Probability that a reader stops at a relevant document; default: 0. AWRF ignores it.", group=MORE
     )

@@ -32,9 +32,7 @@ cranfield measures --format json
 """
 
     names: list[str] | None = argument("[NAME]", "The measures to show, in any spelling: nDCG@10, ndcg_10, mrr.")
-    search: str | None = option(
-        "--search, -s TEXT", "List the measures whose pages or families contain all these words."
-    )
+    search: str | None = option("--search TEXT", "List the measures whose pages or families contain all these words.")
     table: bool = flag(
         "--table",
         "Show the properties of these measures, or of all: graded, normalised, recall-free, diminishing, lengths, "

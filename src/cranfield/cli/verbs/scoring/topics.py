@@ -21,7 +21,7 @@ class TopicsVerb(ByClass, options.Rescaled, Plotting):
     """List topics with the best, median and worst score of all runs, hardest topics first.
 
     With --run, also that run's score, its difference from the median and its rank, as in TREC's sheets of results; the
-    topics where it is furthest below the median come first. With --runs A,B, the topics that decide between two runs.
+    topics where it is furthest below the median come first. With --pair A,B, the topics that decide between two runs.
     --sheets writes such a sheet for every run, a page each with all measures, to send to the teams.
     """
 
@@ -31,13 +31,13 @@ class TopicsVerb(ByClass, options.Rescaled, Plotting):
 cranfield topics qrels.txt runs/*.run -m nDCG@10
 cranfield topics --sample  # try it on the bundled sample collection
 cranfield topics qrels.txt runs/*.run --run bm25 --topics topics.xml
-cranfield topics qrels.txt runs/*.run --runs dense,bm25 --plot topics.svg
+cranfield topics qrels.txt runs/*.run --pair dense,bm25 --plot topics.svg
 cranfield topics qrels.txt runs/*.run -m nDCG@10,AP --sheets sheets/  # a page for each run
 cranfield topics --scores scores.csv -m AP --sort spread --format csv
 """
 
     of_run: str | None = option("--run RUN", "Compare this run with the median of all runs.")
-    pair: str | None = option("--runs A,B", "List the topics that decide between two runs, A − B.")
+    pair: str | None = option("--pair A,B", "List the topics that decide between two runs, A − B.")
     sort: str | None = option(
         "--sort ORDER",
         "Order of topics, {names}: lowest median first, where the run is furthest below the median first, largest "

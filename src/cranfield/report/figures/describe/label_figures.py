@@ -24,8 +24,8 @@ if TYPE_CHECKING:
         PairAgreement,
         TopicAgreement,
     )
+    from cranfield.building.merging.assessor_report import AssessorReport
     from cranfield.building.merging.merged import Merged
-    from cranfield.building.merging.worker_report import WorkerReport
 
 CHANCE = (Reference("x", 0.0, "chance"),)
 
@@ -185,7 +185,7 @@ MOST_BARS = 60
 """The largest number of assessors whose accuracies are drawn."""
 
 
-def describe_worker_confusion(merged: Merged, workers: Sequence[str] | None = None) -> Figure:
+def describe_assessor_confusion(merged: Merged, workers: Sequence[str] | None = None) -> Figure:
     """Show the table of confusion of assessors: the share of given labels (columns) for each true label (rows).
 
     The true labels are those of the merged labels, by their probabilities. `workers` selects assessors; by default the
@@ -193,7 +193,7 @@ def describe_worker_confusion(merged: Merged, workers: Sequence[str] | None = No
 
     >>> from cranfield.building.merging import merge
     >>> rows = [("t1", "a", 0), ("t1", "b", 0), ("t1", "c", 1), ("t2", "a", 1), ("t2", "b", 1), ("t2", "c", 1)]
-    >>> figure = describe_worker_confusion(merge(rows, "dawid-skene"), ["c"])
+    >>> figure = describe_assessor_confusion(merge(rows, "dawid-skene"), ["c"])
     >>> figure.columns()["value"].round(2).tolist()
     [0.0, 1.0, 0.0, 1.0]
     """
@@ -263,13 +263,13 @@ def describe_posterior_entropy(merged: Merged | Mapping[str, Merged]) -> Figure:
     )
 
 
-def describe_worker_accuracy(report: WorkerReport) -> Figure:
+def describe_assessor_accuracy(report: AssessorReport) -> Figure:
     """Show the share of right checks of every assessor with its interval, the highest first; `report` is that of
-    `rate_workers`.
+    `rate_assessors`.
 
-    >>> from cranfield.building.merging import rate_workers
+    >>> from cranfield.building.merging import rate_assessors
     >>> rows = [(f"t{i}", w, (i % 2 if w != "c" else 1)) for i in range(12) for w in "abc"]
-    >>> describe_worker_accuracy(rate_workers(rows)).columns()["accuracy"].tolist()
+    >>> describe_assessor_accuracy(rate_assessors(rows)).columns()["accuracy"].tolist()
     [1.0, 1.0, 0.5]
     """
     known = np.flatnonzero(report.checks > 0)

@@ -24,11 +24,11 @@ USEFUL = 0.3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class WorkerReport(Record):
+class AssessorReport(Record):
     """What the labels say about each assessor; a number is NaN where nothing can be said."""
 
     caption = "Assessors"
-    figure = "describe_worker_accuracy"
+    figure = "describe_assessor_accuracy"
     facts = ("method", "alpha", "basis", "useful")
 
     workers: Annotated[tuple[str, ...], column("worker")]
@@ -83,7 +83,7 @@ class WorkerReport(Record):
 
 
 @operation
-def rate_workers(
+def rate_assessors(
     labels: LabelsLike,
     *,
     gold: GoldLike | None = None,
@@ -91,7 +91,7 @@ def rate_workers(
     alpha: Annotated[float, about("The level of the test for spam, and 1 - the level of intervals.", **ALPHA)] = 0.05,
     merged: Merged | None = None,
     **settings: Any,
-) -> WorkerReport:
+) -> AssessorReport:
     r"""Rate every assessor by the merged labels, and check the labels against gold or the majority of the others.
 
     gold: true labels of some items, as in `merge`. With gold, only gold items are checked.
@@ -112,7 +112,7 @@ def rate_workers(
     Reference: Raykar & Yu, Eliminating Spammers and Ranking Annotators for Crowdsourced Labeling Tasks, JMLR 13, 2012
 
     >>> rows = [(f"t{i}", w, (i % 2 if w != "c" else 1)) for i in range(12) for w in "abc"]
-    >>> report = rate_workers(rows, gold={f"t{i}": i % 2 for i in range(12)})
+    >>> report = rate_assessors(rows, gold={f"t{i}": i % 2 for i in range(12)})
     >>> report.accuracy.tolist(), report.spammer_score.round(6).tolist(), report.flag.tolist()
     ([1.0, 1.0, 0.5], [1.0, 1.0, 0.0], ['', '', 'not shown'])
     """
@@ -135,7 +135,7 @@ def rate_workers(
     share = np.divide(right, checks, out=np.full(size, np.nan), where=checks > 0)
     failed = ~(p < alpha)
     flag = np.where(failed & (recall_high < useful), "spam?", np.where(failed, "not shown", "")).astype(object)
-    report = WorkerReport(
+    report = AssessorReport(
         labels.workers, np.bincount(labels.worker, minlength=size), merged.accuracy, checks, right, share, low, high,
         chance, p, recall, recall_high, _bias(labels, merged), information(merged), spammer_scores(merged),
         _agreement(labels), seconds, flag, merged.method, basis, useful, alpha, merged=merged,
@@ -143,7 +143,7 @@ def rate_workers(
     return _noted(report, merged)
 
 
-def _noted(report: WorkerReport, merged: Merged) -> WorkerReport:
+def _noted(report: AssessorReport, merged: Merged) -> AssessorReport:
     notes = [
         *merged.notes,
         method_note(f"checks: labels against {report.basis}; interval at {100 * (1 - report.alpha):g}% (Wilson)"),

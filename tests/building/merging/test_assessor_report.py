@@ -8,9 +8,9 @@ import pytest
 
 from cranfield import CranfieldError
 from cranfield.building.assessor_labels import Labels
-from cranfield.building.merging import merge, plan_labels, rate_workers
+from cranfield.building.merging import merge, plan_labels, rate_assessors
+from cranfield.building.merging.assessor_report import majority_of_others, spammer_scores, wilson
 from cranfield.building.merging.label_problem import shrunk
-from cranfield.building.merging.worker_report import majority_of_others, spammer_scores, wilson
 from tests.building.merging.simulated import simulated
 
 # a is always right, b always says 1, c is right in 3 of 4; gold is 0, 1, 0, 1.
@@ -20,7 +20,7 @@ GOLD = {"t1": 0, "t2": 1, "t3": 0, "t4": 1}
 
 
 def test_checks_against_gold_are_counted() -> None:
-    report = rate_workers(ROWS, gold=GOLD)
+    report = rate_assessors(ROWS, gold=GOLD)
     assert report.checks.tolist() == [4, 4, 4]
     assert report.right.tolist() == [4, 2, 3]
     # By chance: a says 0 and 1 half of the time each, as gold does; b always says 1; c says 0 once and 1 three times.
@@ -37,7 +37,7 @@ def test_information_and_spammer_score_by_hand() -> None:
 
     The squared distance of c's rows is 1/4 + 1/4, divided by K (K - 1) = 2.
     """
-    report = rate_workers(ROWS, gold=GOLD)
+    report = rate_assessors(ROWS, gold=GOLD)
     quarter = -(0.25 * np.log2(0.25) + 0.75 * np.log2(0.75))
     assert report.information.tolist() == pytest.approx([1.0, 0.0, quarter - 0.5])
     assert report.spammer_score.tolist() == pytest.approx([1.0, 0.0, 0.25])
@@ -45,19 +45,19 @@ def test_information_and_spammer_score_by_hand() -> None:
 
 def test_agreement_with_others_by_hand() -> None:
     """On t1 b differs from a and c, who agree; on t3 a differs from b and c; on t2 and t4 all agree."""
-    report = rate_workers(ROWS, gold=GOLD)
+    report = rate_assessors(ROWS, gold=GOLD)
     assert report.agreement.tolist() == [5 / 8, 5 / 8, 6 / 8]
 
 
 def test_the_median_time_of_each_assessor() -> None:
     labels = replace(Labels.of(ROWS), seconds=np.array([1.0, 9, np.nan, 3, 9, 7, 2, 9, 8, 50, 9, np.nan]))
-    assert rate_workers(labels, gold=GOLD).seconds.tolist() == [2.5, 9.0, 7.5]
-    assert np.isnan(rate_workers(ROWS, gold=GOLD).seconds).all()
+    assert rate_assessors(labels, gold=GOLD).seconds.tolist() == [2.5, 9.0, 7.5]
+    assert np.isnan(rate_assessors(ROWS, gold=GOLD).seconds).all()
 
 
 def test_without_gold_labels_are_checked_against_the_others() -> None:
     """a: t1 tie of b and c, t2 1, t3 1, t4 1. b: t1 0, t2 1, t3 tie, t4 1. c: t1 tie, t2 1, t3 tie, t4 1."""
-    report = rate_workers(ROWS, method="majority")
+    report = rate_assessors(ROWS, method="majority")
     assert report.checks.tolist() == [3, 3, 2]
     assert report.right.tolist() == [2, 2, 2]
 
@@ -72,7 +72,7 @@ def test_the_binomial_test_is_that_of_scipy() -> None:
     from scipy.stats import binomtest
 
     data = simulated(items=200, spammers=2)
-    report = rate_workers(data.labels)
+    report = rate_assessors(data.labels)
     for right, checks, chance, p in zip(report.right, report.checks, report.chance, report.p, strict=True):
         assert p == pytest.approx(binomtest(int(right), int(checks), float(chance), "greater").pvalue)
 
@@ -87,7 +87,7 @@ def test_the_interval_is_that_of_statsmodels() -> None:
 
 def test_guessers_are_flagged_and_others_are_not() -> None:
     data = simulated(items=400, workers=8, each=5, spammers=3, seed=6)
-    flags = rate_workers(data.labels).flag.tolist()
+    flags = rate_assessors(data.labels).flag.tolist()
     assert flags[5:].count("spam?") >= 2
     assert "" not in flags[5:]
     assert flags[:4] == [""] * 4
@@ -98,20 +98,20 @@ def test_somebody_who_always_says_the_frequent_label_is_flagged() -> None:
     rng = np.random.default_rng(1)
     truth = (rng.random(300) < 0.1).astype(int)
     rows = [(f"t{i}", w, 0 if w == "lazy" else int(truth[i])) for i in range(300) for w in ("a", "b", "lazy")]
-    report = rate_workers(rows, gold={f"t{i}": int(truth[i]) for i in range(300)})
+    report = rate_assessors(rows, gold={f"t{i}": int(truth[i]) for i in range(300)})
     assert report.share[2] == pytest.approx(0.9, abs=0.05)
     assert report.flag.tolist() == ["", "", "spam?"]
 
 
 def test_too_few_checks_are_not_called_spam() -> None:
-    report = rate_workers([*ROWS, ("t1", "d", 0)], gold=GOLD)
+    report = rate_assessors([*ROWS, ("t1", "d", 0)], gold=GOLD)
     assert report.flag.tolist()[3] == "not shown"
     assert any(note.startswith("not shown: ") and note.endswith("d") for note in report.notes)
 
 
 def test_words_without_an_order_have_no_bias() -> None:
     rows = [(t, w, "yes" if y == "1" else "no") for t, w, y in ROWS]
-    report = rate_workers(rows)
+    report = rate_assessors(rows)
     assert np.isnan(report.bias).all()
     assert "bias" not in [column.header for column in report.table().columns]
 
@@ -182,7 +182,7 @@ class TestPlan:
         best = plan_labels(data.labels, count=10).worker
         cost = np.where(data.labels.worker == data.labels.workers.index(best[0]), 1000.0, 1.0)
         assert best[0] not in plan_labels(replace(data.labels, cost=cost), count=1).worker
-        limited = plan_labels(data.labels, count=30, per_worker=2).worker
+        limited = plan_labels(data.labels, count=30, most_per_assessor=2).worker
         assert max(limited.count(name) for name in set(limited) - {""}) <= 2
 
     def test_the_number_of_further_labels_is_near_that_of_a_simulation(self) -> None:
@@ -210,7 +210,7 @@ class TestPlan:
             ({"probability": 1.0}, "probability == 1.0, must be above 0 and below 1"),
             ({"margin": 0.0}, "margin == 0.0, must be above 0"),
             ({"slack": -0.1}, "slack == -0.1, must be 0 or above"),
-            ({"per_worker": 0}, "per_worker == 0, must be a whole number"),
+            ({"most_per_assessor": 0}, "most_per_assessor == 0, must be a whole number"),
         ],
     )
     def test_bad_settings_are_explained(self, settings: dict[str, Any], message: str) -> None:
@@ -224,11 +224,11 @@ class TestPlan:
 
 def test_alpha_of_the_report_is_checked() -> None:
     with pytest.raises(CranfieldError, match="alpha == 0, must be above 0 and below 1"):
-        rate_workers(ROWS, alpha=0)
+        rate_assessors(ROWS, alpha=0)
 
 
 def test_spammer_scores_are_distances_of_all_pairs_of_rows() -> None:
-    merged = merge(simulated(seed=3, classes=4).labels, "dawid-skene", worker_prior=(1, 1))
+    merged = merge(simulated(seed=3, classes=4).labels, "dawid-skene", assessor_prior=(1, 1))
     table = merged.confusion
     for w, score in enumerate(spammer_scores(merged).tolist()):
         slow = sum(((table[w, c] - table[w, d]) ** 2).sum() for c in range(4) for d in range(c)) / (4 * 3)
@@ -258,7 +258,7 @@ def test_a_few_wrong_checks_make_nobody_a_spammer(wrong: int, flag: str) -> None
     """
     items = [f"t{i}" for i in range(wrong)]
     rows = [(item, "bad", 0) for item in items] + [(item, "good", 1) for item in items]
-    report = rate_workers(rows, gold=dict.fromkeys(items, 1), method="majority")
+    report = rate_assessors(rows, gold=dict.fromkeys(items, 1), method="majority")
     assert report.flag[report.workers.index("bad")] == flag
 
 
@@ -269,7 +269,7 @@ def test_the_upper_bound_of_the_recall_combines_those_of_clopper_and_pearson() -
     truth = [0] * 20 + [1] * 4
     given = [0] * 18 + [1] * 2 + [1] + [0] * 3
     rows = [(f"t{i}", "a", label) for i, label in enumerate(given)]
-    report = rate_workers(rows, gold={f"t{i}": label for i, label in enumerate(truth)}, method="majority")
+    report = rate_assessors(rows, gold={f"t{i}": label for i, label in enumerate(truth)}, method="majority")
     zeros, ones = (binomtest(k, n).proportion_ci(0.9).high for k, n in ((18, 20), (1, 4)))
     assert report.recall[0] == pytest.approx((0.9 + 0.25) / 2)
     assert report.recall_high[0] == pytest.approx(0.575 + np.hypot(zeros - 0.9, ones - 0.25) / 2)

@@ -1,4 +1,4 @@
-"""`cranfield labels workers`: rate assessors, and plan more labels."""
+"""`cranfield labels assessors`: rate assessors, and plan more labels."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from cranfield.cli.options.label_options import LabelSource, MergeOptions, figur
 from cranfield.cli.printing import Plotting
 from cranfield.errors import UsageError
 
-PLANNING = ("stop", "probability", "margin", "slack", "per_worker")
+PLANNING = ("stop", "probability", "margin", "slack", "most_per_assessor")
 """The options that apply only to --next."""
 OPERATIONS = (
-    "building.merging.worker_report:rate_workers building.merging.next_labels:plan_labels "
+    "building.merging.assessor_report:rate_assessors building.merging.next_labels:plan_labels "
     "building.merging.merge_labels:merge"
 )
 
 
-class WorkersVerb(LabelSource, MergeOptions, Plotting, of=OPERATIONS):
+class AssessorsVerb(LabelSource, MergeOptions, Plotting, of=OPERATIONS):
     """Rate assessors by their labels; with --next, list the items that need more labels, and whom to ask.
 
     accuracy is the expected share of right labels, by the probabilities of merged labels. checks are labels that were
@@ -35,10 +35,10 @@ class WorkersVerb(LabelSource, MergeOptions, Plotting, of=OPERATIONS):
     repeats_warnings = True
     summary = "rate assessors, and plan more labels"
     examples = """
-cranfield labels workers labels.csv
-cranfield labels workers labels.csv --gold gold.csv --plot accuracy.svg
-cranfield labels workers labels.csv --next 20 --probability 0.9 --per-worker 5
-cranfield labels workers labels.csv --next 100 --stop margin -f csv -o next.csv
+cranfield labels assessors labels.csv
+cranfield labels assessors labels.csv --gold gold.csv --plot accuracy.svg
+cranfield labels assessors labels.csv --next 20 --probability 0.9 --most-per-assessor 5
+cranfield labels assessors labels.csv --next 100 --stop-rule margin -f csv -o next.csv
 """
 
     count: int | None = option("--next N", "List the N items that need another label most, and whom to ask.")
@@ -52,7 +52,7 @@ cranfield labels workers labels.csv --next 100 --stop margin -f csv -o next.csv
                     raise UsageError(f"{parameter.label} applies only to --next N")
 
     def run(self) -> None:
-        from cranfield.building.merging import merge, plan_labels, rate_workers
+        from cranfield.building.merging import merge, plan_labels, rate_assessors
 
         labels = self.labels()
         merging = {name: value for name, value in self.settings("merge").items() if name != "alpha"}
@@ -61,6 +61,6 @@ cranfield labels workers labels.csv --next 100 --stop margin -f csv -o next.csv
         if self.count is not None:
             self.show(plan_labels(labels, merged=merged, **self.settings("plan_labels")).table())
         else:
-            self.show(rate_workers(labels, gold=self.gold, merged=merged, **self.settings()).table())
+            self.show(rate_assessors(labels, gold=self.gold, merged=merged, **self.settings()).table())
         if self.plot:
             self.save_figure(merged_figure(merged, self.figure, self.gold))
