@@ -15,7 +15,7 @@ from cranfield.building.agreement.chance_corrected import closeness, cohen_of, d
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.declared.operation import Level, Seed, about, operation
 from cranfield.errors import UsageError
-from cranfield.notes import Notes, caution_note, method_note
+from cranfield.notes import Notes, method_note
 from cranfield.record import Record, column, estimates, table_of
 from cranfield.table import Table
 from cranfield.text import counted, listed
@@ -376,31 +376,21 @@ def agreement_over_time(
     from scipy.special import ndtri
 
     z = float(ndtri((1 + level) / 2))
-    notes += (
-        method_note(
-            "the order of labels: " + ("by time" if first.time is not None else "as given, as there are no times")
-        ),
+    notes.method("the order of labels: " + ("by time" if first.time is not None else "as given, as there are no times"))
+    notes.method(
+        f"agreement: the mean share of the others who gave the same label; {windows} windows of equally many labels"
     )
-    notes += (
-        method_note(
-            f"agreement: the mean share of the others who gave the same label; {windows} windows of equally many labels"
-        ),
-    )
-    notes += (method_note("change: from the first to the last label, by least squares; below 0, agreement falls"),)
-    notes += (
-        method_note(f"intervals: value ± z × standard error (of the change: White 1980), level {100 * level:g}%"),
-    )
+    notes.method("change: from the first to the last label, by least squares; below 0, agreement falls")
+    notes.method(f"intervals: value ± z × standard error (of the change: White 1980), level {100 * level:g}%")
     if untimed:
-        notes += (f"{counted(untimed, 'label')} without a time, left out",)
+        notes.append(f"{counted(untimed, 'label')} without a time, left out")
     short = [name for name, rows in zip(first.workers, parts[1:], strict=True) if len(rows) < 2 * windows]
     if short:
-        notes += (
-            caution_note(f"fewer than two labels per window that others gave too: {listed(short, noun='assessors')}"),
-        )
+        notes.caution(f"fewer than two labels per window that others gave too: {listed(short, noun='assessors')}")
     return AgreementOverTime(
         (ALL, *first.workers), np.arange(1, windows + 1), counts.astype(np.int64), values,
         np.maximum(values - z * errors, 0.0), np.minimum(values + z * errors, 1.0), means, change,
-        change - z * change_error, change + z * change_error, level, notes,
+        change - z * change_error, change + z * change_error, level, tuple(notes),
     )  # fmt: skip
 
 

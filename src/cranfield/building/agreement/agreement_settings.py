@@ -19,6 +19,7 @@ from cranfield.building.agreement.item_statistics import ItemStatistics, PairLab
 from cranfield.building.assessor_labels import Labels
 from cranfield.declared.operation import RESAMPLES, about
 from cranfield.errors import DataError, UsageError
+from cranfield.notes import Notes
 from cranfield.text import counted, listed
 from cranfield.types import Array, Index64
 
@@ -118,16 +119,16 @@ def _chosen(labels: Labels, names: Iterable[str] | None) -> tuple[tuple[Coeffici
     return tuple(kept), tuple(notes)
 
 
-def first_labels(labels: Labels) -> tuple[Labels, tuple[str, ...]]:
-    """The first label of each item by each assessor, and a note on how many more there are."""
+def first_labels(labels: Labels) -> tuple[Labels, Notes]:
+    """The first label of each item by each assessor, and notes: those of the labels, and how many more there are."""
     key = labels.item * len(labels.workers) + labels.worker
     first = np.zeros(len(labels), dtype=bool)
     first[np.unique(key, return_index=True)[1]] = True
     if first.all():
-        return labels, labels.notes
+        return labels, Notes(labels.notes)
     again = counted(int((~first).sum()), "repeated label")
     note = f"{again} of an item by the same assessor, used only for self-agreement"
-    return labels.select(first), (*labels.notes, note)
+    return labels.select(first), Notes([*labels.notes, note])
 
 
 def check_paired(labels: Labels) -> None:

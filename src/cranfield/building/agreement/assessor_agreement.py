@@ -167,7 +167,7 @@ def agreement(
     size = len(settings.coefficients)
     values, low, high, errors, nulls = np.full((5, size), np.nan)
     sizes = np.bincount(first.item, minlength=len(first.items))
-    notes += (size_note(first, int((sizes > 1).sum())),)
+    notes.append(size_note(first, int((sizes > 1).sum())))
     if size:
         statistics = settings.statistics(first, unit_of(first, settings.unit))
         values = settings.computed(statistics, np.asarray(statistics.matrix.sum(axis=0)))[0]
@@ -189,7 +189,7 @@ def agreement(
         notes += own.notes
     return Agreement(
         names, values, low, high, errors, nulls, int((sizes > 0).sum()), int((sizes > 1).sum()), len(first),
-        len(first.workers), first.scale, settings.unit, interval, level, resamples, seed, notes,
+        len(first.workers), first.scale, settings.unit, interval, level, resamples, seed, tuple(notes),
     )  # fmt: skip
 
 
@@ -375,18 +375,14 @@ def topic_agreement(
     spread = ", ".join(f"{name} {error:.4f}" for name, error in zip(names, errors, strict=True) if error == error)
     notes += (*more, *([method_note(f"standard error of the mean over topics: {spread}")] if spread else []))
     if resamples:
-        notes += (
-            method_note(
-                f"intervals: percentile bootstrap over the items of a topic, level {100 * level:g}%, seed {seed}"
-            ),
-        )
+        notes.method(f"intervals: percentile bootstrap over the items of a topic, level {100 * level:g}%, seed {seed}")
     alone = [name for name, count in zip(first.topic_names, items.tolist(), strict=True) if not count]
     if alone:
-        notes += (f"{counted(len(alone), 'topic')} without an item that two assessors labelled: {listed(alone)}",)
+        notes.append(f"{counted(len(alone), 'topic')} without an item that two assessors labelled: {listed(alone)}")
     undefined = (np.isnan(values) & (items > 0)[:, None]).sum(axis=0)
     unclear = [f"{name} ({count:,})" for name, count in zip(names, undefined.tolist(), strict=True) if count]
     if unclear:
-        notes += (
-            caution_note(f"topics on which a coefficient is undefined (0/0), left out of its mean: {listed(unclear)}"),
-        )
-    return TopicAgreement(first.topic_names, items, num_labels, names, values, low, high, level, resamples, seed, notes)
+        notes.caution(f"topics on which a coefficient is undefined (0/0), left out of its mean: {listed(unclear)}")
+    return TopicAgreement(
+        first.topic_names, items, num_labels, names, values, low, high, level, resamples, seed, tuple(notes)
+    )

@@ -16,7 +16,7 @@ from cranfield.building.agreement.item_statistics import PairLabels, label_pairs
 from cranfield.building.assessor_labels import Labels, LabelsLike
 from cranfield.declared.operation import Level, Seed, operation
 from cranfield.errors import UsageError
-from cranfield.notes import caution_note, method_note
+from cranfield.notes import method_note
 from cranfield.record import Record, column, estimates, table_of, without_empty
 from cranfield.table import Column, Table
 from cranfield.text import counted, listed
@@ -91,15 +91,13 @@ def pair_agreement(labels: LabelsLike, *, relevant: Relevant = 1, level: Level =
         overlap = divided(confusions[:, ~low][:, :, ~low].sum(axis=(1, 2)), either)
     undefined = int(np.isnan(kappa).sum())
     if undefined:
-        notes += (
-            caution_note(
-                f"Cohen's κ is undefined (0/0) for {counted(undefined, 'pair')}: both use one label for all items"
-            ),
+        notes.caution(
+            f"Cohen's κ is undefined (0/0) for {counted(undefined, 'pair')}: both use one label for all items"
         )
     possible = len(first.workers) * (len(first.workers) - 1) // 2
     if len(kappa) < possible:
-        notes += (f"{possible - len(kappa):,} of {possible:,} pairs of assessors have no item in common, left out",)
-    notes += (method_note(f"intervals: κ ± z × standard error (Fleiss, Cohen & Everitt 1969), level {100 * level:g}%"),)
+        notes.append(f"{possible - len(kappa):,} of {possible:,} pairs of assessors have no item in common, left out")
+    notes.method(f"intervals: κ ± z × standard error (Fleiss, Cohen & Everitt 1969), level {100 * level:g}%")
     return PairAgreement(
         tuple(first.workers[i] for i in pairs.first.tolist()),
         tuple(first.workers[i] for i in pairs.second.tolist()),
@@ -113,7 +111,7 @@ def pair_agreement(labels: LabelsLike, *, relevant: Relevant = 1, level: Level =
         quadratic,
         overlap,
         level,
-        notes,
+        tuple(notes),
     )
 
 
@@ -196,7 +194,7 @@ def confusion(labels: LabelsLike, *, by_pair: bool = False, pair: tuple[str, str
             matrices, names = matrices[[names.index(pair[::-1])]].transpose(0, 2, 1), [pair]
         else:
             raise UsageError(f"confusion: {listed(pair)} have no item in common")
-    return Confusion(tuple(a for a, _ in names), tuple(b for _, b in names), first.scale, matrices, notes)
+    return Confusion(tuple(a for a, _ in names), tuple(b for _, b in names), first.scale, matrices, tuple(notes))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -312,22 +310,20 @@ def group_agreement(
         cost = np.bincount(member, weights=every.cost, minlength=size).astype(np.float64)
         unknown = int(np.isnan(every.cost).sum())
         notes += (f"the cost of {counted(unknown, 'label')} is unknown",) if unknown else ()
-    notes += (
-        method_note("percent, kappa: an assessor of the group and another one, drawn at random; each item counts once"),
-    )
+    notes.method("percent, kappa: an assessor of the group and another one, drawn at random; each item counts once")
     if resamples:
-        notes += (method_note(f"intervals: percentile bootstrap over items, level {100 * level:g}%, seed {seed}"),)
+        notes.method(f"intervals: percentile bootstrap over items, level {100 * level:g}%, seed {seed}")
     if not items.all():
         without = ", ".join(
             f"{groups[a]} and {groups[b]}" if a != b else groups[a]
             for (a, b), k in zip(pairs, items, strict=True)
             if not k
         )
-        notes += (f"no item has labels of two assessors of: {without}",)
+        notes.append(f"no item has labels of two assessors of: {without}")
     return GroupAgreement(
         groups, np.bincount(of_worker, minlength=size), np.bincount(member, minlength=size), cost,
         tuple(groups[a] for a, _ in pairs), tuple(groups[b] for _, b in pairs), items, percent, kappa, low, high,
-        difference, level, resamples, seed, notes,
+        difference, level, resamples, seed, tuple(notes),
     )  # fmt: skip
 
 

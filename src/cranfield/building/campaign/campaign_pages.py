@@ -173,12 +173,9 @@ async def upload(request: Request, session: Session) -> Response:
     try:
         async with site.checking:
             receipt = await run_in_threadpool(submit, site.campaign, session.assessor, name, data)
-    except ClosedError as error:
-        problem = str(error)
-        return await run_in_threadpool(lambda: team_page(site, session, 403, problem=problem, file=name))
     except UsageError as error:
-        problem = str(error)
-        return await run_in_threadpool(lambda: team_page(site, session, 409, problem=problem, file=name))
+        problem, status = str(error), 403 if isinstance(error, ClosedError) else 409
+        return await run_in_threadpool(lambda: team_page(site, session, status, problem=problem, file=name))
     if receipt.submission is None:
         return await run_in_threadpool(lambda: team_page(site, session, 422, receipt=receipt, file=name))
     if receipt.notes:

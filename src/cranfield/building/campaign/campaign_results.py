@@ -18,10 +18,10 @@ from cranfield.building.pools.pool_file import Pool
 from cranfield.building.pools.pool_samples import SampledQrels, join_pool
 from cranfield.building.serve.project.exporting import (
     Triple,
-    grades,
-    grades_by_row,
+    graded,
+    graded_nuggets,
+    graded_rows,
     intents_of_topics,
-    nuggets_by_document,
 )
 from cranfield.building.serve.project.judging_status import status
 from cranfield.check import nearest
@@ -110,14 +110,14 @@ class CampaignJudgments:
 def campaign_judgments(campaign: Campaign) -> CampaignJudgments | None:
     """The judgments so far; None if there are none."""
     if campaign.config.mode == "intents":
-        return _by_part(campaign, "intent", grades_by_row(campaign.store))
+        return _by_part(campaign, "intent", dict(graded_rows(campaign.store)))
     if campaign.config.mode == "nuggets":
-        return _by_part(campaign, "nugget", nuggets_by_document(campaign.store))
-    by_topic = by_document(grades(campaign.store))
+        return _by_part(campaign, "nugget", dict(graded_nuggets(campaign.store)))
+    by_topic = by_document(dict(graded(campaign.store)))
     if not by_topic:
         return None
     if campaign.config.mode == "dimensions":
-        judged = grades_by_row(campaign.store)
+        judged = dict(graded_rows(campaign.store))
         others: dict[str, Any] = {
             name: by_document({(topic, doc): grade for (topic, doc, row), grade in judged.items() if row == name})
             for name in campaign.config.dimensions
@@ -157,7 +157,7 @@ def sampled_judgments(campaign: Campaign) -> SampledQrels | None:
     kept = campaign.store.fact(SAMPLE)
     if kept is None:
         return None
-    return join_pool(Pool.parse(kept, "sample"), by_document(grades(campaign.store)), partial=True)
+    return join_pool(Pool.parse(kept, "sample"), by_document(dict(graded(campaign.store))), partial=True)
 
 
 def wins(campaign: Campaign, runs: Sequence[str]) -> Scores | None:

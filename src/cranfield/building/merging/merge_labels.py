@@ -127,11 +127,9 @@ def _check_labels(labels: Labels, method: MergingMethod) -> None:
 def _cautions(method: MergingMethod, problem: Problem, fit: Fit, blind: bool, compare_votes: bool) -> Iterator[str]:
     """What makes the result doubtful."""
     if blind:
-        yield (
-            caution_note(
-                f"no item has two labels or a gold label, so {method.name} cannot learn anything about assessors; "
-                "every label is taken as it is"
-            )
+        yield caution_note(
+            f"no item has two labels or a gold label, so {method.name} cannot learn anything about assessors; every "
+            "label is taken as it is"
         )
     elif compare_votes and method.name != VOTING and (message := worse_than_votes(method, problem, fit)):
         yield message

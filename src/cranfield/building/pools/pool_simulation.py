@@ -306,11 +306,9 @@ class Simulation:
                 f"left out: the score of a run without {whom} in the pool minus that with it, mean over runs"
             )
         corrected = "for all pairs together" if self.how.test.simultaneous else f"corrected by {self.how.correction}"
-        yield (
-            method_note(
-                f"pairs: those of {len(self.signs[0]):,} that differ with all judgments ({self.how.test.name}, "
-                f"α = {self.how.settings.alpha:g}, {corrected})"
-            )
+        yield method_note(
+            f"pairs: those of {len(self.signs[0]):,} that differ with all judgments ({self.how.test.name}, "
+            f"α = {self.how.settings.alpha:g}, {corrected})"
         )
 
 

@@ -29,59 +29,54 @@ class SQLiteConnection:
 
     def __init__(self, path: str, *, writes: bool) -> None:
         where = f"{Path(path).absolute().as_uri()}?mode=rw"  # a file that was deleted is not made again, empty
-        self._raw = sqlite3.connect(where, timeout=WAIT, isolation_level=None, check_same_thread=False, uri=True)
+        self.raw = sqlite3.connect(where, timeout=WAIT, isolation_level=None, check_same_thread=False, uri=True)
         self._waits = True
         self._closed = False
         self._writes = writes
         """Closing this connection moves everything from the write-ahead log into the file of the database."""
         try:
-            self._raw.execute("PRAGMA foreign_keys = ON")
-            self._raw.execute("PRAGMA synchronous = FULL")
+            self.raw.execute("PRAGMA foreign_keys = ON")
+            self.raw.execute("PRAGMA synchronous = FULL")
             if writes:
-                self._raw.execute("PRAGMA journal_mode = WAL")
-                self._raw.execute(f"PRAGMA cache_size = {-CACHE}")
-                self._raw.execute("SELECT 1 FROM sqlite_master").fetchone()  # the write-ahead log is there now
+                self.raw.execute("PRAGMA journal_mode = WAL")
+                self.raw.execute(f"PRAGMA cache_size = {-CACHE}")
+                self.raw.execute("SELECT 1 FROM sqlite_master").fetchone()  # the write-ahead log is there now
             else:
-                self._raw.execute("PRAGMA query_only = ON")
+                self.raw.execute("PRAGMA query_only = ON")
         except (sqlite3.Error, UnicodeDecodeError):
-            self._raw.close()
+            self.raw.close()
             raise
 
-    @property
-    def raw(self) -> sqlite3.Connection:
-        """The connection of the standard library."""
-        return self._raw
-
     def run(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
-        return self._raw.execute(statement, values).fetchall()
+        return self.raw.execute(statement, values).fetchall()
 
     def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Row]:
-        yield from self._raw.execute(statement, values)
+        yield from self.raw.execute(statement, values)
 
     def run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-        self._raw.executemany(statement, rows)
+        self.raw.executemany(statement, rows)
 
     def begin(self, *, wait: bool = True) -> None:
         if wait is not self._waits:
-            self._raw.execute(f"PRAGMA busy_timeout = {round(1000 * WAIT) if wait else 0}")
+            self.raw.execute(f"PRAGMA busy_timeout = {round(1000 * WAIT) if wait else 0}")
             self._waits = wait
-        self._raw.execute("BEGIN IMMEDIATE")
+        self.raw.execute("BEGIN IMMEDIATE")
 
     def active(self) -> bool:
-        return self._raw.in_transaction
+        return self.raw.in_transaction
 
     def usable(self) -> bool:
         return not self._closed
 
     def changes(self) -> int:
-        return self._raw.total_changes
+        return self.raw.total_changes
 
     def close(self) -> None:
         if self._writes:
             with suppress(sqlite3.Error):  # a full disk, say; the next one who opens the database does it
-                self._raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                self.raw.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         self._closed = True
-        self._raw.close()
+        self.raw.close()
 
 
 def _identity(path: str) -> tuple[int, int] | None:
@@ -287,31 +282,26 @@ class PostgresConnection:
 
     def __init__(self, url: str, *, writes: bool) -> None:
         psycopg = need("psycopg", "PostgreSQL")
-        self._raw = psycopg.connect(url, autocommit=True, connect_timeout=10)
+        self.raw = psycopg.connect(url, autocommit=True, connect_timeout=10)
         self._idle = psycopg.pq.TransactionStatus.IDLE
         self._changes = 0
-        self._raw.execute("SET synchronous_commit = on")
-        self._raw.execute("SET lock_timeout = '5s'")
+        self.raw.execute("SET synchronous_commit = on")
+        self.raw.execute("SET lock_timeout = '5s'")
         if not writes:
-            self._raw.execute("SET default_transaction_read_only = on")
-
-    @property
-    def raw(self) -> Any:
-        """The connection of psycopg."""
-        return self._raw
+            self.raw.execute("SET default_transaction_read_only = on")
 
     def run(self, statement: str, values: Sequence[Any] = ()) -> list[Row]:
-        cursor = self._raw.execute(_marked(statement) if values else statement, values or None)
+        cursor = self.raw.execute(_marked(statement) if values else statement, values or None)
         self._count(cursor)
         return list(cursor.fetchall()) if cursor.description else []
 
     def stream(self, statement: str, values: Sequence[Any] = ()) -> Iterator[Row]:
-        with self._raw.transaction(), self._raw.cursor(name="stream") as cursor:
+        with self.raw.transaction(), self.raw.cursor(name="stream") as cursor:
             cursor.itersize = 2_000
             yield from cursor.execute(_marked(statement) if values else statement, values or None)
 
     def run_many(self, statement: str, rows: Sequence[Sequence[Any]]) -> None:
-        with self._raw.cursor() as cursor:
+        with self.raw.cursor() as cursor:
             cursor.executemany(_marked(statement), rows)
             self._count(cursor)
 
@@ -321,20 +311,20 @@ class PostgresConnection:
             self._changes += max(0, cursor.rowcount)
 
     def begin(self, *, wait: bool = True) -> None:
-        self._raw.execute("BEGIN")
-        self._raw.execute(f"SELECT pg_advisory_xact_lock({WRITER})")
+        self.raw.execute("BEGIN")
+        self.raw.execute(f"SELECT pg_advisory_xact_lock({WRITER})")
 
     def active(self) -> bool:
-        return bool(self._raw.info.transaction_status != self._idle)
+        return bool(self.raw.info.transaction_status != self._idle)
 
     def usable(self) -> bool:
-        return not self._raw.closed
+        return not self.raw.closed
 
     def changes(self) -> int:
         return self._changes
 
     def close(self) -> None:
-        self._raw.close()
+        self.raw.close()
 
 
 def _marked(statement: str) -> str:

@@ -100,12 +100,12 @@ def export_lines(
         raise UsageError(f"{what} are judged only in mode {' or '.join(modes)}, but the project is in mode {mode}")
     rule = COMBINE[combine]
     writers: dict[str, Callable[[], Iterator[str]]] = {
-        "qrels": lambda: _lines((t, "0", d, g) for (t, d), g in _graded(store, rule)),
-        "intent-qrels": lambda: _lines((t, i, d, g) for (t, d, i), g in _graded_rows(store, rule)),
+        "qrels": lambda: _lines((t, "0", d, g) for (t, d), g in graded(store, rule)),
+        "intent-qrels": lambda: _lines((t, i, d, g) for (t, d, i), g in graded_rows(store, rule)),
         "intents": lambda: _intents(store),
         "dimension-qrels": lambda: _dimensions(store, rule, dimension),
         "preferences": lambda: _preferences(store),
-        "nugget-qrels": lambda: _lines((t, n, d, g) for (t, d, n), g in _graded_nuggets(store, rule)),
+        "nugget-qrels": lambda: _lines((t, n, d, g) for (t, d, n), g in graded_nuggets(store, rule)),
         "spans": lambda: _spans(store),
         "nuggets": lambda: _table(
             ("topic", "nugget", "type", "weight", "text"),
@@ -113,7 +113,7 @@ def export_lines(
         ),
         "assignments": lambda: _table(
             ("topic", "answer", "nugget", "grade"),
-            ((t, d, n, g) for (t, d, n), g in _graded_rows(store, rule)),
+            ((t, d, n, g) for (t, d, n), g in graded_rows(store, rule)),
         ),
         "labels": lambda: _labels(store),
         "pool": lambda: _pool(store),
@@ -129,12 +129,8 @@ Rule = Callable[[Sequence[float]], float]
 Triple = tuple[str, str, str]
 
 
-def grades(store: Store, rule: Rule = _majority) -> dict[tuple[str, str], float]:
-    """{(topic, document): grade}, in the order of the pool."""
-    return dict(_graded(store, rule))
-
-
-def _graded(store: Store, rule: Rule) -> Iterator[tuple[tuple[str, str], float]]:
+def graded(store: Store, rule: Rule = _majority) -> Iterator[tuple[tuple[str, str], float]]:
+    """(topic, document) and its grade, in the order of the pool."""
     known: dict[tuple[str, str], float] = {
         (topic, doc): grade
         for topic, doc, grade in store.database.read(
@@ -156,21 +152,13 @@ _PAYLOADS = """SELECT q.topic, q.doc, q.payload FROM current_qrels AS q JOIN poo
     WHERE payload IS NOT NULL ORDER BY topic.position, pool.position"""
 
 
-def grades_by_row(store: Store, rule: Rule = _majority) -> dict[Triple, float]:
-    """{(topic, document, intent or dimension or nugget): grade}, in the order of the pool."""
-    return dict(_graded_rows(store, rule))
-
-
-def _graded_rows(store: Store, rule: Rule) -> Iterator[tuple[Triple, float]]:
+def graded_rows(store: Store, rule: Rule = _majority) -> Iterator[tuple[Triple, float]]:
+    """(topic, document, intent or dimension or nugget) and its grade, in the order of the pool."""
     return _by_document(store, rule, lambda topic, said: said.get("grades", {}))
 
 
-def nuggets_by_document(store: Store, rule: Rule = _majority) -> dict[Triple, float]:
-    """{(topic, document, nugget): 1 if a passage of the document is attached to the nugget, else 0}."""
-    return dict(_graded_nuggets(store, rule))
-
-
-def _graded_nuggets(store: Store, rule: Rule) -> Iterator[tuple[Triple, float]]:
+def graded_nuggets(store: Store, rule: Rule = _majority) -> Iterator[tuple[Triple, float]]:
+    """(topic, document, nugget), and 1 if a passage of the document is attached to the nugget, else 0."""
     nuggets: dict[str, list[str]] = defaultdict(list)
     for facet in store.facets("nugget"):
         nuggets[facet.topic].append(facet.id)
@@ -198,11 +186,11 @@ def _by_document(
 def _dimensions(store: Store, rule: Rule, dimension: str | None) -> Iterator[str]:
     names = store.settings().dimensions
     if dimension is None:
-        rows = ((t, d, name, g) for (t, d, name), g in _graded_rows(store, rule))
+        rows = ((t, d, name, g) for (t, d, name), g in graded_rows(store, rule))
         return _table(("topic", "doc", "dimension", "grade"), rows)
     if dimension not in names:
         raise check.nearest(dimension, names, "dimension")
-    return _lines((t, "0", d, g) for (t, d, name), g in _graded_rows(store, rule) if name == dimension)
+    return _lines((t, "0", d, g) for (t, d, name), g in graded_rows(store, rule) if name == dimension)
 
 
 @dataclass(frozen=True)

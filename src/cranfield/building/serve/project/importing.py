@@ -372,7 +372,9 @@ def import_qrels(store: Store, path: str, assessor: str) -> Imported:
     unknown = sorted({entry.topic for entry in entries}.difference(store.topic_ids()))
     if unknown:
         raise DataError(path, None, f"topic {shown(unknown[0])} is not in the project; add its topics first")
-    new = _add_assessors(store, [assessor])
+    new = not store.database.read("SELECT 1 FROM assessor WHERE name = ?", assessor)
+    if new:
+        add_account(store, assessor)
 
     def change(connection: Connection) -> Imported:
         added, known, now = 0, 0, time.time()
@@ -387,14 +389,6 @@ def import_qrels(store: Store, path: str, assessor: str) -> Imported:
                     continue
                 record(connection, said, overlap=settings.overlap, now=now)
             added += 1
-        return Imported(added, known, new)
+        return Imported(added, known, int(new))
 
     return store.database.write(change)
-
-
-def _add_assessors(store: Store, names: list[str]) -> int:
-    known = {name for (name,) in store.database.read("SELECT name FROM assessor")}
-    new = [name for name in dict.fromkeys(names) if name not in known]
-    for name in new:
-        add_account(store, name)
-    return len(new)

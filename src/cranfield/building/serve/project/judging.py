@@ -21,9 +21,8 @@ from cranfield.building.serve.project.judgment_log import (
     add_first,
     by_request,
     last_of_chain,
-    log_rows,
     repeated,
-    select,
+    row_of,
     undo,
 )
 from cranfield.building.serve.project.offer_memory import AHEAD, Offer
@@ -204,7 +203,7 @@ class Judging:
                 row = undo(connection, assessor, name, overlap=overlap, now=now, may_count=allowed)
                 if row is None:
                     break
-                offers.take(connection, row, self._replaced(connection, row))
+                offers.take(connection, row, None if row.supersedes is None else row_of(connection, row.supersedes))
                 last, undone = row, undone + 1
             if last is not None and last.state == "none":
                 self._offer_again(connection, offers, last, now)
@@ -223,11 +222,6 @@ class Judging:
         )  # fmt: skip
         if item not in open_now and free:
             offers.lease(connection, row.assessor, item, row.purpose, now)
-
-    @staticmethod
-    def _replaced(connection: Connection, row: LogRow) -> LogRow | None:
-        rows = log_rows(connection.run(select("WHERE id = ?"), (row.supersedes,)))
-        return rows[0] if rows else None
 
     def find(self, assessor: str, topic: str, doc: str, query: str) -> Future[Given]:
         """Let an assessor judge a document that a search found; it enters the pool, marked with the query."""

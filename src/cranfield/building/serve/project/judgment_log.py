@@ -206,10 +206,10 @@ def undo(
     if not rows:
         return None
     last = LogRow(*rows[0])
-    origin = last if last.restores is None else _row(connection, last.restores)
-    earlier = None if origin.supersedes is None else _row(connection, origin.supersedes)
+    origin = last if last.restores is None else row_of(connection, last.restores)
+    earlier = None if origin.supersedes is None else row_of(connection, origin.supersedes)
     while earlier is not None and earlier.action == "undo":  # an undo is not a judgment to return to; what it left is
-        earlier = None if earlier.restores is None else _row(connection, earlier.restores)
+        earlier = None if earlier.restores is None else row_of(connection, earlier.restores)
     if earlier is None:
         back = Entry(request, last.topic, last.doc, assessor, "none", purpose=last.purpose)
         return _insert(connection, back, "undo", 0, now, supersedes=last.id, restores=None)
@@ -267,14 +267,10 @@ def last_of_chain(connection: Connection, topic: str, doc: str, assessor: str, p
     return LogRow(*rows[0]) if rows else None
 
 
-def _row(connection: Connection, id: int) -> LogRow:
+def row_of(connection: Connection, id: int) -> LogRow:
+    """A row by its number."""
     (row,) = connection.run(f"SELECT {_COLUMNS} FROM judgment WHERE id = ?", (id,))
     return LogRow(*row)
-
-
-def log_rows(rows: list[Row]) -> list[LogRow]:
-    """Rows of `SELECT` over all columns, by name."""
-    return [LogRow(*row) for row in rows]
 
 
 def select(where: str = "", source: str = "judgment") -> str:
