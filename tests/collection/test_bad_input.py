@@ -45,7 +45,7 @@ QRELS = [
     ("qid,docno,label\n", ": is empty, expected records after the header"),
     ("qid,docno,note\n1,d,1\n",
      ": no column for the grade among qid, docno, note; expected one called grade, relevance, rel, label, judgment, "
-     "judgement, rating, score; to name it: Qrels.of(..., columns={'grade': NAME})"),
+     "judgement, rating, relevant, score; to say which it is, such as: columns={'grade': 'note'}"),
     ('{"1": {"d1": 1},\n "2": {"d1": }}', ":2: is not valid JSON: Expecting value (column 14)"),
     ('{"1": {"d1": 1, "d1": 2}}', ": 'd1' appears twice in one object"),
     ('{"1": {"d1": "1"}}', ": topic '1', document 'd1': the grade is '1', expected a number"),

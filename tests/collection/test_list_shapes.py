@@ -121,11 +121,22 @@ def test_wrong_columns() -> None:
         Run.of(b"", columns={"price": "x"})
     with pytest.raises(
         DataError,
-        match=r"no column for the document among query, sku, score; .*to name it: Run.of\(..., columns={'doc': NAME}\)",
+        match=r"no column for the document among query, ware, score; .*to say which it is, such as: "
+        r"columns={'doc': 'ware'}",
     ):
-        Run.of(b"query,sku,score\nq,d,3\n")
-    with pytest.raises(DataError, match="no column for the document among qid, docid, score; expected one called sku"):
-        Run.of(b"qid,docid,score\nq,d,3\n", columns={"doc": "sku"})
+        Run.of(b"query,ware,score\nq,d,3\n")
+    with pytest.raises(UsageError, match="no table has the column 'ware' of the doc; there are qid, docid, score"):
+        Run.of(b"qid,docid,score\nq,d,3\n", columns={"doc": "ware"})
+
+
+def test_a_table_without_a_named_column_is_read_with_the_usual_names() -> None:
+    judged, ranked = b"frage,ware,stars\nlamp,L1,2\n", b"query_id,doc_id,score\nlamp,L2,3\nlamp,L1,1\n"
+    scores = cf.evaluate(judged, ranked, "RR", columns={"topic": "frage", "doc": "ware", "grade": "stars"})
+    assert scores.mean()["run"]["RR"] == 1 / 2  # the relevant document is second
+    with pytest.raises(
+        UsageError, match="no table has the column 'star' of the grade; there are query_id, doc_id, grade"
+    ):
+        cf.evaluate(b"query_id,doc_id,grade\nlamp,L1,2\n", ranked, "RR", columns={"grade": "star"})
 
 
 # -- the command line

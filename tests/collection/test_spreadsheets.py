@@ -75,14 +75,30 @@ def test_cells_in_quotes_may_have_line_breaks_and_delimiters(tmp_path: Path) -> 
             "columns=['topic', 'doc', 'grade', '-']",
         ),
         (
-            "frage,sku,sterne\n301,d1,3\n",
-            "file.csv:1: the columns are frage, sku, sterne; to say which is which, such as: "
-            "columns={'topic': 'frage', 'doc': 'sku', 'grade': 'sterne'}",
+            "lamp;d1;Exact\nlamp;d2;Bad\n",
+            "file.csv:1: no header: the first line has lamp, d1, Exact; to name the columns, such as: "
+            "columns=['topic', 'doc', 'grade']",
         ),
         (
-            "query;sku;sterne\n301;d1;3\n",
-            "file.csv:1: the columns are query, sku, sterne; to say which is which, such as: "
-            "columns={'doc': 'sku', 'grade': 'sterne'}",
+            "lamp;d1;0,5\nsofa;d2;1,0\n",
+            "file.csv:1: no header: the first line has lamp, d1, 0,5; to name the columns, such as: "
+            "columns=['topic', 'doc', 'grade']",
+        ),
+        (
+            "frage,ware,sterne\n301,d1,3\n",
+            "file.csv:1: the columns are frage, ware, sterne; to say which is which, such as: "
+            "columns={'topic': 'frage', 'doc': 'ware', 'grade': 'sterne'}",
+        ),
+        (
+            "query;ware;sterne\n301;d1;3\n",
+            "file.csv:1: the columns are query, ware, sterne; to say which is which, such as: "
+            "columns={'doc': 'ware', 'grade': 'sterne'}",
+        ),
+        (
+            "query;sku;date\n301;d1;2027\n",
+            "file.csv: no column for the grade among query, sku, date; expected one called grade, relevance, rel, "
+            "label, judgment, judgement, rating, relevant, score; to say which it is, such as: "
+            "columns={'grade': 'date'}",
         ),
         (
             "query;doc;grade\n301;d1;3\n301;d2;0,5\n",

@@ -9,14 +9,14 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cranfield.collection.column_names import COLUMNS, column_key, find_columns
+from cranfield.collection.column_names import DOCUMENTS, ITEMS, column_key, find_columns
 from cranfield.collection.doors import reads
 from cranfield.collection.source import HEAD, Buffer, PathLike, check_complete, check_content, load, shown_path, text_of
 from cranfield.errors import DataError
 from cranfield.text import counted, listed, shown
 
 PARTS = {
-    "id": (*COLUMNS["doc"], "_id", "id"),
+    "id": (*DOCUMENTS, "id", *ITEMS),
     "title": ("title", "headline", "subject"),
     "text": ("text", "contents", "content", "body", "passage", "document_text", "abstract", "answer"),
     "html": ("html",),

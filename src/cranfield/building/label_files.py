@@ -22,23 +22,26 @@ from cranfield.errors import DataError, UsageError
 from cranfield.text import listed, plain_number, shown
 from cranfield.types import Array
 
-LABEL_COLUMNS = {
-    "topic": COLUMNS["topic"], "doc": COLUMNS["doc"],
+_OWN = {
     "task": (
         "task", "task_id", "taskid", "item", "item_id", "itemid", "unit", "unit_id", "orig_id", "hit_id", "hitid",
-        "question", "question_id", "example",
+        "question", "question_id", "questionid", "example",
     ),
     "worker": (
         "worker", "worker_id", "workerid", "assessor", "assessor_id", "assessorid", "annotator", "annotator_id",
-        "annotatorid", "rater", "rater_id", "judge", "user", "user_id", "amt_worker_ids",
+        "annotatorid", "rater", "rater_id", "judge", "user", "user_id", "userid", "amt_worker_ids",
     ),
+}  # fmt: skip
+LABEL_COLUMNS = {
+    **{role: tuple(word for word in COLUMNS[role] if word not in sum(_OWN.values(), ())) for role in ("topic", "doc")},
+    **_OWN,
     "label": ("label", "grade", "relevance", "rel", "judgment", "judgement", "answer", "rating", "response"),
     "time": ("time", "timestamp", "when", "date", "submitted"),
     "seconds": ("seconds", "duration", "work_time", "worktime"),
     "group": ("group", "worker_group", "role"),
     "cost": ("cost", "price", "reward", "payment"),
-}  # fmt: skip
-"""Names of columns by role, the most specific first."""
+}
+"""Names of columns by role, the most specific first; users and questions are workers and tasks here, not topics."""
 MISSING = frozenset({"", "na", "nan", "none", "null", "n/a", "?"})
 """Labels that stand for no label, in lower case."""
 NAMING = "Labels.of(..., columns={...})"

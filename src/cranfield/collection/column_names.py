@@ -10,21 +10,33 @@ from types import MappingProxyType
 from typing import TypeAlias
 
 from cranfield.errors import DataError, UsageError
+from cranfield.text import listed
 
+DOCUMENTS = ("doc_id", "docno", "docid", "document_id", "corpus_id", "pid", "did", "doc", "document", "_id")
+ITEMS = (
+    "passage_id", "passageid", "chunk_id", "chunkid", "product_id", "productid", "sku", "item_id", "itemid", "movie_id",
+    "movieid", "passage", "chunk", "product", "item",
+)  # fmt: skip
+"""What passages, products and recommended items are called. Beside an `id`, some of these are texts."""
 COLUMNS = {
-    "topic": ("topic_id", "topicid", "query_id", "queryid", "qid", "q_id", "topic", "query", "query_text"),
-    "doc": ("doc_id", "docno", "docid", "document_id", "corpus_id", "pid", "did", "doc", "document", "_id"),
-    "grade": ("grade", "relevance", "rel", "label", "judgment", "judgement", "rating", "score"),
-    "score": ("score", "_score", "sim", "similarity"),
+    "topic": (
+        "topic_id", "topicid", "query_id", "queryid", "qid", "q_id", "topic", "query", "query_text", "question_id",
+        "questionid", "question", "user_id", "userid", "user",
+    ),
+    "doc": (*DOCUMENTS, *ITEMS),
+    "grade": ("grade", "relevance", "rel", "label", "judgment", "judgement", "rating", "relevant", "score"),
+    "score": ("score", "_score", "sim", "similarity", "prediction"),
     "rank": ("rank", "position", "doc_position"),
     "name": ("run", "run_id", "runid", "tag", "name", "system"),
     "label": ("intent", "subtopic", "subtopic_id", "iteration", "iter"),
-}
+}  # fmt: skip
 """Names by role, the most specific first: in a frame with both `qid` and `query`, the latter is a text."""
 
 VALUE = {"qrels": "grade", "run": "score"}
 """The name of the number of an entry, for messages."""
 
+MOST_NAMES = 9
+"""The number of usual names in a message about a missing column."""
 _HEADER_WORDS = frozenset(word for words in COLUMNS.values() for word in words)
 ROLES = ("topic", "doc", "grade", "score", "rank", "name", "label")
 """The roles that a column can be given by `named_columns`."""
@@ -32,6 +44,8 @@ ColumnNames: TypeAlias = Mapping[str, str] | Sequence[str]
 """{role: name of its column}; or, for a file without a header, the names of its columns in their order."""
 _chosen: ContextVar[Mapping[str, str]] = ContextVar("named columns", default=MappingProxyType({}))
 _header: ContextVar[tuple[str, ...]] = ContextVar("header of files without one", default=())
+_unnamed: ContextVar[dict[str, str]] = ContextVar("roles whose named column no table had so far", default={})  # noqa: B039
+"""{role: the columns of a table that has another one for it, or nothing once a table has the named one}."""
 
 
 def checked_columns(columns: Mapping[str, str], words: Mapping[str, Sequence[str]] = COLUMNS) -> dict[str, str]:
@@ -57,6 +71,9 @@ def checked_columns(columns: Mapping[str, str], words: Mapping[str, Sequence[str
 def named_columns(columns: ColumnNames | None) -> Iterator[None]:
     """Within this context, tables are read with these columns: {role: name}, or the names for files without a header.
 
+    A table without the column that is named for a role is read with the usual names, since judgments and runs rarely
+    have the same; a name that no table has is an error.
+
     >>> with named_columns({"topic": "term", "doc": "sku"}):
     ...     find_columns(["term", "sku", "score"], COLUMNS)
     {'topic': 0, 'doc': 1, 'grade': 2, 'score': 2}
@@ -64,11 +81,23 @@ def named_columns(columns: ColumnNames | None) -> Iterator[None]:
     named = isinstance(columns, Mapping)
     chosen = _chosen.set(checked_columns(columns) if columns and named else _chosen.get())  # type: ignore[arg-type]
     header = _header.set(_checked_header(columns) if columns and not named else _header.get())
+    unnamed = _unnamed.set({} if columns and named else _unnamed.get())
     try:
         yield
+        if columns and named:
+            _check_all_named()
     finally:
         _chosen.reset(chosen)
         _header.reset(header)
+        _unnamed.reset(unnamed)
+
+
+def _check_all_named() -> None:
+    for role, names in _unnamed.get().items():
+        if names:
+            raise UsageError(
+                f"columns: no table has the column {_chosen.get()[role]!r} of the {role}; there are {names}"
+            )
 
 
 def _checked_header(names: Iterable[str]) -> tuple[str, ...]:
@@ -135,19 +164,26 @@ def find_columns(names: Sequence[str], words: Mapping[str, Sequence[str]]) -> di
     {'topic': 0, 'doc': 2}
     """
     keys = [column_key(name) for name in names]
-    words = {**words, **{role: _words_of(role, known) for role, known in words.items()}} if _chosen.get() else words
+    if _chosen.get():
+        words = {role: _words_of(role, known, keys) for role, known in words.items()}
     first = {role: next((word for word in known if word in keys), None) for role, known in words.items()}
     return {role: keys.index(word) for role, word in first.items() if word is not None}
 
 
-def _words_of(role: str, known: Sequence[str]) -> Sequence[str]:
-    """The names of a role: the one that was chosen for it, or the usual ones that were not chosen for another role."""
+def _words_of(role: str, known: Sequence[str], keys: Sequence[str]) -> Sequence[str]:
+    """The names of a role in a table: the one that was chosen for it, or the usual ones not chosen for another role."""
     chosen = {role: column_key(name) for role, name in _chosen.get().items()}
     if role == "value":  # the score of a run or the grade of judgments
         role = "grade" if known is COLUMNS["grade"] else "score"
-    if role in chosen:
+    usual = [word for word in known if word not in chosen.values()]
+    if role not in chosen:
+        return usual
+    if chosen[role] in keys:
+        _unnamed.get()[role] = ""
         return (chosen[role],)
-    return [word for word in known if word not in chosen.values()]
+    if any(word in keys for word in usual):
+        _unnamed.get().setdefault(role, ", ".join(keys))
+    return usual
 
 
 def run_or_qrels_columns(names: Sequence[str], kind: str) -> dict[str, int]:
@@ -178,26 +214,46 @@ def repeated_column(names: Sequence[str], used: Iterable[int]) -> str | None:
 
 def no_column(noun: str, names: Iterable[object], words: Iterable[str]) -> str:
     """The message about a missing column."""
-    return f"no column for the {noun} among {', '.join(map(str, names))}; expected one called {', '.join(words)}"
+    usual = listed(list(words), MOST_NAMES)
+    return f"no column for the {noun} among {', '.join(map(str, names))}; expected one called {usual}"
 
 
 def required_columns(names: Sequence[str], kind: str, origin: str) -> dict[str, int]:
     """Like `run_or_qrels_columns`, but a missing topic, document or number is an error.
 
-    A run with ranks and no scores uses its ranks as the value.
+    A run with ranks and no scores uses its ranks as the value. Judgments with two columns, the topic and the document,
+    have no value: each row is a relevant document.
     """
     columns = run_or_qrels_columns(names, kind)
     if message := repeated_column(names, columns.values()):
         raise DataError(origin, None, message)
     if "value" not in columns and "rank" in columns:
         columns["value"] = columns["rank"]
-    for role, noun in {"topic": "topic", "doc": "document", "value": VALUE[kind]}.items():
-        if role not in columns:
-            words = COLUMNS[VALUE[kind] if role == "value" else role]
-            message = no_column(noun, names, _words_of(role, words))
-            reader = f"{'Run' if kind == 'run' else 'Qrels'}.of(..., columns={{{role_named(role, kind)!r}: NAME}})"
-            raise DataError(origin, None, f"{message}; to name it: {reader}")
+    if kind == "qrels" and len(names) == 2 and columns.keys() == {"topic", "doc"}:
+        return columns
+    missing = [role for role in ("topic", "doc", "value") if role not in columns]
+    if missing:
+        role, value = missing[0], VALUE[kind]
+        noun = {"topic": "topic", "doc": "document", "value": value}[role]
+        words = COLUMNS[value if role == "value" else role]
+        raise DataError(origin, None, no_column(noun, names, words) + way_to_name(missing, columns, names, kind))
     return columns
+
+
+def way_to_name(missing: Sequence[str], columns: Mapping[str, int], names: Sequence[str], kind: str) -> str:
+    """The end of a message about roles without a column: the columns to name, taken in their order.
+
+    >>> way_to_name(["doc"], {"topic": 0, "value": 2}, ["query", "article", "grade"], "qrels")
+    "; to say which it is, such as: columns={'doc': 'article'}"
+    """
+    free = [name for place, name in enumerate(names) if place not in columns.values()]
+    example = {role_named(role, kind): name for role, name in zip(missing, free, strict=False)}
+    if len(example) == len(missing):
+        return f"; to say which it is, such as: columns={example}"
+    ones = (
+        "; if each row is a relevant document, add a column of ones" if missing == ["value"] and kind == "qrels" else ""
+    )
+    return f"{ones}; to name it: columns={{{role_named(missing[0], kind)!r}: NAME}}" if free else ones
 
 
 def role_named(role: str, kind: str) -> str:

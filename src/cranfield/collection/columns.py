@@ -63,12 +63,21 @@ class Columns:
     """The line of a row, for files with lines."""
     label_name: str = ""
     """What the data calls the column of labels, as `column_names` spells it."""
+    rows: list[int] | None = None
+    """The record of each entry, if a record may hold several."""
+    notes: tuple[str, ...] = ()
+    """What readers of the scores must know."""
 
     def fault(self, row: int, message: str) -> DataError:
         """The error about a row, with its place."""
+        row = self._record(row)
         if self.line is not None:
             return DataError(self.origin, self.line(row), message)
         return DataError(self.origin, None, f"{self.unit} {row + 1}: {message}")
+
+    def _record(self, row: int) -> int:
+        """The record that holds an entry."""
+        return row if self.rows is None else self.rows[row]
 
     @property
     def tags(self) -> list[str]:
@@ -110,7 +119,8 @@ class Columns:
             if repeat is None:
                 raise DataError(self.origin, None, str(error)) from None
             again, message, first = repeat.groups()
-            where = f"on line {self.line(int(first) - 1)}" if self.line else f"in {self.unit} {first}"
+            record = self._record(int(first) - 1)
+            where = f"on line {self.line(record)}" if self.line else f"in {self.unit} {record + 1}"
             tags = f", in data with {len(self.tags)} tags" if together else ""
             raise self.fault(int(again) - 1, with_way_out(f"{message}, first {where}{tags}")) from None
 

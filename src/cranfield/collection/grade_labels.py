@@ -25,6 +25,7 @@ _LETTER = re.compile(rb"(?m)(?<=[ \t])([SABC])(?=[ \t\r]*$)")
 
 _named: ContextVar[Mapping[str, float]] = ContextVar("grades of labels", default=MappingProxyType({}))
 """The grade of each label, in lower case, that a person gives."""
+_spelled: ContextVar[Mapping[str, float]] = ContextVar("grades of labels, as typed", default=MappingProxyType({}))
 _note: ContextVar[str] = ContextVar("note on the grades of labels", default="")
 MANY = 12
 """A column with more different words than this holds something else than labels."""
@@ -39,12 +40,14 @@ def named_grades(grades: Mapping[str, float] | None) -> Iterator[None]:
     [3, 1, '0']
     """
     token = _named.set(_checked(grades) if grades else _named.get())
+    spelled = _spelled.set(grades or _spelled.get())
     listed_grades = ", ".join(f"{label} {grade:g}" for label, grade in (grades or {}).items())
     note = _note.set(f"grades of labels: {listed_grades}" if grades else _note.get())
     try:
         yield
     finally:
         _named.reset(token)
+        _spelled.reset(spelled)
         _note.reset(note)
 
 
@@ -97,7 +100,7 @@ def way_out_of_words(words: Iterable[str]) -> str:
     if not labels or len(labels) > MANY or not (named or several):
         return ""
     new = sorted((label for label in labels if label.casefold() not in named), key=_likely_grade)
-    example = {**named, **{label: grade for grade, label in enumerate(new)}}
+    example = {**_spelled.get(), **{label: grade for grade, label in enumerate(new)}}
     return f"; the grades are words ({listed(example, MANY)}); to give them numbers, such as these: grades={example}"
 
 

@@ -205,6 +205,7 @@ def _from_columns(columns: Columns, reading: Reading, origin: str = "") -> _core
     if columns.label_name:
         reading.column_names.append(columns.label_name)
     reading.tags.extend(columns.tags)
+    reading.notes.extend(columns.notes)
     return _warned(columns.table(reading.kind, reading.on_duplicate, reading.split_tags), reading, origin)
 
 

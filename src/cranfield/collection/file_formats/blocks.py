@@ -337,6 +337,8 @@ def delimited(format: str, buffer: Buffer, kind: str) -> Iterator[Columns]:
     rows = filter(None, csv.reader(lines, delimiter=delimiter, strict=True))
     header = list(names) or next(rows)
     places = required_columns(header, kind, "")
+    if "value" not in places:
+        raise NotPlain  # a note says that each row is a relevant document
     words = None
     while some := list(islice(rows, ROWS)):
         if set(map(len, some)) != {len(header)}:

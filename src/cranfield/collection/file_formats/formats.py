@@ -277,7 +277,7 @@ def detect(buffer: Buffer, kind: str, path: str = "<bytes>", *, check_kind: bool
         other = _by_header(first, head, layouts)
         if other is not None:
             return other
-        _check_table(first.strip("\r"), kind, path, line_of(match.start()))
+        _check_table(head[match.start() :], kind, path, line_of(match.start()))
     if match.end() == len(head) > HEAD and data_start(buffer) + len(head) < len(buffer):  # columns may follow
         message = f"the line is longer than {len(head):,} bytes, expected {kind} (lines of {layouts['trec'].expected})"
         raise DataError(path, line_of(match.start()), message)
@@ -360,15 +360,17 @@ def _by_header(first: str, head: bytes, layouts: dict[str, Layout]) -> Layout | 
     return next((format for format in STRUCTURED.values() if format.recognised(lines)), None)
 
 
-def _check_table(first: str, kind: str, path: str, line: int) -> None:
+def _check_table(head: bytes, kind: str, path: str, line: int) -> None:
     """Refuse a table whose first line does not name the columns, or not by known names, with a way to name them."""
+    first, *lines = (line.decode("utf-8", "replace").strip("\r") for line in islice(head.split(b"\n"), INSPECTED))
     for delimiter in DELIMITERS:
         cells = [cell.strip() for cell in split_cells(first, delimiter)]
         if len(cells) < 3 or "" in cells or (delimiter == "\t" and len(first.split()) == len(cells)):
             continue
+        rows = [split_cells(line, delimiter) for line in lines]
         known = {place: role for role, place in run_or_qrels_columns(cells, kind).items()}
         value = VALUE[kind]
-        if any(_core.parse_number(cell.encode("utf-8", "surrogateescape")) is not None for cell in cells[1:]):
+        if _are_data(cells, [row for row in rows if len(row) == len(cells)]):
             names = ["topic", "doc", value, *["-"] * (len(cells) - 3)]
             what = f"no header: the first line has {', '.join(cells)}; to name the columns, such as: columns={names}"
             raise DataError(path, line, what)
@@ -377,6 +379,17 @@ def _check_table(first: str, kind: str, path: str, line: int) -> None:
         names_of = dict(zip(wanted, rest, strict=False))
         what = f"the columns are {', '.join(cells)}; to say which is which, such as: columns={names_of}"
         raise DataError(path, line, what)
+
+
+def _are_data(cells: list[str], rows: list[list[str]]) -> bool:
+    """Whether the cells of a first line are data: one is a number, or is there again below, as no name of a column is.
+
+    >>> _are_data(["lamp", "p1", "Exact"], [["lamp", "p2", "Bad"]]), _are_data(["Frage", "Urteil"], [["q", "2"]])
+    (True, False)
+    """
+    numbers = (_core.parse_number(cell.replace(",", ".").encode("utf-8", "surrogateescape")) for cell in cells[1:])
+    again = any(cell == row[place].strip() for place, cell in enumerate(cells) for row in rows)
+    return again or any(number is not None for number in numbers)
 
 
 def _check_rank(words: list[str], layout: Layout, path: str, line: int) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cranfield import _core
-from cranfield.collection.column_names import COLUMNS, find_columns, header_delimiter
+from cranfield.collection.column_names import COLUMNS, DOCUMENTS, ITEMS, find_columns, header_delimiter
 from cranfield.collection.columns import Columns, with_way_out
 from cranfield.collection.doors import csv_rows, reads
 from cranfield.collection.file_formats.search_responses import Response, is_response, response_of, run_of_responses
@@ -82,7 +82,7 @@ def _is_hit(entry: Any) -> bool:
     return isinstance(entry, Mapping) and "doc" in (places := find_columns(list(entry), _HIT)) and "topic" not in places
 
 
-_HIT = {**ROLES, "doc": (*ROLES["doc"], "id")}
+_HIT = {**ROLES, "doc": (*DOCUMENTS, "id", *ITEMS)}
 
 
 def _hit(entry: Mapping[str, Any]) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from cranfield.collection.column_names import (
     run_or_qrels_columns,
 )
 from cranfield.collection.columns import Columns, shown
+from cranfield.collection.file_formats.listed_documents import columns_of_lists, listed_documents
 from cranfield.collection.grade_labels import grades_of
 from cranfield.collection.source import HEAD, Buffer, check_complete, text_of
 from cranfield.errors import DataError
@@ -40,13 +41,18 @@ def columns_at(
 ) -> Columns:
     """Columns from a function that returns the column at a position; `names` are those of all columns."""
     columns: dict[str, Any] = {f"{role}s": get(place) for role, place in places.items()}
+    if "value" not in places:
+        columns |= {
+            "values": [1] * len(columns["docs"]),
+            "notes": (f"{origin}: no grades: each row is a relevant document",),
+        }
     label_name = column_key(names[places["label"]]) if names and "label" in places else ""
     return Columns(**columns, origin=origin, label_name=label_name)
 
 
 def score_by_rank(columns: Columns, places: dict[str, int]) -> Columns:
     """Give a run with ranks and no scores the score 1/rank, as the core does for text files."""
-    if places["value"] == places.get("rank"):
+    if "value" in places and places["value"] == places.get("rank"):
         columns.check_numbers(columns.values, "rank")
         ranks = np.asarray(columns.values, dtype=np.float64)
         with np.errstate(divide="ignore"):
@@ -81,8 +87,18 @@ def frame_columns(frame: Any) -> tuple[list[str], Callable[[int], list[Any]]]:
 def from_frame(frame: Any, kind: str, origin: str = "frame") -> Columns:
     """The columns of a pandas, polars or Arrow frame."""
     names, get = frame_columns(frame)
+    if listed := listed_documents(names, lambda name: _first_value_of(frame, name), kind):
+        topics, lists = (get(names.index(name)) for name in listed)
+        return columns_of_lists(topics, lists, kind, origin, "row")
     places = required_columns(names, kind, origin)
     return score_by_rank(columns_at(get, places, origin, names), places)
+
+
+def _first_value_of(frame: Any, name: str) -> Any:
+    """The first value of a column; None for a frame that is empty or can be read only once."""
+    begin = frame.slice(0, 1) if hasattr(frame, "slice") else frame.head(1) if hasattr(frame, "head") else None
+    names, get = ([], None) if begin is None else frame_columns(begin)
+    return next(iter(get(names.index(name))), None) if get is not None else None
 
 
 def read_parquet(buffer: Buffer, kind: str, origin: str) -> Columns:
@@ -124,6 +140,11 @@ def from_records(records: Iterable[Any], kind: str, origin: str = "records", uni
     pick: Callable[[int], Callable[[Any], Any]]
     if isinstance(first, Mapping):
         names = list(first)
+        if listed := listed_documents(names, first.get, kind):
+            topics, lists = (
+                [_field(row, name, place, unit, origin) for place, row in enumerate(rows)] for name in listed
+            )
+            return columns_of_lists(topics, lists, kind, origin, unit)
         places, pick = required_columns(names, kind, origin), lambda i: itemgetter(names[i])
     elif hasattr(first, "_fields"):
         names = first._fields
@@ -148,6 +169,13 @@ def from_records(records: Iterable[Any], kind: str, origin: str = "records", uni
     columns = columns_at(get, places, origin, names)
     columns.unit = unit
     return score_by_rank(columns, places)
+
+
+def _field(record: Any, name: str, place: int, unit: str, origin: str) -> Any:
+    """A field of a record; a record without it is an error."""
+    if not isinstance(record, Mapping) or name not in record:
+        raise DataError(origin, None, f"{unit} {place + 1} is {shown(record)}, expected the same fields as {unit} 1")
+    return record[name]
 
 
 def _has(pick: Callable[[Any], Any], record: Any) -> bool:
@@ -185,7 +213,8 @@ def read_json(buffer: Buffer, kind: str, origin: str) -> Columns | dict[str, dic
         data = [data]
     if not isinstance(data, list):
         raise DataError(origin, None, f"is {shown(data)}, expected {_json_shapes(kind)}")
-    if isinstance(data[0], dict) and len(run_or_qrels_columns(list(data[0]), kind)) < 2:
+    shaped = not isinstance(data[0], dict) or listed_documents(list(data[0]), data[0].get, kind)
+    if not shaped and len(run_or_qrels_columns(list(data[0]), kind)) < 2:
         raise DataError(origin, None, f"is JSON of another shape, expected {_json_shapes(kind)}")
     return from_records(data, kind, origin)
 
@@ -215,7 +244,7 @@ def read_json_lines(buffer: Buffer, kind: str, origin: str) -> Columns | dict[st
         if place is None:
             raise
         number = numbered[int(place[1]) - 1][0]
-        message = error.what.removeprefix(place[0]).removeprefix(" is ")
+        message = error.what.removeprefix(place[0]).removeprefix(" is").lstrip()
         raise DataError(origin, number, message.replace("as line 1", f"as line {numbered[0][0]}")) from None
     columns.line = lambda row: numbered[row][0]
     return columns
@@ -233,8 +262,10 @@ def json_names(buffer: Buffer, origin: str) -> list[str]:
             start = _first_value(text_of(buffer))
     except (ValueError, RecursionError) as error:
         raise DataError(origin, None, f"is not valid JSON: {error}") from None
-    nested = isinstance(start, dict) and all(isinstance(value, dict) for value in start.values())
-    return list(start) if isinstance(start, dict) and not nested else []
+    if not isinstance(start, dict) or all(isinstance(value, dict) for value in start.values()):
+        return []
+    ranked, relevant = (listed_documents(list(start), start.get, kind) for kind in ("run", "qrels"))
+    return [*start, *(["rank", "score"] if ranked else ["relevance"] if relevant else [])]
 
 
 _NESTED = re.compile(r'\s*\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{')
@@ -334,6 +365,8 @@ def read_delimited(format: str, buffer: Buffer, kind: str, origin: str) -> Colum
         raise DataError(origin, line(wrong), f"{count}, expected {len(header)}: {', '.join(header)}{comma}")
     columns = columns_at(lambda place: list(map(itemgetter(place), rows)), places, origin, header)
     columns.line = line
+    if "value" not in places:
+        return columns
     if kind == "qrels":
         columns.values = label_grades(yes_and_no(columns.values))
     only_ranks = places["value"] == places.get("rank")
@@ -437,6 +470,9 @@ def plain_lists(lists: Mapping[Any, Any], kind: str, origin: str) -> dict[Any, d
     return {topic: _documents(topic, documents, kind, origin) for topic, documents in lists.items()}
 
 
+MAY_BE_RUNS = "; if these are runs, they come second, after the judgments"
+
+
 def _documents(topic: Any, documents: Any, kind: str, origin: str) -> dict[Any, Any]:
     if isinstance(documents, Mapping):
         return dict(documents)
@@ -453,6 +489,8 @@ def _documents(topic: Any, documents: Any, kind: str, origin: str) -> dict[Any, 
     if isinstance(documents, Real):
         message = f"{topic!r} has the number {documents}, one level too few: expected {{topic: {{doc: {VALUE[kind]}}}}}"
         raise DataError(origin, None, message)
+    if kind == "qrels" and (is_frame(documents) or hasattr(documents, "row_topics")):
+        raise DataError(origin, None, f"{topic!r} is a whole table{MAY_BE_RUNS}")
     raise DataError(origin, None, f"topic {topic!r}: expected a dict of documents")
 
 
@@ -466,7 +504,8 @@ def wrong_depth(lists: Mapping[Any, Any], kind: str) -> str:
         for inner, value in documents.items() if isinstance(documents, Mapping) else ():
             if isinstance(value, Mapping | list | tuple):
                 shown = f"{{{inner!r}: {'{...}' if isinstance(value, Mapping) else '[...]'}}}"
-                return f"one level too many: {name!r} has {shown}, expected {{topic: {{doc: {VALUE[kind]}}}}}"
+                runs = MAY_BE_RUNS if kind == "qrels" and isinstance(value, Mapping) else ""
+                return f"one level too many: {name!r} has {shown}, expected {{topic: {{doc: {VALUE[kind]}}}}}{runs}"
             break
     return ""
 
