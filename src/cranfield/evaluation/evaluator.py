@@ -253,6 +253,9 @@ def as_measures(measures: MeasuresLike | None) -> list[Measure]:
         return list(DEFAULT)
     if isinstance(measures, str | Measure | type):
         measures = [measures]
+    if isinstance(measures, Mapping) or hasattr(measures, "columns"):
+        what = "a dict" if isinstance(measures, Mapping) else f"of type {type(measures).__name__}"
+        raise UsageError(f"the measures are {what}; the order is judgments, runs, measures")
     if not isinstance(measures, Iterable):
         raise _not_a_measure(measures)
     chosen: list[Measure] = []

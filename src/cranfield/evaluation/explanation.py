@@ -15,6 +15,8 @@ from cranfield.assessed.join_options import JoinOptions
 from cranfield.assessed.lists import Assessed
 from cranfield.assessed.segments import Hits
 from cranfield.collection.accepted_inputs import QrelsLike, RunLike, TopicsLike
+from cranfield.collection.column_names import ColumnNames, named_columns
+from cranfield.collection.grade_labels import named_grades
 from cranfield.collection.run import Run
 from cranfield.collection.topic_tables import TEXTS
 from cranfield.collection.topics import Topic, text_lines, topic_of
@@ -29,6 +31,7 @@ from cranfield.evaluation.evaluator import (
     warn_of_gains,
     with_scores,
 )
+from cranfield.evaluation.runs_or_scores import names_measures
 from cranfield.measures import Measure, Terms
 from cranfield.measures.several_needs.diversity import averaged
 from cranfield.notes import method_note, shown_notes
@@ -268,11 +271,14 @@ def explain(
     depth: int | None = None,
     topics: TopicsLike | None = None,
     name: str | None = None,
+    columns: ColumnNames | None = None,
+    grades: Mapping[str, float] | None = None,
 ) -> Explanation:
     """How the score of one run on one topic comes about, and which relevant documents it missed.
 
     `depth` is the number of ranks to show; by default the measure's cutoff, or the whole list. `topics` is a file of
-    topics, `Topics` or {topic: query}, to show the topic's text; `name` is the name of the run.
+    topics, `Topics` or {topic: query}, to show the topic's text; `name` is the name of the run. `columns` and `grades`
+    are those of `evaluate`.
     `explain(...).beside(explain(...))` compares two runs.
 
     >>> qrels = {"q1": {"d1": 1, "d2": 0, "d3": 1}}
@@ -286,13 +292,16 @@ def explain(
     """
     check.whole("explain", depth=depth)
     options = options or JoinOptions()
+    topic = str(topic)
+    if not names_measures(measure) and names_measures(topic):
+        raise UsageError(f"explain: the measure is {measure!r} and the topic {topic!r}; the topic comes first")
     measures = as_measures(measure)
     if len(measures) != 1:
         raise UsageError(f"explain: {len(measures)} measures given, must be one")
-    topic = str(topic)
     text = None if topics is None else topic_of(topics, topic)
-    judgments = judgments_of(qrels, options.on_duplicate)
-    the_run = Run.of(run, name, format=options.format, on_duplicate=options.on_duplicate)
+    with named_columns(columns), named_grades(grades):
+        judgments = judgments_of(qrels, options.on_duplicate)
+        the_run = Run.of(run, name, format=options.format, on_duplicate=options.on_duplicate)
     lists = join(judgments, the_run, with_scores(options, measures))
     if isinstance(run, Mapping):
         warn_if_swapped(lists, run)

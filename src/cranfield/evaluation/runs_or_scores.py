@@ -18,6 +18,8 @@ from cranfield.assessed.join import join
 from cranfield.assessed.lists import Assessed
 from cranfield.check import wrong
 from cranfield.collection.accepted_inputs import FrameLike, QrelsLike, RunsLike
+from cranfield.collection.column_names import named_columns
+from cranfield.collection.grade_labels import named_grades
 from cranfield.errors import UsageError
 from cranfield.evaluation.evaluator import as_measures, evaluate
 from cranfield.measures import Measure
@@ -30,6 +32,8 @@ P = ParamSpec("P")
 R = TypeVar("R", covariant=True)
 D = TypeVar("D", contravariant=True)
 MEASURES = ("measure", "measures")
+READING = ("columns", "grades")
+"""How tables of judgments and runs are read."""
 ALSO_SCORED = ("gold",)
 """Further parameters that name measures to compute."""
 
@@ -64,6 +68,7 @@ def takes_runs(function: Callable[Concatenate[D, P], R]) -> OfScores[D, P, R]:
     first, *others = inspect.signature(function).parameters.values()
     by_place = [each for each in others if each.kind is each.POSITIONAL_OR_KEYWORD]
     names = [each.name for each in by_place]
+    own = {each.name for each in others}
     needed = sum(each.default is each.empty and each.name not in (*MEASURES, *ALSO_SCORED) for each in by_place)
 
     @functools.wraps(function)
@@ -79,14 +84,20 @@ def takes_runs(function: Callable[Concatenate[D, P], R]) -> OfScores[D, P, R]:
         args = (*args[: 2 - len(inputs)], *inputs, *args[2 - len(inputs) :]) if inputs else args
         if inputs or inputs_in(args) >= needed + 2:
             given = dict(zip(names, args[2:], strict=False)) | kwargs
-            return function(_of_runs(first, args[0], args[1], given), *args[2:], **kwargs)  # type: ignore[arg-type]
+            reading = {name: kwargs.pop(name) for name in READING if name in kwargs and name not in own}
+            with named_columns(reading.get("columns")), named_grades(reading.get("grades")):
+                scored = _of_runs(first, args[0], args[1], given)
+            return function(scored, *args[2:], **kwargs)  # type: ignore[arg-type]
         if args and str(first.annotation) in ("Scores", "Assessed"):
             args = (_of_scores(function.__name__, first, args[0]), *args[1:])
         elif first.name in kwargs and str(first.annotation) in ("Scores", "Assessed"):
             kwargs[first.name] = _of_scores(function.__name__, first, kwargs[first.name])
         return function(*args, **kwargs)
 
-    called.__doc__ = f"{inspect.getdoc(function)}\n\nJudgments and runs may take the place of `{first.name}`."
+    called.__doc__ = (
+        f"{inspect.getdoc(function)}\n\nJudgments and runs may take the place of `{first.name}`, with `columns` and "
+        "`grades` as in `evaluate` for tables with unusual names and labels."
+    )
     return called
 
 

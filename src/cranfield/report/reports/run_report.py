@@ -10,6 +10,8 @@ from typing import Any
 
 from cranfield.building.serve.project.judging_project import read_documents
 from cranfield.collection.accepted_inputs import QrelsLike, RunsLike, TopicsLike
+from cranfield.collection.column_names import ColumnNames, named_columns
+from cranfield.collection.grade_labels import named_grades
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Belongs, Run
 from cranfield.collection.source import PathLike
@@ -52,6 +54,7 @@ from cranfield.report.reports.run_sections import (
 )
 from cranfield.report.tables import summary_table
 from cranfield.scores.efficiency import Times, read_times
+from cranfield.scores.scores import Scores
 from cranfield.table import Column
 from cranfield.text import counted
 
@@ -249,12 +252,15 @@ def report(
     cutoff: int = 10,
     pool_depth: int | None = None,
     explained: int = 3,
+    columns: ColumnNames | None = None,
+    grades: Mapping[str, float] | None = None,
 ) -> Report:
     """A page about an evaluation: leaderboard, pairs, topics, explained lists, judgments, methods.
 
     The first measure ranks the runs. With scores in place of judgments and runs, the sections that need runs are left
     out. `save` writes the page, a single HTML file that works offline. `answers` are scores of answers, `log` and `ab`
-    the results of `measure_log` and `analyse`. The other parameters are the options of `cranfield report`.
+    the results of `measure_log` and `analyse`; `columns` and `grades` are those of `evaluate`. The other parameters are
+    the options of `cranfield report`.
 
     >>> scores = {"x": {"1": 0.5, "2": 0.4, "3": 0.6}, "y": {"1": 0.9, "2": 0.8, "3": 0.8}}
     >>> page = report(scores, sections=["summary"])
@@ -264,10 +270,10 @@ def report(
     settings = ReportSettings(test, correction, alpha, level, resamples, seed, cutoff, pool_depth, explained, baseline)
     judgments: Qrels | None = None
     by_name: Mapping[str, Run] = {}
-    with warnings.catch_warnings(record=True) as caught:
+    with named_columns(columns), named_grades(grades), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         warnings.simplefilter("ignore", SameRunWarning)  # the leaderboard names these runs
-        if inputs_in((qrels, runs)) < 2:
+        if isinstance(qrels, Scores) or inputs_in((qrels, runs)) < 2:
             given: Any = runs if measures is None else measures
             scores = scores_of(qrels, "report")
             scores = scores if given is None else scores.select(measures=given)
