@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias, Unpack, cast
 
 from cranfield import check
 from cranfield.collection.accepted_inputs import QrelsLike, RunsLike
+from cranfield.collection.column_names import named_columns
+from cranfield.collection.grade_labels import named_grades
 from cranfield.collection.qrels import Qrels
 from cranfield.comparison.gate.gate_checks import (
     Compared,
@@ -188,14 +190,15 @@ def gate(
     if inputs_in((qrels, candidates)) < 2:
         wanted = candidates if measures is None else measures
         return _gate_of_scores(scores_of(qrels, "gate"), wanted, baseline, against, conditions)
-    judgments = Qrels.of(cast(QrelsLike, qrels))
-    candidates = cast(RunsLike, candidates)
-    chosen, conditions = conditions.for_measures(as_measures(measures) if measures else [])
-    scores = evaluate(judgments, candidates, chosen, **options)
     if baseline is not None and against is not None:
         raise UsageError("baseline and against are two baselines; give one of them")
-    if baseline is not None:
-        against = evaluate(judgments, baseline, chosen, **options)
+    candidates = cast(RunsLike, candidates)
+    chosen, conditions = conditions.for_measures(as_measures(measures) if measures else [])
+    with named_columns(options.pop("columns", None)), named_grades(options.pop("grades", None)):
+        judgments = Qrels.of(cast(QrelsLike, qrels))
+        scores = evaluate(judgments, candidates, chosen, **options)
+        if baseline is not None:
+            against = evaluate(judgments, baseline, chosen, **options)
     same: set[str] = set()
     if baseline is not None and against is not None and may_be_same(scores, against):
         known = digests(against, baseline, options).get(against.runs[0])
