@@ -74,7 +74,7 @@ FUNCTIONS = {
     "Many systems": ("tukey", "scheffe", "pooled_t", "randomised_tukey", "friedman", "kruskal_wallis"),
     "Analysis of variance": ("two_way", "one_way", "anova", "repeated_measures", "mixed", "bootstrap_anova"),
     "Equivalence, and how likely a difference is": ("tost", "bayesian_t", "bayesian_signed_rank"),
-    "How large, how sure": (
+    "Effect sizes and intervals": (
         "paired_effect",
         "unpaired_effect",
         "omega_squared",
@@ -86,7 +86,7 @@ FUNCTIONS = {
         *("topic_set_size", "detectable_difference", "achieved_power", "simulated_power"),
         *("estimated_variance", "pooled_variance"),
     ),
-    "All at once": ("compare", "apply_test"),
+    "All systems at once": ("compare", "apply_test"),
 }
 
 

@@ -71,7 +71,7 @@ def measure_text(page: Page, picture: str | None, siblings: list[Entry]) -> str:
         text.plain(page.what),
         f"$$\n{page.formula}\n$$" if page.formula else "",
         "\n\n".join(text.plain(paragraph) for paragraph in page.text.split("\n")),
-        "## What it is like",
+        "## Properties",
         text.facts(about(page)),
         "## Parameters" if settings else "",
         text.table(["parameter", "default", "meaning"], settings),

@@ -339,7 +339,7 @@ def pyramid_scores(
 
     Weights are the weights of nuggets, or their votes. units: {(run, topic): number of units}, if summaries have units
     that no model has; otherwise X counts those found. models: the number of model summaries; by default the highest
-    weight of each topic, which a note says.
+    weight of each topic, as a note states.
 
     A summary without units scores 0; a topic whose units have no weight is undefined.
     Reference: Nenkova & Passonneau, Evaluating Content Selection in Summarization: The Pyramid Method, HLT-NAACL 2004,

@@ -289,7 +289,7 @@ def rouge(
     resamples: instead, the bootstrap intervals of ROUGE-1.5.5, with this number of resamples (it uses 1,000). With 10
         topics, intervals of 95 % contain the mean in 85 to 90 % of samples (docs/intervals.md).
 
-    A text without units scores 0. A topic that a run lacks scores 0, and a note says so.
+    A text without units scores 0. A topic that a run lacks scores 0, with a note.
     Reference: Lin, ROUGE: A Package for Automatic Evaluation of Summaries, ACL Workshop 2004, 74-81
 
     >>> result = rouge({"mine": {"1": "the cat sat on a mat"}}, {"1": ["the cat was on the mat"]}, "ROUGE-1")

@@ -127,7 +127,7 @@ class Labels(Tidy):
             otherwise words without an order.
         separator: the text between topic and document in the name of a task.
         on_duplicate: what to do if an assessor gives an item two different labels: `error`, keep the `first` or the
-            `last` one, or `keep` both. The same label twice counts once, and a note says so, unless both are kept.
+            `last` one, or `keep` both. The same label twice counts once, with a note, unless both are kept.
             Methods that merge labels count every label that is kept; agreement uses the first of them.
         columns: {role: name of its column} for columns with unusual names. The roles are topic, doc, task, worker,
             label, time, seconds, group and cost.
@@ -267,7 +267,7 @@ class Labels(Tidy):
     def with_assessors(self, assessors: Assessors) -> Labels:
         """The labels with groups of assessors and the cost of a label, from a dict or a file.
 
-        Assessors that are not mentioned are in the group `other`, and a note says so. A cost replaces one in the table.
+        Assessors that are not mentioned are in the group `other`, with a note. A cost replaces one in the table.
 
         >>> labels = Labels.of([("t1", "anna", 1), ("t1", "ben", 0)])
         >>> labels.with_assessors({"anna": ("experts", 2.0), "ben": ("crowd", 0.1)}).group

@@ -88,7 +88,7 @@ LIBRARIES = ("_csv", "zlib", "_struct", "re", "pyarrow", "pyexpat", "xml")
 
 
 def reads(function: Callable[P, R]) -> Callable[P, R]:
-    """Mark a function that reads a file: an error that is no clear error becomes one, with the name of the file.
+    """Mark a function that reads a file: an unclear error becomes a clear one, with the name of the file.
 
     Every function that loads a file has this mark (`tests/test_architecture.py`), so that a reader which forgets to
     check a value is still no bug to its users. The cause is kept. Objects that are not files keep their errors.

@@ -127,7 +127,7 @@ def difference_interval(
     If `matched`, topics are drawn, each with the scores of both systems. Otherwise both samples are drawn
     independently, and "t" is Welch's. The value is the difference of summaries, not the summary of differences.
     `summary` and `method` are those of `mean_interval`, without "range". The default for means is "skew" if `matched`,
-    else "t". Both need topics that differ: with fewer than 5 of these, a note says that the interval is too short.
+    else "t". Both need topics that differ: with fewer than 5 of these, a note warns that the interval is too short.
 
     >>> print(difference_interval([0.2, 0.4, 0.6, 0.9], [0.1, 0.4, 0.4, 0.5], method="t", measure="AP"))
     AP, x − y: difference of means = 0.1750 [-0.0968, 0.4468] (95% t), n = 4

@@ -44,7 +44,7 @@ FEWER = (
     "than that of all"
 )
 ENOUGH = 10
-"""With fewer assessors, percentile intervals over them are too narrow, and a note says so."""
+"""With fewer assessors, percentile intervals over them are too narrow, and a note warns of it."""
 ORIGINAL = "original"
 """The name of the scale of labels as they were given."""
 
@@ -105,7 +105,7 @@ def merge_effect(
         on the same topics: Student's t for means, with the number of assessors − 1 as degrees of freedom and the
         spread over resamples, and percentiles for correlations and kept pairs. 0: no intervals. A resample has only
         about two thirds of the assessors, so its rankings are less sure than that of all assessors, and intervals of
-        correlations tend to be low; with fewer than 10 assessors they cover less than they say, and a note says so.
+        correlations tend to be low; with fewer than 10 assessors they cover less than they say, and a note warns of it.
 
     >>> labels = [("1", "d1", "anna", 1), ("1", "d2", "anna", 0), ("1", "d1", "ben", 1), ("1", "d2", "ben", 0),
     ...     ("1", "d1", "cleo", 0), ("1", "d2", "cleo", 1)]

@@ -26,7 +26,7 @@ WEIGHTS = {"kappa": "identity", "weighted kappa": "quadratic"}
 NEEDED = 2
 """Topics that an interval needs."""
 FEW = 10
-"""With fewer topics than this, a bootstrap over topics is rough, and a note says so."""
+"""With fewer topics than this, a bootstrap over topics is rough, and a note warns of it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

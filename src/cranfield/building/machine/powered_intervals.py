@@ -146,7 +146,7 @@ ASSUMPTION = (
     "in the same way"
 )
 FEW = 20
-"""With fewer topics than this, the variances are rough and a note says so."""
+"""With fewer topics than this, the variances are rough, and a note warns of it."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -114,7 +114,7 @@ def read_response(buffer: Buffer, kind: str, origin: str) -> Columns:
 
 
 def _lines(text: str, origin: str, error: json.JSONDecodeError) -> list[Any]:
-    """A response per line; if the text is no such lines either, the first error is reported."""
+    """A response per line; if its lines are not responses either, the first error is reported."""
     lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
     if len(lines) < 2 or "Extra data" not in error.msg:
         raise DataError(origin, error.lineno, f"is not valid JSON: {error.msg} (column {error.colno})") from None

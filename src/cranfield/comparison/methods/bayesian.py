@@ -78,7 +78,7 @@ def bayesian_t(
 
     `correlation` is ρ: 0 for independent topics; for cross-validation, the share of the data in a test fold. `rope` is
     half the width of the region of practical equivalence, in the units of the measure. If all differences are equal,
-    the posterior is a point, and a note says so.
+    the posterior is a point, with a note.
     Reference: Corani & Benavoli, Machine Learning 100, 2015
 
     >>> print(bayesian_t([0.5, 0.7, 0.3, 0.6], [0.4, 0.5, 0.3, 0.3], rope=0.01, measure="AP"))

@@ -53,7 +53,7 @@ def tost(
 
     On shared topics, p is corrected for skewness: it is not below that of t. If fewer than 5 topics differ, a t test
     would claim too much, because topics that differ may be rare: the difference is then bounded by the share of topics
-    that may differ, times the range of the measure (`mean_above`), and a note says how many topics would
+    that may differ, times the range of the measure (`mean_above`), and a note estimates how many topics would
     do. The statistic is that of t.
     Reference: Schuirmann, J. Pharmacokinetics and Biopharmaceutics 15(6), 1987
 

@@ -310,7 +310,7 @@ def randomised_tukey(
 
     The null hypothesis is that all scores of a topic could change places. If it is true, the family-wise error is at
     most α for any number of systems, and no further correction is needed. If the differences of some pairs vary more
-    than those of others, these pairs are found too often: a note says so, and the test max-t of `compare` gives each
+    than those of others, these pairs are found too often. A note warns of this; the test max-t of `compare` gives each
     pair its own standard error. The interval of a difference is ± the critical difference, the range that only
     a share 1 − level of the resamples reach. Topics on which some system has no score are left out.
 

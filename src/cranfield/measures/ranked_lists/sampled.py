@@ -95,7 +95,7 @@ class xinfAP(_Stratified):
     r, c_s(r) were judged relevant and n_s(r) non-relevant; P_s(r) is the probability that one or more of them are drawn
     once r is, and a stratum of which nothing was seen above r adds 0. So the sum of precisions is estimated without
     bias, if every stratum with relevant documents has two drawn ones or more; its ratio to R̂ is a little low if few
-    relevant documents are drawn, and a note says so. Strata are column 2 of the judgments, and a grade of −1 means that
+    relevant documents are drawn, and a note warns of it. Strata are column 2 of the judgments, and a grade of −1 means that
     a document was not drawn.
 
     `unseen="half"` is the form of the paper and of TREC's sample_eval: P is 1, and ε = 0.00001 is added to c and to n,
@@ -241,7 +241,7 @@ class statAP(Measure):
     is known about it: "joint" (in a stratum of N documents of which n = π N were drawn, (n − 1)/(N − 1) for its other
     documents; else π(i)), "independent" (always π(i)), or "product" (π(i), and a document counts 1/π in its own
     precision, too, as in the track of 2007: estimates are far too high, and can exceed 1). The sums are estimated
-    without bias; their ratio is a little low if few relevant documents are drawn, and a note says so.
+    without bias; their ratio is a little low if few relevant documents are drawn, and a note warns of it.
     No relevant documents: undefined.
     Reference: Allan, Carterette, Dachev, Aslam, Pavlu & Kanoulas, Million Query Track 2007 Overview, TREC 2007
 

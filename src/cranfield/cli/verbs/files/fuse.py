@@ -18,7 +18,7 @@ class FuseVerb(options.Ranked, Quiet, of="fusion.fuse:fuse"):
     rrf, isr, logisr, lognisr, borda, condorcet and rbc use ranks. combsum, combmnz, combgmnz, combanz, combmax, combmin
     and combmed use scores, which are first normalised list by list. A document that a run lacks adds nothing (with
     borda: its share of the points that are left; with condorcet it is below the others). A topic that some runs lack is
-    fused from the others, and a warning says so. Of one run, the scores are normalised.
+    fused from the others, with a warning. The scores of a single run are normalised.
 
     A parameter follows the method: rrf(k=60), lognisr(sigma=0.01), rbc(phi=0.8), combgmnz(gamma=2).
     """

@@ -27,7 +27,7 @@ class PpiVerb(options.Lists, Plotting, of="building.machine.powered_intervals:po
     (prediction-powered inference). The intervals hold for good and bad machines if the topics with human judgments
     are a random sample of all topics; the better the machine, the narrower they are. Where few human topics carry the
     spread (runs that differ on few topics, scores that are mostly 0), the interval comes from the human scores and the
-    range of the measure, and a note says so. The weight of the machine, λ, is tuned for each run. The classical
+    range of the measure, with a note. The weight of the machine, λ, is tuned for each run. The classical
     interval, from human judgments alone, is printed beside.
 
     effective topics is the number of topics with human judgments that would give an interval as narrow without the
